@@ -1,0 +1,80 @@
+//! When new work is due: the arrival process as a value. Drawing from it is the `load` crate's business.
+
+use std::time::Duration;
+
+/// How arrivals are spaced. Times are in seconds, as given, so that a report can say them exactly.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arrivals {
+    /// The next one starts when the previous one has ended.
+    Sequential,
+    /// One every `period` seconds; 0 offers all at once.
+    Deterministic {
+        /// Seconds between two arrivals.
+        period: f64,
+    },
+    /// Intervals uniform in `[min, max)` seconds.
+    Uniform {
+        /// Shortest interval, seconds.
+        min: f64,
+        /// Bound of the intervals, seconds.
+        max: f64,
+    },
+    /// Exponential intervals: a Poisson process.
+    Exponential {
+        /// Mean interval, seconds.
+        mean: f64,
+    },
+    /// A cycle of deterministic steps; never empty.
+    Variable(Vec<Step>),
+}
+
+/// One step of [`Arrivals::Variable`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Seconds between two arrivals during this step.
+    pub period: f64,
+    /// Seconds until the next step.
+    pub duration: f64,
+}
+
+impl Arrivals {
+    /// The mean interval in seconds; 0 when sequential or all at once. For [`Arrivals::Variable`] it is the
+    /// plain average of the periods, as the classic tool has it.
+    #[must_use]
+    pub fn mean_interval(&self) -> f64 {
+        match self {
+            Self::Sequential => 0.0,
+            Self::Deterministic { period } => *period,
+            Self::Uniform { min, max } => f64::midpoint(*min, *max),
+            Self::Exponential { mean } => *mean,
+            Self::Variable(steps) => {
+                let sum: f64 = steps.iter().map(|step| step.period).sum();
+                if steps.is_empty() { 0.0 } else { sum / steps.len() as f64 }
+            }
+        }
+    }
+}
+
+/// Which of how many co-operating generators this is (`--client=I/N`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// Its number, from 0; below `count`.
+    pub index: u32,
+    /// How many there are; at least 1.
+    pub count: u32,
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self { index: 0, count: 1 }
+    }
+}
+
+impl Client {
+    /// When this client takes its first rate sample: `(index + 1) · 5 s / count`, so that the samples of
+    /// co-operating clients do not fall together.
+    #[must_use]
+    pub fn first_sample(&self) -> Duration {
+        Duration::from_secs(5) * (self.index + 1) / self.count
+    }
+}

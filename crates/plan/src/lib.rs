@@ -1,0 +1,155 @@
+//! What to run: targets, arrivals, workloads, limits and what to watch.
+//!
+//! A [`Plan`] is complete and checked; nothing changes it once a run has started. This crate opens no
+//! file and no socket, starts no thread and reads no clock: the program reads the files that options name
+//! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`header_escapes`]).
+
+pub mod header_escapes;
+pub mod session_file;
+pub mod uri_list;
+
+mod arrivals;
+mod limits;
+mod target;
+mod workload;
+
+pub use arrivals::{Arrivals, Client, Step};
+pub use limits::Limits;
+pub use target::{Endpoint, SourceAddresses, Target};
+pub use workload::{
+    Burst, Connections, Request, Script, ScriptedSession, Sessions, UriSource, WorkingSet, Workload,
+};
+
+use std::time::Duration;
+
+/// Everything a run needs to know, fixed before it starts.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The word that prefixes messages: the base name the program was started by.
+    pub program: String,
+    /// Which of how many co-operating generators this one is; seeds every random stream.
+    pub client: Client,
+    /// When connections (or sessions) start.
+    pub arrivals: Arrivals,
+    /// What each arrival does.
+    pub workload: Workload,
+    /// Where requests take their URI from, unless the workload brings its own.
+    pub uris: UriSource,
+    /// Servers in round-robin order; never empty.
+    pub targets: Vec<Target>,
+    /// The parts of a request that every call shares.
+    pub request: RequestTemplate,
+    /// How long to wait for a server.
+    pub timeouts: Timeouts,
+    /// How sockets are made.
+    pub sockets: Sockets,
+    /// Ends the run this long after its start, as SIGINT would; `None` runs to the end of the workload.
+    pub runtime: Option<Duration>,
+    /// Whether to poll through the last stretch before a due instant instead of sleeping.
+    pub spin: bool,
+    /// What to print while the run goes on.
+    pub watch: Watch,
+    /// Bounds on what a peer or a plan may make the generator hold.
+    pub limits: Limits,
+}
+
+/// The version of HTTP that requests are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpVersion {
+    /// HTTP/1.0, with `Connection: keep-alive`.
+    Http10,
+    /// HTTP/1.1.
+    Http11,
+}
+
+/// The parts of a request that every call of a run shares. Bytes are sent as they are.
+#[derive(Clone, Debug)]
+pub struct RequestTemplate {
+    /// The version in the request line.
+    pub version: HttpVersion,
+    /// The method, unless a session file names another.
+    pub method: Vec<u8>,
+    /// The value of `User-Agent`.
+    pub user_agent: String,
+    /// Whether to send `Host`.
+    pub host_header: bool,
+    /// Header lines (each with its own line end) placed after `Host`.
+    pub extra_headers: Vec<u8>,
+}
+
+/// How long to wait for a server. `None` waits for ever.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Timeouts {
+    /// `--timeout`: for a connect, for a request to be written, and for a reply.
+    pub timeout: Option<Duration>,
+    /// `--think-timeout`: further time that a server may take to form its reply.
+    pub think_timeout: Option<Duration>,
+}
+
+impl Timeouts {
+    /// Time allowed from the end of a request to its reply: the sum of both, or `None` if neither is set.
+    #[must_use]
+    pub fn reply(&self) -> Option<Duration> {
+        match (self.timeout, self.think_timeout) {
+            (None, None) => None,
+            (timeout, think) => {
+                Some(timeout.unwrap_or_default().saturating_add(think.unwrap_or_default()))
+            }
+        }
+    }
+}
+
+/// How sockets are made and closed.
+#[derive(Clone, Debug)]
+pub struct Sockets {
+    /// `SO_SNDBUF` in bytes.
+    pub send_buffer: usize,
+    /// `SO_RCVBUF` in bytes.
+    pub recv_buffer: usize,
+    /// Close with RST (`SO_LINGER` on, 0 s).
+    pub close_with_reset: bool,
+    /// Choose local ports here instead of leaving it to the kernel.
+    pub hog: bool,
+    /// Local addresses to bind, used in turn; empty leaves the choice to the kernel.
+    pub sources: SourceAddresses,
+}
+
+/// What to print while the run goes on.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch {
+    /// `-v` given this many times.
+    pub verbose: u8,
+    /// Requests as they are sent.
+    pub requests: Option<Parts>,
+    /// Replies as they arrive.
+    pub replies: Option<Parts>,
+    /// One `Connection lifetime = X.Y` line per connection.
+    pub lifetimes: bool,
+    /// One line per second with the replies of status 200 and 302.
+    pub periodic: bool,
+}
+
+/// Which parts of a message to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parts {
+    /// Start line and header.
+    Header,
+    /// Body.
+    Body,
+    /// Both.
+    All,
+}
+
+impl Parts {
+    /// Whether the header is among them.
+    #[must_use]
+    pub fn header(self) -> bool {
+        matches!(self, Self::Header | Self::All)
+    }
+
+    /// Whether the body is among them.
+    #[must_use]
+    pub fn body(self) -> bool {
+        matches!(self, Self::Body | Self::All)
+    }
+}

@@ -1,0 +1,43 @@
+//! Named bounds on what a peer or a plan may make the generator hold or do.
+
+use std::time::Duration;
+
+/// Bounds on what a peer or a plan may make the generator hold or do.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of a reply's header block, status line included; also of its trailers.
+    pub reply_head_size: usize,
+    /// Header fields in a reply.
+    pub reply_fields: usize,
+    /// Bytes of a chunk-size line with its extensions.
+    pub chunk_line_size: usize,
+    /// Interim (1xx) replies before a final one.
+    pub interim_replies: u32,
+    /// Attempts in a row that a session makes for the same call, or for a connection that answers nothing,
+    /// before it counts as failed (`--retry-on-failure`).
+    pub retries: u32,
+    /// Pause before the second retry in a row; doubles with each one (the first is immediate).
+    pub retry_pause: Duration,
+    /// Longest pause between retries.
+    pub retry_pause_max: Duration,
+    /// Cookies a session keeps; the oldest goes first.
+    pub cookies: usize,
+    /// Objects fetched for one page (`--wsesspage`).
+    pub page_objects: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            reply_head_size: 64 * 1024,
+            reply_fields: 256,
+            chunk_line_size: 4096,
+            interim_replies: 32,
+            retries: 10,
+            retry_pause: Duration::from_millis(10),
+            retry_pause_max: Duration::from_secs(1),
+            cookies: 128,
+            page_objects: 1000,
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Where requests go, and where they come from.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+/// A server: what it is called in requests and where it listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The value of `Host`, sent as it is (the classic tool never adds the port).
+    pub host: String,
+    /// Where to connect.
+    pub endpoint: Endpoint,
+}
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// A TCP address, resolved before the run.
+    Tcp(SocketAddr),
+    /// A unix-domain stream socket.
+    Unix(PathBuf),
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => path.display().fmt(f),
+        }
+    }
+}
+
+/// Local addresses that connections use in turn: addresses and inclusive ranges, never expanded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SourceAddresses {
+    ranges: Vec<(IpAddr, IpAddr)>,
+    count: u128,
+}
+
+impl SourceAddresses {
+    /// Adds the addresses `first..=last`. Returns `false`, adding nothing, when the two are of different
+    /// families, in the wrong order, or more than 2^64 addresses apart.
+    pub fn push(&mut self, first: IpAddr, last: IpAddr) -> bool {
+        let Some(size) = range_size(first, last) else { return false };
+        self.ranges.push((first, last));
+        self.count += size;
+        true
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// How many addresses there are.
+    #[must_use]
+    pub fn len(&self) -> u128 {
+        self.count
+    }
+
+    /// The address for the `turn`-th connection (round robin); `None` if there are none.
+    #[must_use]
+    pub fn nth(&self, turn: u64) -> Option<IpAddr> {
+        if self.count == 0 {
+            return None;
+        }
+        let mut offset = u128::from(turn) % self.count;
+        for &(first, last) in &self.ranges {
+            let size = range_size(first, last).expect("push accepts no other");
+            if offset < size {
+                return Some(match first {
+                    IpAddr::V4(v4) => IpAddr::V4((u32::from(v4) + offset as u32).into()),
+                    IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) + offset).into()),
+                });
+            }
+            offset -= size;
+        }
+        unreachable!("the offset is below the sum of the sizes")
+    }
+}
+
+fn range_size(first: IpAddr, last: IpAddr) -> Option<u128> {
+    let distance = match (first, last) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(u32::from(b).checked_sub(u32::from(a))?),
+        (IpAddr::V6(a), IpAddr::V6(b)) => u128::from(b).checked_sub(u128::from(a))?,
+        (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => return None,
+    };
+    (distance < 1 << 64).then_some(distance + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn addresses_are_taken_in_turn_across_ranges() {
+        let mut pool = SourceAddresses::default();
+        assert!(pool.push(ip("127.0.0.1"), ip("127.0.0.2")));
+        assert!(pool.push(ip("127.0.1.255"), ip("127.0.2.0")));
+        let taken: Vec<String> = (0..6).map(|turn| pool.nth(turn).unwrap().to_string()).collect();
+        assert_eq!(
+            taken,
+            ["127.0.0.1", "127.0.0.2", "127.0.1.255", "127.0.2.0", "127.0.0.1", "127.0.0.2"]
+        );
+    }
+
+    #[test]
+    fn a_range_of_mixed_families_or_in_the_wrong_order_is_refused() {
+        let mut pool = SourceAddresses::default();
+        assert!(!pool.push(ip("127.0.0.2"), ip("127.0.0.1")));
+        assert!(!pool.push(ip("127.0.0.2"), ip("::1")));
+        assert!(pool.is_empty());
+        assert_eq!(pool.nth(3), None);
+    }
+
+    #[test]
+    fn an_ipv6_prefix_is_not_expanded() {
+        let mut pool = SourceAddresses::default();
+        assert!(pool.push(ip("fd00::"), ip("fd00::ffff:ffff:ffff:ffff")));
+        assert_eq!(pool.nth(u64::MAX), Some(ip("fd00::ffff:ffff:ffff:ffff")));
+    }
+}
