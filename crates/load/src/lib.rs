@@ -1,1 +1,10 @@
-//! load
+//! When and what: arrivals, visits (sessions), request sources, cookies, random streams.
+//!
+//! Pure values: nothing here opens a socket, starts a thread or reads a clock.
+
+pub mod cookies;
+pub mod page;
+pub mod random;
+pub mod schedule;
+pub mod uris;
+pub mod visit;

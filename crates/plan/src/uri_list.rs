@@ -1,1 +1,107 @@
-//! uri_list
+//! The file that `--wlog` names: the URIs that requests take in turn.
+
+use thiserror::Error;
+
+/// Why a file gives no list of URIs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Error {
+    /// There is not a single byte in it.
+    #[error("the list of URIs is empty")]
+    Empty,
+    /// There are only separators in it.
+    #[error("the list does not contain any valid URIs")]
+    NoUris,
+}
+
+impl Error {
+    /// The message with the name of the file in it, as the classic tool words it.
+    #[must_use]
+    pub fn message(self, file_name: &str) -> String {
+        match self {
+            Self::Empty => format!("file {file_name} is empty"),
+            Self::NoUris => format!("{file_name} does not contain any valid URIs"),
+        }
+    }
+}
+
+/// The URIs in a file, in order; never none.
+///
+/// With a NUL byte anywhere in it, the file is in the classic form: URIs separated by NUL, and all other
+/// bytes belong to them. Without one it is a text file with one URI on each line; a line may end with LF or
+/// with CR LF. Either way the last URI needs no separator after it. Empty entries are skipped; in a text file
+/// so are lines of only white space.
+///
+/// # Errors
+///
+/// The file is empty, or has nothing but separators in it.
+pub fn parse(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+    if bytes.is_empty() {
+        return Err(Error::Empty);
+    }
+    let uris: Vec<Vec<u8>> = if bytes.contains(&0) {
+        bytes.split(|&byte| byte == 0).filter(|uri| !uri.is_empty()).map(<[u8]>::to_vec).collect()
+    } else {
+        bytes
+            .split(|&byte| byte == b'\n')
+            .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+            .filter(|line| !line.trim_ascii().is_empty())
+            .map(<[u8]>::to_vec)
+            .collect()
+    };
+    if uris.is_empty() { Err(Error::NoUris) } else { Ok(uris) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &[&[u8]]) {
+        assert_eq!(parse(bytes).unwrap(), expected);
+    }
+
+    #[test]
+    fn uris_are_separated_by_nul() {
+        check(b"/a\0/b\0/c\0", &[b"/a", b"/b", b"/c"]);
+        check(b"/a\0/b", &[b"/a", b"/b"]);
+        check(b"\0\0/a\0\0/b\0\0", &[b"/a", b"/b"]);
+    }
+
+    #[test]
+    fn a_line_feed_is_part_of_a_uri_when_there_is_a_nul() {
+        check(b"/a\n/b\0/c\r\n\0 \0", &[b"/a\n/b", b"/c\r\n", b" "]);
+    }
+
+    #[test]
+    fn a_file_without_nul_has_one_uri_on_each_line() {
+        check(b"/a\n/b c\n/d", &[b"/a", b"/b c", b"/d"]);
+        check(b"/a\r\n\r\n  \n\t\r\n/b\r\n", &[b"/a", b"/b"]);
+        check(b"/a", &[b"/a"]);
+    }
+
+    #[test]
+    fn a_file_without_uris_is_an_error() {
+        assert_eq!(parse(b""), Err(Error::Empty));
+        assert_eq!(parse(b"\0\0"), Err(Error::NoUris));
+        assert_eq!(parse(b"\r\n \n"), Err(Error::NoUris));
+    }
+
+    #[test]
+    fn messages_are_the_classic_ones() {
+        assert_eq!(Error::Empty.message("u.log"), "file u.log is empty");
+        assert_eq!(Error::NoUris.message("u.log"), "u.log does not contain any valid URIs");
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_joined_with_nul_comes_back(
+            uris in prop::collection::vec(prop::collection::vec(1..=255_u8, 1..12), 1..12),
+        ) {
+            let mut file = uris.join(&0);
+            file.push(0);
+            prop_assert_eq!(parse(&file), Ok(uris));
+        }
+    }
+}

@@ -1,1 +1,8 @@
-//! report
+//! A plan and a summary, rendered. Pure functions: the same input gives the same text.
+
+mod classic;
+mod latency;
+mod number;
+
+pub use classic::classic;
+pub use latency::latency;

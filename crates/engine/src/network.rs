@@ -1,0 +1,81 @@
+//! What a worker asks of the world: a clock, sockets and a poller.
+
+use std::io;
+use std::net::IpAddr;
+use std::time::SystemTime;
+
+use httperf_plan::Endpoint;
+use httperf_stats::Instant;
+
+/// A clock, non-blocking stream sockets, and a poller over them.
+///
+/// Readiness is edge-triggered: a socket is reported when its state changes, so whoever is told that it is
+/// readable reads until it would block (or until a short read, unless [`Ready::ended`] is set).
+pub trait Network {
+    /// An open socket. Dropping it closes it.
+    type Socket;
+
+    /// The time now.
+    fn now(&mut self) -> Instant;
+
+    /// The wall-clock time now, for what expires by date.
+    fn wall_clock(&self) -> SystemTime;
+
+    /// Makes a socket of the kind that `endpoint` needs, with the plan's options set.
+    ///
+    /// # Errors
+    /// The system's.
+    fn open(&mut self, endpoint: &Endpoint) -> io::Result<Self::Socket>;
+
+    /// Initiates a connect, from `source` if given, and watches the socket under `key`.
+    ///
+    /// # Errors
+    /// Those that show at once; others show as readiness and are told by [`Network::take_error`].
+    fn connect(
+        &mut self,
+        socket: &Self::Socket,
+        key: u64,
+        endpoint: &Endpoint,
+        source: Option<IpAddr>,
+    ) -> io::Result<()>;
+
+    /// The error that waits on a socket, if there is one.
+    fn take_error(&mut self, socket: &Self::Socket) -> Option<io::Error>;
+
+    /// Reads what has arrived; 0 is the end of the stream.
+    ///
+    /// # Errors
+    /// `WouldBlock` when nothing has arrived; otherwise the system's.
+    fn read(&mut self, socket: &Self::Socket, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes what the socket takes.
+    ///
+    /// # Errors
+    /// `WouldBlock` when it takes nothing; otherwise the system's.
+    fn write(&mut self, socket: &Self::Socket, bytes: &[u8]) -> io::Result<usize>;
+
+    /// Waits until a socket is ready, until `deadline` (for ever if `None`), or until someone asks for the
+    /// end of the run. Clears `ready` and fills it; it may stay empty.
+    ///
+    /// # Errors
+    /// When the poller itself is broken.
+    fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()>;
+
+    /// Whether someone asked for the end of the run.
+    fn stop_requested(&self) -> bool;
+}
+
+/// A socket whose state changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ready {
+    /// The key it was connected under.
+    pub key: u64,
+    /// There is something to read, perhaps the end of the stream.
+    pub readable: bool,
+    /// It takes bytes.
+    pub writable: bool,
+    /// The peer sends nothing more.
+    pub ended: bool,
+    /// An error waits on it.
+    pub failed: bool,
+}

@@ -1,0 +1,112 @@
+//! What a worker tells whoever watches the run. Nothing is told that the plan's `watch` does not ask for,
+//! warnings aside.
+
+use std::time::Duration;
+
+use httperf_proto::ReplySize;
+use httperf_stats::TickRates;
+
+/// Watches a run.
+pub trait Observer {
+    /// Something happened.
+    fn observe(&mut self, what: Observation<'_>);
+}
+
+/// Something that happened. `call` is the serial number of a call, counted from 0 in order of creation.
+#[derive(Clone, Copy, Debug)]
+pub enum Observation<'a> {
+    /// A request was sent: its header block and its body.
+    Request {
+        /// The call.
+        call: u64,
+        /// Request line, header lines and the empty line.
+        head: &'a [u8],
+        /// The body.
+        contents: &'a [u8],
+    },
+    /// The header block of a reply arrived.
+    ReplyHead {
+        /// The call.
+        call: u64,
+        /// Status line, header lines and the empty line.
+        head: &'a [u8],
+    },
+    /// A piece of a reply's body arrived.
+    ReplyBody {
+        /// The call.
+        call: u64,
+        /// The bytes; how a body is divided into pieces means nothing.
+        data: &'a [u8],
+    },
+    /// A reply is complete.
+    ReplyDone {
+        /// The call.
+        call: u64,
+        /// Its sizes.
+        size: ReplySize,
+    },
+    /// A URI was taken from a list or a working set.
+    Accessing {
+        /// The request target.
+        uri: &'a [u8],
+    },
+    /// An object of a page is fetched.
+    Fetching {
+        /// The request target.
+        uri: &'a [u8],
+    },
+    /// An object of a page lies on another server and is not fetched.
+    Ignoring {
+        /// The reference as it stands in the page.
+        uri: &'a [u8],
+    },
+    /// A rate sample was taken.
+    Rates {
+        /// The rates.
+        rates: TickRates,
+        /// Whether the workload has sessions.
+        sessions: bool,
+    },
+    /// A second has passed.
+    Second {
+        /// Since the start of the run.
+        elapsed: Duration,
+        /// Status lines of 200 in this second.
+        ok: u64,
+        /// Status lines of 302 in this second.
+        found: u64,
+    },
+    /// An arrival was drawn: seconds to the one after it.
+    ArrivalDelay {
+        /// Seconds.
+        delay: f64,
+    },
+    /// A connection that completed a call is gone.
+    Lifetime {
+        /// From its connect to its end.
+        lifetime: Duration,
+    },
+    /// The first line of a reply was no status line. Always told.
+    BadStatusLine {
+        /// The line.
+        line: &'a [u8],
+    },
+    /// The first connection failed for a reason outside the known classes. Told once per run.
+    UnexpectedError {
+        /// The system's error number.
+        errno: i32,
+    },
+    /// The first reply that could not be understood. Told once per run.
+    ProtocolError {
+        /// What was wrong with it.
+        error: &'a httperf_proto::ProtocolError,
+    },
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn observe(&mut self, _: Observation<'_>) {}
+}

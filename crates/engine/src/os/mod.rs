@@ -1,0 +1,236 @@
+//! The real world: Linux sockets, epoll and the monotonic clock.
+
+mod ports;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, SystemTime};
+
+use httperf_plan::{Endpoint, Plan, Sockets};
+use httperf_stats::{CpuTime, Instant};
+use rustix::event::epoll;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+use self::ports::Ports;
+use crate::{Network, Ready, Stop, sys};
+
+/// Readiness taken from the kernel at once.
+const EVENTS_MAX: usize = 1024;
+
+/// With `--spin`, how long before a deadline sleeping ends and polling begins: longer than it takes Linux to
+/// wake a thread up on most machines, short enough to leave the processor idle at moderate rates.
+const SPIN: Duration = Duration::from_micros(300);
+
+/// The poller's key for the request to stop; no connection has it.
+const STOP_KEY: u64 = u64::MAX;
+
+/// Sockets of the operating system, over one epoll instance.
+pub struct OsNetwork {
+    epoll: OwnedFd,
+    stop: Stop,
+    options: Sockets,
+    spin: bool,
+    ports: Ports,
+    events: Vec<epoll::Event>,
+}
+
+impl std::fmt::Debug for OsNetwork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OsNetwork").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl OsNetwork {
+    /// Sets up the poller.
+    ///
+    /// # Errors
+    /// The system's; among them that it is too old to wait with nanosecond resolution.
+    pub fn new(plan: &Plan, stop: &Stop) -> io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let key = epoll::EventData::new_u64(STOP_KEY);
+        epoll::add(&epoll, stop.wake_fd(), key, epoll::EventFlags::IN)?;
+        // Linux delays wake-ups by 50 µs to bundle them, unless told not to.
+        rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+        let mut network = Self {
+            epoll,
+            stop: stop.clone(),
+            options: plan.sockets.clone(),
+            spin: plan.spin,
+            ports: Ports::default(),
+            events: Vec::with_capacity(EVENTS_MAX),
+        };
+        network.poll(Some(Duration::ZERO))?;
+        Ok(network)
+    }
+
+    /// Waits for readiness this long, for ever if `None`.
+    fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        let timeout = timeout.map(|timeout| Timespec {
+            tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        });
+        self.events.clear();
+        let buffer = rustix::buffer::spare_capacity(&mut self.events);
+        match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Binds a socket to a port chosen here, the next one that is free.
+    fn bind_hogging(&mut self, socket: &OwnedFd, source: IpAddr) -> io::Result<()> {
+        for _ in 0..Ports::COUNT {
+            let port = self.ports.next(source);
+            match rustix::net::bind(socket, &SocketAddr::new(source, port)) {
+                Ok(()) => return Ok(()),
+                Err(Errno::ADDRINUSE | Errno::ACCESS) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Err(Errno::ADDRNOTAVAIL.into())
+    }
+}
+
+impl Network for OsNetwork {
+    type Socket = OwnedFd;
+
+    fn now(&mut self) -> Instant {
+        let now = clock_gettime(ClockId::Monotonic);
+        Instant::from_nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
+    }
+
+    fn wall_clock(&self) -> SystemTime {
+        SystemTime::now()
+    }
+
+    fn open(&mut self, endpoint: &Endpoint) -> io::Result<OwnedFd> {
+        let family = match endpoint {
+            Endpoint::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+            Endpoint::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+            Endpoint::Unix(_) => AddressFamily::UNIX,
+        };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
+        sockopt::set_socket_send_buffer_size(&socket, self.options.send_buffer)?;
+        sockopt::set_socket_recv_buffer_size(&socket, self.options.recv_buffer)?;
+        if matches!(endpoint, Endpoint::Tcp(_)) {
+            sockopt::set_tcp_nodelay(&socket, true)?;
+        }
+        if self.options.close_with_reset {
+            sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
+        }
+        Ok(socket)
+    }
+
+    fn connect(
+        &mut self,
+        socket: &OwnedFd,
+        key: u64,
+        endpoint: &Endpoint,
+        source: Option<IpAddr>,
+    ) -> io::Result<()> {
+        let connected = match endpoint {
+            Endpoint::Tcp(address) => {
+                if self.options.hog {
+                    self.bind_hogging(socket, source.unwrap_or_else(|| any_address(address)))?;
+                } else if let Some(source) = source {
+                    sys::set_bind_address_no_port(socket)?;
+                    rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
+                }
+                rustix::net::connect(socket, address)
+            }
+            Endpoint::Unix(path) => rustix::net::connect(socket, &SocketAddrUnix::new(path)?),
+        };
+        match connected {
+            Ok(()) | Err(Errno::INPROGRESS) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+        let interest =
+            epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+        epoll::add(&self.epoll, socket, epoll::EventData::new_u64(key), interest)?;
+        Ok(())
+    }
+
+    fn take_error(&mut self, socket: &OwnedFd) -> Option<io::Error> {
+        match sockopt::socket_error(socket) {
+            Ok(Ok(())) => None,
+            Ok(Err(errno)) | Err(errno) => Some(errno.into()),
+        }
+    }
+
+    fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(rustix::io::read(socket, buffer)?)
+    }
+
+    fn write(&mut self, socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+        // Not `write`: a peer that is gone must give an error, not a signal.
+        Ok(rustix::net::send(socket, bytes, rustix::net::SendFlags::NOSIGNAL)?)
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        loop {
+            let left = deadline.map(|deadline| deadline - self.now());
+            let is_last = match left {
+                // Sleep up to the last stretch, then poll through it.
+                Some(left) if self.spin => {
+                    self.poll(Some(left.saturating_sub(SPIN)))?;
+                    left.is_zero()
+                }
+                left => {
+                    self.poll(left)?;
+                    true
+                }
+            };
+            if is_last || !self.events.is_empty() || self.stop.is_asked() {
+                break;
+            }
+        }
+        for event in &self.events {
+            let (flags, key) = (event.flags, event.data.u64());
+            if key != STOP_KEY {
+                ready.push(Ready {
+                    key,
+                    readable: flags.contains(epoll::EventFlags::IN),
+                    writable: flags.contains(epoll::EventFlags::OUT),
+                    ended: flags.intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP),
+                    failed: flags.contains(epoll::EventFlags::ERR),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.stop.is_asked()
+    }
+}
+
+fn any_address(destination: &SocketAddr) -> IpAddr {
+    match destination {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    }
+}
+
+/// The processor time this process has used so far.
+#[must_use]
+pub fn cpu_time() -> CpuTime {
+    sys::process_cpu_time()
+}
+
+/// Raises the limit of open descriptors as far as the system lets this user, and returns it.
+pub fn raise_descriptor_limit() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let Some(maximum) = limit.maximum else { return limit.current.unwrap_or(u64::MAX) };
+    // Should it be refused, the limit stays what it was, and runs into it are counted as such.
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(maximum), maximum: Some(maximum) }) {
+        Ok(()) => maximum,
+        Err(_) => limit.current.unwrap_or(maximum),
+    }
+}

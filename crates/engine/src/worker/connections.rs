@@ -1,0 +1,428 @@
+//! Connections: connecting, writing, reading, and how each of them ends.
+
+use std::io;
+
+use httperf_plan::Workload;
+use httperf_proto::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent, http1};
+use httperf_stats::{Failure, Instant, Sample};
+use slotmap::{Key, KeyData};
+
+use super::calls::Phase;
+use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
+use crate::{Network, Observation, Ready, failure};
+
+/// One connection.
+///
+/// ```text
+///   connecting ──► established ──► gone: closed by us, ended by the peer, failed, or timed out
+/// ```
+pub(super) struct Connection<S> {
+    pub(super) session: SessionKey,
+    /// Its place among the session's slots.
+    pub(super) slot: usize,
+    socket: S,
+    pub(super) engine: http1::Engine,
+    established: bool,
+    connect_started: Instant,
+    /// When the request at the head of the queue got there, or the last of it was taken by the socket.
+    pub(super) progress: Instant,
+    /// Complete replies.
+    replies: u64,
+    /// Bytes from the engine that the socket did not take.
+    unwritten: Vec<u8>,
+}
+
+impl From<CallKey> for CallId {
+    fn from(key: CallKey) -> Self {
+        Self(key.data().as_ffi())
+    }
+}
+
+impl From<CallId> for CallKey {
+    fn from(id: CallId) -> Self {
+        KeyData::from_ffi(id.0).into()
+    }
+}
+
+fn poll_key(key: ConnectionKey) -> u64 {
+    key.data().as_ffi()
+}
+
+impl<N: Network> Worker<'_, '_, N> {
+    /// Initiates a connection for a slot.
+    pub(super) fn open_connection(&mut self, session_key: SessionKey, slot: usize, now: Instant) {
+        let session = &self.sessions[session_key];
+        let endpoint = &self.plan.targets[session.target].endpoint;
+        self.recorder.connection_opened();
+        let socket = match self.network.open(endpoint) {
+            Ok(socket) => socket,
+            Err(error) => {
+                self.recorder.connection_closed(None);
+                self.fail_to_open(session_key, slot, &error, now);
+                return;
+            }
+        };
+        self.recorder.connect_initiated(self.turn);
+        let source = self.plan.sockets.sources.nth(self.serials.connections);
+        self.serials.connections += 1;
+        let connect_started = self.network.now();
+        let key = self.connections.insert(Connection {
+            session: session_key,
+            slot,
+            socket,
+            engine: http1::Engine::new(self.http1),
+            established: false,
+            connect_started,
+            progress: connect_started,
+            replies: 0,
+            unwritten: Vec::new(),
+        });
+        let socket = &self.connections[key].socket;
+        if let Err(error) = self.network.connect(socket, poll_key(key), endpoint, source) {
+            self.connections.remove(key);
+            self.recorder.connection_closed(None);
+            self.fail_to_open(session_key, slot, &error, now);
+            return;
+        }
+        self.sessions[session_key].slots[slot].connection = Some(key);
+        if let Some(limit) = self.plan.timeouts.timeout {
+            self.deadlines.set(poll_key(key), Some(connect_started + limit));
+        }
+    }
+
+    pub(super) fn handle_ready(&mut self, ready: &Ready, now: Instant) {
+        let key = ConnectionKey::from(KeyData::from_ffi(ready.key));
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if !connection.established {
+            if ready.failed {
+                let error = self.network.take_error(&connection.socket);
+                let error = error.unwrap_or_else(|| io::ErrorKind::ConnectionReset.into());
+                self.fail_io(key, &error, now);
+                return;
+            }
+            if !ready.writable {
+                return;
+            }
+            self.establish(key, now);
+        }
+        if ready.writable {
+            self.flush(key, now);
+        }
+        if ready.readable || ready.ended || ready.failed {
+            self.read(key, ready.ended || ready.failed, now);
+        }
+    }
+
+    fn establish(&mut self, key: ConnectionKey, now: Instant) {
+        let connection = &mut self.connections[key];
+        connection.established = true;
+        connection.progress = now;
+        self.recorder.connect_done(now - connection.connect_started);
+        let session = connection.session;
+        self.sessions[session].established += 1;
+        if self.opens_without_calls() {
+            self.end_session(session, true, now);
+        }
+    }
+
+    /// Writes until everything is written or the socket takes no more.
+    pub(super) fn flush(&mut self, key: ConnectionKey, now: Instant) {
+        let mut buffer = std::mem::take(&mut self.write_buffer);
+        let outcome = self.write_out(key, &mut buffer);
+        self.write_buffer = buffer;
+        match outcome {
+            Ok(()) => self.refresh_deadline(key),
+            Err(error) => self.fail_io(key, &error, now),
+        }
+    }
+
+    fn write_out(&mut self, key: ConnectionKey, buffer: &mut Vec<u8>) -> io::Result<()> {
+        let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
+        if !connection.established {
+            return Ok(());
+        }
+        buffer.clear();
+        buffer.append(&mut connection.unwritten);
+        loop {
+            if buffer.is_empty() && !connection.engine.poll_transmit(buffer) {
+                return Ok(());
+            }
+            let at = self.network.now();
+            let count = match self.network.write(&connection.socket, buffer) {
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+                Err(error) => return Err(error),
+            };
+            connection.engine.handle_written(count);
+            if count > 0 {
+                connection.progress = at;
+            }
+            while let Some(sent) = connection.engine.poll_sent() {
+                match sent {
+                    Sent::Started(call) => {
+                        self.calls[CallKey::from(call)].phase = Phase::Sent { at };
+                    }
+                    Sent::Finished(call) => {
+                        let call = &mut self.calls[CallKey::from(call)];
+                        let bytes = &call.request.bytes;
+                        self.recorder.request_sent(bytes.len() as u64);
+                        if !call.is_answering() {
+                            call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
+                        }
+                        if self.plan.watch.requests.is_some() {
+                            let (head, contents) = bytes.split_at(bytes.len() - call.contents_size);
+                            self.observer.observe(Observation::Request { call: call.serial, head, contents });
+                        }
+                    }
+                }
+            }
+            if count < buffer.len() {
+                connection.unwritten.extend_from_slice(&buffer[count..]);
+                return Ok(());
+            }
+            buffer.clear();
+        }
+    }
+
+    /// Reads until there is nothing more, or until it is others' turn. `ended`: the end of the stream or an
+    /// error is known to follow, so that a short read is not the last.
+    fn read(&mut self, key: ConnectionKey, ended: bool, now: Instant) {
+        let mut buffer = std::mem::take(&mut self.read_buffer);
+        let mut reads = 0;
+        while let Some(connection) = self.connections.get(key) {
+            if reads == READS_PER_TURN {
+                self.unread.push((key, ended));
+                break;
+            }
+            reads += 1;
+            match self.network.read(&connection.socket, &mut buffer) {
+                Ok(0) => {
+                    self.handle_eof(key, now);
+                    break;
+                }
+                Ok(count) => {
+                    self.handle_bytes(key, &buffer[..count], now);
+                    if count < buffer.len() && !ended {
+                        break;
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => {
+                    self.fail_io(key, &error, now);
+                    break;
+                }
+            }
+        }
+        self.read_buffer = buffer;
+    }
+
+    /// Goes on with connections that had more to read than a turn allows.
+    pub(super) fn read_on(&mut self, now: Instant) {
+        for (key, ended) in std::mem::take(&mut self.unread) {
+            self.read(key, ended, now);
+        }
+    }
+
+    fn handle_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
+        let mut input = bytes;
+        while let Some(connection) = self.connections.get_mut(key) {
+            match connection.engine.poll_event(&mut input) {
+                Ok(Some(event)) => self.handle_event(key, event, now),
+                Ok(None) => {
+                    // Until its status line is complete, each piece of a reply renews its deadline.
+                    if connection.engine.has_partial_head()
+                        && let Some(front) = connection.engine.front()
+                    {
+                        let call = &mut self.calls[CallKey::from(front)];
+                        if !call.is_answering() {
+                            call.deadline = self.plan.timeouts.reply().map(|limit| now + limit);
+                        }
+                    }
+                    self.refresh_deadline(key);
+                    return;
+                }
+                Err(error) => {
+                    self.fail_protocol(key, &error, now);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn handle_event(&mut self, key: ConnectionKey, event: Event, now: Instant) {
+        match event {
+            Event::BadStatusLine { line, .. } => {
+                self.observer.observe(Observation::BadStatusLine { line: &line });
+            }
+            Event::ReplyStarted { call, status } => {
+                let deadline = self.reply_deadline(now);
+                let call = &mut self.calls[CallKey::from(call)];
+                let Phase::Sent { at } = call.phase else {
+                    unreachable!("a reply answers a request that was sent")
+                };
+                call.phase = Phase::Answering { at: now.max(at), status };
+                call.deadline = deadline;
+                self.recorder.reply_started(status, now - at);
+            }
+            Event::ReplyHead { call, head } => self.handle_head(call.into(), &head),
+            Event::ReplyBody { call, data } => self.handle_body(call.into(), &data, now),
+            Event::ReplyDone { call, size, reuse } => self.handle_done(key, call.into(), size, reuse, now),
+        }
+    }
+
+    fn handle_done(
+        &mut self,
+        key: ConnectionKey,
+        call_key: CallKey,
+        size: ReplySize,
+        reuse: Reuse,
+        now: Instant,
+    ) {
+        let call = &self.calls[call_key];
+        let Phase::Answering { at, status } = call.phase else {
+            unreachable!("a reply ends after it started")
+        };
+        self.recorder.record(&Sample {
+            status,
+            first_byte: at,
+            done: now,
+            header_size: size.header,
+            content_size: size.content,
+            footer_size: size.footer,
+        });
+        if self.plan.watch.replies.is_some() {
+            self.observer.observe(Observation::ReplyDone { call: call.serial, size });
+        }
+        let connection = &mut self.connections[key];
+        connection.replies += 1;
+        let (session_key, slot) = (connection.session, connection.slot);
+        let session = &mut self.sessions[session_key];
+        session.replies += 1;
+        session.slots[slot].failures = 0;
+        let others = session.visit.unanswered() - 1;
+        if reuse == Reuse::Close || self.closes_after_reply() {
+            if matches!(self.plan.workload, Workload::Connections(_)) && others > 0 {
+                // The workload is made of connections: this one ends here, though it did not fail.
+                self.recorder.closed_early(others);
+                self.end_session(session_key, false, now);
+                self.calls.remove(call_key);
+                return;
+            }
+            self.retire_connection(key, now);
+        }
+        self.handle_answer(session_key, slot, call_key, status, now);
+    }
+
+    fn handle_eof(&mut self, key: ConnectionKey, now: Instant) {
+        let connection = &mut self.connections[key];
+        match connection.engine.handle_eof() {
+            Ok(Some(event)) => self.handle_event(key, event, now),
+            Ok(None) => {
+                // The peer closed an idle connection: no one's failure.
+                let (session, slot) = (connection.session, connection.slot);
+                self.retire_connection(key, now);
+                if matches!(self.plan.workload, Workload::Connections(_)) {
+                    self.end_session(session, false, now);
+                } else {
+                    self.drive_slot(session, slot, now);
+                }
+            }
+            Err(error) => self.fail_protocol(key, &error, now),
+        }
+    }
+
+    pub(super) fn time_out(&mut self, key: ConnectionKey, now: Instant) {
+        if self.connections.contains_key(key) {
+            self.fail(key, Failure::ClientTimeout, now);
+        }
+    }
+
+    fn fail_protocol(&mut self, key: ConnectionKey, error: &ProtocolError, now: Instant) {
+        let failure = failure::of_protocol(error);
+        if failure == Failure::Other && !std::mem::replace(&mut self.told.protocol_error, true) {
+            self.observer.observe(Observation::ProtocolError { error });
+        }
+        self.fail(key, failure, now);
+    }
+
+    fn fail_io(&mut self, key: ConnectionKey, error: &io::Error, now: Instant) {
+        let failure = self.classify(error);
+        let connection = &self.connections[key];
+        if connection.established && connection.engine.pending_count() == 0 {
+            // Reset while idle is as good as closed while idle.
+            self.retire_connection(key, now);
+        } else {
+            self.fail(key, failure, now);
+        }
+    }
+
+    fn fail(&mut self, key: ConnectionKey, failure: Failure, now: Instant) {
+        self.recorder.failed(failure);
+        let connection = &self.connections[key];
+        let (session, slot, answered) = (connection.session, connection.slot, connection.replies > 0);
+        self.retire_connection(key, now);
+        self.handle_failure(session, slot, failure, answered, now);
+    }
+
+    /// A connection that never came to be watched.
+    fn fail_to_open(&mut self, session: SessionKey, slot: usize, error: &io::Error, now: Instant) {
+        let failure = self.classify(error);
+        self.recorder.failed(failure);
+        self.handle_failure(session, slot, failure, false, now);
+    }
+
+    fn classify(&mut self, error: &io::Error) -> Failure {
+        let failure = failure::of_io(error);
+        if failure == Failure::Other && !std::mem::replace(&mut self.told.unexpected_error, true) {
+            let errno = error.raw_os_error().unwrap_or_default();
+            self.observer.observe(Observation::UnexpectedError { errno });
+        }
+        failure
+    }
+
+    /// Closes a connection; calls without a reply go back to the head of the slot's queue.
+    fn retire_connection(&mut self, key: ConnectionKey, now: Instant) {
+        let connection = self.close_connection(key, now);
+        let slot = &mut self.sessions[connection.session].slots[connection.slot];
+        slot.connection = None;
+        let pending: Vec<CallKey> = connection.engine.pending().map(CallKey::from).collect();
+        for call in pending.into_iter().rev() {
+            self.calls[call].reset();
+            slot.queue.push_front(call);
+        }
+    }
+
+    /// Closes a connection and counts it.
+    pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Connection<N::Socket> {
+        let connection = self.connections.remove(key).expect("only living connections are closed");
+        self.deadlines.remove(poll_key(key));
+        let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);
+        self.recorder.connection_closed(lifetime);
+        if let Some(lifetime) = lifetime
+            && self.plan.watch.lifetimes
+        {
+            self.observer.observe(Observation::Lifetime { lifetime });
+        }
+        connection
+    }
+
+    /// Sets the deadline that is in force: for the connect, for the request at the head of the queue to be
+    /// written, or for its reply.
+    fn refresh_deadline(&mut self, key: ConnectionKey) {
+        let timeouts = &self.plan.timeouts;
+        if timeouts.reply().is_none() {
+            return;
+        }
+        let Some(connection) = self.connections.get(key) else { return };
+        if !connection.established {
+            return;
+        }
+        let deadline = connection.engine.front().and_then(|front| {
+            let call = &self.calls[CallKey::from(front)];
+            call.deadline.or_else(|| timeouts.timeout.map(|limit| connection.progress + limit))
+        });
+        self.deadlines.set(poll_key(key), deadline);
+    }
+}

@@ -1,0 +1,295 @@
+//! One worker: a loop that starts what is due, waits for readiness, moves bytes and hands events on.
+//!
+//! ```text
+//!   one turn
+//!     now ─► arrivals, timers, deadlines ─► sessions ─► calls ─► connections ─► bytes ─► socket
+//!     poller ─► bytes ─► protocol ─► events ─► calls ─► samples ─► recorder
+//!                                                └────► sessions: next burst, think, or ended
+//! ```
+//!
+//! The clock is read once a turn, and once for each connect and each write, whose instants are reported.
+
+mod arrivals;
+mod calls;
+mod connections;
+mod pages;
+mod sessions;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::time::Duration;
+
+use httperf_load::uris::Uris;
+use httperf_plan::{Plan, UriSource, Workload};
+use httperf_proto::http1;
+use httperf_stats::{Instant, Recorder};
+use slotmap::{KeyData, SlotMap, new_key_type};
+
+use self::arrivals::Arrivals;
+use self::calls::Call;
+use self::connections::Connection;
+use self::sessions::Session;
+use crate::deadlines::Deadlines;
+use crate::{Network, Observation, Observer, Ready};
+
+new_key_type! {
+    /// Names a session for as long as it lives.
+    struct SessionKey;
+    /// Names a connection for as long as it lives; also the poller's key for it.
+    struct ConnectionKey;
+    /// Names a call for as long as it lives; also the protocol's name for it.
+    struct CallKey;
+}
+
+/// How many arrivals a turn starts at most before it looks for replies again, so that a generator that fell
+/// behind does not read its clock late for every reply that came meanwhile.
+const ARRIVALS_PER_TURN: u32 = 64;
+
+/// How many times a connection is read in a turn before the others have theirs.
+const READS_PER_TURN: u32 = 8;
+
+/// Bytes read at once.
+const READ_SIZE: usize = 64 * 1024;
+
+/// Between two rate samples.
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Carries out a plan over a [`Network`].
+pub struct Worker<'p, 'o, N: Network> {
+    plan: &'p Plan,
+    network: N,
+    observer: &'o mut dyn Observer,
+    recorder: Recorder,
+    start: Instant,
+    /// Counts passes of the loop.
+    turn: u64,
+    arrivals: Arrivals,
+    uris: Uris,
+    sessions: SlotMap<SessionKey, Session<'p>>,
+    connections: SlotMap<ConnectionKey, Connection<N::Socket>>,
+    calls: SlotMap<CallKey, Call>,
+    deadlines: Deadlines,
+    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+    /// Connections that were read as often as a turn allows and may have more.
+    unread: Vec<(ConnectionKey, bool)>,
+    /// The next rate sample, and the next line of the periodic statistics.
+    next_sample: Instant,
+    next_second: Option<Instant>,
+    /// What the periodic statistics have shown so far.
+    shown: (u64, u64),
+    /// Rendered requests for a fixed URI, one per target.
+    fixed_requests: Vec<Option<http1::Request>>,
+    http1: http1::Options,
+    serials: Serials,
+    told: Told,
+    read_buffer: Vec<u8>,
+    write_buffer: Vec<u8>,
+}
+
+/// What waits for an instant that always comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// The end of a session's pause.
+    Think(SessionKey),
+    /// Another attempt for what waits on a slot of a session.
+    Retry(SessionKey, u32),
+}
+
+/// Numbers given out so far.
+#[derive(Debug, Default)]
+struct Serials {
+    calls: u64,
+    connections: u64,
+}
+
+/// What is told once per run and has been.
+#[derive(Debug, Default)]
+struct Told {
+    unexpected_error: bool,
+    protocol_error: bool,
+}
+
+impl<N: Network> std::fmt::Debug for Worker<'_, '_, N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Worker")
+            .field("turn", &self.turn)
+            .field("sessions", &self.sessions.len())
+            .field("connections", &self.connections.len())
+            .field("calls", &self.calls.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
+    /// A worker that has not started yet.
+    pub fn new(plan: &'p Plan, mut network: N, observer: &'o mut dyn Observer) -> Self {
+        let start = network.now();
+        let watch = &plan.watch;
+        let (has_sessions, cookies, pages, pipeline) = match &plan.workload {
+            Workload::Connections(_) => (false, false, false, usize::MAX),
+            Workload::Sessions(sessions) => {
+                let pages = matches!(sessions.script, httperf_plan::Script::Pages { .. });
+                let pipeline = match plan.request.version {
+                    // A session speaks HTTP/1.0 one call to a connection.
+                    httperf_plan::HttpVersion::Http10 => 1,
+                    httperf_plan::HttpVersion::Http11 => sessions.max_piped_calls as usize,
+                };
+                (true, sessions.cookies, pages, pipeline)
+            }
+        };
+        let http1 = http1::Options {
+            pipeline,
+            heads: cookies || pages || watch.replies.is_some_and(httperf_plan::Parts::header),
+            bodies: pages || watch.replies.is_some_and(httperf_plan::Parts::body),
+            limits: http1::Limits {
+                head_size: plan.limits.reply_head_size,
+                fields: plan.limits.reply_fields,
+                chunk_line_size: plan.limits.chunk_line_size,
+                interim_replies: plan.limits.interim_replies,
+            },
+        };
+        let fixed = matches!(plan.uris, UriSource::Fixed(_));
+        Self {
+            plan,
+            network,
+            observer,
+            recorder: Recorder::new(start, has_sessions),
+            start,
+            turn: 0,
+            arrivals: Arrivals::new(plan, start),
+            uris: Uris::new(&plan.uris, plan.client),
+            sessions: SlotMap::with_key(),
+            connections: SlotMap::with_key(),
+            calls: SlotMap::with_key(),
+            deadlines: Deadlines::default(),
+            timers: BinaryHeap::new(),
+            unread: Vec::new(),
+            next_sample: start + plan.client.first_sample(),
+            next_second: watch.periodic.then(|| start + Duration::from_secs(1)),
+            shown: (0, 0),
+            fixed_requests: if fixed { vec![None; plan.targets.len()] } else { Vec::new() },
+            http1,
+            serials: Serials::default(),
+            told: Told::default(),
+            read_buffer: vec![0; READ_SIZE],
+            write_buffer: Vec::new(),
+        }
+    }
+
+    /// Runs to the end of the workload, the plan's `runtime`, or the request to stop. Returns what was
+    /// recorded, and how long the run took from just after the first arrivals were started.
+    ///
+    /// # Errors
+    /// When the poller is broken.
+    pub fn run(mut self) -> io::Result<(Recorder, Duration)> {
+        let end = self.plan.runtime.map(|runtime| self.start + runtime);
+        let mut ready: Vec<Ready> = Vec::new();
+        self.start_due(self.start);
+        let measured_from = self.network.now();
+        let mut now = measured_from;
+        while !self.is_finished() && !self.network.stop_requested() && end.is_none_or(|end| now < end) {
+            let deadline = self.next_instant(end);
+            self.network.wait(deadline, &mut ready)?;
+            self.turn += 1;
+            now = self.network.now();
+            self.start_due(now);
+            self.fire_timers(now);
+            for event in &ready {
+                self.handle_ready(event, now);
+            }
+            self.read_on(now);
+            self.fire_deadlines(now);
+            self.tick(now);
+            // What waited for the end of another arrival starts without another wait.
+            self.start_due(now);
+        }
+        let duration = self.network.now() - measured_from;
+        Ok((self.recorder, duration))
+    }
+
+    fn is_finished(&self) -> bool {
+        self.arrivals.all_ended() || (self.sessions.is_empty() && self.uris.exhausted())
+    }
+
+    /// When the loop must wake at the latest; `None` if only readiness matters.
+    fn next_instant(&mut self, end: Option<Instant>) -> Option<Instant> {
+        if !self.unread.is_empty() {
+            return Some(self.start);
+        }
+        let arrival = self.arrivals.next_due(self.sessions.is_empty(), self.start);
+        let timer = self.timers.peek().map(|Reverse((at, _))| *at);
+        [arrival, timer, self.deadlines.next(), Some(self.next_sample), self.next_second, end]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// Starts the arrivals that are due.
+    fn start_due(&mut self, now: Instant) {
+        for _ in 0..ARRIVALS_PER_TURN {
+            if self.uris.exhausted() {
+                return;
+            }
+            let Some(arrival) = self.arrivals.take_due(now, self.sessions.is_empty()) else { return };
+            if let Some(delay) = arrival.delay
+                && self.plan.watch.verbose >= 3
+            {
+                self.observer.observe(Observation::ArrivalDelay { delay });
+            }
+            let open_max = match &self.plan.workload {
+                Workload::Connections(connections) => connections.max_open,
+                Workload::Sessions(_) => None,
+            };
+            if open_max.is_some_and(|max| self.recorder.open() >= u64::from(max)) {
+                self.recorder.arrival_skipped();
+                self.arrivals.ended();
+            } else {
+                self.start_session(arrival.index, now);
+            }
+        }
+    }
+
+    fn fire_timers(&mut self, now: Instant) {
+        while let Some(&Reverse((at, timer))) = self.timers.peek() {
+            if at > now {
+                return;
+            }
+            self.timers.pop();
+            match timer {
+                Timer::Think(session) => self.resume_session(session, now),
+                Timer::Retry(session, slot) => self.retry_slot(session, slot as usize, now),
+            }
+        }
+    }
+
+    fn fire_deadlines(&mut self, now: Instant) {
+        while let Some(key) = self.deadlines.pop_expired(now) {
+            self.time_out(ConnectionKey::from(KeyData::from_ffi(key)), now);
+        }
+    }
+
+    /// Takes rate samples and shows the periodic statistics when their time has come.
+    fn tick(&mut self, now: Instant) {
+        if now >= self.next_sample {
+            let rates = self.recorder.tick(now);
+            self.next_sample = self.next_sample + SAMPLE_INTERVAL;
+            if self.plan.watch.verbose >= 1 {
+                let sessions = matches!(self.plan.workload, Workload::Sessions(_));
+                self.observer.observe(Observation::Rates { rates, sessions });
+            }
+        }
+        if let Some(second) = self.next_second
+            && now >= second
+        {
+            let (ok, found) = self.recorder.periodic();
+            self.observer.observe(Observation::Second {
+                elapsed: now - self.start,
+                ok: ok - self.shown.0,
+                found: found - self.shown.1,
+            });
+            self.shown = (ok, found);
+            self.next_second = Some(second + Duration::from_secs(1));
+        }
+    }
+}

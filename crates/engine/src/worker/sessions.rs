@@ -1,0 +1,344 @@
+//! Sessions: which connections they use, and what follows a reply or a failure.
+//!
+//! A connection workload is the degenerate case: a session of one connection that nothing replaces.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use httperf_load::cookies::Jar;
+use httperf_load::visit::{Step, Visit};
+use httperf_plan::{Endpoint, HttpVersion, Limits, Plan, Script, Workload};
+use httperf_stats::{Failure, Instant, SessionEnd};
+use smallvec::SmallVec;
+
+use super::pages::Page;
+use super::{CallKey, ConnectionKey, SessionKey, Timer, Worker};
+use crate::Network;
+
+/// One session.
+pub(super) struct Session<'p> {
+    pub(super) visit: Visit<'p>,
+    /// Which of the plan's targets it talks to.
+    pub(super) target: usize,
+    started: Instant,
+    pub(super) slots: SmallVec<[Slot; 1]>,
+    pub(super) cookies: Option<Box<Jar>>,
+    pub(super) page: Option<Box<Page>>,
+    pub(super) replies: u64,
+    pub(super) established: u64,
+}
+
+/// A place for a connection, and the calls that are to travel on it.
+#[derive(Debug, Default)]
+pub(super) struct Slot {
+    pub(super) connection: Option<ConnectionKey>,
+    /// Calls that the connection does not have yet, in order.
+    pub(super) queue: VecDeque<CallKey>,
+    /// Connections in a row that failed without a reply.
+    pub(super) failures: u32,
+    /// A retry timer runs: nothing is to be done until it fires.
+    waiting: bool,
+}
+
+impl<'p> Session<'p> {
+    fn new(plan: &'p Plan, index: u64, now: Instant) -> Self {
+        let target = (index % plan.targets.len() as u64) as usize;
+        let (cookies, pages) = match &plan.workload {
+            Workload::Connections(_) => (false, false),
+            Workload::Sessions(sessions) => {
+                (sessions.cookies, matches!(sessions.script, Script::Pages { .. }))
+            }
+        };
+        let port = match &plan.targets[target].endpoint {
+            Endpoint::Tcp(address) => Some(address.port()),
+            Endpoint::Unix(_) => None,
+        };
+        Self {
+            visit: Visit::new(&plan.workload, index),
+            target,
+            started: now,
+            slots: SmallVec::new(),
+            cookies: cookies.then(|| Box::new(Jar::new(plan.limits.cookies))),
+            page: pages.then(|| Box::new(Page::new(&plan.targets[target].host, port))),
+            replies: 0,
+            established: 0,
+        }
+    }
+
+    /// Whether anything depends on which URI a call has.
+    pub(super) fn needs_uris(&self) -> bool {
+        self.cookies.is_some() || self.page.is_some()
+    }
+
+    pub(super) fn start_page(&mut self, uri: &[u8], objects_max: usize) {
+        if let Some(page) = &mut self.page {
+            page.start(uri, objects_max);
+        }
+    }
+}
+
+/// The pause before retry number `attempt` (from 1) in a row: none, then doubling.
+fn retry_pause(limits: &Limits, attempt: u32) -> Duration {
+    if attempt <= 1 {
+        return Duration::ZERO;
+    }
+    limits.retry_pause.saturating_mul(1 << (attempt - 2).min(20)).min(limits.retry_pause_max)
+}
+
+impl<N: Network> Worker<'_, '_, N> {
+    pub(super) fn start_session(&mut self, index: u64, now: Instant) {
+        let key = self.sessions.insert(Session::new(self.plan, index, now));
+        if self.opens_without_calls() {
+            self.sessions[key].slots.push(Slot::default());
+            self.open_connection(key, 0, now);
+        } else {
+            self.pump(key, now);
+        }
+    }
+
+    /// Whether connections are opened only to be closed again (`--num-calls=0`).
+    pub(super) fn opens_without_calls(&self) -> bool {
+        matches!(&self.plan.workload, Workload::Connections(connections) if connections.calls == 0)
+    }
+
+    pub(super) fn resume_session(&mut self, key: SessionKey, now: Instant) {
+        if let Some(session) = self.sessions.get_mut(key) {
+            session.visit.resume();
+            self.pump(key, now);
+        }
+    }
+
+    pub(super) fn retry_slot(&mut self, key: SessionKey, slot: usize, now: Instant) {
+        if let Some(session) = self.sessions.get_mut(key) {
+            session.slots[slot].waiting = false;
+            self.drive_slot(key, slot, now);
+        }
+    }
+
+    /// Issues the calls that are ready, as far as the session's slots have room.
+    pub(super) fn pump(&mut self, key: SessionKey, now: Instant) {
+        loop {
+            let Some(session) = self.sessions.get(key) else { return };
+            if !session.visit.is_ready() {
+                break;
+            }
+            let Some(slot) = self.free_slot(key) else { break };
+            let next = self.sessions[key].visit.next_call().expect("a call is ready");
+            let Some(call) = self.create_call(key, &next) else {
+                let visit = &mut self.sessions[key].visit;
+                visit.untake();
+                visit.stop_issuing();
+                if visit.is_idle() {
+                    self.end_session(key, true, now);
+                    return;
+                }
+                break;
+            };
+            self.sessions[key].slots[slot].queue.push_back(call);
+            self.submit_slot(key, slot, now);
+        }
+        self.flush_session(key, now);
+    }
+
+    /// The first slot that takes another call; a new one if the session may have more.
+    fn free_slot(&mut self, key: SessionKey) -> Option<usize> {
+        let (slots_max, calls_max) = match &self.plan.workload {
+            Workload::Connections(_) => (1, usize::MAX),
+            Workload::Sessions(sessions) => {
+                (sessions.max_connections as usize, sessions.max_piped_calls as usize)
+            }
+        };
+        let connections = &self.connections;
+        let slots = &mut self.sessions[key].slots;
+        let has_room = |slot: &Slot| {
+            let submitted = slot.connection.map_or(0, |key| connections[key].engine.pending_count());
+            slot.queue.len() + submitted < calls_max
+        };
+        slots.iter().position(has_room).or_else(|| {
+            (slots.len() < slots_max).then(|| {
+                slots.push(Slot::default());
+                slots.len() - 1
+            })
+        })
+    }
+
+    /// Moves on what waits on a slot: to its connection, opening one if there is none.
+    pub(super) fn drive_slot(&mut self, key: SessionKey, slot: usize, now: Instant) {
+        self.submit_slot(key, slot, now);
+        self.flush_session(key, now);
+    }
+
+    fn submit_slot(&mut self, key: SessionKey, slot: usize, now: Instant) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let place = &session.slots[slot];
+        if place.waiting || place.queue.is_empty() {
+            return;
+        }
+        if place.connection.is_none() {
+            self.open_connection(key, slot, now);
+        }
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let place = &mut session.slots[slot];
+        let Some(connection) = place.connection else { return };
+        let connection = &mut self.connections[connection];
+        if connection.engine.pending_count() == 0 {
+            connection.progress = now;
+        }
+        while connection.engine.capacity() > 0
+            && let Some(call) = place.queue.pop_front()
+        {
+            let request = self.calls[call].request.clone();
+            connection.engine.submit(call.into(), request).expect("the engine has capacity");
+        }
+    }
+
+    /// Sends what the session's connections have been given.
+    fn flush_session(&mut self, key: SessionKey, now: Instant) {
+        let mut slot = 0;
+        while let Some(session) = self.sessions.get(key)
+            && let Some(place) = session.slots.get(slot)
+        {
+            if let Some(connection) = place.connection
+                && self.connections[connection].engine.wants_write()
+            {
+                self.flush(connection, now);
+            }
+            slot += 1;
+        }
+    }
+
+    /// A call was answered on `connection`, which is gone by now if it was its last.
+    pub(super) fn handle_answer(
+        &mut self,
+        key: SessionKey,
+        slot: usize,
+        call: CallKey,
+        status: u16,
+        now: Instant,
+    ) {
+        if let Workload::Sessions(sessions) = &self.plan.workload
+            && sessions.failure_status == Some(status)
+        {
+            if sessions.retry_on_failure {
+                self.retry_call(key, slot, call, now);
+            } else {
+                self.calls.remove(call);
+                self.end_session(key, false, now);
+            }
+            return;
+        }
+        self.calls.remove(call);
+        match self.sessions[key].visit.handle_reply() {
+            Step::Finished => self.end_session(key, true, now),
+            Step::Think(pause) => {
+                self.timers.push(Reverse((now + pause, Timer::Think(key))));
+                self.drive_slot(key, slot, now);
+            }
+            Step::Continue => {
+                self.submit_slot(key, slot, now);
+                self.pump(key, now);
+            }
+        }
+    }
+
+    /// Makes a call again whose reply had the failure status.
+    fn retry_call(&mut self, key: SessionKey, slot: usize, call_key: CallKey, now: Instant) {
+        let call = &mut self.calls[call_key];
+        call.reset();
+        call.attempts += 1;
+        let attempts = call.attempts;
+        self.sessions[key].slots[slot].queue.push_front(call_key);
+        self.wait_and_retry(key, slot, attempts, now);
+    }
+
+    fn wait_and_retry(&mut self, key: SessionKey, slot: usize, attempts: u32, now: Instant) {
+        let limits = &self.plan.limits;
+        if attempts > limits.retries {
+            self.recorder.retries_exhausted();
+            self.end_session(key, false, now);
+            return;
+        }
+        let pause = retry_pause(limits, attempts);
+        if pause.is_zero() {
+            self.drive_slot(key, slot, now);
+        } else {
+            self.sessions[key].slots[slot].waiting = true;
+            self.timers.push(Reverse((now + pause, Timer::Retry(key, slot as u32))));
+        }
+    }
+
+    /// The connection of a slot failed. Its calls are back in the slot's queue. `answered`: it had delivered
+    /// at least one reply.
+    pub(super) fn handle_failure(
+        &mut self,
+        key: SessionKey,
+        slot: usize,
+        failure: Failure,
+        answered: bool,
+        now: Instant,
+    ) {
+        let Workload::Sessions(sessions) = &self.plan.workload else {
+            self.end_session(key, false, now);
+            return;
+        };
+        let place = &mut self.sessions[key].slots[slot];
+        if failure == Failure::ClientTimeout {
+            self.end_session(key, false, now);
+        } else if place.queue.is_empty() {
+            // It was idle: the next call opens another.
+        } else if answered {
+            self.drive_slot(key, slot, now);
+        } else if sessions.retry_on_failure {
+            place.failures += 1;
+            let failures = place.failures;
+            self.wait_and_retry(key, slot, failures, now);
+        } else {
+            self.end_session(key, false, now);
+        }
+    }
+
+    /// Ends a session and all that belongs to it.
+    pub(super) fn end_session(&mut self, key: SessionKey, completed: bool, now: Instant) {
+        let Some(session) = self.sessions.remove(key) else { return };
+        for slot in session.slots {
+            if let Some(connection) = slot.connection {
+                let connection = self.close_connection(connection, now);
+                for call in connection.engine.pending() {
+                    self.calls.remove(call.into());
+                }
+            }
+            for call in slot.queue {
+                self.calls.remove(call);
+            }
+        }
+        self.recorder.session_ended(SessionEnd {
+            completed,
+            lifetime: now - session.started,
+            replies: session.replies,
+            connections: session.established,
+        });
+        self.arrivals.ended();
+    }
+
+    /// Whether a session closes a connection after each reply: it speaks HTTP/1.0 that way, as the classic
+    /// tool does.
+    pub(super) fn closes_after_reply(&self) -> bool {
+        matches!(self.plan.workload, Workload::Sessions(_))
+            && self.plan.request.version == HttpVersion::Http10
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_pause_longer_each_time_up_to_a_bound() {
+        let limits = Limits::default();
+        let pauses: Vec<u128> =
+            (1..=limits.retries).map(|attempt| retry_pause(&limits, attempt).as_millis()).collect();
+        assert_eq!(pauses, [0, 10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+        assert_eq!(retry_pause(&limits, u32::MAX), limits.retry_pause_max);
+    }
+}

@@ -1,0 +1,156 @@
+//! The random numbers of the classic tool: the 48-bit linear congruential generator behind `erand48`.
+//! Schedules drawn from it are part of what the tool promises, so it is not to be improved.
+
+/// `X ← (MULTIPLIER · X + INCREMENT) mod 2^48`.
+const MULTIPLIER: u64 = 0x5_DEEC_E66D;
+const INCREMENT: u64 = 0xB;
+const MODULUS: u64 = 1 << 48;
+
+/// A stream of numbers uniform in `[0, 1)`, equal for equal beginnings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Erand48 {
+    /// Below `MODULUS`.
+    state: u64,
+}
+
+impl Erand48 {
+    /// The stream of the client with this index (`--client=I/N`).
+    #[must_use]
+    pub fn new(client_index: u32) -> Self {
+        let word = |value: u32| u64::from(value & 0xFFFF);
+        let low = word(0x1234 ^ client_index);
+        let middle = word(0x5678 ^ (client_index << 8));
+        let high = word(0x9ABC ^ !client_index);
+        Self { state: high << 32 | middle << 16 | low }
+    }
+
+    /// The stream that begins with the state 0, whatever the client.
+    #[must_use]
+    pub fn from_zero() -> Self {
+        Self { state: 0 }
+    }
+
+    /// The next number.
+    #[expect(clippy::should_implement_trait, reason = "an endless stream has no use for an Option")]
+    pub fn next(&mut self) -> f64 {
+        self.state = Step::ONE.apply(self.state);
+        self.state as f64 / MODULUS as f64
+    }
+
+    /// Leaves out `count` numbers, in time that grows with the logarithm of `count`.
+    pub fn skip(&mut self, count: u64) {
+        let mut power = Step::ONE;
+        let mut remaining = count;
+        while remaining > 0 {
+            if remaining & 1 == 1 {
+                self.state = power.apply(self.state);
+            }
+            power = power.twice();
+            remaining >>= 1;
+        }
+    }
+}
+
+/// Some number of steps of the generator at once: itself one `X ← (multiplier · X + increment)`.
+#[derive(Clone, Copy)]
+struct Step {
+    multiplier: u64,
+    increment: u64,
+}
+
+impl Step {
+    const ONE: Self = Self { multiplier: MULTIPLIER, increment: INCREMENT };
+
+    /// Wrapping at 2^64 does no harm, as 2^48 divides it.
+    fn apply(self, state: u64) -> u64 {
+        self.multiplier.wrapping_mul(state).wrapping_add(self.increment) % MODULUS
+    }
+
+    fn twice(self) -> Self {
+        Self {
+            multiplier: self.multiplier.wrapping_mul(self.multiplier),
+            increment: self.apply(self.increment),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(client_index: u32, expected: &str) {
+        let mut random = Erand48::new(client_index);
+        let numbers: Vec<String> = (0..8).map(|_| format!("{:.10}", random.next())).collect();
+        assert_eq!(numbers.join(" "), expected);
+    }
+
+    #[test]
+    fn streams_begin_as_the_classic_ones_do() {
+        check(
+            0,
+            "0.8080073247 0.2756824278 0.0877913933 0.4320839307 \
+             0.6403979967 0.2699468671 0.1582596760 0.3218676391",
+        );
+        check(
+            1,
+            "0.8333872164 0.3411443838 0.1919241673 0.4329617982 \
+             0.2947593625 0.1743381730 0.9666476601 0.3053690822",
+        );
+        check(
+            2,
+            "0.1572030346 0.9059709542 0.1278008969 0.7405372728 \
+             0.0467624347 0.9278522416 0.4901833779 0.7010330676",
+        );
+        check(
+            5,
+            "0.7318676495 0.0792965599 0.7753930713 0.4294503280 \
+             0.6773138994 0.5567729494 0.7330957237 0.3713633098",
+        );
+    }
+
+    #[test]
+    fn the_first_client_begins_with_a_known_state() {
+        assert_eq!(Erand48::new(0), Erand48 { state: 0x6543_5678_1234 });
+    }
+
+    #[test]
+    fn the_stream_from_zero_begins_with_the_increment() {
+        let first = Erand48::from_zero().next();
+        assert_eq!(first.to_bits(), (11.0 / 2.0_f64.powi(48)).to_bits());
+    }
+
+    proptest! {
+        #[test]
+        fn skipping_is_the_same_as_stepping(client_index: u32, first in 0..2000_u64, then in 0..2000_u64) {
+            let mut skipped = Erand48::new(client_index);
+            skipped.skip(first);
+            skipped.skip(then);
+            let mut stepped = Erand48::new(client_index);
+            for _ in 0..first + then {
+                stepped.next();
+            }
+            prop_assert_eq!(skipped, stepped);
+        }
+
+        #[test]
+        fn skips_add_up(client_index: u32, first: u64, then: u64) {
+            let mut apart = Erand48::new(client_index);
+            apart.skip(first);
+            apart.skip(then);
+            let mut together = Erand48::new(client_index);
+            // The period divides 2^48, so the sum may wrap.
+            together.skip(first.wrapping_add(then));
+            prop_assert_eq!(apart, together);
+        }
+
+        #[test]
+        fn numbers_stay_below_one(client_index: u32, skip: u64) {
+            let mut random = Erand48::new(client_index);
+            random.skip(skip);
+            prop_assert!((0.0..1.0).contains(&random.next()));
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! When arrivals are due. A schedule is absolute: it knows nothing of how the run keeps up with it.
+
+use std::time::Duration;
+
+use httperf_plan::{Arrivals, Client, Step};
+
+use crate::random::Erand48;
+
+/// The due times of arrivals, as offsets from the start of the run; never decreasing and, unless arrivals are
+/// sequential, without end. How many of them a run uses is not the schedule's business.
+///
+/// It is a pure function of the plan and holds no arrival but the next one. A run that is split takes the same
+/// sequence everywhere: each of `n` shards draws all arrivals and starts those whose number modulo `n` is its
+/// own.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    intervals: Intervals,
+    /// When the next arrival is due, seconds; 0 or more, perhaps infinite.
+    next_at: f64,
+}
+
+/// One arrival.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Arrival {
+    /// When it is due, from the start of the run. [`Duration::MAX`] stands for everything later than that:
+    /// such an arrival never comes, so add it to an instant with a check.
+    pub at: Duration,
+    /// Seconds from it to the next one.
+    pub delay: f64,
+}
+
+impl Schedule {
+    /// The schedule of `arrivals` for this client: the first one at 0, then at the sums of the intervals.
+    #[must_use]
+    pub fn new(arrivals: &Arrivals, client: Client) -> Self {
+        let random = Erand48::new(client.index);
+        let intervals = match *arrivals {
+            Arrivals::Sequential => Intervals::None,
+            Arrivals::Deterministic { period } => Intervals::Even { period, started: 0 },
+            Arrivals::Uniform { min, max } => Intervals::Uniform { random, min, max },
+            Arrivals::Exponential { mean } => Intervals::Exponential { random, mean },
+            Arrivals::Variable(ref steps) => Cycle::new(steps).map_or(Intervals::None, Intervals::Stepped),
+        };
+        Self { intervals, next_at: 0.0 }
+    }
+}
+
+impl Iterator for Schedule {
+    type Item = Arrival;
+
+    /// The next arrival; `None` when arrivals are sequential, as each then waits for the end of the last.
+    fn next(&mut self) -> Option<Arrival> {
+        let (delay, next_at) = self.intervals.after(self.next_at)?;
+        let at = saturating_duration(self.next_at);
+        self.next_at = next_at;
+        Some(Arrival { at, delay })
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Intervals {
+    None,
+    /// The arrival after the `started` first ones is due at `started · period`: a product, so that rounding
+    /// does not add up.
+    Even {
+        period: f64,
+        started: u64,
+    },
+    Uniform {
+        random: Erand48,
+        min: f64,
+        max: f64,
+    },
+    Exponential {
+        random: Erand48,
+        mean: f64,
+    },
+    Stepped(Cycle),
+}
+
+impl Intervals {
+    /// The next interval, and when the arrival is due that comes that much later than `now`.
+    fn after(&mut self, now: f64) -> Option<(f64, f64)> {
+        let interval = match self {
+            Self::None => return None,
+            Self::Even { period, started } => {
+                *started += 1;
+                return Some((*period, product(*period, *started)));
+            }
+            Self::Stepped(cycle) => return Some(cycle.step()),
+            Self::Uniform { random, min, max } => *min + (*max - *min) * random.next(),
+            Self::Exponential { random, mean } => -*mean * (1.0 - random.next()).ln(),
+        };
+        // Infinite parameters can give NaN; the next arrival is then as far away as they are.
+        let interval = if interval.is_nan() { f64::INFINITY } else { interval.max(0.0) };
+        Some((interval, now + interval))
+    }
+}
+
+/// The steps of [`Arrivals::Variable`], round and round.
+///
+/// **A step entered gives at least one interval**, even if it has no duration: so a cycle always gets on. A
+/// step with a duration but no period does not: everything after it is due at once.
+#[derive(Clone, Debug)]
+struct Cycle {
+    /// Never empty.
+    steps: Box<[Step]>,
+    index: usize,
+    /// When the step was entered, seconds.
+    entered_at: f64,
+    /// Intervals given since then.
+    given: u64,
+}
+
+impl Cycle {
+    /// How much of a step's duration counts as all of it. Decimal fractions are not exact: 49 intervals of
+    /// 1/49 s fall short of 1 s by a rounding error, and must not be taken for too few.
+    const WHOLE: f64 = 1.0 - 1e-12;
+
+    fn new(steps: &[Step]) -> Option<Self> {
+        (!steps.is_empty()).then(|| Self { steps: steps.into(), index: 0, entered_at: 0.0, given: 0 })
+    }
+
+    /// The next interval and when it ends.
+    fn step(&mut self) -> (f64, f64) {
+        let Step { period, duration } = self.steps[self.index];
+        self.given += 1;
+        let spent = product(period, self.given);
+        let ends_at = self.entered_at + spent;
+        if spent >= duration * Self::WHOLE {
+            self.index = (self.index + 1) % self.steps.len();
+            self.entered_at = ends_at;
+            self.given = 0;
+        }
+        (period, ends_at)
+    }
+}
+
+/// `period · count`, where no time at all stays none.
+fn product(period: f64, count: u64) -> f64 {
+    if period > 0.0 { period * count as f64 } else { 0.0 }
+}
+
+/// To the nearest nanosecond; what is too long becomes the longest there is.
+fn saturating_duration(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn schedule(arrivals: &Arrivals) -> Schedule {
+        Schedule::new(arrivals, Client::default())
+    }
+
+    #[track_caller]
+    fn check(arrivals: &Arrivals, client_index: u32, expected: &str) {
+        let client = Client { index: client_index, count: client_index + 1 };
+        let starts: Vec<String> = Schedule::new(arrivals, client)
+            .take(expected.split(' ').count())
+            .map(|arrival| format!("{:.4}", arrival.at.as_secs_f64()))
+            .collect();
+        assert_eq!(starts.join(" "), expected);
+    }
+
+    fn step(period: f64, duration: f64) -> Step {
+        Step { period, duration }
+    }
+
+    #[test]
+    fn random_arrivals_start_as_the_classic_ones_do() {
+        check(
+            &Arrivals::Uniform { min: 0.02, max: 0.08 },
+            0,
+            "0.0000 0.0685 0.1050 0.1303 0.1762 0.2346 0.2708 0.3003 0.3396 0.4021",
+        );
+        let exponential = Arrivals::Exponential { mean: 0.05 };
+        check(&exponential, 0, "0.0000 0.0825 0.0986 0.1032 0.1315 0.1827 0.1984 0.2070 0.2264 0.2880");
+        check(&exponential, 1, "0.0000 0.0896 0.1105 0.1211 0.1495 0.1669 0.1765 0.3466 0.3648 0.3858");
+    }
+
+    #[test]
+    fn sequential_arrivals_have_no_schedule() {
+        assert_eq!(schedule(&Arrivals::Sequential).next(), None);
+    }
+
+    #[test]
+    fn a_steady_rate_gathers_no_rounding_error() {
+        let mut arrivals = schedule(&Arrivals::Deterministic { period: 0.1 });
+        assert_eq!(arrivals.next(), Some(Arrival { at: Duration::ZERO, delay: 0.1 }));
+        assert_eq!(arrivals.nth(999_998).unwrap().at, Duration::from_millis(99_999_900));
+    }
+
+    #[test]
+    fn an_infinite_rate_offers_all_at_once() {
+        let arrivals = schedule(&Arrivals::Deterministic { period: 0.0 });
+        assert!(arrivals.take(1000).all(|arrival| arrival.at.is_zero() && arrival.delay == 0.0));
+    }
+
+    #[test]
+    fn the_delay_of_an_arrival_leads_to_the_next() {
+        let arrivals: Vec<Arrival> =
+            schedule(&Arrivals::Uniform { min: 0.02, max: 0.08 }).take(100).collect();
+        for pair in arrivals.windows(2) {
+            let gap = (pair[1].at - pair[0].at).as_secs_f64();
+            assert!((gap - pair[0].delay).abs() < 2e-9, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn the_bounds_of_uniform_intervals_may_be_the_wrong_way_round() {
+        check(&Arrivals::Uniform { min: 0.08, max: 0.02 }, 0, "0.0000 0.0315 0.0950");
+    }
+
+    #[test]
+    fn steps_follow_one_another_in_a_cycle() {
+        check(
+            &Arrivals::Variable(vec![step(0.1, 0.3), step(0.5, 0.9)]),
+            0,
+            "0.0000 0.1000 0.2000 0.3000 0.8000 1.3000 1.4000 1.5000 1.6000 2.1000",
+        );
+    }
+
+    #[test]
+    fn a_step_ends_when_rounding_alone_keeps_it_from_its_duration() {
+        let fraction = 1.0 / 49.0;
+        assert!(fraction * 49.0 < 1.0);
+        let arrivals = schedule(&Arrivals::Variable(vec![step(fraction, 1.0), step(2.0, 1.0)]));
+        let delays: Vec<f64> = arrivals.map(|arrival| arrival.delay).take(51).collect();
+        assert_eq!(delays.iter().position(|&delay| delay > 1.0), Some(49));
+        assert_eq!(delays[50].to_bits(), fraction.to_bits());
+    }
+
+    #[test]
+    fn a_step_without_duration_gives_one_interval() {
+        check(
+            &Arrivals::Variable(vec![step(0.1, 0.0), step(0.2, 0.0)]),
+            0,
+            "0.0000 0.1000 0.3000 0.4000 0.6000",
+        );
+        check(
+            &Arrivals::Variable(vec![step(0.0, 0.0), step(0.2, 0.1)]),
+            0,
+            "0.0000 0.0000 0.2000 0.2000 0.4000",
+        );
+    }
+
+    #[test]
+    fn a_step_without_period_offers_the_rest_at_once() {
+        let mut arrivals = schedule(&Arrivals::Variable(vec![step(0.1, 0.2), step(0.0, 1.0)]));
+        assert_eq!(arrivals.nth(100_000).unwrap().at, Duration::from_millis(200));
+    }
+
+    #[test]
+    fn huge_values_saturate() {
+        for arrivals in [
+            Arrivals::Deterministic { period: f64::MAX },
+            Arrivals::Deterministic { period: f64::INFINITY },
+            Arrivals::Uniform { min: f64::INFINITY, max: f64::INFINITY },
+            Arrivals::Uniform { min: 0.0, max: f64::MAX },
+            Arrivals::Exponential { mean: f64::INFINITY },
+            Arrivals::Variable(vec![step(f64::MAX, f64::INFINITY)]),
+        ] {
+            let starts: Vec<Duration> = schedule(&arrivals).take(4).map(|arrival| arrival.at).collect();
+            assert_eq!(starts, [Duration::ZERO, Duration::MAX, Duration::MAX, Duration::MAX], "{arrivals:?}");
+        }
+    }
+
+    fn any_arrivals() -> impl Strategy<Value = Arrivals> {
+        let seconds = || prop_oneof![8 => 0.0..10.0_f64, 1 => Just(0.0), 1 => 0.0..f64::MAX];
+        let steps = prop::collection::vec((seconds(), seconds()).prop_map(|(a, b)| step(a, b)), 0..5);
+        prop_oneof![
+            seconds().prop_map(|period| Arrivals::Deterministic { period }),
+            (seconds(), seconds()).prop_map(|(min, max)| Arrivals::Uniform { min, max }),
+            seconds().prop_map(|mean| Arrivals::Exponential { mean }),
+            steps.prop_map(Arrivals::Variable),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn due_times_never_go_back(arrivals in any_arrivals(), index: u32) {
+            let client = Client { index, count: u32::MAX };
+            let starts: Vec<Duration> =
+                Schedule::new(&arrivals, client).take(200).map(|arrival| arrival.at).collect();
+            prop_assert!(starts.is_sorted());
+            prop_assert!(starts.first().is_none_or(Duration::is_zero));
+        }
+
+        #[test]
+        fn shards_share_out_the_whole_schedule(arrivals in any_arrivals(), shards in 1..5_usize) {
+            let whole: Vec<Arrival> = schedule(&arrivals).take(60).collect();
+            let mut merged = vec![None; whole.len()];
+            for shard in 0..shards {
+                let own = schedule(&arrivals).enumerate().take(60).filter(|(index, _)| index % shards == shard);
+                for (index, arrival) in own {
+                    merged[index] = Some(arrival);
+                }
+            }
+            prop_assert_eq!(merged.into_iter().collect::<Option<Vec<_>>>(), Some(whole));
+        }
+    }
+}

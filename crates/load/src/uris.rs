@@ -1,0 +1,264 @@
+//! Which URI each call asks for: always the same, one of a list, or a name out of a working set.
+
+use httperf_plan::{Client, UriSource, WorkingSet};
+
+use crate::random::Erand48;
+
+/// The URIs of calls, in the order in which calls are made. Nothing is allocated per call.
+#[derive(Clone, Debug)]
+pub struct Uris {
+    source: Source,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Fixed(Vec<u8>),
+    List { uris: Vec<Vec<u8>>, wrap: bool, position: usize },
+    Walk(Walk),
+}
+
+impl Uris {
+    /// The URIs of `source` as this client asks for them.
+    #[must_use]
+    pub fn new(source: &UriSource, client: Client) -> Self {
+        let source = match source {
+            UriSource::Fixed(uri) => Source::Fixed(uri.clone()),
+            UriSource::List { uris, wrap } => Source::List { uris: uris.clone(), wrap: *wrap, position: 0 },
+            UriSource::WorkingSet(set) => Source::Walk(Walk::new(set, client)),
+        };
+        Self { source }
+    }
+
+    /// The URI of the next call; `None` when a list that does not wrap has come to its end.
+    #[expect(clippy::should_implement_trait, reason = "the item borrows from the iterator")]
+    pub fn next(&mut self) -> Option<&[u8]> {
+        match &mut self.source {
+            Source::Fixed(uri) => Some(uri),
+            Source::List { uris, wrap, position } => {
+                if *wrap && *position == uris.len() {
+                    *position = 0;
+                }
+                let uri = uris.get(*position)?;
+                *position += 1;
+                Some(uri)
+            }
+            Source::Walk(walk) => Some(walk.next_name()),
+        }
+    }
+
+    /// Whether [`next`](Self::next) has nothing more to give.
+    #[must_use]
+    pub fn exhausted(&self) -> bool {
+        match &self.source {
+            Source::List { uris, wrap, position } => *position == uris.len() && (!wrap || uris.is_empty()),
+            Source::Fixed(_) | Source::Walk(_) => false,
+        }
+    }
+}
+
+/// A walk through a working set: it stays on a file or moves on to another so that the share of calls that
+/// move on is the miss rate.
+#[derive(Clone, Debug)]
+struct Walk {
+    files: u64,
+    miss_rate: f64,
+    /// How far each move goes: the number of clients, so that they keep off one another's files.
+    stride: u64,
+    /// Misses due, in parts of one.
+    due: f64,
+    /// Less than `files`, unless the client's index or the number of clients is not.
+    index: u64,
+    /// The last name: the prefix, `/` and a digit for each of `digit_count`, `.html`.
+    name: Vec<u8>,
+    prefix_size: usize,
+    digit_count: usize,
+}
+
+impl Walk {
+    fn new(set: &WorkingSet, client: Client) -> Self {
+        let prefix = set.prefix.strip_suffix(b"/").unwrap_or(&set.prefix);
+        let digit_count = set.files.saturating_sub(1).checked_ilog10().map_or(0, |log| log as usize + 1);
+        let mut name = prefix.to_vec();
+        name.extend(b"/0".repeat(digit_count));
+        name.extend_from_slice(b".html");
+        Self {
+            files: u64::from(set.files),
+            miss_rate: set.miss_rate,
+            stride: u64::from(client.count),
+            due: Erand48::from_zero().next(),
+            index: u64::from(client.index),
+            name,
+            prefix_size: prefix.len(),
+            digit_count,
+        }
+    }
+
+    fn next_name(&mut self) -> &[u8] {
+        self.due += self.miss_rate;
+        if self.due >= 1.0 {
+            self.due -= 1.0;
+            self.index = self.index.wrapping_add(self.stride);
+            // Once and no more, as the classic tool does; it shows only when there are more clients than files.
+            if self.index >= self.files {
+                self.index -= self.files;
+            }
+        }
+        let digits = &mut self.name[self.prefix_size..][..2 * self.digit_count];
+        let mut rest = self.index;
+        for pair in digits.chunks_exact_mut(2).rev() {
+            pair[1] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        &self.name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn working_set(prefix: &str, files: u32, miss_rate: f64) -> UriSource {
+        UriSource::WorkingSet(WorkingSet { prefix: prefix.into(), files, miss_rate })
+    }
+
+    fn list(uris: &[&str], wrap: bool) -> UriSource {
+        UriSource::List { uris: uris.iter().map(|uri| uri.as_bytes().to_vec()).collect(), wrap }
+    }
+
+    fn taken(source: &UriSource, client: Client, count: usize) -> Vec<String> {
+        let mut uris = Uris::new(source, client);
+        let mut taken = Vec::new();
+        while let Some(uri) = uris.next() {
+            taken.push(String::from_utf8(uri.to_vec()).unwrap());
+            if taken.len() == count {
+                break;
+            }
+        }
+        taken
+    }
+
+    #[track_caller]
+    fn check(source: &UriSource, expected: &[&str]) {
+        assert_eq!(taken(source, Client::default(), expected.len()), expected);
+    }
+
+    /// The numbers of the files that the first calls ask for.
+    #[track_caller]
+    fn check_walk(files: u32, miss_rate: f64, client: Client, expected: &str) {
+        let count = expected.split(' ').count();
+        let numbers: Vec<String> = taken(&working_set("/", files, miss_rate), client, count)
+            .iter()
+            .map(|name| name.trim_end_matches(".html").replace('/', ""))
+            .collect();
+        assert_eq!(numbers.join(" "), expected);
+    }
+
+    #[test]
+    fn a_fixed_uri_is_always_the_same() {
+        let mut uris = Uris::new(&UriSource::Fixed(b"/x y".to_vec()), Client::default());
+        let first = uris.next().unwrap().as_ptr();
+        assert_eq!(uris.next().unwrap(), b"/x y");
+        assert_eq!(uris.next().unwrap().as_ptr(), first, "nothing is copied");
+        assert!(!uris.exhausted());
+    }
+
+    #[test]
+    fn a_list_that_wraps_starts_again() {
+        let source = list(&["/a", "/b", "/c"], true);
+        check(&source, &["/a", "/b", "/c", "/a", "/b", "/c", "/a"]);
+        let mut uris = Uris::new(&source, Client::default());
+        for _ in 0..3 {
+            uris.next();
+        }
+        assert!(!uris.exhausted());
+    }
+
+    #[test]
+    fn a_list_that_does_not_wrap_comes_to_an_end() {
+        let mut uris = Uris::new(&list(&["/a", "/b"], false), Client::default());
+        assert_eq!(uris.next(), Some(&b"/a"[..]));
+        assert!(!uris.exhausted());
+        assert_eq!(uris.next(), Some(&b"/b"[..]));
+        assert!(uris.exhausted());
+        assert_eq!(uris.next(), None);
+        assert_eq!(uris.next(), None);
+    }
+
+    #[test]
+    fn an_empty_list_gives_nothing() {
+        for wrap in [false, true] {
+            let mut uris = Uris::new(&list(&[], wrap), Client::default());
+            assert!(uris.exhausted());
+            assert_eq!(uris.next(), None);
+        }
+    }
+
+    #[test]
+    fn a_working_set_moves_on_at_the_miss_rate() {
+        check_walk(10, 0.3, Client::default(), "0 0 0 1 1 1 2 2 2 3");
+        check_walk(10, 0.0, Client::default(), "0 0 0 0");
+        check_walk(10, 1.0, Client::default(), "1 2 3 4 5 6 7 8 9 0 1");
+    }
+
+    #[test]
+    fn clients_step_over_one_anothers_files() {
+        check_walk(10, 1.0, Client { index: 3, count: 4 }, "7 1 5 9 3 7");
+    }
+
+    #[test]
+    fn an_index_beyond_the_set_is_cut_to_its_low_digits() {
+        check_walk(10, 0.0, Client { index: 12, count: 20 }, "2 2");
+        check_walk(3, 1.0, Client { index: 0, count: 20 }, "7 4 1 8");
+    }
+
+    #[test]
+    fn a_name_has_a_directory_for_each_digit() {
+        check(
+            &working_set("/wset1024", 1024, 0.5),
+            &[
+                "/wset1024/0/0/0/0.html",
+                "/wset1024/0/0/0/1.html",
+                "/wset1024/0/0/0/1.html",
+                "/wset1024/0/0/0/2.html",
+                "/wset1024/0/0/0/2.html",
+            ],
+        );
+        check(&working_set("/wset1024", 1024, 1.0), &["/wset1024/0/0/0/1.html"]);
+        check(&working_set("/", 1000, 1.0), &["/0/0/1.html"]);
+        check(&working_set("/", u32::MAX, 1.0), &["/0/0/0/0/0/0/0/0/0/1.html"]);
+    }
+
+    #[test]
+    fn a_prefix_loses_the_slash_at_its_end() {
+        check(&working_set("/foo/", 11, 1.0), &["/foo/0/1.html"]);
+        check(&working_set("", 10, 1.0), &["/1.html"]);
+    }
+
+    #[test]
+    fn a_set_of_one_file_has_no_digits() {
+        check(&working_set("/foo", 1, 1.0), &["/foo.html", "/foo.html"]);
+        check(&working_set("/foo", 0, 0.5), &["/foo.html", "/foo.html"]);
+    }
+
+    #[test]
+    fn a_prefix_may_be_long() {
+        let prefix = "/long".repeat(100);
+        check(&working_set(&prefix, 10, 1.0), &[&format!("{prefix}/1.html")]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_share_of_calls_that_move_on_is_the_miss_rate(
+            files in 2..5000_u32,
+            miss_rate in 0.0..=1.0_f64,
+            calls in 1..500_usize,
+        ) {
+            let names = taken(&working_set("/", files, miss_rate), Client::default(), calls);
+            let start = taken(&working_set("/", files, 0.0), Client::default(), 1);
+            let moves = start.iter().chain(&names).zip(&names).filter(|(last, next)| last != next).count();
+            prop_assert!((moves as f64 - miss_rate * calls as f64).abs() <= 1.0);
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! What one visit asks for, call by call: a session, or a connection of the connection workload.
+//!
+//! A visit is a sequence of bursts. It says when a call may be issued and learns when a reply is complete;
+//! on which connection a call travels is not its business.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use httperf_plan::{Burst, Request, Script, Workload};
+
+/// One visit.
+///
+/// ```text
+///              handle_reply (last of the burst)
+///   burst ──────────────────────────────► think ──► resume ──► burst …
+///     └── last burst ──► finished
+/// ```
+#[derive(Debug)]
+pub struct Visit<'p> {
+    script: Position<'p>,
+    /// Calls that may be issued now.
+    ready: u64,
+    /// Calls of this burst that wait for the reply to its first.
+    held: u64,
+    /// Calls issued and not answered.
+    outstanding: u64,
+}
+
+#[derive(Debug)]
+enum Position<'p> {
+    /// Calls from the run's URI source: how many are left for later bursts, and how large those are.
+    Counted { left: u64, burst: u64, pace: Pace },
+    /// A definition of a session file: the burst we are in, how much of it was issued, and the bursts after.
+    Scripted { burst: &'p Burst, issued: usize, rest: &'p [Burst] },
+    /// Pages: how many are left, and the objects of this one that were found and not yet fetched.
+    Pages { left: u64, think: Duration, page_due: bool, objects: VecDeque<Vec<u8>> },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    /// All calls of a burst together, and no pause between bursts.
+    Together,
+    /// The first call of a burst alone; a pause between bursts.
+    LeadThenRest(Duration),
+}
+
+/// A call to issue.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Next<'p> {
+    /// With the next URI of the run's source.
+    FromSource,
+    /// As a session file says.
+    Scripted(&'p Request),
+    /// A page, with the next URI of the run's source.
+    Page,
+    /// An object of a page, by its request target.
+    Object(Vec<u8>),
+}
+
+/// What follows a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Issue what is ready; other replies are outstanding, or further calls became ready.
+    Continue,
+    /// Do nothing for this long, then [`Visit::resume`].
+    Think(Duration),
+    /// The visit is over.
+    Finished,
+}
+
+impl<'p> Visit<'p> {
+    /// The visit of arrival number `index`.
+    #[must_use]
+    pub fn new(workload: &'p Workload, index: u64) -> Self {
+        let script = match workload {
+            Workload::Connections(connections) => Position::Counted {
+                left: connections.calls,
+                burst: connections.burst.max(1),
+                pace: Pace::Together,
+            },
+            Workload::Sessions(sessions) => match &sessions.script {
+                Script::Uniform { calls, burst, think } => Position::Counted {
+                    left: (*calls).max(1),
+                    burst: (*burst).max(1),
+                    pace: Pace::LeadThenRest(*think),
+                },
+                Script::File(definitions) => {
+                    let definition = &definitions[(index % definitions.len() as u64) as usize];
+                    let (burst, rest) =
+                        definition.bursts.split_first().expect("a definition has at least one burst");
+                    Position::Scripted { burst, issued: 0, rest }
+                }
+                Script::Pages { pages, think } => Position::Pages {
+                    left: (*pages).max(1),
+                    think: *think,
+                    page_due: false,
+                    objects: VecDeque::new(),
+                },
+            },
+        };
+        let mut visit = Self { script, ready: 0, held: 0, outstanding: 0 };
+        visit.start_burst();
+        visit
+    }
+
+    /// Whether a call may be issued now.
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
+        self.ready > 0
+    }
+
+    /// Whether nothing is outstanding and nothing can be issued any more without [`Visit::resume`].
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.ready == 0 && self.held == 0 && self.outstanding == 0
+    }
+
+    /// Calls without an answer, issued or not, as far as they are known.
+    #[must_use]
+    pub fn unanswered(&self) -> u64 {
+        let later = match &self.script {
+            Position::Counted { left, .. } | Position::Pages { left, .. } => *left,
+            Position::Scripted { rest, .. } => rest.iter().map(|burst| burst.requests.len() as u64).sum(),
+        };
+        self.outstanding + self.ready + self.held + later
+    }
+
+    /// Takes the next call to issue, if one is ready.
+    pub fn next_call(&mut self) -> Option<Next<'p>> {
+        if self.ready == 0 {
+            return None;
+        }
+        self.ready -= 1;
+        self.outstanding += 1;
+        Some(match &mut self.script {
+            Position::Counted { .. } => Next::FromSource,
+            Position::Scripted { burst, issued, .. } => {
+                *issued += 1;
+                Next::Scripted(&burst.requests[*issued - 1])
+            }
+            Position::Pages { page_due, objects, .. } => {
+                if std::mem::take(page_due) {
+                    Next::Page
+                } else {
+                    Next::Object(objects.pop_front().expect("what is ready is the page or an object"))
+                }
+            }
+        })
+    }
+
+    /// An object was found in a page: it becomes ready at once.
+    pub fn add_object(&mut self, uri: Vec<u8>) {
+        if let Position::Pages { objects, .. } = &mut self.script {
+            objects.push_back(uri);
+            self.ready += 1;
+        }
+    }
+
+    /// A call was answered.
+    pub fn handle_reply(&mut self) -> Step {
+        self.outstanding -= 1;
+        self.ready += std::mem::take(&mut self.held);
+        if !self.is_idle() {
+            return Step::Continue;
+        }
+        let more = match &self.script {
+            Position::Counted { left, .. } | Position::Pages { left, .. } => *left > 0,
+            Position::Scripted { rest, .. } => !rest.is_empty(),
+        };
+        match (&self.script, more) {
+            (_, false) => Step::Finished,
+            (Position::Counted { pace: Pace::Together, .. }, true) => {
+                self.start_burst();
+                Step::Continue
+            }
+            (Position::Counted { pace: Pace::LeadThenRest(think), .. }, true)
+            | (Position::Pages { think, .. }, true) => Step::Think(*think),
+            (Position::Scripted { burst, .. }, true) => Step::Think(burst.think),
+        }
+    }
+
+    /// The pause is over: the next burst is ready.
+    pub fn resume(&mut self) {
+        if let Position::Scripted { burst, issued, rest } = &mut self.script
+            && let Some((next, after)) = rest.split_first()
+        {
+            (*burst, *issued, *rest) = (next, 0, after);
+        }
+        self.start_burst();
+    }
+
+    /// Issues nothing more: the run's URIs are used up. Replies that are outstanding may still come.
+    pub fn stop_issuing(&mut self) {
+        self.ready = 0;
+        self.held = 0;
+        match &mut self.script {
+            Position::Counted { left, .. } => *left = 0,
+            Position::Scripted { rest, .. } => *rest = &[],
+            Position::Pages { left, objects, page_due, .. } => {
+                *left = 0;
+                *page_due = false;
+                objects.clear();
+            }
+        }
+    }
+
+    /// Takes back the call just taken, which could not be made.
+    pub fn untake(&mut self) {
+        self.outstanding -= 1;
+    }
+
+    fn start_burst(&mut self) {
+        let (size, lead) = match &mut self.script {
+            Position::Counted { left, burst, pace } => {
+                let size = (*left).min(*burst);
+                *left -= size;
+                (size, matches!(pace, Pace::LeadThenRest(_)))
+            }
+            Position::Scripted { burst, .. } => (burst.requests.len() as u64, true),
+            Position::Pages { left, page_due, .. } => {
+                *left -= 1;
+                *page_due = true;
+                (1, true)
+            }
+        };
+        self.ready = if lead { size.min(1) } else { size };
+        self.held = size - self.ready;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use httperf_plan::{Connections, ScriptedSession, Sessions};
+
+    use super::*;
+
+    const THINK: Duration = Duration::from_millis(100);
+
+    fn sessions(script: Script) -> Workload {
+        Workload::Sessions(Sessions {
+            count: 10,
+            script,
+            max_connections: 4,
+            max_piped_calls: 32,
+            retry_on_failure: false,
+            failure_status: None,
+            cookies: false,
+        })
+    }
+
+    fn connections(calls: u64, burst: u64) -> Workload {
+        Workload::Connections(Connections { count: 1, calls, burst, max_open: None })
+    }
+
+    /// Runs a visit, answering each group of calls once all that is ready was issued. Gives the sizes of the
+    /// groups, with `None` for each pause.
+    fn pattern(workload: &Workload) -> Vec<Option<u64>> {
+        let mut visit = Visit::new(workload, 0);
+        let mut pattern = Vec::new();
+        loop {
+            let mut group = 0;
+            while visit.next_call().is_some() {
+                group += 1;
+            }
+            pattern.push(Some(group));
+            let mut step = Step::Finished;
+            for _ in 0..group {
+                step = visit.handle_reply();
+            }
+            match step {
+                Step::Finished => return pattern,
+                Step::Continue => {}
+                Step::Think(_) => {
+                    pattern.push(None);
+                    visit.resume();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_connection_makes_whole_bursts_and_a_shorter_last_one() {
+        assert_eq!(pattern(&connections(6, 3)), [Some(3), Some(3)]);
+        assert_eq!(pattern(&connections(5, 3)), [Some(3), Some(2)]);
+        assert_eq!(pattern(&connections(2, 5)), [Some(2)]);
+        assert_eq!(pattern(&connections(0, 1)), [Some(0)]);
+    }
+
+    #[test]
+    fn a_session_leads_each_burst_with_one_call_and_thinks_between_bursts() {
+        let uniform = |calls, burst| sessions(Script::Uniform { calls, burst, think: THINK });
+        assert_eq!(pattern(&uniform(6, 3)), [Some(1), Some(2), None, Some(1), Some(2)]);
+        assert_eq!(pattern(&uniform(3, 1)), [Some(1), None, Some(1), None, Some(1)]);
+        assert_eq!(pattern(&uniform(4, 3)), [Some(1), Some(2), None, Some(1)]);
+        assert_eq!(pattern(&uniform(0, 1)), [Some(1)]);
+    }
+
+    #[test]
+    fn a_session_file_gives_requests_and_pauses_in_order() {
+        let request = |uri: &str| Request {
+            method: b"GET".to_vec(),
+            uri: uri.as_bytes().to_vec(),
+            contents: Vec::new(),
+        };
+        let burst = |uris: &[&str], ms| Burst {
+            requests: uris.iter().map(|uri| request(uri)).collect(),
+            think: Duration::from_millis(ms),
+        };
+        let workload = sessions(Script::File(vec![
+            ScriptedSession { bursts: vec![burst(&["/a", "/b", "/c"], 200), burst(&["/d"], 50)] },
+            ScriptedSession { bursts: vec![burst(&["/other"], 0)] },
+        ]));
+        assert_eq!(pattern(&workload), [Some(1), Some(2), None, Some(1)]);
+
+        let mut visit = Visit::new(&workload, 2);
+        let uri = |visit: &mut Visit<'_>| match visit.next_call() {
+            Some(Next::Scripted(request)) => String::from_utf8(request.uri.clone()).unwrap(),
+            other => panic!("unexpected {other:?}"),
+        };
+        assert_eq!(uri(&mut visit), "/a");
+        assert_eq!(visit.next_call(), None, "the first call of a burst goes alone");
+        assert_eq!(visit.handle_reply(), Step::Continue);
+        assert_eq!((uri(&mut visit), uri(&mut visit)), ("/b".into(), "/c".into()));
+        assert_eq!(visit.handle_reply(), Step::Continue);
+        assert_eq!(visit.handle_reply(), Step::Think(Duration::from_millis(200)));
+        visit.resume();
+        assert_eq!(uri(&mut visit), "/d");
+        assert_eq!(visit.handle_reply(), Step::Finished);
+        assert_eq!(uri(&mut Visit::new(&workload, 3)), "/other");
+    }
+
+    #[test]
+    fn objects_of_a_page_are_fetched_before_the_pause() {
+        let workload = sessions(Script::Pages { pages: 2, think: THINK });
+        let mut visit = Visit::new(&workload, 0);
+        assert_eq!(visit.next_call(), Some(Next::Page));
+        visit.add_object(b"/a.png".to_vec());
+        assert_eq!(visit.next_call(), Some(Next::Object(b"/a.png".to_vec())));
+        visit.add_object(b"/b.png".to_vec());
+        assert_eq!(visit.handle_reply(), Step::Continue);
+        assert_eq!(visit.next_call(), Some(Next::Object(b"/b.png".to_vec())));
+        assert_eq!(visit.handle_reply(), Step::Continue);
+        assert_eq!(visit.handle_reply(), Step::Think(THINK));
+        visit.resume();
+        assert_eq!(visit.next_call(), Some(Next::Page));
+        assert_eq!(visit.handle_reply(), Step::Finished);
+    }
+
+    #[test]
+    fn a_visit_that_stops_issuing_ends_with_its_last_reply() {
+        let workload = connections(6, 2);
+        let mut visit = Visit::new(&workload, 0);
+        assert!(visit.next_call().is_some());
+        assert!(visit.next_call().is_some());
+        visit.untake();
+        visit.stop_issuing();
+        assert!(!visit.is_ready());
+        assert_eq!(visit.handle_reply(), Step::Finished);
+    }
+}

@@ -1,0 +1,66 @@
+//! The property that fuzzing drives: the same events wherever the bytes are cut.
+
+use std::rc::Rc;
+
+use super::{Engine, Limits, Options, Request};
+use crate::{CallId, Event, ProtocolError};
+
+/// What became of a stream of bytes.
+type Outcome = (Vec<Event>, Result<(), ProtocolError>);
+
+/// Feeds `bytes` to a connection with `calls` outstanding calls (the last a HEAD if `head`), whole, cut at
+/// `cut`, and byte by byte, each followed by the end of the connection.
+///
+/// # Panics
+/// If the three differ in their events or in how they end.
+pub fn check_cuts(bytes: &[u8], cut: usize, calls: u8, head: bool) {
+    let cut = cut.min(bytes.len());
+    let whole = feed(&[bytes], calls, head);
+    let halves = feed(&[&bytes[..cut], &bytes[cut..]], calls, head);
+    assert_eq!(whole, halves, "cut at {cut}");
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(whole, feed(&single, calls, head), "byte by byte");
+}
+
+fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
+    let limits = Limits { head_size: 512, fields: 16, chunk_line_size: 32, interim_replies: 3 };
+    let mut engine = Engine::new(Options { heads: true, bodies: true, limits, ..Options::default() });
+    for call in 0..calls {
+        let request = Request { bytes: Rc::from(&b"GET"[..]), head: head && call + 1 == calls };
+        engine.submit(CallId(u64::from(call)), request).expect("the pipeline has no bound here");
+    }
+    let mut out = Vec::new();
+    engine.poll_transmit(&mut out);
+    engine.handle_written(out.len());
+    while engine.poll_sent().is_some() {}
+
+    let mut events = Vec::new();
+    let mut end = Ok(());
+    for part in parts {
+        end = drain(&mut engine, part, &mut events);
+        if end.is_err() {
+            return (events, end);
+        }
+    }
+    match engine.handle_eof() {
+        Ok(event) => events.extend(event),
+        Err(error) => end = Err(error),
+    }
+    (events, end)
+}
+
+/// Collects events; neighbouring pieces of a body are joined, as their division means nothing.
+fn drain(engine: &mut Engine, mut input: &[u8], events: &mut Vec<Event>) -> Result<(), ProtocolError> {
+    while let Some(event) = engine.poll_event(&mut input)? {
+        match (events.last_mut(), event) {
+            (Some(Event::ReplyBody { call: before, data: joined }), Event::ReplyBody { call, data })
+                if *before == call =>
+            {
+                joined.extend_from_slice(&data);
+            }
+            (_, event) => events.push(event),
+        }
+    }
+    assert!(input.is_empty(), "poll_event returns None only when it used all input");
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! A reply's header block: the status line, and the fields that say how the body is delimited and whether
+//! the connection lasts (RFC 9112 sections 4, 6.3 and 9.3).
+
+use std::mem::MaybeUninit;
+
+use super::BAD_STATUS_LINE;
+use super::framing::{Body, Chunked};
+use crate::{ProtocolError, Reuse};
+
+/// The most header fields an engine reads, whatever its options say.
+pub const MAX_FIELDS: usize = 256;
+
+/// `Switching Protocols` ends HTTP on the connection, so it is final although it is a 1xx.
+const SWITCHING_PROTOCOLS: u16 = 101;
+
+/// What a header block says.
+#[derive(Debug)]
+pub(super) struct Head {
+    pub(super) status: u16,
+    pub(super) reuse: Reuse,
+    chunked: bool,
+    /// A transfer coding that only the end of the connection delimits.
+    other_coding: bool,
+    /// `Err` matters only if the body turns out to need it.
+    length: Result<Option<u64>, ProtocolError>,
+}
+
+impl Head {
+    /// Reads a complete header block, from the status line to the empty line.
+    pub(super) fn parse(block: &[u8], fields_max: usize) -> Result<Self, ProtocolError> {
+        let (line, fields_start) = first_line(block).ok_or(ProtocolError::BadHead)?;
+        let (status, persistent, understood) = match StatusLine::parse(line)? {
+            StatusLine::Valid { status, persistent } => (status, persistent, true),
+            StatusLine::Invalid => (BAD_STATUS_LINE, false, false),
+        };
+        let mut head = Self {
+            status,
+            reuse: if persistent { Reuse::Keep } else { Reuse::Close },
+            chunked: false,
+            other_coding: false,
+            length: Ok(None),
+        };
+        let mut fields = [const { MaybeUninit::<httparse::Header<'_>>::uninit() }; MAX_FIELDS];
+        let fields = &mut fields[..fields_max.min(MAX_FIELDS)];
+        let mut reply = httparse::Response::new(&mut []);
+        let mut config = httparse::ParserConfig::default();
+        config
+            .ignore_invalid_headers_in_responses(true)
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .allow_spaces_after_header_name_in_responses(true)
+            .allow_multiple_spaces_in_response_status_delimiters(true);
+        match config.parse_response_with_uninit_headers(&mut reply, block, fields) {
+            Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers),
+            Ok(httparse::Status::Partial) => return Err(ProtocolError::BadHead),
+            Err(httparse::Error::TooManyHeaders) => {
+                return Err(ProtocolError::TooManyFields { limit: fields_max });
+            }
+            // Most likely a status line that is right by the classic tool's lights but not by httparse's
+            // (`HTTP/1.2 200`, a status line that is none): its fields count all the same.
+            Err(_) => {
+                let mut copy = b"HTTP/1.0 200\r\n".to_vec();
+                copy.extend_from_slice(&block[fields_start..]);
+                let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+                let mut reply = httparse::Response::new(&mut fields[..fields_max.min(MAX_FIELDS)]);
+                match config.parse_response(&mut reply, &copy) {
+                    Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers),
+                    Err(httparse::Error::TooManyHeaders) => {
+                        return Err(ProtocolError::TooManyFields { limit: fields_max });
+                    }
+                    Ok(httparse::Status::Partial) | Err(_) => return Err(ProtocolError::BadHead),
+                }
+            }
+        }
+        if !understood {
+            head.reuse = Reuse::Close;
+        }
+        Ok(head)
+    }
+
+    fn read_fields(&mut self, fields: &[httparse::Header<'_>]) {
+        for field in fields {
+            // The length tells the interesting ones from nearly all others.
+            match field.name.len() {
+                10 if field.name.eq_ignore_ascii_case("connection") => self.read_connection(field.value),
+                14 if field.name.eq_ignore_ascii_case("content-length") => self.read_length(field.value),
+                17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
+                    self.read_coding(field.value);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// <https://www.rfc-editor.org/rfc/rfc9112#section-9.3>
+    fn read_connection(&mut self, value: &[u8]) {
+        for option in items(value) {
+            if option.eq_ignore_ascii_case(b"close") {
+                self.reuse = Reuse::Close;
+                return;
+            }
+            if option.eq_ignore_ascii_case(b"keep-alive") {
+                self.reuse = Reuse::Keep;
+            }
+        }
+    }
+
+    /// <https://www.rfc-editor.org/rfc/rfc9112#section-6.3>: a list of equal values is one value.
+    fn read_length(&mut self, value: &[u8]) {
+        for item in items(value) {
+            self.length = match (&self.length, parse_length(item)) {
+                (Ok(None), Some(length)) => Ok(Some(length)),
+                (Ok(Some(before)), Some(length)) if *before == length => Ok(Some(length)),
+                _ => Err(ProtocolError::BadLength),
+            };
+        }
+    }
+
+    /// <https://www.rfc-editor.org/rfc/rfc9112#section-6.1>: only the last coding delimits the body.
+    fn read_coding(&mut self, value: &[u8]) {
+        for coding in items(value) {
+            self.chunked = coding.eq_ignore_ascii_case(b"chunked");
+            self.other_coding = !self.chunked && !coding.eq_ignore_ascii_case(b"identity");
+        }
+    }
+
+    pub(super) fn is_interim(&self) -> bool {
+        is_interim(self.status)
+    }
+
+    /// How the body is delimited (<https://www.rfc-editor.org/rfc/rfc9112#section-6.3>); `to_head`: the
+    /// request was a HEAD.
+    pub(super) fn body(&self, to_head: bool) -> Result<Body, ProtocolError> {
+        if to_head || matches!(self.status, 100..=199 | 204 | 205 | 304) {
+            return Ok(Body::Length(0));
+        }
+        if self.chunked {
+            return Ok(Body::Chunked(Chunked::new()));
+        }
+        if self.other_coding {
+            return Ok(Body::UntilClose);
+        }
+        Ok(self.length.clone()?.map_or(Body::UntilClose, Body::Length))
+    }
+}
+
+/// Whether a reply of this status precedes the final one.
+pub(super) fn is_interim(status: u16) -> bool {
+    (100..200).contains(&status) && status != SWITCHING_PROTOCOLS
+}
+
+/// The first line of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StatusLine {
+    /// `HTTP/A.B STATUS`, whatever follows.
+    Valid {
+        /// 100 to 599.
+        status: u16,
+        /// Whether the version keeps connections open unless told otherwise (1.1 and later).
+        persistent: bool,
+    },
+    /// Anything else.
+    Invalid,
+}
+
+impl StatusLine {
+    /// Reads a line without its end. Lenient where the classic tool is: any version, any number of blanks.
+    pub(super) fn parse(line: &[u8]) -> Result<Self, ProtocolError> {
+        Self::read(line).unwrap_or(Ok(Self::Invalid))
+    }
+
+    fn read(line: &[u8]) -> Option<Result<Self, ProtocolError>> {
+        let rest = line.strip_prefix(b"HTTP/")?;
+        let (major, rest) = number(rest)?;
+        let (minor, rest) = number(rest.strip_prefix(b".")?)?;
+        let digits = rest.trim_ascii_start();
+        if digits.len() == rest.len() {
+            return None;
+        }
+        let negative = digits.first() == Some(&b'-');
+        let (status, _) = number(digits.strip_prefix(b"-").unwrap_or(digits))?;
+        if negative || !(100..=599).contains(&status) {
+            return Some(Err(ProtocolError::BadStatus));
+        }
+        let persistent = (major, minor) >= (1, 1);
+        Some(Ok(Self::Valid { status: status as u16, persistent }))
+    }
+}
+
+/// A decimal number at the start of `bytes`, saturating, and what follows it.
+fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let value = bytes[..digits]
+        .iter()
+        .fold(0u64, |value, digit| value.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
+    (digits > 0).then_some((value, &bytes[digits..]))
+}
+
+fn parse_length(item: &[u8]) -> Option<u64> {
+    if !item.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    std::str::from_utf8(item).ok()?.parse().ok()
+}
+
+/// The items of a comma-separated list, without blanks around them; empty ones are left in.
+fn items(value: &[u8]) -> impl Iterator<Item = &[u8]> {
+    value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
+}
+
+/// The end of a header block that begins in `bytes`, looking from `from` on: the offset after its empty
+/// line. Empty lines before the status line belong to it.
+pub(super) fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let start = leading_line_ends(bytes);
+    let mut at = from.max(start);
+    while let Some(offset) = memchr::memchr(b'\n', &bytes[at..]) {
+        let next = at + offset + 1;
+        match bytes.get(next..) {
+            Some([b'\n', ..]) => return Some(next + 1),
+            Some([b'\r', b'\n', ..]) => return Some(next + 2),
+            _ => at = next,
+        }
+    }
+    None
+}
+
+/// The first line that is not empty, without its end, and the offset at which the next one begins; `None`
+/// while it has not come whole.
+pub(super) fn first_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
+    let start = leading_line_ends(bytes);
+    let end = start + memchr::memchr(b'\n', &bytes[start..])?;
+    let line = &bytes[start..end];
+    Some((line.strip_suffix(b"\r").unwrap_or(line), end + 1))
+}
+
+fn leading_line_ends(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|&&byte| byte == b'\r' || byte == b'\n').count()
+}
+
+/// The fields of a header block as handed out by [`crate::Event::ReplyHead`]: name and value, the value
+/// without blanks around it. Lines that are no fields are passed over.
+#[must_use]
+pub fn fields(head: &[u8]) -> Fields<'_> {
+    Fields { rest: first_line(head).map_or(&[], |(_, end)| &head[end..]) }
+}
+
+/// See [`fields`].
+#[derive(Clone, Debug)]
+pub struct Fields<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.rest.is_empty() {
+            let end = memchr::memchr(b'\n', self.rest).unwrap_or(self.rest.len());
+            let line = &self.rest[..end];
+            self.rest = self.rest.get(end + 1..).unwrap_or_default();
+            if let Some(colon) = memchr::memchr(b':', line) {
+                let name = &line[..colon];
+                if !name.is_empty() && !name.first().is_some_and(u8::is_ascii_whitespace) {
+                    return Some((name.trim_ascii_end(), line[colon + 1..].trim_ascii()));
+                }
+            }
+        }
+        None
+    }
+}

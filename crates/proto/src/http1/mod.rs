@@ -1,0 +1,430 @@
+//! HTTP/1.0 and HTTP/1.1, the client's side (RFC 9112), with pipelining.
+//!
+//! ```text
+//!             submit            poll_transmit / handle_written         poll_event(bytes)
+//!   request ─────────► pending ─────────────────────────────► sent ────────────────────► reply done
+//! ```
+//!
+//! Replies answer requests in order, so one queue holds every call from its submission to the end of its
+//! reply. Bytes are read where they lie; only a header block that is cut across reads is copied.
+
+mod framing;
+mod fuzz;
+mod head;
+mod request;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use self::framing::{Body, Progress};
+use self::head::{Head, StatusLine};
+use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};
+
+pub use self::fuzz::check_cuts;
+pub use self::head::{Fields, MAX_FIELDS, fields};
+pub use self::request::RequestHead;
+
+/// The status that stands for a line which is no status line, as the classic tool has it.
+pub const BAD_STATUS_LINE: u16 = 599;
+
+/// How many bytes [`Engine::poll_transmit`] adds at most, beyond the request it is in.
+const TRANSMIT_SIZE: usize = 64 * 1024;
+
+/// What an engine must know beforehand.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Calls that may be outstanding at once (at least 1).
+    pub pipeline: usize,
+    /// Whether to hand out header blocks ([`Event::ReplyHead`]).
+    pub heads: bool,
+    /// Whether to hand out bodies ([`Event::ReplyBody`]).
+    pub bodies: bool,
+    /// Bounds on what the peer may send.
+    pub limits: Limits,
+}
+
+/// Bounds on what the peer may send.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of a header block, and of a trailer section.
+    pub head_size: usize,
+    /// Header fields in a reply (at most [`MAX_FIELDS`]).
+    pub fields: usize,
+    /// Bytes of a chunk-size line.
+    pub chunk_line_size: usize,
+    /// Interim replies before a final one.
+    pub interim_replies: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { head_size: 64 * 1024, fields: MAX_FIELDS, chunk_line_size: 4096, interim_replies: 32 }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { pipeline: usize::MAX, heads: false, bodies: false, limits: Limits::default() }
+    }
+}
+
+/// A request, rendered: its bytes are shared by every call that sends the same.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// All bytes of the request, body included; never empty.
+    pub bytes: Rc<[u8]>,
+    /// Whether its method is `HEAD`, whose replies have no body.
+    pub head: bool,
+}
+
+/// Returned by [`Engine::submit`] when no further call fits on the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// One connection's worth of HTTP/1.
+///
+/// After [`Engine::submit`], drain [`Engine::poll_transmit`]; after [`Engine::handle_written`], drain
+/// [`Engine::poll_sent`]; with bytes that arrived, call [`Engine::poll_event`] until it returns `None`; at
+/// the end of the peer's bytes, call [`Engine::handle_eof`] once.
+#[derive(Debug)]
+pub struct Engine {
+    options: Options,
+    /// Calls not yet answered, in order.
+    pending: VecDeque<Pending>,
+    /// How many of `pending` have been reported as started, and as finished, by `poll_sent`.
+    started: usize,
+    finished: usize,
+    /// Request bytes since the start of the connection: submitted, handed out, taken by the transport.
+    submitted: u64,
+    transmitted: u64,
+    written: u64,
+    state: State,
+    /// Events that are due before any further byte is read.
+    owed: Owed,
+    /// A header block of which only a part has arrived.
+    partial: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Pending {
+    call: CallId,
+    request: Request,
+    /// Where the request begins in the stream of request bytes.
+    start: u64,
+}
+
+impl Pending {
+    fn end(&self) -> u64 {
+        self.start + self.request.bytes.len() as u64
+    }
+}
+
+/// Where the reply to the first pending call stands.
+///
+/// ```text
+///     ┌─ interim reply ─┐         ┌──── reply done, reusable ────┐
+///     ▼                 │         ▼                              │
+///   Head ───────────────┴──────► Body ───────────────────────────┤
+///     ▲                                                          │
+///     └──────────────────────────────────────────────────────────┴──► Closed
+/// ```
+#[derive(Debug)]
+enum State {
+    /// Its header block is incomplete.
+    Head {
+        /// The status line of the final reply was complete and has been reported.
+        started: bool,
+        /// Interim replies so far.
+        interim: u32,
+    },
+    /// In its body.
+    Body { body: Body, size: ReplySize, reuse: Reuse },
+    /// Nothing more is expected of the peer: whatever comes is passed over.
+    Closed,
+}
+
+const NEXT_REPLY: State = State::Head { started: false, interim: 0 };
+
+#[derive(Debug, Default)]
+struct Owed {
+    started: Option<u16>,
+    head: Option<Vec<u8>>,
+}
+
+impl Engine {
+    /// A fresh connection.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            pending: VecDeque::new(),
+            started: 0,
+            finished: 0,
+            submitted: 0,
+            transmitted: 0,
+            written: 0,
+            state: NEXT_REPLY,
+            owed: Owed::default(),
+            partial: Vec::new(),
+        }
+    }
+
+    /// How many more calls the connection takes now.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        match self.state {
+            State::Closed => 0,
+            State::Head { .. } | State::Body { .. } => {
+                self.options.pipeline.saturating_sub(self.pending.len())
+            }
+        }
+    }
+
+    /// How many calls have no complete reply.
+    #[must_use]
+    pub fn pending_count(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// Whether a part of a header block has arrived, and its end has not.
+    #[must_use]
+    pub fn has_partial_head(&self) -> bool {
+        !self.partial.is_empty()
+    }
+
+    /// The calls without a complete reply, in order.
+    pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
+        self.pending.iter().map(|pending| pending.call)
+    }
+
+    /// The call whose reply is due next.
+    #[must_use]
+    pub fn front(&self) -> Option<CallId> {
+        self.pending.front().map(|pending| pending.call)
+    }
+
+    /// Adds a call at the end of the queue.
+    ///
+    /// # Errors
+    /// [`Full`] when [`Engine::capacity`] is 0.
+    pub fn submit(&mut self, call: CallId, request: Request) -> Result<(), Full> {
+        if self.capacity() == 0 {
+            return Err(Full);
+        }
+        let start = self.submitted;
+        self.submitted += request.bytes.len() as u64;
+        self.pending.push_back(Pending { call, request, start });
+        Ok(())
+    }
+
+    /// Appends request bytes that are due to go out; returns whether it added any. Bounded: call again once
+    /// the transport took them.
+    pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> bool {
+        if self.transmitted == self.submitted {
+            return false;
+        }
+        let first = self.pending.partition_point(|pending| pending.end() <= self.transmitted);
+        let mut room = TRANSMIT_SIZE;
+        for pending in self.pending.range(first..) {
+            let skip = usize::try_from(self.transmitted - pending.start).expect("a request fits in memory");
+            let rest = &pending.request.bytes[skip..];
+            let taken = rest.len().min(room);
+            out.extend_from_slice(&rest[..taken]);
+            self.transmitted += taken as u64;
+            room -= taken;
+            if room == 0 {
+                break;
+            }
+        }
+        true
+    }
+
+    /// The transport took the next `count` bytes of what [`Engine::poll_transmit`] gave.
+    pub fn handle_written(&mut self, count: usize) {
+        self.written += count as u64;
+        debug_assert!(self.written <= self.transmitted, "only what was handed out can be written");
+    }
+
+    /// What the last [`Engine::handle_written`] began or completed, in order.
+    pub fn poll_sent(&mut self) -> Option<Sent> {
+        if self.finished < self.started {
+            let next = &self.pending[self.finished];
+            if next.end() <= self.written {
+                self.finished += 1;
+                return Some(Sent::Finished(next.call));
+            }
+            return None;
+        }
+        let next = self.pending.get(self.started)?;
+        (next.start < self.written).then(|| {
+            self.started += 1;
+            Sent::Started(next.call)
+        })
+    }
+
+    /// Whether some of the submitted bytes have not been taken by the transport yet.
+    #[must_use]
+    pub fn wants_write(&self) -> bool {
+        self.written < self.submitted
+    }
+
+    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all
+    /// of `input` was used and more is needed.
+    ///
+    /// # Errors
+    /// When the peer breaks the protocol; the connection is then of no further use.
+    pub fn poll_event(&mut self, input: &mut &[u8]) -> Result<Option<Event>, ProtocolError> {
+        loop {
+            if let Some(event) = self.take_owed() {
+                return Ok(Some(event));
+            }
+            match &mut self.state {
+                State::Closed => {
+                    *input = &[];
+                    return Ok(None);
+                }
+                State::Head { .. } => {
+                    if input.is_empty() {
+                        return Ok(None);
+                    }
+                    if self.pending.front().is_none_or(|front| front.start >= self.written) {
+                        return Err(ProtocolError::Unsolicited);
+                    }
+                    if let Some(event) = self.read_head(input)? {
+                        return Ok(Some(event));
+                    }
+                }
+                State::Body { body, size, .. } => match body.advance(input, size, &self.options.limits)? {
+                    Progress::NeedMore => return Ok(None),
+                    Progress::Data(data) => {
+                        if self.options.bodies && !data.is_empty() {
+                            let call = self.pending.front().expect("a body belongs to a call").call;
+                            return Ok(Some(Event::ReplyBody { call, data: data.to_vec() }));
+                        }
+                    }
+                    Progress::Done => return Ok(Some(self.finish_reply())),
+                },
+            }
+        }
+    }
+
+    /// The peer sends nothing more. `Some` completes a reply whose body ends with the connection; `None`
+    /// means that nothing was due. Afterwards the connection is of no further use.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
+    pub fn handle_eof(&mut self) -> Result<Option<Event>, ProtocolError> {
+        match &mut self.state {
+            State::Body { body: Body::UntilClose, reuse, .. } => {
+                *reuse = Reuse::Close;
+                Ok(Some(self.finish_reply()))
+            }
+            State::Closed => Ok(None),
+            State::Head { .. } if self.pending.is_empty() => {
+                self.state = State::Closed;
+                Ok(None)
+            }
+            State::Head { .. } | State::Body { .. } => Err(ProtocolError::Truncated),
+        }
+    }
+
+    fn take_owed(&mut self) -> Option<Event> {
+        let owed = &mut self.owed;
+        if owed.started.is_none() && owed.head.is_none() {
+            return None;
+        }
+        let call = self.pending.front().expect("events are owed about a call").call;
+        if let Some(status) = owed.started.take() {
+            return Some(Event::ReplyStarted { call, status });
+        }
+        owed.head.take().map(|head| Event::ReplyHead { call, head })
+    }
+
+    /// Reads on in a header block. `None` asks to be called again (an interim reply was passed over, or
+    /// `input` is used up).
+    fn read_head(&mut self, input: &mut &[u8]) -> Result<Option<Event>, ProtocolError> {
+        // The block lies in `input`, unless a part of it came before.
+        let known = self.partial.len();
+        let limit = self.options.limits.head_size;
+        let mut block = *input;
+        if known > 0 {
+            let room = limit.saturating_sub(known) + 1;
+            self.partial.extend_from_slice(&input[..input.len().min(room)]);
+            block = &self.partial;
+        }
+        let State::Head { started, interim } = &mut self.state else {
+            unreachable!("read_head is called in the head only")
+        };
+        // The response time ends with the status line, so that is reported first, whatever follows.
+        if !*started && let Some((line, end)) = head::first_line(block) {
+            if end > limit {
+                return Err(ProtocolError::HeadTooLarge { limit });
+            }
+            let bad_line = match StatusLine::parse(line)? {
+                StatusLine::Valid { status, .. } => {
+                    self.owed.started = (!head::is_interim(status)).then_some(status);
+                    None
+                }
+                StatusLine::Invalid => {
+                    self.owed.started = Some(BAD_STATUS_LINE);
+                    Some(line.to_vec())
+                }
+            };
+            if self.owed.started.is_some() {
+                *started = true;
+                self.partial.truncate(known);
+                let call = self.pending.front().expect("the caller checked that a reply is due").call;
+                return Ok(bad_line.map(|line| Event::BadStatusLine { call, line }));
+            }
+        }
+        // The end may straddle the cut: look again at the last bytes that were kept.
+        let Some(end) = head::find_end(block, known.saturating_sub(3)) else {
+            if block.len() > limit {
+                return Err(ProtocolError::HeadTooLarge { limit });
+            }
+            if known == 0 {
+                self.partial.extend_from_slice(input);
+            }
+            *input = &[];
+            return Ok(None);
+        };
+        if end > limit {
+            return Err(ProtocolError::HeadTooLarge { limit });
+        }
+        *input = &input[end - known..];
+        let block = &block[..end];
+        let head = Head::parse(block, self.options.limits.fields)?;
+        if head.is_interim() {
+            *interim += 1;
+            let limit = self.options.limits.interim_replies;
+            if *interim > limit {
+                return Err(ProtocolError::TooManyInterim { limit });
+            }
+        } else {
+            let front = self.pending.front().expect("the caller checked that a reply is due");
+            let size = ReplySize { header: end as u64, ..ReplySize::default() };
+            let body = head.body(front.request.head)?;
+            if self.options.heads {
+                self.owed.head = Some(block.to_vec());
+            }
+            self.state = State::Body { body, size, reuse: head.reuse };
+        }
+        self.partial = Vec::new();
+        Ok(None)
+    }
+    fn finish_reply(&mut self) -> Event {
+        let State::Body { size, reuse, .. } = self.state else { unreachable!("a reply ends in its body") };
+        let done = self.pending.pop_front().expect("a reply belongs to a call");
+        // A reply that comes before the whole request went out leaves the rest of it in the way.
+        let reuse = if done.end() > self.written { Reuse::Close } else { reuse };
+        self.started = self.started.saturating_sub(1);
+        self.finished = self.finished.saturating_sub(1);
+        self.state = match reuse {
+            Reuse::Keep => NEXT_REPLY,
+            Reuse::Close => State::Closed,
+        };
+        Event::ReplyDone { call: done.call, size, reuse }
+    }
+}

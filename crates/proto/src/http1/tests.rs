@@ -1,0 +1,446 @@
+//! Replies as bytes, and the events they must give wherever they are cut.
+
+use std::rc::Rc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+const ONE: CallId = CallId(0);
+const TWO: CallId = CallId(1);
+
+fn request(bytes: &str) -> Request {
+    Request { bytes: Rc::from(bytes.as_bytes()), head: bytes.starts_with("HEAD") }
+}
+
+fn engine_with(requests: &[&str], options: Options) -> Engine {
+    let mut engine = Engine::new(options);
+    for (call, bytes) in requests.iter().enumerate() {
+        engine.submit(CallId(call as u64), request(bytes)).unwrap();
+    }
+    let mut out = Vec::new();
+    while engine.poll_transmit(&mut out) {}
+    engine.handle_written(out.len());
+    while engine.poll_sent().is_some() {}
+    engine
+}
+
+const BODIES: Options = Options {
+    pipeline: usize::MAX,
+    heads: false,
+    bodies: true,
+    limits: Limits { head_size: 1024, fields: 8, chunk_line_size: 32, interim_replies: 2 },
+};
+
+/// Feeds the parts, then the end of the connection if `eof`; neighbouring body events are joined.
+fn feed(engine: &mut Engine, parts: &[&[u8]], eof: bool) -> (Vec<Event>, Option<ProtocolError>) {
+    let mut events: Vec<Event> = Vec::new();
+    for part in parts {
+        let mut input = *part;
+        loop {
+            match engine.poll_event(&mut input) {
+                Ok(None) => break,
+                Ok(Some(Event::ReplyBody { call, data })) => match events.last_mut() {
+                    Some(Event::ReplyBody { data: joined, .. }) => joined.extend(data),
+                    _ => events.push(Event::ReplyBody { call, data }),
+                },
+                Ok(Some(event)) => events.push(event),
+                Err(error) => return (events, Some(error)),
+            }
+        }
+    }
+    if eof {
+        match engine.handle_eof() {
+            Ok(event) => events.extend(event),
+            Err(error) => return (events, Some(error)),
+        }
+    }
+    (events, None)
+}
+
+#[track_caller]
+fn check_all(requests: &[&str], bytes: &[u8], eof: bool, expected: &[Event], error: Option<&ProtocolError>) {
+    for cut in 0..=bytes.len() {
+        let mut engine = engine_with(requests, BODIES);
+        let (events, end) = feed(&mut engine, &[&bytes[..cut], &bytes[cut..]], eof);
+        assert_eq!((&events[..], end.as_ref()), (expected, error), "when cut at byte {cut}");
+    }
+}
+
+#[track_caller]
+fn check(bytes: &str, expected: &[Event]) {
+    check_all(&["GET"], bytes.as_bytes(), false, expected, None);
+}
+
+#[track_caller]
+fn check_eof(bytes: &str, expected: &[Event]) {
+    check_all(&["GET"], bytes.as_bytes(), true, expected, None);
+}
+
+#[track_caller]
+fn check_error(bytes: &str, expected: &[Event], error: &ProtocolError) {
+    check_all(&["GET"], bytes.as_bytes(), true, expected, Some(error));
+}
+
+fn started(status: u16) -> Event {
+    Event::ReplyStarted { call: ONE, status }
+}
+
+fn body(data: &str) -> Event {
+    Event::ReplyBody { call: ONE, data: data.as_bytes().to_vec() }
+}
+
+fn done(header: u64, content: u64, footer: u64, reuse: Reuse) -> Event {
+    Event::ReplyDone { call: ONE, size: ReplySize { header, content, footer }, reuse }
+}
+
+#[test]
+fn a_body_of_known_length_ends_the_reply() {
+    check(
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        &[started(200), body("hello"), done(38, 5, 0, Reuse::Keep)],
+    );
+}
+
+#[test]
+fn a_chunked_body_ends_after_its_trailers() {
+    check(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=\"y\"\r\nhello\r\n00B\r\n wor\nld 123\r\n0\r\nX-T: trail\r\n\r\n",
+        &[started(200), body("hello wor\nld 123"), done(47, 16, 14, Reuse::Keep)],
+    );
+}
+
+#[test]
+fn line_feeds_alone_end_lines() {
+    check(
+        "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n5\nhello\n0\n\n",
+        &[started(200), body("hello"), done(44, 5, 1, Reuse::Keep)],
+    );
+}
+
+#[test]
+fn without_length_the_body_ends_with_the_connection() {
+    check_eof(
+        "HTTP/1.1 200 OK\r\n\r\nsome text",
+        &[started(200), body("some text"), done(19, 9, 0, Reuse::Close)],
+    );
+}
+
+#[test]
+fn statuses_without_a_body_have_none_whatever_the_header_says() {
+    for status in [204, 205, 304] {
+        let head = format!("HTTP/1.1 {status} X\r\nContent-Length: 9\r\n\r\n");
+        check(&head, &[started(status), done(head.len() as u64, 0, 0, Reuse::Keep)]);
+    }
+}
+
+#[test]
+fn the_reply_to_a_head_request_has_no_body() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 300\r\n\r\n";
+    check_all(&["HEAD"], head.as_bytes(), false, &[started(200), done(40, 0, 0, Reuse::Keep)], None);
+}
+
+#[test]
+fn interim_replies_are_passed_over() {
+    check(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n\
+         HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        &[started(200), done(38, 0, 0, Reuse::Keep)],
+    );
+}
+
+#[test]
+fn switching_protocols_is_final() {
+    check("HTTP/1.1 101 X\r\n\r\n", &[started(101), done(18, 0, 0, Reuse::Keep)]);
+}
+
+#[test]
+fn too_many_interim_replies_are_an_error() {
+    let bytes = "HTTP/1.1 100 X\r\n\r\n".repeat(3);
+    check_error(&bytes, &[], &ProtocolError::TooManyInterim { limit: 2 });
+}
+
+#[test]
+fn connection_options_decide_on_reuse() {
+    let cases = [
+        ("HTTP/1.1", "", Reuse::Keep),
+        ("HTTP/1.1", "Connection: close\r\n", Reuse::Close),
+        ("HTTP/1.1", "connection: Foo, CLOSE\r\n", Reuse::Close),
+        ("HTTP/1.1", "Connection: keep-alive\r\n", Reuse::Keep),
+        ("HTTP/1.0", "", Reuse::Close),
+        ("HTTP/1.0", "Connection: Keep-Alive\r\n", Reuse::Keep),
+        ("HTTP/1.2", "", Reuse::Keep),
+    ];
+    for (version, field, reuse) in cases {
+        let head = format!("{version} 200 OK\r\nContent-Length: 0\r\n{field}\r\n");
+        check(&head, &[started(200), done(head.len() as u64, 0, 0, reuse)]);
+    }
+}
+
+#[test]
+fn chunked_wins_over_content_length() {
+    for fields in [
+        "Content-Length: 0\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: x\r\nTransfer-Encoding: gzip, chunked \r\n",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: CHUNKED\r\nContent-Length: 2\r\n",
+    ] {
+        let head = format!("HTTP/1.1 200 OK\r\n{fields}\r\n");
+        let size = head.len() as u64;
+        check(
+            &format!("{head}1\r\nx\r\n0\r\n\r\n"),
+            &[started(200), body("x"), done(size, 1, 2, Reuse::Keep)],
+        );
+    }
+}
+
+#[test]
+fn a_coding_other_than_chunked_lasts_until_the_connection_ends() {
+    check_eof(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\nContent-Length: 1\r\n\r\nabc",
+        &[started(200), body("abc"), done(63, 3, 0, Reuse::Close)],
+    );
+}
+
+#[test]
+fn equal_lengths_are_one_length() {
+    check(
+        "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\nContent-Length: 2\r\n\r\nab",
+        &[started(200), body("ab"), done(60, 2, 0, Reuse::Keep)],
+    );
+}
+
+#[test]
+fn an_impossible_length_is_an_error() {
+    for value in ["-1", "+5", "5x", "", "99999999999999999999", "5\r\nContent-Length: 6", "1, 2", "0x10"] {
+        check_error(
+            &format!("HTTP/1.1 200 OK\r\nContent-Length: {value}\r\n\r\nhello"),
+            &[started(200)],
+            &ProtocolError::BadLength,
+        );
+    }
+}
+
+#[test]
+fn a_chunk_line_that_is_none_is_an_error() {
+    for line in ["x", "-5", "5x", ";5", "10000000000000000", "5;01234567890123456789012345678901"] {
+        check_error(
+            &format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{line}\r\nhello\r\n"),
+            &[started(200)],
+            &ProtocolError::BadChunk,
+        );
+    }
+}
+
+#[test]
+fn an_end_before_the_end_of_the_reply_is_an_error() {
+    check_error("", &[], &ProtocolError::Truncated);
+    check_error("HTTP/1.1 20", &[], &ProtocolError::Truncated);
+    check_error("HTTP/1.1 200 OK\r\nContent", &[started(200)], &ProtocolError::Truncated);
+    check_error("HTTP/1.1 100 Continue\r\n\r\n", &[], &ProtocolError::Truncated);
+    check_error(
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello",
+        &[started(200), body("hello")],
+        &ProtocolError::Truncated,
+    );
+    check_error(
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nA: b\r\n",
+        &[started(200)],
+        &ProtocolError::Truncated,
+    );
+}
+
+#[test]
+fn a_status_outside_100_to_599_is_an_error() {
+    for status in ["99", "600", "-200", "0", "99999999999999999999999"] {
+        check_error(&format!("HTTP/1.1 {status} X\r\n\r\n"), &[], &ProtocolError::BadStatus);
+    }
+}
+
+#[test]
+fn a_line_that_is_no_status_line_counts_as_status_599() {
+    for line in ["FOO", "HTTP/2 200", "http/1.1 200 OK", "HTTP/1.1", "HTTP/1.1 abc"] {
+        let head = format!("{line}\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n");
+        let size = head.len() as u64;
+        check(
+            &format!("{head}ab"),
+            &[
+                Event::BadStatusLine { call: ONE, line: line.as_bytes().to_vec() },
+                started(BAD_STATUS_LINE),
+                body("ab"),
+                done(size, 2, 0, Reuse::Close),
+            ],
+        );
+    }
+}
+
+#[test]
+fn odd_header_lines_are_passed_over() {
+    check(
+        "\r\nHTTP/1.1 200\r\nno colon here\r\nBad Name: x\r\nX: a\r\n folded\r\nContent-Length : 1\r\n\r\nb",
+        &[started(200), body("b"), done(81, 1, 0, Reuse::Keep)],
+    );
+}
+
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-5.5-5>
+#[test]
+fn a_nul_or_a_bare_carriage_return_in_the_header_is_an_error() {
+    for field in ["A: \0", "A\0: b", "A: b\rc"] {
+        check_error(&format!("HTTP/1.1 200 OK\r\n{field}\r\n\r\n"), &[started(200)], &ProtocolError::BadHead);
+    }
+}
+
+#[test]
+fn a_header_beyond_the_limits_is_an_error() {
+    let long = format!("HTTP/1.1 200 OK\r\nX: {}\r\n\r\n", "x".repeat(1024));
+    check_error(&long, &[started(200)], &ProtocolError::HeadTooLarge { limit: 1024 });
+    let endless = "x".repeat(2000);
+    check_error(&endless, &[], &ProtocolError::HeadTooLarge { limit: 1024 });
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(9));
+    check_error(&many, &[started(200)], &ProtocolError::TooManyFields { limit: 8 });
+    let trailers =
+        format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n{}", "A: b\r\n".repeat(300));
+    check_error(&trailers, &[started(200)], &ProtocolError::HeadTooLarge { limit: 1024 });
+}
+
+#[test]
+fn pipelined_replies_answer_calls_in_order() {
+    let reply = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n";
+    let bytes = format!("{reply}a{reply}b");
+    let size = ReplySize { header: 38, content: 1, footer: 0 };
+    let of = |call, data: &str| {
+        [
+            Event::ReplyStarted { call, status: 200 },
+            Event::ReplyBody { call, data: data.as_bytes().to_vec() },
+            Event::ReplyDone { call, size, reuse: Reuse::Keep },
+        ]
+    };
+    let expected = [of(ONE, "a"), of(TWO, "b")].concat();
+    check_all(&["GET", "GET"], bytes.as_bytes(), true, &expected, None);
+}
+
+#[test]
+fn after_an_announced_close_nothing_more_is_read_or_accepted() {
+    let bytes = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\nHTTP/1.1 200 OK\r\n\r\n";
+    let mut engine = engine_with(&["GET", "GET"], BODIES);
+    let (events, error) = feed(&mut engine, &[bytes.as_bytes()], true);
+    assert_eq!(events, [started(200), done(57, 0, 0, Reuse::Close)]);
+    assert_eq!(error, None);
+    assert_eq!(engine.capacity(), 0);
+    assert_eq!(engine.pending().collect::<Vec<_>>(), [TWO]);
+    assert_eq!(engine.submit(CallId(9), request("GET")), Err(Full));
+}
+
+#[test]
+fn bytes_that_answer_no_request_are_an_error() {
+    let bytes = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nX";
+    check_error(bytes, &[started(200), done(38, 0, 0, Reuse::Keep)], &ProtocolError::Unsolicited);
+}
+
+#[test]
+fn a_reply_to_a_request_not_yet_sent_is_an_error() {
+    let mut engine = engine_with(&["GET"], BODIES);
+    engine.submit(TWO, request("GET")).unwrap();
+    let reply = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    let (events, error) = feed(&mut engine, &[reply.repeat(2).as_bytes()], false);
+    assert_eq!(events.len(), 2);
+    assert_eq!(error, Some(ProtocolError::Unsolicited));
+}
+
+#[test]
+fn a_reply_before_the_end_of_its_request_ends_the_connection() {
+    let mut engine = Engine::new(BODIES);
+    engine.submit(ONE, request("POST with a long body")).unwrap();
+    let mut out = Vec::new();
+    engine.poll_transmit(&mut out);
+    engine.handle_written(4);
+    let (events, error) = feed(&mut engine, &[b"HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n"], false);
+    assert_eq!(events, [started(413), done(37, 0, 0, Reuse::Close)]);
+    assert_eq!(error, None);
+}
+
+#[test]
+fn partial_writes_report_each_request_when_it_starts_and_ends() {
+    let mut engine = Engine::new(Options::default());
+    engine.submit(ONE, request("abc")).unwrap();
+    engine.submit(TWO, request("defg")).unwrap();
+    let mut out = Vec::new();
+    assert!(engine.poll_transmit(&mut out));
+    assert_eq!(out, b"abcdefg");
+    assert!(!engine.poll_transmit(&mut out), "everything was handed out");
+    let mut sent = |count| {
+        engine.handle_written(count);
+        std::iter::from_fn(|| engine.poll_sent()).collect::<Vec<_>>()
+    };
+    assert_eq!(sent(2), [Sent::Started(ONE)]);
+    assert_eq!(sent(3), [Sent::Finished(ONE), Sent::Started(TWO)]);
+    assert_eq!(sent(1), []);
+    assert_eq!(sent(1), [Sent::Finished(TWO)]);
+    assert!(!engine.wants_write());
+}
+
+#[test]
+fn a_large_request_is_handed_out_in_bounded_pieces() {
+    let mut engine = Engine::new(Options::default());
+    let large = "x".repeat(TRANSMIT_SIZE + 10);
+    engine.submit(ONE, request(&large)).unwrap();
+    engine.submit(TWO, request("tail")).unwrap();
+    let mut out = Vec::new();
+    assert!(engine.poll_transmit(&mut out));
+    assert_eq!(out.len(), TRANSMIT_SIZE);
+    assert!(engine.poll_transmit(&mut out));
+    assert_eq!(out, format!("{large}tail").as_bytes());
+}
+
+#[test]
+fn the_pipeline_is_bounded() {
+    let mut engine = Engine::new(Options { pipeline: 1, ..Options::default() });
+    assert_eq!(engine.capacity(), 1);
+    engine.submit(ONE, request("GET")).unwrap();
+    assert_eq!(engine.submit(TWO, request("GET")), Err(Full));
+}
+
+#[test]
+fn fields_are_read_without_the_blanks_around_values() {
+    let head = b"HTTP/1.1 200 OK\r\nSet-Cookie:  a=b ; path=/ \r\nnothing\r\n folded: x\r\nA:\r\n\r\n";
+    let read: Vec<(&[u8], &[u8])> = fields(head).collect();
+    assert_eq!(read, [(&b"Set-Cookie"[..], &b"a=b ; path=/"[..]), (b"A", b"")]);
+}
+
+/// Bytes that look like replies often enough to reach every state.
+fn reply_like() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        4 => Just(&b"HTTP/1.1 200 OK\r\n"[..]),
+        1 => Just(&b"HTTP/1.0 404 \n"[..]),
+        1 => Just(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]),
+        1 => Just(&b"HTTP/1.1 304\r\n"[..]),
+        2 => Just(&b"Content-Length: 3\r\n"[..]),
+        1 => Just(&b"Content-Length: 4, 4\n"[..]),
+        2 => Just(&b"Transfer-Encoding: chunked\r\n"[..]),
+        1 => Just(&b"Connection: close\r\n"[..]),
+        4 => Just(&b"\r\n"[..]),
+        1 => Just(&b"\n"[..]),
+        2 => Just(&b"abc"[..]),
+        2 => Just(&b"3\r\nabc\r\n"[..]),
+        2 => Just(&b"0\r\n\r\n"[..]),
+        1 => Just(&b"\0"[..]),
+        1 => Just(&b": \r"[..]),
+    ];
+    prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn the_same_bytes_give_the_same_events_wherever_they_are_cut(
+        bytes in reply_like(),
+        cut in 0usize..200,
+        calls in 0u8..4,
+        head in any::<bool>(),
+    ) {
+        check_cuts(&bytes, cut, calls, head);
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200) {
+        check_cuts(&bytes, cut, 2, false);
+    }
+}

@@ -1,0 +1,84 @@
+//! How long connections lived: the classic histogram of 1 ms bins.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::DurationMoments;
+
+/// Bins kept in a plain array, as the classic tool has them (0 to 100 s); longer lifetimes are rare and go
+/// to a map.
+const DENSE_BINS: usize = 100_000;
+
+/// Lifetimes of connections that completed at least one call.
+#[derive(Clone, Debug, Default)]
+pub struct Lifetimes {
+    /// Count, mean and so on.
+    pub moments: DurationMoments,
+    /// Grows up to [`DENSE_BINS`] with the longest lifetime seen.
+    dense: Vec<u64>,
+    sparse: BTreeMap<u64, u64>,
+}
+
+impl Lifetimes {
+    /// Adds one.
+    pub fn add(&mut self, lifetime: Duration) {
+        self.moments.add(lifetime);
+        let bin = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
+        match usize::try_from(bin) {
+            Ok(index) if index < DENSE_BINS => {
+                if index >= self.dense.len() {
+                    self.dense.resize(index + 1, 0);
+                }
+                self.dense[index] += 1;
+            }
+            _ => *self.sparse.entry(bin).or_default() += 1,
+        }
+    }
+
+    /// The bins that are not empty, in order: lower edge in ms, and count.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let dense = self.dense.iter().enumerate().map(|(bin, &count)| (bin as u64, count));
+        let sparse = self.sparse.iter().map(|(&bin, &count)| (bin, count));
+        dense.chain(sparse).filter(|&(_, count)| count > 0)
+    }
+
+    /// The classic median in ms: the middle of the first bin with which half of the lifetimes are reached,
+    /// so always x.5; 0 if there are none.
+    #[must_use]
+    pub fn median_ms(&self) -> f64 {
+        let mut seen = 0;
+        for (bin, count) in self.bins() {
+            seen += count;
+            if 2 * seen >= self.moments.count() {
+                return bin as f64 + 0.5;
+            }
+        }
+        0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(milliseconds: &[u64]) -> Lifetimes {
+        let mut lifetimes = Lifetimes::default();
+        milliseconds.iter().for_each(|&ms| lifetimes.add(Duration::from_micros(1000 * ms + 200)));
+        lifetimes
+    }
+
+    #[test]
+    fn the_median_is_the_middle_of_a_bin() {
+        assert_eq!(of(&[]).median_ms(), 0.0);
+        assert_eq!(of(&[0]).median_ms(), 0.5);
+        assert_eq!(of(&[51, 288]).median_ms(), 51.5);
+        assert_eq!(of(&[1, 2, 3]).median_ms(), 2.5);
+    }
+
+    #[test]
+    fn lifetimes_beyond_the_classic_table_are_counted() {
+        let long = of(&[5, 100_000, 3_600_000, 3_600_000]);
+        assert_eq!(long.bins().collect::<Vec<_>>(), [(5, 1), (100_000, 1), (3_600_000, 2)]);
+        assert_eq!(of(&[3_600_000]).median_ms(), 3_600_000.5);
+    }
+}

@@ -1,0 +1,159 @@
+//! Count, mean, extremes and standard deviation of values that are not kept.
+
+use std::time::Duration;
+
+/// Moments of durations. Sums are integers, so they are exact in any order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DurationMoments {
+    count: u64,
+    sum_ns: u128,
+    sum_ns2: u128,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl DurationMoments {
+    /// Adds one.
+    pub fn add(&mut self, duration: Duration) {
+        let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        self.min_ns = if self.count == 0 { ns } else { self.min_ns.min(ns) };
+        self.max_ns = self.max_ns.max(ns);
+        self.count += 1;
+        self.sum_ns += u128::from(ns);
+        self.sum_ns2 = self.sum_ns2.saturating_add(u128::from(ns).pow(2));
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The least, in seconds; 0 if there are none.
+    #[must_use]
+    pub fn min(&self) -> f64 {
+        self.min_ns as f64 / 1e9
+    }
+
+    /// The greatest, in seconds; 0 if there are none.
+    #[must_use]
+    pub fn max(&self) -> f64 {
+        self.max_ns as f64 / 1e9
+    }
+
+    /// The sum in seconds.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.sum_ns as f64 / 1e9
+    }
+
+    /// The mean in seconds; 0 if there are none.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum() / self.count as f64 }
+    }
+
+    /// The sample standard deviation in seconds; 0 for fewer than two.
+    #[must_use]
+    pub fn stddev(&self) -> f64 {
+        if self.count < 2 {
+            return 0.0;
+        }
+        let n = u128::from(self.count);
+        // n·Σx² − (Σx)², exactly where it fits: in floating point the difference of two such large numbers
+        // may be nothing but rounding.
+        let spread = match (self.sum_ns2.checked_mul(n), self.sum_ns.checked_mul(self.sum_ns)) {
+            (Some(a), Some(b)) => a.saturating_sub(b) as f64,
+            _ => (self.sum_ns2 as f64 * n as f64 - (self.sum_ns as f64).powi(2)).max(0.0),
+        };
+        (spread / n as f64 / (n - 1) as f64).sqrt() / 1e9
+    }
+}
+
+/// Moments of rates (replies or sessions per second), by Welford's method.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateMoments {
+    count: u64,
+    mean: f64,
+    /// Sum of squared differences from the mean.
+    spread: f64,
+    min: f64,
+    max: f64,
+}
+
+impl RateMoments {
+    /// Adds one.
+    pub fn add(&mut self, rate: f64) {
+        self.min = if self.count == 0 { rate } else { self.min.min(rate) };
+        self.max = self.max.max(rate);
+        self.count += 1;
+        let before = rate - self.mean;
+        self.mean += before / self.count as f64;
+        self.spread += before * (rate - self.mean);
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The least; 0 if there are none.
+    #[must_use]
+    pub fn min(&self) -> f64 {
+        self.min
+    }
+
+    /// The greatest; 0 if there are none.
+    #[must_use]
+    pub fn max(&self) -> f64 {
+        self.max
+    }
+
+    /// The mean; 0 if there are none.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// The sample standard deviation; 0 for fewer than two.
+    #[must_use]
+    pub fn stddev(&self) -> f64 {
+        if self.count < 2 { 0.0 } else { (self.spread / (self.count - 1) as f64).max(0.0).sqrt() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(milliseconds: &[u64]) -> DurationMoments {
+        let mut moments = DurationMoments::default();
+        milliseconds.iter().for_each(|&ms| moments.add(Duration::from_millis(ms)));
+        moments
+    }
+
+    #[test]
+    fn no_values_give_zeros() {
+        let none = of(&[]);
+        assert_eq!((none.min(), none.mean(), none.max(), none.stddev()), (0.0, 0.0, 0.0, 0.0));
+        let none = RateMoments::default();
+        assert_eq!((none.min(), none.mean(), none.max(), none.stddev()), (0.0, 0.0, 0.0, 0.0));
+    }
+
+    #[test]
+    fn the_standard_deviation_is_the_sample_one() {
+        let moments = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert!((moments.mean() - 0.005).abs() < 1e-12);
+        assert!((moments.stddev() - 0.002_138_089_935).abs() < 1e-12);
+        assert_eq!(of(&[7]).stddev(), 0.0);
+    }
+
+    #[test]
+    fn equal_values_have_no_deviation_however_large() {
+        assert_eq!(of(&[86_400_000; 1000]).stddev(), 0.0);
+        let mut rates = RateMoments::default();
+        (0..1000).for_each(|_| rates.add(0.1 + 0.2));
+        assert!(rates.stddev() < 1e-12);
+    }
+}
