@@ -1,0 +1,344 @@
+//! What the server does, as a value, and how its parts are read from text.
+
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use httperf_plan::Endpoint;
+use hyper::StatusCode;
+use rand::{Rng, RngExt as _};
+
+use crate::bucket::Capacity;
+use crate::delay::Delay;
+use crate::fault::FaultMix;
+use crate::limits::Limits;
+
+/// What the server does. The default answers `200` with 1024 bytes at once, faultlessly, on a loopback port
+/// that the kernel picks.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where to listen; port 0 lets the kernel pick one.
+    pub listen: Endpoint,
+    /// Bytes in a reply's body.
+    pub size: u64,
+    /// How long a reply takes.
+    pub delay: Delay,
+    /// Which statuses replies have.
+    pub status: StatusMix,
+    /// How the end of a body is marked.
+    pub framing: Framing,
+    /// Closes a connection after so many replies.
+    pub close_after: Option<CloseAfter>,
+    /// How many replies the server manages.
+    pub capacity: Option<Capacity>,
+    /// Which replies go wrong, and how.
+    pub faults: FaultMix,
+    /// Time between two bytes of a [`Fault::Trickle`](crate::Fault::Trickle) reply.
+    pub trickle: Duration,
+    /// Seeds everything drawn by chance; the same requests in the same order meet the same draws.
+    pub seed: u64,
+    /// Bounds on what clients may make the server hold or do.
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: Endpoint::Tcp((Ipv4Addr::LOCALHOST, 0).into()),
+            size: 1024,
+            delay: Delay::default(),
+            status: StatusMix::default(),
+            framing: Framing::Length,
+            close_after: None,
+            capacity: None,
+            faults: FaultMix::default(),
+            trickle: Duration::from_millis(10),
+            seed: 1,
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// How the end of a body is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// By `Content-Length`.
+    Length,
+    /// By chunks.
+    Chunked,
+    /// By chunks, with a `Server-Checksum` trailer: the FNV-1a hash (64 bits, hexadecimal) of the body. It is
+    /// sent whether or not the client announced that it takes trailers.
+    Trailers,
+}
+
+/// Closes a connection after its `replies`-th reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CloseAfter {
+    /// How many replies a connection lives for; 0 behaves as 1.
+    pub replies: u64,
+    /// Whether the last reply says `Connection: close`.
+    pub announced: bool,
+}
+
+/// Text that an option or a path step could not read. Its `Display` fits behind the name of the option.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("expected {expected}, got `{given}`")]
+pub struct Malformed {
+    /// What would do.
+    pub expected: &'static str,
+    /// What was given.
+    pub given: String,
+}
+
+impl Malformed {
+    pub(crate) fn new(expected: &'static str, given: &str) -> Self {
+        Self { expected, given: given.to_owned() }
+    }
+}
+
+/// Where to listen, as text: `ADDR:PORT`, or `unix:PATH` for a unix-domain socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListenAddress(pub Endpoint);
+
+impl FromStr for ListenAddress {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let malformed = || Malformed::new("an address such as 127.0.0.1:8080 or unix:/run/test.sock", text);
+        if let Some(path) = text.strip_prefix("unix:") {
+            if path.is_empty() {
+                return Err(malformed());
+            }
+            return Ok(Self(Endpoint::Unix(PathBuf::from(path))));
+        }
+        let address = match text.strip_prefix("localhost:") {
+            Some(port) => (Ipv4Addr::LOCALHOST, port.parse().map_err(|_| malformed())?).into(),
+            None => text.parse::<SocketAddr>().map_err(|_| malformed())?,
+        };
+        Ok(Self(Endpoint::Tcp(address)))
+    }
+}
+
+/// Which statuses replies have, each with its weight: `200:95,503:5`, or just `503`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StatusMix {
+    /// Never empty; weights are finite, none is negative, and their sum is above 0.
+    weights: Vec<(StatusCode, f64)>,
+}
+
+impl Default for StatusMix {
+    fn default() -> Self {
+        Self::always(StatusCode::OK)
+    }
+}
+
+impl StatusMix {
+    /// Every reply has this status.
+    #[must_use]
+    pub fn always(status: StatusCode) -> Self {
+        Self { weights: vec![(status, 1.0)] }
+    }
+
+    /// The status of the next reply.
+    pub fn draw(&self, random: &mut impl Rng) -> StatusCode {
+        let (last, _) = *self.weights.last().expect("a mix is never empty");
+        if self.weights.len() == 1 {
+            return last;
+        }
+        let total: f64 = self.weights.iter().map(|(_, weight)| weight).sum();
+        let mut left = random.random::<f64>() * total;
+        for &(status, weight) in &self.weights {
+            if left < weight {
+                return status;
+            }
+            left -= weight;
+        }
+        last
+    }
+}
+
+impl FromStr for StatusMix {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let malformed =
+            || Malformed::new("statuses from 200 to 599 with weights, such as 200:95,503:5", text);
+        let mut weights = Vec::new();
+        for part in text.split(',') {
+            let (status, weight) = part.split_once(':').unwrap_or((part, "1"));
+            let weight: f64 = weight.parse().map_err(|_| malformed())?;
+            if !weight.is_finite() || weight < 0.0 {
+                return Err(malformed());
+            }
+            weights.push((parse_status(status).ok_or_else(malformed)?, weight));
+        }
+        // A last entry of weight 0 must not be what rounding falls back to.
+        weights.retain(|&(_, weight)| weight > 0.0);
+        if weights.is_empty() || !weights.iter().map(|(_, weight)| weight).sum::<f64>().is_finite() {
+            return Err(malformed());
+        }
+        Ok(Self { weights })
+    }
+}
+
+/// A final status: interim ones cannot be asked for.
+pub(crate) fn parse_status(text: &str) -> Option<StatusCode> {
+    let status: u16 = text.parse().ok()?;
+    if !(200..=599).contains(&status) {
+        return None;
+    }
+    StatusCode::from_u16(status).ok()
+}
+
+/// Reads a size in bytes: a whole number, with `k`, `m` or `g` for 1024, 1024² or 1024³.
+pub fn parse_size(text: &str) -> Result<u64, Malformed> {
+    let malformed = || Malformed::new("a size such as 1024, 16k or 2m", text);
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
+        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
+        Some(b'g' | b'G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(malformed());
+    }
+    let number: u64 = digits.parse().map_err(|_| malformed())?;
+    number.checked_mul(1 << shift).ok_or_else(malformed)
+}
+
+/// Reads a duration: a number with a unit (`s`, `ms`, `us`, `ns`, `min`, `h`); a bare number counts seconds.
+pub fn parse_duration(text: &str) -> Result<Duration, Malformed> {
+    duration(text).ok_or_else(|| Malformed::new("a duration such as 50ms", text))
+}
+
+pub(crate) fn duration(text: &str) -> Option<Duration> {
+    let end = text.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let number: f64 = number.parse().ok()?;
+    let seconds = match unit {
+        "" | "s" => number,
+        "ms" => number / 1e3,
+        "us" | "µs" => number / 1e6,
+        "ns" => number / 1e9,
+        "min" => number * 60.0,
+        "h" => number * 3600.0,
+        _ => return None,
+    };
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Reads a rate: a number above 0, which [`Capacity`] takes as replies per second.
+pub fn parse_rate(text: &str) -> Result<f64, Malformed> {
+    match text.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        _ => Err(Malformed::new("a number above 0", text)),
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Endpoint::Tcp(address) => write!(f, "http://{address}/"),
+            Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng as _;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    #[test]
+    fn sizes_count_in_1024s() {
+        for (text, size) in [("0", 0), ("17", 17), ("4k", 4096), ("3M", 3 << 20), ("2g", 2 << 30)] {
+            assert_eq!(parse_size(text), Ok(size), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_that_are_not_whole_numbers_are_refused() {
+        for text in ["", "k", "-1", "+1", "1.5k", "10q", "99999999999g", "1 k", "é"] {
+            let message = format!("expected a size such as 1024, 16k or 2m, got `{text}`");
+            assert_eq!(parse_size(text).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn durations_carry_their_unit() {
+        for (text, micros) in [
+            ("50ms", 50_000),
+            ("0.2s", 200_000),
+            ("100us", 100),
+            ("1500ns", 1),
+            ("2", 2_000_000),
+            ("1min", 60_000_000),
+            (".5h", 1_800_000_000),
+        ] {
+            assert_eq!(parse_duration(text).unwrap().as_micros(), micros, "{text}");
+        }
+    }
+
+    #[test]
+    fn durations_without_a_number_or_with_an_odd_unit_are_refused() {
+        for text in ["", "x", "ms", "-1s", "1.2.3s", "5 ms", "5msec", "inf", "1e400s"] {
+            let message = format!("expected a duration such as 50ms, got `{text}`");
+            assert_eq!(parse_duration(text).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn rates_are_above_0() {
+        assert_eq!(parse_rate("2.5"), Ok(2.5));
+        for text in ["0", "-1", "inf", "nan", "", "fast"] {
+            assert!(parse_rate(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_numeric_or_local() {
+        let tcp = |text: &str| ListenAddress(Endpoint::Tcp(text.parse().unwrap()));
+        assert_eq!("127.0.0.1:80".parse(), Ok(tcp("127.0.0.1:80")));
+        assert_eq!("localhost:0".parse(), Ok(tcp("127.0.0.1:0")));
+        assert_eq!("[::1]:80".parse(), Ok(tcp("[::1]:80")));
+        assert_eq!("unix:a b".parse(), Ok(ListenAddress(Endpoint::Unix("a b".into()))));
+        for text in ["", "80", "localhost", "localhost:x", "unix:", "example.com:80", "127.0.0.1:70000"] {
+            assert!(text.parse::<ListenAddress>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_address_is_shown_as_a_client_would_use_it() {
+        for (text, shown) in [("127.0.0.1:80", "http://127.0.0.1:80/"), ("unix:/tmp/s", "unix:/tmp/s")] {
+            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn statuses_come_in_proportion_to_their_weights() {
+        let mix: StatusMix = "200:3,404:0,503:1".parse().unwrap();
+        let mut random = Pcg64Mcg::seed_from_u64(7);
+        let drawn: Vec<u16> = (0..10_000).map(|_| mix.draw(&mut random).as_u16()).collect();
+        let share = |status| drawn.iter().filter(|&&drawn| drawn == status).count() as f64 / 10_000.0;
+        assert_eq!(share(404), 0.0);
+        assert!((share(200) - 0.75).abs() < 0.02, "{}", share(200));
+        assert!((share(503) - 0.25).abs() < 0.02, "{}", share(503));
+    }
+
+    #[test]
+    fn a_single_status_needs_no_weight() {
+        let mix: StatusMix = "503".parse().unwrap();
+        assert_eq!(mix, StatusMix::always(StatusCode::SERVICE_UNAVAILABLE));
+    }
+
+    #[test]
+    fn interim_and_impossible_statuses_are_refused() {
+        for text in ["", "100", "600", "abc", "200:", "200:x", "200:-1", "200:0", "200,,503", "200:1e999"] {
+            assert!(text.parse::<StatusMix>().is_err(), "{text}");
+        }
+    }
+}

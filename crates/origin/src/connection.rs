@@ -1,0 +1,279 @@
+//! One connection from accept to close: hyper reads the requests and writes the sound replies; the others are
+//! written by hand (`takeover.rs`).
+
+use std::cell::{Cell, RefCell};
+use std::convert::Infallible;
+use std::future::{Future, pending, poll_fn};
+use std::io;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Instant;
+
+use http_body_util::BodyExt as _;
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{self, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper_util::rt::TokioIo;
+
+use crate::body::ReplyBody;
+use crate::config::Framing;
+use crate::fault::Fault;
+use crate::route::{self, Answer};
+use crate::server::Shared;
+use crate::takeover::{self, Takeover, Ticket};
+use crate::wire::{Socket, Wire};
+
+/// Serves a connection until either side closes it.
+pub(crate) async fn run(socket: Socket, shared: Rc<Shared>) {
+    let _open = shared.note_open();
+    let link = Rc::new(Link::new(shared));
+    let mut wire = Wire::new(socket, Rc::clone(&link));
+    loop {
+        let served = async {
+            let (wire, takeover) = serve(wire, &link).await?;
+            // The connection's last bytes may fail to reach a client that left: nobody is there to tell.
+            takeover::perform(wire, &link, takeover).await.ok().flatten()
+        };
+        match link.unless_idle(served).await {
+            Some(back) => wire = back,
+            None => return,
+        }
+    }
+}
+
+/// Lets hyper serve the connection until it is over (`None`) or a reply must be written without hyper.
+async fn serve(wire: Wire, link: &Rc<Link>) -> Option<(Wire, Takeover)> {
+    let service = service_fn(|request| reply(Rc::clone(link), request));
+    let mut connection =
+        http1::Builder::new().title_case_headers(true).serve_connection(TokioIo::new(wire), service);
+    let takeover = poll_fn(|context| {
+        if let Poll::Ready(result) = Pin::new(&mut connection).poll(context) {
+            if result.is_err_and(|error| error.is_parse()) {
+                link.shared.counts.borrow_mut().requests_malformed += 1;
+            }
+            return Poll::Ready(None);
+        }
+        // Whenever hyper is waiting, it has tried to write all it holds. Unless the socket did not take it,
+        // earlier replies are out, and the wire can be taken.
+        if link.is_write_blocked.get() {
+            return Poll::Pending;
+        }
+        match link.takeover.take() {
+            Some(takeover) => Poll::Ready(Some(takeover)),
+            None => Poll::Pending,
+        }
+    })
+    .await?;
+    let parts = connection.into_parts();
+    let mut wire = parts.io.into_inner();
+    wire.put_back(parts.read_buf);
+    Some((wire, takeover))
+}
+
+/// Answers one request: with a response for hyper, or by asking for a takeover, which drops this future.
+async fn reply(link: Rc<Link>, request: Request<Incoming>) -> Result<Response<ReplyBody>, Infallible> {
+    if link.takeover.borrow().is_some() {
+        // The connection is about to close: this request came too late.
+        return pending().await;
+    }
+    let shared = &link.shared;
+    shared.counts.borrow_mut().requests += 1;
+    let (request, body) = request.into_parts();
+    let mut answer = route::answer(&request, &shared.config, &mut shared.random.borrow_mut());
+    if !body.is_end_stream() && discard(body).await.is_err() {
+        shared.counts.borrow_mut().requests_malformed += 1;
+        answer = Answer::text(StatusCode::BAD_REQUEST, "the body of the request could not be read\n");
+    }
+
+    link.is_preparing.set(true);
+    if let Some(bucket) = &shared.bucket {
+        let token = bucket.borrow_mut().take(Instant::now());
+        match token {
+            Ok(due) => shared.timer.sleep_until(due).await,
+            Err(crate::QueueFull) => {
+                shared.counts.borrow_mut().replies_queue_full += 1;
+                answer = Answer::text(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting\n");
+            }
+        }
+    }
+    if !answer.delay.is_zero() {
+        shared.timer.sleep_until(Instant::now() + answer.delay).await;
+    }
+    link.is_preparing.set(false);
+
+    let ending = link.count_reply();
+    count(shared, &answer);
+    if needs_takeover(&answer, &request) {
+        let ticket = Ticket::new(answer, &request, ending);
+        link.takeover.replace(Some(Takeover::Reply(ticket)));
+        return pending().await;
+    }
+    Ok(response(&link, answer, ending, request.version))
+}
+
+async fn discard(mut body: Incoming) -> hyper::Result<()> {
+    while let Some(frame) = body.frame().await {
+        frame?;
+    }
+    Ok(())
+}
+
+fn count(shared: &Shared, answer: &Answer) {
+    let mut counts = shared.counts.borrow_mut();
+    if let Some(fault) = answer.fault {
+        counts.add_fault(fault);
+    }
+    if answer.fault.is_none_or(Fault::completes_reply) {
+        counts.add_reply(answer.status.as_u16());
+    }
+}
+
+fn needs_takeover(answer: &Answer, request: &Parts) -> bool {
+    match answer.fault {
+        Some(Fault::Trickle) => false,
+        Some(_) => true,
+        // Hyper keeps trailers from clients that did not ask for them.
+        None => {
+            answer.framing == Framing::Trailers
+                && request.version == Version::HTTP_11
+                && request.method != Method::HEAD
+        }
+    }
+}
+
+fn response(link: &Rc<Link>, answer: Answer, ending: Ending, version: Version) -> Response<ReplyBody> {
+    let shared = &link.shared;
+    let is_sized = answer.framing == Framing::Length;
+    let media_type = answer.content.media_type();
+    let mut body = ReplyBody::new(answer.content, is_sized);
+    if answer.fault == Some(Fault::Trickle) {
+        body = body.trickle(&shared.timer, shared.config.trickle);
+    }
+    if ending == Ending::Silent {
+        body = body.close_at_end(link);
+    }
+    let mut response = Response::new(body);
+    *response.status_mut() = answer.status;
+    // Before chunks there was only the close to end such a body.
+    let ends_with_close = !is_sized && version != Version::HTTP_11;
+    let closes = ending == Ending::Announced || ends_with_close;
+    if closes {
+        // Or else hyper adds `keep-alive` to the `close` of a reply to HTTP/1.0.
+        *response.version_mut() = version;
+    }
+    let headers = response.headers_mut();
+    headers.insert(header::SERVER, HeaderValue::from_static(SERVER_NAME));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    if closes {
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    for (name, value) in answer.fields {
+        headers.append(name, value);
+    }
+    response
+}
+
+/// What the server calls itself.
+pub(crate) const SERVER_NAME: &str = "httperf";
+
+/// Whether a reply is its connection's last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Not as far as the server is concerned.
+    None,
+    /// It is, and says so.
+    Announced,
+    /// It is, and the client finds out.
+    Silent,
+}
+
+/// What the parts of a connection tell each other.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) shared: Rc<Shared>,
+    /// What to do with the wire once hyper has written what it holds.
+    takeover: RefCell<Option<Takeover>>,
+    /// Whether the socket refused bytes when it was last offered some.
+    is_write_blocked: Cell<bool>,
+    /// Whether a reply is on its way through queue and delay, so that silence is not idleness.
+    is_preparing: Cell<bool>,
+    replies: Cell<u64>,
+    /// Bytes moved in either direction since idleness was last looked for.
+    traffic: Cell<u64>,
+}
+
+impl Link {
+    fn new(shared: Rc<Shared>) -> Self {
+        Self {
+            shared,
+            takeover: RefCell::new(None),
+            is_write_blocked: Cell::new(false),
+            is_preparing: Cell::new(false),
+            replies: Cell::new(0),
+            traffic: Cell::new(0),
+        }
+    }
+
+    /// Has the connection closed as soon as hyper has written what it holds.
+    pub(crate) fn close_when_flushed(&self) {
+        self.takeover.replace(Some(Takeover::Close));
+    }
+
+    /// Keeps the connection although nothing moves on it.
+    pub(crate) fn stay_open(&self) {
+        self.is_preparing.set(true);
+    }
+
+    pub(crate) fn note_read(&self, size: usize) {
+        self.traffic.set(self.traffic.get() + size as u64);
+    }
+
+    pub(crate) fn note_write(&self, poll: &Poll<io::Result<usize>>) {
+        self.is_write_blocked.set(poll.is_pending());
+        if let Poll::Ready(Ok(size)) = poll {
+            let size = *size as u64;
+            self.traffic.set(self.traffic.get() + size);
+            self.shared.counts.borrow_mut().bytes_sent += size;
+        }
+    }
+
+    fn count_reply(&self) -> Ending {
+        self.replies.set(self.replies.get() + 1);
+        match self.shared.config.close_after {
+            Some(close) if self.replies.get() >= close.replies => {
+                if close.announced {
+                    Ending::Announced
+                } else {
+                    Ending::Silent
+                }
+            }
+            _ => Ending::None,
+        }
+    }
+
+    /// What the future results in; `None` also if the connection was idle for too long first.
+    async fn unless_idle<T>(&self, future: impl Future<Output = Option<T>>) -> Option<T> {
+        let idle = self.shared.config.limits.idle;
+        let mut future = pin!(future);
+        let mut look = pin!(tokio::time::sleep(idle));
+        poll_fn(|context| {
+            if let Poll::Ready(output) = future.as_mut().poll(context) {
+                return Poll::Ready(output);
+            }
+            while look.as_mut().poll(context).is_ready() {
+                let is_silent = self.traffic.replace(0) == 0;
+                if is_silent && !self.is_preparing.get() {
+                    self.shared.counts.borrow_mut().connections_idled_out += 1;
+                    return Poll::Ready(None);
+                }
+                look.as_mut().reset(tokio::time::Instant::now() + idle);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}

@@ -1,0 +1,240 @@
+//! The ways a reply can go wrong, and how often each does.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rand::{Rng, RngExt as _};
+
+use crate::config::Malformed;
+
+/// A way for a reply to go wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// `reset`: the connection is reset instead of answered.
+    Reset,
+    /// `reset-body`: the connection is reset halfway through the reply.
+    ResetBody,
+    /// `close`: the connection is closed instead of answered.
+    Close,
+    /// `stall`: nothing is ever answered; the connection stays open until the client leaves.
+    Stall,
+    /// `truncate`: half of the announced body, then the connection is closed.
+    Truncate,
+    /// `garbage`: bytes that are not HTTP, then the connection is closed.
+    Garbage,
+    /// `trickle`: a correct reply, its body one byte at a time.
+    Trickle,
+    /// `no-length`: neither `Content-Length` nor chunks; the body ends with the connection.
+    NoLength,
+    /// `bad-length`: a `Content-Length` that is not a number, then the connection is closed.
+    BadLength,
+    /// `bad-chunk`: some of the body, then a chunk whose size is not a number, then a close.
+    BadChunk,
+    /// `huge-header`: a correct reply behind a header of a megabyte.
+    HugeHeader,
+    /// `surplus`: a correct reply, and then bytes that belong to none.
+    Surplus,
+    /// `interim`: a correct reply behind a `100` and a `103`.
+    Interim,
+}
+
+impl Fault {
+    /// Every kind there is; a fault's index is its place here.
+    pub const ALL: [Self; 13] = [
+        Self::Reset,
+        Self::ResetBody,
+        Self::Close,
+        Self::Stall,
+        Self::Truncate,
+        Self::Garbage,
+        Self::Trickle,
+        Self::NoLength,
+        Self::BadLength,
+        Self::BadChunk,
+        Self::HugeHeader,
+        Self::Surplus,
+        Self::Interim,
+    ];
+
+    /// What options, paths and counts call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Reset => "reset",
+            Self::ResetBody => "reset-body",
+            Self::Close => "close",
+            Self::Stall => "stall",
+            Self::Truncate => "truncate",
+            Self::Garbage => "garbage",
+            Self::Trickle => "trickle",
+            Self::NoLength => "no-length",
+            Self::BadLength => "bad-length",
+            Self::BadChunk => "bad-chunk",
+            Self::HugeHeader => "huge-header",
+            Self::Surplus => "surplus",
+            Self::Interim => "interim",
+        }
+    }
+
+    /// Whether the client still gets a whole reply, so that it counts as one.
+    #[must_use]
+    pub fn completes_reply(self) -> bool {
+        match self {
+            Self::Trickle | Self::NoLength | Self::HugeHeader | Self::Surplus | Self::Interim => true,
+            Self::Reset
+            | Self::ResetBody
+            | Self::Close
+            | Self::Stall
+            | Self::Truncate
+            | Self::Garbage
+            | Self::BadLength
+            | Self::BadChunk => false,
+        }
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self as usize
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Fault {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        Self::ALL.into_iter().find(|fault| fault.name() == text).ok_or_else(|| {
+            Malformed::new(
+                "reset, reset-body, close, stall, truncate, garbage, trickle, no-length, bad-length, \
+                 bad-chunk, huge-header, surplus or interim",
+                text,
+            )
+        })
+    }
+}
+
+/// The share of replies that go wrong in one way: `KIND:PROBABILITY`, such as `reset:0.01` or `stall:2%`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FaultShare {
+    fault: Fault,
+    /// From 0 to 1.
+    probability: f64,
+}
+
+impl FromStr for FaultShare {
+    type Err = Malformed;
+
+    fn from_str(text: &str) -> Result<Self, Malformed> {
+        let malformed = || Malformed::new("a fault and its probability, such as reset:0.01", text);
+        let (fault, probability) = text.split_once(':').ok_or_else(malformed)?;
+        let fault = fault.parse()?;
+        let probability = match probability.strip_suffix('%') {
+            Some(percent) => percent.parse::<f64>().map(|percent| percent / 100.0),
+            None => probability.parse::<f64>(),
+        };
+        match probability {
+            Ok(probability) if (0.0..=1.0).contains(&probability) => Ok(Self { fault, probability }),
+            _ => Err(malformed()),
+        }
+    }
+}
+
+/// Which replies go wrong: the probability of each fault.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FaultMix {
+    /// Their probabilities sum to 1 at most.
+    shares: Vec<FaultShare>,
+}
+
+/// Probabilities of faults that sum to more than 1.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("expected probabilities that sum to 1 at most, got {sum}")]
+pub struct TooManyFaults {
+    /// Their sum.
+    pub sum: f64,
+}
+
+impl FaultMix {
+    /// A mix of these; the same fault may come more than once.
+    pub fn new(shares: Vec<FaultShare>) -> Result<Self, TooManyFaults> {
+        let sum: f64 = shares.iter().map(|share| share.probability).sum();
+        // Ten times a tenth is a little more than 1.
+        if sum > 1.0 + 1e-9 {
+            return Err(TooManyFaults { sum });
+        }
+        Ok(Self { shares })
+    }
+
+    /// What happens to the next reply.
+    pub fn draw(&self, random: &mut impl Rng) -> Option<Fault> {
+        if self.shares.is_empty() {
+            return None;
+        }
+        let mut left: f64 = random.random();
+        for share in &self.shares {
+            if left < share.probability {
+                return Some(share.fault);
+            }
+            left -= share.probability;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng as _;
+    use rand_pcg::Pcg64Mcg;
+
+    use super::*;
+
+    fn mix(shares: &[&str]) -> Result<FaultMix, TooManyFaults> {
+        FaultMix::new(shares.iter().map(|share| share.parse().unwrap()).collect())
+    }
+
+    #[test]
+    fn every_fault_is_known_by_its_name_and_found_by_its_index() {
+        for (index, fault) in Fault::ALL.into_iter().enumerate() {
+            assert_eq!(fault.name().parse(), Ok(fault));
+            assert_eq!(fault.index(), index);
+            let unknown = "x".parse::<Fault>().unwrap_err();
+            assert!(unknown.expected.contains(fault.name()), "{fault} is missing from `{unknown}`");
+        }
+    }
+
+    #[test]
+    fn faults_come_as_often_as_their_probability_says() {
+        let mix = mix(&["reset:0.25", "stall:50%"]).unwrap();
+        let mut random = Pcg64Mcg::seed_from_u64(7);
+        let drawn: Vec<Option<Fault>> = (0..10_000).map(|_| mix.draw(&mut random)).collect();
+        let share = |fault| drawn.iter().filter(|&&drawn| drawn == fault).count() as f64 / 10_000.0;
+        assert!((share(Some(Fault::Reset)) - 0.25).abs() < 0.02);
+        assert!((share(Some(Fault::Stall)) - 0.5).abs() < 0.02);
+        assert!((share(None) - 0.25).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_fault_of_probability_1_always_comes() {
+        let mix = mix(&["garbage:1"]).unwrap();
+        let mut random = Pcg64Mcg::seed_from_u64(7);
+        assert!((0..1000).all(|_| mix.draw(&mut random) == Some(Fault::Garbage)));
+    }
+
+    #[test]
+    fn probabilities_sum_to_1_at_most() {
+        assert!(mix(&["reset:0.1"; 10]).is_ok());
+        let error = mix(&["reset:0.75", "stall:0.5"]).unwrap_err();
+        assert_eq!(error.to_string(), "expected probabilities that sum to 1 at most, got 1.25");
+    }
+
+    #[test]
+    fn a_malformed_share_is_refused() {
+        for text in ["", "reset", "reset:", "reset:x", "reset:-0.1", "reset:1.1", "reset:101%", "oops:0.1"] {
+            assert!(text.parse::<FaultShare>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! From a request to what it is answered: its path read step by step, and chance asked for the rest.
+
+use std::fmt::Write as _;
+use std::str::Split;
+use std::time::Duration;
+
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::http::request::Parts;
+use hyper::{Method, StatusCode};
+use rand_pcg::Pcg64Mcg;
+
+use crate::body::Content;
+use crate::config::{Config, Framing, Malformed, parse_size, parse_status};
+use crate::delay::Delay;
+use crate::fault::Fault;
+
+/// What a request is answered, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) content: Content,
+    pub(crate) framing: Framing,
+    pub(crate) delay: Duration,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) fields: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Answer {
+    /// A short text with this status, at once and without fault.
+    pub(crate) fn text(status: StatusCode, text: impl Into<String>) -> Self {
+        Self {
+            status,
+            content: Content::plain(text.into()),
+            framing: Framing::Length,
+            delay: Duration::ZERO,
+            fault: None,
+            fields: Vec::new(),
+        }
+    }
+}
+
+/// The answer to a request.
+pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) -> Answer {
+    if request.method == Method::CONNECT {
+        return Answer::text(StatusCode::NOT_IMPLEMENTED, "this server opens no tunnels\n");
+    }
+    let steps = match Steps::read(request.uri.path(), &request.headers, config) {
+        Ok(steps) => steps,
+        Err(malformed) => return Answer::text(StatusCode::BAD_REQUEST, format!("{malformed}\n")),
+    };
+    // Always drawn in this order, so that a seed means the same whatever is found in the path.
+    let fault = config.faults.draw(random);
+    let status = config.status.draw(random);
+    let delay = config.delay.draw(random, config.limits.delay);
+
+    let status = steps.status.unwrap_or(status);
+    Answer {
+        status,
+        content: if has_content(status) {
+            steps.content.unwrap_or(Content::Pattern(config.size))
+        } else {
+            Content::Pattern(0)
+        },
+        framing: if has_content(status) { steps.framing.unwrap_or(config.framing) } else { Framing::Length },
+        delay: match steps.delay {
+            Some(asked) => asked.draw(random, config.limits.delay),
+            None => delay,
+        },
+        fault: steps.fault.or(fault),
+        fields: steps.fields,
+    }
+}
+
+/// Whether replies of this status carry content.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-15.3.5>, 15.3.6 and 15.4.5
+fn has_content(status: StatusCode) -> bool {
+    !matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
+}
+
+/// What a path asks for.
+#[derive(Debug, Default)]
+struct Steps {
+    status: Option<StatusCode>,
+    content: Option<Content>,
+    framing: Option<Framing>,
+    delay: Option<Delay>,
+    fault: Option<Fault>,
+    fields: Vec<(HeaderName, HeaderValue)>,
+}
+
+impl Steps {
+    /// Reads a path. One whose first step is unknown asks for nothing.
+    fn read(path: &str, headers: &HeaderMap, config: &Config) -> Result<Self, Malformed> {
+        let mut steps = Self::default();
+        let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
+        let mut is_first = true;
+        while let Some(name) = parts.next() {
+            let known = steps.step(name, &mut parts, headers, config)?;
+            if !known && is_first {
+                break;
+            }
+            if !known && !name.is_empty() {
+                return Err(Malformed::new(
+                    "size, delay, status, chunked, trailers, fault, cookie, page or redirect",
+                    name,
+                ));
+            }
+            is_first = false;
+        }
+        Ok(steps)
+    }
+
+    /// Reads one step with its argument. Returns `false` if there is none of this name.
+    fn step(
+        &mut self,
+        name: &str,
+        arguments: &mut Split<'_, char>,
+        headers: &HeaderMap,
+        config: &Config,
+    ) -> Result<bool, Malformed> {
+        let mut argument = || arguments.next().unwrap_or("");
+        match name {
+            "size" => self.content = Some(Content::Pattern(parse_size(argument())?)),
+            "chunked" | "trailers" => {
+                self.content = Some(Content::Pattern(parse_size(argument())?));
+                self.framing = Some(if name == "chunked" { Framing::Chunked } else { Framing::Trailers });
+            }
+            "delay" => self.delay = Some(argument().parse()?),
+            "status" => {
+                let status = argument();
+                let malformed = || Malformed::new("a status from 200 to 599", status);
+                self.status = Some(parse_status(status).ok_or_else(malformed)?);
+            }
+            "fault" => self.fault = Some(argument().parse()?),
+            "cookie" => self.set_cookies(headers),
+            "page" => {
+                let images = argument();
+                let malformed = || Malformed::new("a number of images", images);
+                let images: u32 = images.parse().map_err(|_| malformed())?;
+                if images > config.limits.page_images {
+                    return Err(malformed());
+                }
+                self.content = Some(page(images));
+            }
+            "redirect" => {
+                self.status = Some(StatusCode::FOUND);
+                self.content = Some(Content::plain("see /\n".to_owned()));
+                self.fields.push((header::LOCATION, HeaderValue::from_static("/")));
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Sets one cookie that counts the visits and one that stays, and shows those that came.
+    fn set_cookies(&mut self, headers: &HeaderMap) {
+        let mut visits: u32 = 0;
+        let mut text = "cookies received:\n".to_owned();
+        for value in headers.get_all(header::COOKIE) {
+            for pair in String::from_utf8_lossy(value.as_bytes()).split("; ") {
+                if let Some(count) = pair.strip_prefix("visits=") {
+                    visits = count.parse().unwrap_or(0);
+                }
+                text.push_str(pair);
+                text.push('\n');
+            }
+        }
+        let visits = HeaderValue::try_from(format!("visits={}; Path=/", visits.wrapping_add(1)))
+            .expect("a number makes a valid field value");
+        self.fields.push((header::SET_COOKIE, visits));
+        self.fields.push((header::SET_COOKIE, HeaderValue::from_static("theme=plain; Path=/; HttpOnly")));
+        self.content = Some(Content::plain(text));
+    }
+}
+
+fn page(images: u32) -> Content {
+    let mut html =
+        "<!DOCTYPE html>\n<html>\n<head><title>A page of images</title></head>\n<body>\n".to_owned();
+    for index in 0..images {
+        writeln!(html, "<img src=\"/size/1000?i={index}\" alt=\"\">").expect("a String takes any text");
+    }
+    html.push_str("</body>\n</html>\n");
+    Content::Text(html.into(), "text/html; charset=utf-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Request;
+    use rand::SeedableRng as _;
+
+    use super::*;
+
+    fn ask(config: &Config, uri: &str, cookie: Option<&str>) -> Answer {
+        let mut request = Request::get(uri);
+        if let Some(cookie) = cookie {
+            request = request.header("cookie", cookie);
+        }
+        let (parts, ()) = request.body(()).unwrap().into_parts();
+        answer(&parts, config, &mut Pcg64Mcg::seed_from_u64(1))
+    }
+
+    fn answer_to(uri: &str) -> Answer {
+        ask(&Config::default(), uri, None)
+    }
+
+    #[test]
+    fn a_path_that_asks_for_nothing_gets_the_configured_reply() {
+        let config = Config {
+            size: 5,
+            status: "404".parse().unwrap(),
+            delay: "1ms".parse().unwrap(),
+            framing: Framing::Chunked,
+            ..Config::default()
+        };
+        for uri in ["/", "/index.html", "/0/1/2.html", "/sizes/7", "//size/7", "http://other/x", "/?/size/7"]
+        {
+            let answer = ask(&config, uri, None);
+            assert_eq!(answer.status, 404, "{uri}");
+            assert_eq!(answer.content, Content::Pattern(5), "{uri}");
+            assert_eq!(answer.delay, Duration::from_millis(1), "{uri}");
+            assert_eq!(answer.framing, Framing::Chunked, "{uri}");
+        }
+    }
+
+    #[test]
+    fn steps_add_up() {
+        let answer = answer_to("/status/503/chunked/2k/delay/5ms/fault/bad-chunk/?query");
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.content, Content::Pattern(2048));
+        assert_eq!(answer.framing, Framing::Chunked);
+        assert_eq!(answer.delay, Duration::from_millis(5));
+        assert_eq!(answer.fault, Some(Fault::BadChunk));
+    }
+
+    #[test]
+    fn a_path_that_asks_for_nonsense_is_told_so() {
+        for uri in [
+            "/size/x",
+            "/size",
+            "/size/",
+            "/status/99",
+            "/fault/oops",
+            "/size/5/oops",
+            "/page/-1",
+            "/page/9999999",
+        ] {
+            assert_eq!(answer_to(uri).status, 400, "{uri}");
+        }
+        let text = Content::plain("expected a status from 200 to 599, got `99`\n".to_owned());
+        assert_eq!(answer_to("/status/99").content, text);
+    }
+
+    #[test]
+    fn statuses_without_content_have_none() {
+        for status in [204, 205, 304] {
+            let answer = answer_to(&format!("/chunked/100/status/{status}"));
+            assert_eq!((answer.content, answer.framing), (Content::Pattern(0), Framing::Length), "{status}");
+        }
+    }
+
+    #[test]
+    fn visits_are_counted_in_a_cookie() {
+        let answer = ask(&Config::default(), "/cookie", Some("visits=41; other=x"));
+        let set: Vec<&str> = answer.fields.iter().map(|(_, value)| value.to_str().unwrap()).collect();
+        assert_eq!(set, ["visits=42; Path=/", "theme=plain; Path=/; HttpOnly"]);
+        let shown = Content::plain("cookies received:\nvisits=41\nother=x\n".to_owned());
+        assert_eq!(answer.content, shown);
+    }
+
+    #[test]
+    fn a_page_has_the_images_asked_for() {
+        let Content::Text(html, media_type) = answer_to("/page/3").content else { panic!("a page is text") };
+        assert_eq!(media_type, "text/html; charset=utf-8");
+        let html = String::from_utf8(html.to_vec()).unwrap();
+        assert_eq!(html.matches("<img src=\"/size/1000?i=").count(), 3);
+        assert!(html.contains("/size/1000?i=2\""));
+    }
+
+    #[test]
+    fn a_tunnel_is_refused() {
+        let (parts, ()) = Request::connect("example.com:443").body(()).unwrap().into_parts();
+        let answer = answer(&parts, &Config::default(), &mut Pcg64Mcg::seed_from_u64(1));
+        assert_eq!(answer.status, StatusCode::NOT_IMPLEMENTED);
+    }
+
+    #[test]
+    fn a_seed_draws_the_same_statuses_whatever_paths_ask_for() {
+        let config = Config { status: "200:1,503:1".parse().unwrap(), ..Config::default() };
+        let statuses = |other: &str| -> Vec<StatusCode> {
+            let mut random = Pcg64Mcg::seed_from_u64(5);
+            (0..100)
+                .map(|turn| {
+                    let uri = if turn % 2 == 0 { "/" } else { other };
+                    let (parts, ()) = Request::get(uri).body(()).unwrap().into_parts();
+                    answer(&parts, &config, &mut random).status
+                })
+                .step_by(2)
+                .collect()
+        };
+        assert_eq!(statuses("/"), statuses("/status/404/delay/1ms"));
+    }
+}

@@ -1,0 +1,297 @@
+//! Listening, accepting, stopping: everything around the connections.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::SocketAddr;
+use std::os::unix::fs::FileTypeExt as _;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use httperf_plan::Endpoint;
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
+use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket};
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+use tokio::task::{LocalSet, spawn_local};
+
+use crate::bucket::Bucket;
+use crate::config::Config;
+use crate::connection;
+use crate::counts::Counts;
+use crate::timer::Timer;
+use crate::wire::Socket;
+
+/// A server that listens and does not accept yet.
+#[derive(Debug)]
+pub struct Server {
+    config: Config,
+    address: Endpoint,
+    runtime: Runtime,
+    listener: Listener,
+    stop: Arc<Notify>,
+}
+
+/// Stops a server, from any thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(Arc<Notify>);
+
+impl Stopper {
+    /// Makes [`Server::run`] return; before it runs, it will return at once.
+    pub fn stop(&self) {
+        self.0.notify_one();
+    }
+}
+
+impl Server {
+    /// Listens as the configuration says. A socket file that no server listens on any more is replaced.
+    pub fn bind(config: Config) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (listener, address) = {
+            let _inside = runtime.enter();
+            Listener::bind(&config.listen, config.limits.backlog)?
+        };
+        Ok(Self { config, address, runtime, listener, stop: Arc::default() })
+    }
+
+    /// Where it listens: for a configured port 0, the port that the kernel picked.
+    #[must_use]
+    pub fn address(&self) -> &Endpoint {
+        &self.address
+    }
+
+    /// A means to stop it.
+    #[must_use]
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::clone(&self.stop))
+    }
+
+    /// From now on SIGINT and SIGTERM make [`Server::run`] return instead of ending the process.
+    pub fn stop_on_signals(&self) -> io::Result<()> {
+        let _inside = self.runtime.enter();
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let stopper = self.stopper();
+        self.runtime.spawn(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            stopper.stop();
+        });
+        Ok(())
+    }
+
+    /// Serves until stopped, then drops all connections and says what it did. Fails only if the system
+    /// refuses a timer.
+    pub fn run(self) -> io::Result<Counts> {
+        let Self { config, address, runtime, listener, stop } = self;
+        let tasks = LocalSet::new();
+        let result = tasks.block_on(&runtime, async {
+            let shared = Rc::new(Shared::new(config)?);
+            let timer = Rc::clone(&shared.timer);
+            let accepting = accept_all(&listener, &shared);
+            tokio::select! {
+                biased;
+                () = stop.notified() => {}
+                result = timer.run() => result?,
+                () = accepting => {}
+            }
+            Ok(shared)
+        });
+        // The connections go first: their last counts are part of the result.
+        drop(tasks);
+        drop(listener);
+        if let Endpoint::Unix(path) = &address {
+            // Whoever removed it before us did our work.
+            let _: io::Result<()> = std::fs::remove_file(path);
+        }
+        result.map(|shared: Rc<Shared>| shared.counts.borrow().clone())
+    }
+}
+
+/// Starts a server on a thread of its own.
+pub fn spawn(config: Config) -> io::Result<Handle> {
+    let server = Server::bind(config)?;
+    let address = server.address().clone();
+    let stopper = server.stopper();
+    let thread = thread::Builder::new().name("origin".to_owned()).spawn(move || server.run())?;
+    Ok(Handle { address, stopper, thread: Some(thread) })
+}
+
+/// A server on a thread of its own; dropping it stops the server.
+#[derive(Debug)]
+pub struct Handle {
+    address: Endpoint,
+    stopper: Stopper,
+    /// `Some` until it is joined.
+    thread: Option<JoinHandle<io::Result<Counts>>>,
+}
+
+impl Handle {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> &Endpoint {
+        &self.address
+    }
+
+    /// Where it listens, if that is a TCP port.
+    #[must_use]
+    pub fn tcp_address(&self) -> Option<SocketAddr> {
+        match self.address {
+            Endpoint::Tcp(address) => Some(address),
+            Endpoint::Unix(_) => None,
+        }
+    }
+
+    /// Stops the server and says what it did.
+    ///
+    /// # Panics
+    ///
+    /// If the server's thread panicked.
+    pub fn stop(mut self) -> io::Result<Counts> {
+        self.join()
+            .expect("a handle is stopped once")
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn join(&mut self) -> Option<thread::Result<io::Result<Counts>>> {
+        self.stopper.stop();
+        self.thread.take().map(JoinHandle::join)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Nobody is left to hear of a failure.
+        let _: Option<thread::Result<io::Result<Counts>>> = self.join();
+    }
+}
+
+/// Accepts connections for ever.
+async fn accept_all(listener: &Listener, shared: &Rc<Shared>) {
+    loop {
+        match listener.accept().await {
+            Ok(socket) if shared.is_full() => {
+                shared.counts.borrow_mut().connections_refused += 1;
+                socket.reset();
+            }
+            Ok(socket) => {
+                spawn_local(connection::run(socket, Rc::clone(shared)));
+            }
+            // The client left before it was accepted.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+            Err(_) => {
+                shared.counts.borrow_mut().accept_errors += 1;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Time for descriptors to come free when accepting failed for want of them.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
+
+/// What all connections share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) counts: RefCell<Counts>,
+    pub(crate) random: RefCell<Pcg64Mcg>,
+    pub(crate) bucket: Option<RefCell<Bucket>>,
+    pub(crate) timer: Rc<Timer>,
+    open: Cell<u64>,
+}
+
+impl Shared {
+    fn new(config: Config) -> io::Result<Self> {
+        Ok(Self {
+            counts: RefCell::default(),
+            random: RefCell::new(Pcg64Mcg::seed_from_u64(config.seed)),
+            bucket: config.capacity.map(|capacity| RefCell::new(Bucket::new(capacity, Instant::now()))),
+            timer: Rc::new(Timer::new()?),
+            open: Cell::new(0),
+            config,
+        })
+    }
+
+    fn is_full(&self) -> bool {
+        self.config.limits.connections.is_some_and(|most| self.open.get() >= u64::from(most))
+    }
+
+    /// Counts a connection, as open until the result is dropped.
+    pub(crate) fn note_open(self: &Rc<Self>) -> Open {
+        self.open.set(self.open.get() + 1);
+        let mut counts = self.counts.borrow_mut();
+        counts.connections += 1;
+        counts.connections_open_max = counts.connections_open_max.max(self.open.get());
+        Open(Rc::clone(self))
+    }
+}
+
+/// A connection that counts as open.
+#[derive(Debug)]
+pub(crate) struct Open(Rc<Shared>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.open.set(self.0.open.get() - 1);
+    }
+}
+
+#[derive(Debug)]
+enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    /// Listens, within a runtime.
+    fn bind(endpoint: &Endpoint, backlog: u32) -> io::Result<(Self, Endpoint)> {
+        match endpoint {
+            Endpoint::Tcp(address) => {
+                let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+                socket.set_reuseaddr(true)?;
+                socket.bind(*address)?;
+                let listener = socket.listen(backlog)?;
+                let address = listener.local_addr()?;
+                Ok((Self::Tcp(listener), Endpoint::Tcp(address)))
+            }
+            Endpoint::Unix(path) => {
+                remove_stale_socket(path);
+                let socket = UnixSocket::new_stream()?;
+                socket.bind(path)?;
+                Ok((Self::Unix(socket.listen(backlog)?), endpoint.clone()))
+            }
+        }
+    }
+
+    async fn accept(&self) -> io::Result<Socket> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                // A connection that died in the queue shows when it is used.
+                let _: io::Result<()> = stream.set_nodelay(true);
+                Ok(Socket::Tcp(stream))
+            }
+            Self::Unix(listener) => Ok(Socket::Unix(listener.accept().await?.0)),
+        }
+    }
+}
+
+/// Removes the socket file that a server which ended abruptly left behind. Where that cannot be done, binding
+/// says what is wrong.
+fn remove_stale_socket(path: &Path) {
+    let is_socket = path.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_socket());
+    if !is_socket {
+        return;
+    }
+    let probe = std::os::unix::net::UnixStream::connect(path);
+    if probe.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
+        let _: io::Result<()> = std::fs::remove_file(path);
+    }
+}

@@ -1,0 +1,340 @@
+//! Replies written by hand, because hyper would not: malformed ones, and trailers that were not asked for.
+//!
+//! The service never answers such a request. It leaves a [`Takeover`] in the connection's link and waits;
+//! when hyper has written all it holds, the connection's task dismantles hyper's side, takes the socket (and
+//! any bytes that hyper had read ahead) and comes here. If the reply leaves the connection usable, the wire
+//! goes back to a fresh hyper connection afterwards.
+
+use std::fmt::Write as _;
+use std::future::Future;
+use std::io;
+use std::time::SystemTime;
+
+use hyper::header;
+use hyper::http::request::Parts;
+use hyper::{Method, StatusCode, Version};
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::timeout;
+
+use crate::body::CHUNK_SIZE;
+use crate::connection::{Ending, Link, SERVER_NAME};
+use crate::fault::Fault;
+use crate::route::Answer;
+use crate::wire::Wire;
+
+/// What to do with a wire taken from hyper.
+#[derive(Debug)]
+pub(crate) enum Takeover {
+    /// Close it: everything was said.
+    Close,
+    /// Write this reply.
+    Reply(Ticket),
+}
+
+/// A reply to write, and what of its request still matters.
+#[derive(Debug)]
+pub(crate) struct Ticket {
+    answer: Answer,
+    is_head: bool,
+    /// The version of the request.
+    version: Version,
+    /// Whether the client would use the connection again.
+    client_keeps: bool,
+    ending: Ending,
+}
+
+impl Ticket {
+    pub(crate) fn new(answer: Answer, request: &Parts, ending: Ending) -> Self {
+        let has_option = |option: &str| {
+            let values = request.headers.get_all(header::CONNECTION).into_iter();
+            values
+                .filter_map(|value| value.to_str().ok())
+                .flat_map(|value| value.split(','))
+                .any(|given| given.trim().eq_ignore_ascii_case(option))
+        };
+        let client_keeps = match request.version {
+            Version::HTTP_11 => !has_option("close"),
+            _ => has_option("keep-alive"),
+        };
+        Self {
+            answer,
+            is_head: request.method == Method::HEAD,
+            version: request.version,
+            client_keeps,
+            ending,
+        }
+    }
+
+    /// Whether anything follows the header.
+    fn has_body(&self) -> bool {
+        let bodiless = matches!(self.answer.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        !self.is_head && !bodiless && self.answer.content.size() > 0
+    }
+
+    fn head(&self, framing: Mark) -> Vec<u8> {
+        let answer = &self.answer;
+        let mut head = String::with_capacity(256);
+        let mut line = |args: std::fmt::Arguments<'_>| {
+            head.write_fmt(args).and_then(|()| head.write_str("\r\n")).expect("a String takes any text");
+        };
+        line(format_args!("HTTP/1.1 {}", answer.status));
+        line(format_args!("Server: {SERVER_NAME}"));
+        line(format_args!("Date: {}", httpdate::fmt_http_date(SystemTime::now())));
+        line(format_args!("Content-Type: {}", answer.content.media_type()));
+        match framing {
+            Mark::Size if answer.status == StatusCode::NO_CONTENT => {}
+            Mark::Size => line(format_args!("Content-Length: {}", answer.content.size())),
+            Mark::NotASize => line(format_args!("Content-Length: plenty")),
+            Mark::Chunks => line(format_args!("Transfer-Encoding: chunked")),
+            Mark::ChunksAndTrailer => {
+                line(format_args!("Transfer-Encoding: chunked"));
+                line(format_args!("Trailer: Server-Checksum"));
+            }
+            Mark::Close => {}
+        }
+        if framing == Mark::Close || !self.client_keeps || self.ending == Ending::Announced {
+            line(format_args!("Connection: close"));
+        } else if self.version != Version::HTTP_11 {
+            line(format_args!("Connection: keep-alive"));
+        }
+        let mut head = head.into_bytes();
+        for (name, value) in &answer.fields {
+            head.extend_from_slice(name.as_str().as_bytes());
+            head.extend_from_slice(b": ");
+            head.extend_from_slice(value.as_bytes());
+            head.extend_from_slice(b"\r\n");
+        }
+        if answer.fault == Some(Fault::HugeHeader) {
+            for index in 0..FILLER_LINES {
+                head.extend_from_slice(format!("Filler-{index:03}: ").as_bytes());
+                head.resize(head.len() + FILLER_SIZE, b'x');
+                head.extend_from_slice(b"\r\n");
+            }
+        }
+        head.extend_from_slice(b"\r\n");
+        head
+    }
+}
+
+/// A header of a megabyte, in lines that a server might really send.
+const FILLER_LINES: usize = 128;
+const FILLER_SIZE: usize = 8192;
+
+/// How a header says where the body ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Size,
+    NotASize,
+    Chunks,
+    ChunksAndTrailer,
+    Close,
+}
+
+/// Writes the reply. Returns the wire if the connection goes on.
+pub(crate) async fn perform(wire: Wire, link: &Link, takeover: Takeover) -> io::Result<Option<Wire>> {
+    let linger = link.shared.config.limits.linger;
+    let ticket = match takeover {
+        Takeover::Close => {
+            within(linger, wire.close()).await;
+            return Ok(None);
+        }
+        Takeover::Reply(ticket) => ticket,
+    };
+    let mut reply = Reply { wire, ticket, unsent: Vec::new() };
+    match reply.ticket.answer.fault {
+        None => reply.chunked_with_trailer().await?,
+        Some(Fault::Reset) => {
+            reply.wire.reset();
+            return Ok(None);
+        }
+        Some(Fault::ResetBody) => {
+            reply.half().await?;
+            reply.flush().await?;
+            reply.wire.reset();
+            return Ok(None);
+        }
+        Some(Fault::Stall) => {
+            link.stay_open();
+            reply.wire.discard().await;
+            return Ok(None);
+        }
+        Some(Fault::Close) => reply.ticket.client_keeps = false,
+        Some(Fault::Truncate) => {
+            reply.half().await?;
+            reply.ticket.client_keeps = false;
+        }
+        Some(Fault::Garbage) => {
+            reply.send(GARBAGE).await?;
+            reply.ticket.client_keeps = false;
+        }
+        Some(Fault::NoLength) => {
+            reply.whole(Mark::Close).await?;
+            reply.ticket.client_keeps = false;
+        }
+        Some(Fault::BadLength) => {
+            reply.whole(Mark::NotASize).await?;
+            reply.ticket.client_keeps = false;
+        }
+        Some(Fault::BadChunk) => {
+            reply.chunked_badly().await?;
+            reply.ticket.client_keeps = false;
+        }
+        Some(Fault::Interim) => {
+            reply.send(INTERIM_REPLIES).await?;
+            reply.whole(Mark::Size).await?;
+        }
+        Some(Fault::Surplus) => {
+            reply.whole(Mark::Size).await?;
+            reply.send(SURPLUS).await?;
+        }
+        // Trickling is hyper's work; a slow reply is a sound one.
+        Some(Fault::HugeHeader | Fault::Trickle) => reply.whole(Mark::Size).await?,
+    }
+    reply.flush().await?;
+    if reply.ticket.client_keeps && reply.ticket.ending == Ending::None {
+        return Ok(Some(reply.wire));
+    }
+    within(linger, reply.wire.close()).await;
+    Ok(None)
+}
+
+/// A TLS record header and some bytes that no text has: no reader takes this for HTTP.
+const GARBAGE: &[u8] = b"\x16\x03\x01\x00\xfa this is not HTTP \xff\xfe\x00\r\n\r\n";
+
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-15.2.1> and
+/// <https://www.rfc-editor.org/rfc/rfc8297#section-2>
+const INTERIM_REPLIES: &[u8] =
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
+
+const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
+
+async fn within(limit: std::time::Duration, future: impl Future<Output = ()>) {
+    // Either way the connection is over.
+    let _: Result<(), tokio::time::error::Elapsed> = timeout(limit, future).await;
+}
+
+struct Reply {
+    wire: Wire,
+    ticket: Ticket,
+    /// Bytes that wait for more to go with them.
+    unsent: Vec<u8>,
+}
+
+/// How many bytes are gathered before they are written.
+const GATHER_SIZE: usize = 64 * 1024;
+
+impl Reply {
+    /// The header and all of the body.
+    async fn whole(&mut self, mark: Mark) -> io::Result<()> {
+        let head = self.ticket.head(mark);
+        self.send(&head).await?;
+        if self.ticket.has_body() {
+            self.body(self.ticket.answer.content.size()).await?;
+        }
+        Ok(())
+    }
+
+    /// The header and half of the body; or half of the header, if that is all there is.
+    async fn half(&mut self) -> io::Result<()> {
+        let head = self.ticket.head(Mark::Size);
+        if !self.ticket.has_body() {
+            return self.send(&head[..head.len() / 2]).await;
+        }
+        self.send(&head).await?;
+        self.body(self.ticket.answer.content.size() / 2).await
+    }
+
+    async fn body(&mut self, size: u64) -> io::Result<()> {
+        let mut sent = 0;
+        while sent < size {
+            let size_max = usize::try_from(size - sent).unwrap_or(usize::MAX);
+            let bytes = self.ticket.answer.content.slice(sent, size_max);
+            self.send(&bytes).await?;
+            sent += bytes.len() as u64;
+        }
+        Ok(())
+    }
+
+    async fn chunked_with_trailer(&mut self) -> io::Result<()> {
+        let head = self.ticket.head(Mark::ChunksAndTrailer);
+        self.send(&head).await?;
+        let mut checksum = Checksum::default();
+        let size = self.ticket.answer.content.size();
+        let mut sent = 0;
+        while sent < size {
+            let bytes = self.ticket.answer.content.slice(sent, CHUNK_SIZE);
+            checksum.add(&bytes);
+            sent += bytes.len() as u64;
+            self.chunk(&bytes).await?;
+        }
+        self.send(format!("0\r\nServer-Checksum: {:016x}\r\n\r\n", checksum.0).as_bytes()).await
+    }
+
+    async fn chunked_badly(&mut self) -> io::Result<()> {
+        let head = self.ticket.head(Mark::Chunks);
+        self.send(&head).await?;
+        if self.ticket.is_head {
+            return Ok(());
+        }
+        let content = &self.ticket.answer.content;
+        let half = content.slice(0, usize::try_from(content.size() / 2).unwrap_or(usize::MAX));
+        // An empty chunk would be the last one.
+        if !half.is_empty() {
+            self.chunk(&half).await?;
+        }
+        self.send(b"not a size\r\n").await
+    }
+
+    async fn chunk(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.send(format!("{:x}\r\n", bytes.len()).as_bytes()).await?;
+        self.send(bytes).await?;
+        self.send(b"\r\n").await
+    }
+
+    async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.unsent.extend_from_slice(bytes);
+        if self.unsent.len() >= GATHER_SIZE { self.flush().await } else { Ok(()) }
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        self.wire.write_all(&self.unsent).await?;
+        self.unsent.clear();
+        Ok(())
+    }
+}
+
+/// FNV-1a over 64 bits.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9923>
+struct Checksum(u64);
+
+impl Default for Checksum {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Checksum {
+    fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_fnv_1a() {
+        let of = |bytes: &[u8]| {
+            let mut checksum = Checksum::default();
+            checksum.add(bytes);
+            checksum.0
+        };
+        assert_eq!(of(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(of(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(of(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+}

@@ -1,0 +1,137 @@
+//! A connection's socket as hyper sees it: it counts, it says whether it is blocked, and it can be taken back.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf as _, Bytes};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::net::{TcpStream, UnixStream};
+
+use crate::connection::Link;
+
+/// A socket of either family.
+#[derive(Debug)]
+pub(crate) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// Closes with a reset. A unix-domain socket knows none and is just closed.
+    pub(crate) fn reset(self) {
+        match self {
+            // A client that is gone already needs no reset.
+            Self::Tcp(stream) => drop(stream.set_zero_linger()),
+            Self::Unix(_) => {}
+        }
+    }
+}
+
+/// The socket, what was read from it too early, and the state it shares with the rest of its connection.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    socket: Socket,
+    /// Read before anything from the socket: what hyper had read when the wire was taken from it.
+    unread: Bytes,
+    link: Rc<Link>,
+}
+
+impl Wire {
+    pub(crate) fn new(socket: Socket, link: Rc<Link>) -> Self {
+        Self { socket, unread: Bytes::new(), link }
+    }
+
+    /// Puts back bytes that were read too early.
+    pub(crate) fn put_back(&mut self, unread: Bytes) {
+        debug_assert!(self.unread.is_empty(), "hyper reads everything before it reads the socket");
+        self.unread = unread;
+    }
+
+    /// Closes with a reset.
+    pub(crate) fn reset(self) {
+        self.socket.reset();
+    }
+
+    /// Closes in order: says that nothing more will come, then reads what the client still sends until it
+    /// closes too. A close with bytes unread would turn into a reset and could cost the client its reply.
+    /// The caller bounds the time.
+    pub(crate) async fn close(mut self) {
+        if self.shutdown().await.is_err() {
+            return;
+        }
+        self.discard().await;
+    }
+
+    /// Reads and forgets until the client closes.
+    pub(crate) async fn discard(&mut self) {
+        let mut nowhere = [0; 4096];
+        while self.read(&mut nowhere).await.is_ok_and(|size| size > 0) {}
+    }
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if !this.unread.is_empty() {
+            let size = this.unread.len().min(buffer.remaining());
+            buffer.put_slice(&this.unread[..size]);
+            this.unread.advance(size);
+            return Poll::Ready(Ok(()));
+        }
+        let before = buffer.filled().len();
+        let poll = match &mut this.socket {
+            Socket::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
+            Socket::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
+        };
+        this.link.note_read(buffer.filled().len() - before);
+        poll
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let poll = match &mut this.socket {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Socket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+        };
+        this.link.note_write(&poll);
+        poll
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let poll = match &mut this.socket {
+            Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+        };
+        this.link.note_write(&poll);
+        poll
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Sockets hold nothing back.
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.get_mut().socket {
+            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+}
