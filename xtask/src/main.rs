@@ -1,1 +1,27 @@
-fn main() {}
+//! Chores of this workspace: `cargo xtask generate [--check]`.
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+
+fn main() -> anyhow::Result<ExitCode> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["generate"] => xtask::write_generated().map(|()| ExitCode::SUCCESS),
+        ["generate", "--check"] => check(),
+        _ => bail!("expected `generate` or `generate --check`, got `{}`", words.join(" ")),
+    }
+}
+
+fn check() -> anyhow::Result<ExitCode> {
+    let stale = xtask::stale_files();
+    for path in &stale {
+        eprintln!("{path} is stale");
+    }
+    if stale.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    eprintln!("hint: run `cargo xtask generate`");
+    Ok(ExitCode::FAILURE)
+}

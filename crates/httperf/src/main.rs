@@ -1,1 +1,44 @@
-fn main() {}
+//! Offers HTTP load to a server and reports what came back.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use httperf::args::Args;
+use httperf::messages::Program;
+use httperf::{echo, options, planning, run, serve};
+
+fn main() -> ExitCode {
+    let argv: Vec<OsString> = std::env::args_os().collect();
+    let (program, words) = match argv.split_first() {
+        Some((typed, words)) => (Program::started_as(typed), words),
+        None => (Program::started_as(&"httperf".into()), &[][..]),
+    };
+    match words.split_first() {
+        Some((word, words)) if *word == serve::COMMAND.name => serve::main(&program, words),
+        _ => offer_load(&program, words).unwrap_or_else(|status| status),
+    }
+}
+
+/// The program without a subcommand. An early end has been explained when its exit status comes back.
+fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCode> {
+    let args = parse(program, words)?;
+    program.print(&echo::line(program.name(), &args))?;
+    let plan = planning::plan(program, &args, &mut |warning| program.say(warning)).map_err(|error| {
+        program.say_bytes(error.text().as_bytes());
+        error.status()
+    })?;
+    run::run(program, &args, &plan)
+}
+
+fn parse(program: &Program, words: &[OsString]) -> Result<Args, ExitCode> {
+    let mut args = Args::default();
+    let parsed = args.parse(words);
+    for notice in &args.notices {
+        program.say(notice);
+    }
+    parsed.map_err(|stop| program.stop(&options::program::COMMAND.describe(), &stop))?;
+    if let Some(warning) = args.stray_words_warning() {
+        program.say(warning);
+    }
+    Ok(args)
+}

@@ -92,9 +92,7 @@ impl Timeouts {
     pub fn reply(&self) -> Option<Duration> {
         match (self.timeout, self.think_timeout) {
             (None, None) => None,
-            (timeout, think) => {
-                Some(timeout.unwrap_or_default().saturating_add(think.unwrap_or_default()))
-            }
+            (timeout, think) => Some(timeout.unwrap_or_default().saturating_add(think.unwrap_or_default())),
         }
     }
 }

@@ -104,10 +104,7 @@ mod tests {
         assert!(pool.push(ip("127.0.0.1"), ip("127.0.0.2")));
         assert!(pool.push(ip("127.0.1.255"), ip("127.0.2.0")));
         let taken: Vec<String> = (0..6).map(|turn| pool.nth(turn).unwrap().to_string()).collect();
-        assert_eq!(
-            taken,
-            ["127.0.0.1", "127.0.0.2", "127.0.1.255", "127.0.2.0", "127.0.0.1", "127.0.0.2"]
-        );
+        assert_eq!(taken, ["127.0.0.1", "127.0.0.2", "127.0.1.255", "127.0.2.0", "127.0.0.1", "127.0.0.2"]);
     }
 
     #[test]

@@ -126,7 +126,13 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// Writes until everything is written or the socket takes no more.
+    ///
+    /// Not while the same connection's bytes are being read: what follows a reply there cannot answer a
+    /// request that goes out only now. It is flushed once they are used up.
     pub(super) fn flush(&mut self, key: ConnectionKey, now: Instant) {
+        if self.reading == Some(key) {
+            return;
+        }
         let mut buffer = std::mem::take(&mut self.write_buffer);
         let outcome = self.write_out(key, &mut buffer);
         self.write_buffer = buffer;
@@ -226,6 +232,17 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     fn handle_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
+        self.reading = Some(key);
+        self.use_bytes(key, bytes, now);
+        self.reading = None;
+        if self.connections.get(key).is_some_and(|connection| connection.engine.wants_write()) {
+            self.flush(key, now);
+        } else {
+            self.refresh_deadline(key);
+        }
+    }
+
+    fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         let mut input = bytes;
         while let Some(connection) = self.connections.get_mut(key) {
             match connection.engine.poll_event(&mut input) {
@@ -240,7 +257,6 @@ impl<N: Network> Worker<'_, '_, N> {
                             call.deadline = self.plan.timeouts.reply().map(|limit| now + limit);
                         }
                     }
-                    self.refresh_deadline(key);
                     return;
                 }
                 Err(error) => {

@@ -73,6 +73,8 @@ pub struct Worker<'p, 'o, N: Network> {
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     /// Connections that were read as often as a turn allows and may have more.
     unread: Vec<(ConnectionKey, bool)>,
+    /// The connection whose bytes are being read.
+    reading: Option<ConnectionKey>,
     /// The next rate sample, and the next line of the periodic statistics.
     next_sample: Instant,
     next_second: Option<Instant>,
@@ -165,6 +167,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             deadlines: Deadlines::default(),
             timers: BinaryHeap::new(),
             unread: Vec::new(),
+            reading: None,
             next_sample: start + plan.client.first_sample(),
             next_second: watch.periodic.then(|| start + Duration::from_secs(1)),
             shown: (0, 0),

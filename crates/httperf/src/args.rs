@@ -1,0 +1,370 @@
+//! What was typed: the value of every option, before anything was looked up.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use httperf_plan::{Arrivals, Client, Parts};
+
+use crate::options::{Order, Stop, parse, program};
+
+/// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Args {
+    /// `--server`, or the host of a URL.
+    pub server: Option<Vec<u8>>,
+    /// `--server-name`.
+    pub server_name: Option<Vec<u8>>,
+    /// `--servers`: a file of server names.
+    pub servers: Option<OsString>,
+    /// `--port`, or the port of a URL.
+    pub port: Option<u16>,
+    /// `--uri`, or the path and query of a URL.
+    pub uri: Vec<u8>,
+    /// `--unix-socket`.
+    pub unix_socket: Option<OsString>,
+
+    /// `--rate` or `--period`.
+    pub arrivals: Arrivals,
+    /// `--runtime` in seconds; 0 if not given.
+    pub runtime: f64,
+    /// `--client`.
+    pub client: Client,
+
+    /// `--num-conns`.
+    pub num_conns: u64,
+    /// `--num-calls`.
+    pub num_calls: u64,
+    /// `--burst-length`; at least 1.
+    pub burst_length: u64,
+    /// The last of `--wlog` and `--wset`.
+    pub uri_choice: UriChoice,
+    /// `--wlog`.
+    pub wlog: Option<UriLog>,
+    /// `--wset`.
+    pub wset: Option<FileSet>,
+
+    /// The last of `--wsess`, `--wsesslog` and `--wsesspage`.
+    pub session: Option<SessionArgs>,
+    /// `--session-cookies`.
+    pub session_cookies: bool,
+    /// `--failure-status`.
+    pub failure_status: Option<u32>,
+    /// `--retry-on-failure`.
+    pub retry_on_failure: bool,
+    /// `--max-connections`; 0 if not given.
+    pub max_connections: u32,
+    /// `--max-piped-calls`; 0 if not given.
+    pub max_piped_calls: u32,
+
+    /// `--method`.
+    pub method: Option<Vec<u8>>,
+    /// `--http-version`.
+    pub http_version: Version,
+    /// `--add-header`, with its escapes.
+    pub add_header: Option<Vec<u8>>,
+    /// `--add-header-file`.
+    pub add_header_file: Option<OsString>,
+    /// `--no-host-hdr`.
+    pub no_host_header: bool,
+
+    /// `--ssl`.
+    pub ssl: bool,
+    /// Whether the last URL was an `https://` one.
+    pub https_url: bool,
+    /// `--ssl-ciphers`.
+    pub ssl_ciphers: Option<Vec<u8>>,
+    /// `--ssl-no-reuse`.
+    pub ssl_no_reuse: bool,
+
+    /// `--timeout` in seconds; 0 if not given.
+    pub timeout: f64,
+    /// `--think-timeout` in seconds; 0 if not given.
+    pub think_timeout: f64,
+    /// `--send-buffer` in bytes.
+    pub send_buffer: u32,
+    /// `--recv-buffer` in bytes.
+    pub recv_buffer: u32,
+    /// `--close-with-reset`.
+    pub close_with_reset: bool,
+    /// `--hog`.
+    pub hog: bool,
+    /// `--myaddr`, each time it was given.
+    pub my_addresses: Vec<Vec<u8>>,
+    /// `--spin`.
+    pub spin: bool,
+    /// `--use-timer-cache`.
+    pub use_timer_cache: bool,
+
+    /// `--report`.
+    pub report: ReportForm,
+    /// `--print-reply`.
+    pub print_reply: Option<Parts>,
+    /// `--print-request`.
+    pub print_request: Option<Parts>,
+    /// `--print-lifetimes`.
+    pub print_lifetimes: bool,
+    /// `--periodic-stats`.
+    pub periodic_stats: bool,
+    /// How often `-v` was given.
+    pub verbose: u8,
+
+    /// What options have to say, in the order in which they were typed.
+    pub notices: Vec<String>,
+    /// Words that are neither options nor URLs.
+    pub stray_words: Vec<Vec<u8>>,
+}
+
+/// `A.B` of `--http-version`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// The A.
+    pub major: u32,
+    /// The B.
+    pub minor: u32,
+}
+
+impl Version {
+    /// HTTP/1.0.
+    pub const HTTP_10: Self = Self { major: 1, minor: 0 };
+    /// HTTP/1.1.
+    pub const HTTP_11: Self = Self { major: 1, minor: 1 };
+}
+
+/// Where URIs come from, unless sessions bring their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UriChoice {
+    /// `--uri`.
+    Fixed,
+    /// [`Args::wlog`].
+    Log,
+    /// [`Args::wset`].
+    Set,
+}
+
+/// `--wlog=B,F`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UriLog {
+    /// Whether B is `y`.
+    pub wrap: bool,
+    /// F.
+    pub file: OsString,
+}
+
+/// `--wset=N,X`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileSet {
+    /// N.
+    pub files: u32,
+    /// X.
+    pub miss_rate: f64,
+}
+
+/// One of the session workloads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionArgs {
+    /// The number of sessions.
+    pub count: u64,
+    /// The think time in seconds; infinite or not a number if so given.
+    pub think: f64,
+    /// What each session does.
+    pub kind: SessionKind,
+}
+
+/// What each session does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionKind {
+    /// `--wsess`, with the number of calls.
+    Calls(u64),
+    /// `--wsesslog`, with the file.
+    File(OsString),
+    /// `--wsesspage`, with the number of pages.
+    Pages(u64),
+}
+
+/// `--report`: which report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportForm {
+    /// The full one on a terminal, else the classic one.
+    #[default]
+    Auto,
+    /// The classic block alone, byte for byte.
+    Classic,
+    /// The classic block and what has been added to it.
+    Full,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        Self {
+            server: None,
+            server_name: None,
+            servers: None,
+            port: None,
+            uri: b"/".to_vec(),
+            unix_socket: None,
+            arrivals: Arrivals::Sequential,
+            runtime: 0.0,
+            client: Client::default(),
+            num_conns: 1,
+            num_calls: 1,
+            burst_length: 1,
+            uri_choice: UriChoice::Fixed,
+            wlog: None,
+            wset: None,
+            session: None,
+            session_cookies: false,
+            failure_status: None,
+            retry_on_failure: false,
+            max_connections: 0,
+            max_piped_calls: 0,
+            method: None,
+            http_version: Version::HTTP_11,
+            add_header: None,
+            add_header_file: None,
+            no_host_header: false,
+            ssl: false,
+            https_url: false,
+            ssl_ciphers: None,
+            ssl_no_reuse: false,
+            timeout: 0.0,
+            think_timeout: 0.0,
+            send_buffer: 4096,
+            recv_buffer: 16384,
+            close_with_reset: false,
+            hog: false,
+            my_addresses: Vec::new(),
+            spin: false,
+            use_timer_cache: false,
+            report: ReportForm::Auto,
+            print_reply: None,
+            print_request: None,
+            print_lifetimes: false,
+            periodic_stats: false,
+            verbose: 0,
+            notices: Vec::new(),
+            stray_words: Vec::new(),
+        }
+    }
+}
+
+impl Args {
+    /// Applies a command line (without the program's name) to these arguments.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, or what it asks for instead of a run. The notices of what came before stay in
+    /// `self`.
+    pub fn parse(&mut self, argv: &[OsString]) -> Result<(), Stop> {
+        parse(&program::COMMAND, argv, Order::from_environment(), self)?;
+        self.check()
+    }
+
+    /// The server to name and to connect to.
+    #[must_use]
+    pub fn server(&self) -> &[u8] {
+        self.server.as_deref().unwrap_or(b"localhost")
+    }
+
+    /// The port to connect to.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port.unwrap_or(if self.tls() { 443 } else { 80 })
+    }
+
+    /// Whether connections speak TLS.
+    #[must_use]
+    pub fn tls(&self) -> bool {
+        self.ssl || self.https_url
+    }
+
+    /// A warning that names the words that are neither options nor URLs, if there are any.
+    #[must_use]
+    pub fn stray_words_warning(&self) -> Option<String> {
+        let words: Vec<_> = self.stray_words.iter().map(|word| String::from_utf8_lossy(word)).collect();
+        let named = format!("`{}`", words.join("`, `"));
+        (!words.is_empty())
+            .then(|| format!("warning: ignoring what is neither an option nor a http:// URL: {named}"))
+    }
+
+    /// What can only be judged when all options are known.
+    fn check(&self) -> Result<(), Stop> {
+        if self.server.is_some() && self.servers.is_some() {
+            return Err(Stop::Rejected { message: b"--server S or --servers file".to_vec(), status: 255 });
+        }
+        if self.session_cookies && self.session.is_none() {
+            return Err(Stop::Rejected {
+                message: b"--session-cookie requires session-oriented workload (e.g., --wsess)".to_vec(),
+                status: 255,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the command line as the system takes them.
+pub(crate) fn os_string(bytes: &[u8]) -> OsString {
+    OsStr::from_bytes(bytes).to_os_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::parse::words;
+
+    fn parsed(argv: &[&str]) -> Result<Args, Stop> {
+        let mut args = Args::default();
+        args.parse(&words(argv)).map(|()| args)
+    }
+
+    #[test]
+    fn a_later_occurrence_overrides_an_earlier_one() {
+        let args = parsed(&["--num-conns", "3", "--rate=5", "--num-conns=4", "--period=2"]).unwrap();
+        assert_eq!(args.num_conns, 4);
+        assert_eq!(args.arrivals, Arrivals::Deterministic { period: 2.0 });
+    }
+
+    #[test]
+    fn of_several_session_workloads_the_last_counts() {
+        let args = parsed(&["--wsesslog=1,0,f", "--wsess=2,3,.5"]).unwrap();
+        assert_eq!(args.session, Some(SessionArgs { count: 2, think: 0.5, kind: SessionKind::Calls(3) }));
+    }
+
+    #[test]
+    fn the_port_follows_the_scheme_unless_given() {
+        assert_eq!(parsed(&[]).unwrap().port(), 80);
+        assert_eq!(parsed(&["--ssl"]).unwrap().port(), 443);
+        assert_eq!(parsed(&["--ssl", "--port=8443"]).unwrap().port(), 8443);
+        assert_eq!(parsed(&["https://host/"]).unwrap().port(), 443);
+        assert_eq!(parsed(&["https://host/", "http://host/"]).unwrap().port(), 80);
+    }
+
+    #[test]
+    fn a_url_and_the_options_it_stands_for_override_each_other() {
+        let args = parsed(&["--server=a", "--port=1", "--uri=/a", "http://b:2/b?q#f"]).unwrap();
+        assert_eq!((args.server(), args.port(), &args.uri[..]), (&b"b"[..], 2, &b"/b?q"[..]));
+        let args = parsed(&["http://b:2/b", "--port=1", "--uri=/a", "--server=a"]).unwrap();
+        assert_eq!((args.server(), args.port(), &args.uri[..]), (&b"a"[..], 1, &b"/a"[..]));
+        let args = parsed(&["http://b:2/b", "http://c"]).unwrap();
+        assert_eq!((args.server(), args.port(), &args.uri[..]), (&b"c"[..], 80, &b"/"[..]));
+    }
+
+    #[test]
+    fn words_that_are_no_urls_are_remembered() {
+        assert_eq!(parsed(&["foo", "--hog", "--", "--rate"]).unwrap().stray_words, [&b"foo"[..], b"--rate"]);
+    }
+
+    #[test]
+    fn session_cookies_need_sessions_and_servers_exclude_server() {
+        for argv in [&["--session-cookies"][..], &["--server=a", "--servers=f"], &["http://a", "--servers=f"]]
+        {
+            let Err(Stop::Rejected { status, .. }) = parsed(argv) else { panic!("{argv:?} was accepted") };
+            assert_eq!(status, 255);
+        }
+        assert!(parsed(&["--session-cookies", "--wsess=0,1,0"]).is_ok());
+    }
+
+    #[test]
+    fn verbosity_counts() {
+        assert_eq!(parsed(&["-v", "--verbose", "-vv"]).unwrap().verbose, 4);
+    }
+}

@@ -1,0 +1,224 @@
+//! The echo line: the first line of output, which says what the run was asked for.
+
+use httperf_plan::{Arrivals, Parts};
+
+use crate::args::{Args, SessionArgs, SessionKind, Version};
+use crate::printf;
+
+/// The echo line of `args`, with its line end.
+///
+/// The order, and that some options never appear, are the classic tool's; scripts read this line.
+#[must_use]
+pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
+    let mut line = Line(program.to_vec());
+    line.flag("verbose", args.verbose > 0);
+    line.parts("print-reply", args.print_reply);
+    line.parts("print-request", args.print_request);
+    line.flag("hog", args.hog);
+    line.flag("close-with-reset", args.close_with_reset);
+    line.seconds("think-timeout", args.think_timeout);
+    line.seconds("timeout", args.timeout);
+    line.seconds("runtime", args.runtime);
+    line.text(&format!("--client={}/{}", args.client.index, args.client.count));
+    target(&mut line, args);
+    line.number("failure-status", args.failure_status.unwrap_or(0).into());
+    if args.http_version != Version::HTTP_11 {
+        line.text(&format!("--http-version={}.{}", args.http_version.major, args.http_version.minor));
+    }
+    line.number("max-connections", args.max_connections.into());
+    line.number("max-piped-calls", args.max_piped_calls.into());
+    arrivals(&mut line, &args.arrivals);
+    line.text(&format!("--send-buffer={}", args.send_buffer));
+    line.flag("retry-on-failure", args.retry_on_failure);
+    line.text(&format!("--recv-buffer={}", args.recv_buffer));
+    line.flag("session-cookies", args.session_cookies);
+    line.flag("ssl", args.tls());
+    line.bytes("ssl-ciphers", args.ssl_ciphers.as_deref());
+    line.flag("ssl-no-reuse", args.ssl_no_reuse);
+    line.quoted("add-header", args.add_header.as_deref());
+    line.quoted("add-header-file", args.add_header_file.as_deref().map(os_bytes));
+    line.bytes("method", args.method.as_deref());
+    line.flag("use-timer-cache", args.use_timer_cache);
+    workload(&mut line, args);
+    line.0.push(b'\n');
+    line.0
+}
+
+fn target(line: &mut Line, args: &Args) {
+    if args.servers.is_none() {
+        line.bytes("server", Some(args.server()));
+    }
+    // The underscore is the classic tool's.
+    line.bytes("server_name", args.server_name.as_deref());
+    line.bytes("servers", args.servers.as_deref().map(os_bytes));
+    line.number("port", args.port().into());
+    line.bytes("uri", Some(&args.uri));
+}
+
+fn arrivals(line: &mut Line, arrivals: &Arrivals) {
+    match arrivals {
+        Arrivals::Sequential => {}
+        Arrivals::Deterministic { period } => line.text(&format!("--rate={}", printf::g(1.0 / period))),
+        Arrivals::Uniform { min, max } => {
+            line.text(&format!("--period=u{},{}", printf::g(*min), printf::g(*max)));
+        }
+        Arrivals::Exponential { mean } => line.text(&format!("--period=e{}", printf::g(*mean))),
+        Arrivals::Variable(steps) => {
+            let steps: Vec<String> = steps
+                .iter()
+                .map(|step| format!("{},{}", printf::g(step.period), printf::g(step.duration)))
+                .collect();
+            line.text(&format!("--period=v{}", steps.join(",")));
+        }
+    }
+}
+
+fn workload(line: &mut Line, args: &Args) {
+    let session = args.session.as_ref().filter(|session| session.count != 0);
+    match session {
+        Some(SessionArgs { count, think, kind: SessionKind::File(file) }) => {
+            let start = format!("{count},{},", printf::f3(*think));
+            line.bytes("wsesslog", Some(&[start.as_bytes(), os_bytes(file)].concat()));
+        }
+        Some(SessionArgs { count, think, kind: SessionKind::Pages(pages) }) => {
+            line.text(&format!("--wsesspage={count},{pages},{}", printf::f3(*think)));
+        }
+        Some(SessionArgs { count, think, kind: SessionKind::Calls(calls) }) => {
+            line.text(&format!("--wsess={count},{calls},{}", printf::f3(*think)));
+            bursts_and_files(line, args);
+        }
+        None => {
+            line.number("num-conns", args.num_conns);
+            line.number("num-calls", args.num_calls);
+            bursts_and_files(line, args);
+        }
+    }
+    line.flag("periodic-stats", args.periodic_stats);
+}
+
+fn bursts_and_files(line: &mut Line, args: &Args) {
+    if args.burst_length != 1 {
+        line.number("burst-length", args.burst_length);
+    }
+    if let Some(wset) = args.wset.filter(|wset| wset.files != 0) {
+        line.text(&format!("--wset={},{}", wset.files, printf::f3(wset.miss_rate)));
+    }
+}
+
+fn os_bytes(text: &std::ffi::OsStr) -> &[u8] {
+    std::os::unix::ffi::OsStrExt::as_bytes(text)
+}
+
+/// The line as far as it is written.
+struct Line(Vec<u8>);
+
+impl Line {
+    fn text(&mut self, text: &str) {
+        self.0.push(b' ');
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn flag(&mut self, name: &str, set: bool) {
+        if set {
+            self.text(&format!("--{name}"));
+        }
+    }
+
+    /// A number, unless it is 0.
+    fn number(&mut self, name: &str, number: u64) {
+        if number != 0 {
+            self.text(&format!("--{name}={number}"));
+        }
+    }
+
+    /// A time, if it is above 0.
+    fn seconds(&mut self, name: &str, seconds: f64) {
+        if seconds > 0.0 {
+            self.text(&format!("--{name}={}", printf::g(seconds)));
+        }
+    }
+
+    fn parts(&mut self, name: &str, parts: Option<Parts>) {
+        match parts {
+            None => {}
+            Some(Parts::Header) => self.text(&format!("--{name}=header")),
+            Some(Parts::Body) => self.text(&format!("--{name}=body")),
+            Some(Parts::All) => self.text(&format!("--{name}")),
+        }
+    }
+
+    fn bytes(&mut self, name: &str, value: Option<&[u8]>) {
+        if let Some(value) = value {
+            self.text(&format!("--{name}="));
+            self.0.extend_from_slice(value);
+        }
+    }
+
+    fn quoted(&mut self, name: &str, value: Option<&[u8]>) {
+        if let Some(value) = value {
+            self.bytes(name, Some(&[b"'", value, b"'"].concat()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+    use crate::options::parse::words;
+
+    #[track_caller]
+    fn check(argv: &[&str], expected: &str) {
+        let mut args = Args::default();
+        args.parse(&words(argv)).unwrap();
+        assert_eq!(String::from_utf8(line(b"httperf", &args)).unwrap(), format!("httperf {expected}\n"));
+    }
+
+    #[test]
+    fn without_options_the_defaults_that_are_always_shown() {
+        check(
+            &[],
+            "--client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 --recv-buffer=16384 \
+             --num-conns=1 --num-calls=1",
+        );
+    }
+
+    #[test]
+    fn options_of_the_last_development_version_have_their_places() {
+        check(
+            &[
+                "--periodic-stats",
+                "--use-timer-cache",
+                "--add-header-file=h",
+                "--runtime=5",
+                "--servers=list",
+                "--period=v.5,10,2,1e9",
+                "--timeout=1",
+                "--method=",
+                "--add-header=",
+            ],
+            "--timeout=1 --runtime=5 --client=0/1 --servers=list --port=80 --uri=/ \
+             --period=v0.5,10,2,1e+09 --send-buffer=4096 --recv-buffer=16384 --add-header='' \
+             --add-header-file='h' --method= --use-timer-cache --num-conns=1 --num-calls=1 --periodic-stats",
+        );
+    }
+
+    #[test]
+    fn a_session_file_hides_bursts_and_working_sets() {
+        check(
+            &["--wsesslog=2,.5,f", "--burst-length=2", "--wset=3,1", "--num-conns=9", "-n"],
+            "--client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 --recv-buffer=16384 \
+             --wsesslog=2,0.500,f --periodic-stats",
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_come_out_as_they_went_in() {
+        let mut args = Args::default();
+        args.parse(&[OsString::from_vec(b"--uri=/\xff".to_vec())]).unwrap();
+        assert!(line(b"\xfe", &args).starts_with(b"\xfe --client"));
+        assert!(line(b"\xfe", &args).windows(9).any(|part| part == b"--uri=/\xff "));
+    }
+}

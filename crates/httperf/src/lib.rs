@@ -1,0 +1,13 @@
+//! The program `httperf`, as a library for its `main` and for the tools that generate its documents.
+//!
+//! `Args` is what was typed; `planning` turns it into a `Plan`; `run` runs that.
+
+pub mod args;
+pub mod echo;
+pub mod messages;
+pub mod options;
+pub mod planning;
+pub mod print;
+pub mod printf;
+pub mod run;
+pub mod serve;

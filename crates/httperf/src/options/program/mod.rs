@@ -1,0 +1,72 @@
+//! The options of the program itself: those of the classic tool and ours.
+
+mod general;
+mod reports;
+mod requests;
+mod schedule;
+mod sessions;
+mod sockets;
+mod target;
+mod tls;
+mod workload;
+
+use super::{Command, Group, Value};
+use crate::args::Args;
+
+/// The program itself.
+pub const COMMAND: Command<Args> = Command {
+    name: "",
+    summary: "Offers HTTP load to a server on a fixed schedule and reports what came back.",
+    words: "[URL]",
+    groups: &[
+        Group { title: "Target", options: target::OPTIONS },
+        Group { title: "Schedule", options: schedule::OPTIONS },
+        Group { title: "Workload", options: workload::OPTIONS },
+        Group { title: "Sessions", options: sessions::OPTIONS },
+        Group { title: "Requests", options: requests::OPTIONS },
+        Group { title: "TLS", options: tls::OPTIONS },
+        Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
+        Group { title: "Reports", options: reports::OPTIONS },
+        Group { title: "General", options: general::OPTIONS },
+    ],
+    word: target::word,
+};
+
+/// The value as a number of at most `max`.
+fn bounded(value: Value<'_>, max: u32) -> Option<u32> {
+    let number = u32::try_from(value.unsigned()?).ok()?;
+    (number <= max).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_options_share_a_name_or_a_letter() {
+        let mut names: Vec<&str> = COMMAND.options().map(|option| option.long).collect();
+        let mut letters: Vec<char> = COMMAND.options().filter_map(|option| option.short).collect();
+        let (name_count, letter_count) = (names.len(), letters.len());
+        names.sort_unstable();
+        names.dedup();
+        letters.sort_unstable();
+        letters.dedup();
+        assert_eq!((names.len(), letters.len()), (name_count, letter_count));
+    }
+
+    #[test]
+    fn every_option_is_described_in_one_line_without_full_stop() {
+        for option in COMMAND.options() {
+            assert!(
+                !option.help.is_empty() && option.help.len() <= 90,
+                "--{}: {:?}",
+                option.long,
+                option.help
+            );
+            assert!(!option.help.ends_with('.'), "--{}", option.long);
+            for paragraph in option.details {
+                assert!(paragraph.ends_with('.'), "--{}: {paragraph:?}", option.long);
+            }
+        }
+    }
+}

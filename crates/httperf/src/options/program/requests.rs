@@ -1,0 +1,101 @@
+//! What a request looks like.
+
+use crate::args::{Args, Version, os_string};
+use crate::options::number::{self, Base};
+use crate::options::{Opt, Stop, Tier, ValueForm};
+
+pub(super) const OPTIONS: &[Opt<Args>] = &[
+    Opt {
+        long: "method",
+        short: None,
+        value: ValueForm::Required("S"),
+        tier: Tier::Classic090,
+        help: "uses this request method",
+        details: &["Default: GET. It is sent as it is. --wsesslog names its own methods."],
+        apply: |args, value| {
+            args.method = Some(value.bytes().to_vec());
+            Ok(())
+        },
+    },
+    Opt {
+        long: "http-version",
+        short: None,
+        value: ValueForm::Required("A.B"),
+        tier: Tier::Classic090,
+        help: "speaks HTTP/1.0 or HTTP/1.1",
+        details: &["Default: 1.1. Requests of version 1.0 carry `Connection: keep-alive`."],
+        apply: |args, value| {
+            let version = parse_version(value.bytes());
+            args.http_version = version.ok_or_else(|| Stop::illegal("illegal version number", value))?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "add-header",
+        short: None,
+        value: ValueForm::Required("S"),
+        tier: Tier::Classic090,
+        help: "adds these header lines to each request",
+        details: &[
+            "Each line must end in `\\n`, which stands for carriage return and line feed. `\\r` is a carriage \
+             return, `\\a` a line feed, `\\\\` a backslash, and a backslash with octal digits the byte of that \
+             number. An empty line in it ends the header, so that a body may follow.",
+        ],
+        apply: |args, value| {
+            args.add_header = Some(value.bytes().to_vec());
+            Ok(())
+        },
+    },
+    Opt {
+        long: "add-header-file",
+        short: None,
+        value: ValueForm::Required("FILE"),
+        tier: Tier::Classic091,
+        help: "adds the header lines in a file to each request",
+        details: &[
+            "The bytes of the file are sent as they are, after those of --add-header; each line must end in \
+             carriage return and line feed. If the file cannot be read the run goes on without it.",
+        ],
+        apply: |args, value| {
+            args.add_header_file = Some(os_string(value.bytes()));
+            Ok(())
+        },
+    },
+    Opt {
+        long: "no-host-hdr",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::Classic090,
+        help: "leaves out the Host line",
+        details: &[],
+        apply: |args, _| {
+            args.no_host_header = true;
+            Ok(())
+        },
+    },
+];
+
+/// Two numbers around a point; what follows them does not matter.
+fn parse_version(text: &[u8]) -> Option<Version> {
+    let major = number::scan_unsigned(text, Base::Decimal);
+    let minor = number::scan_unsigned(major.rest.strip_prefix(b".")?, Base::Decimal);
+    Some(Version {
+        major: u32::try_from(major.value.ok()?).ok()?,
+        minor: u32::try_from(minor.value.ok()?).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_two_numbers_and_whatever_follows() {
+        for text in ["1.0", "1.0x", "01.00", " +1.0"] {
+            assert_eq!(parse_version(text.as_bytes()), Some(Version::HTTP_10), "{text}");
+        }
+        for text in ["", "1", "1.", ".1", "a.b", "-1.1", "1.4294967296"] {
+            assert_eq!(parse_version(text.as_bytes()), None, "{text}");
+        }
+    }
+}

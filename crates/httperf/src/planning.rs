@@ -1,0 +1,540 @@
+//! From what was typed to what it means: reads the files that options name, resolves names, and refuses what
+//! cannot be run.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use httperf_plan::{
+    Connections, Endpoint, HttpVersion, Limits, Plan, RequestTemplate, Script, Sessions, Sockets,
+    SourceAddresses, Target, Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes, session_file,
+    uri_list,
+};
+use thiserror::Error;
+
+use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
+use crate::messages::Program;
+
+/// Connections of a session unless `--max-connections` says otherwise.
+const SESSION_CONNECTIONS: u32 = 4;
+
+/// Calls in flight on a connection of a session unless `--max-piped-calls` says otherwise.
+const PIPED_CALLS: u32 = 32;
+
+/// Turns what was typed into a plan; `warn` is told what looks wrong but does not stop the run.
+///
+/// # Errors
+///
+/// A file, a name or a combination of options that cannot be used.
+pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
+    if args.tls() {
+        return Err(Error::Tls);
+    }
+    let version = http_version(args.http_version)?;
+    let targets = targets(args)?;
+    let sources = source_addresses(&args.my_addresses)?;
+    let request = RequestTemplate {
+        version,
+        method: args.method.clone().filter(|method| !method.is_empty()).unwrap_or_else(|| b"GET".to_vec()),
+        user_agent: concat!("httperf/", env!("CARGO_PKG_VERSION")).to_owned(),
+        host_header: !args.no_host_header,
+        extra_headers: extra_headers(args, warn),
+    };
+    Ok(Plan {
+        program: program.name_text(),
+        client: args.client,
+        arrivals: args.arrivals.clone(),
+        workload: workload(args, version, warn)?,
+        uris: uris(args)?,
+        targets,
+        request,
+        timeouts: Timeouts { timeout: limit(args.timeout), think_timeout: limit(args.think_timeout) },
+        sockets: Sockets {
+            send_buffer: args.send_buffer as usize,
+            recv_buffer: args.recv_buffer as usize,
+            close_with_reset: args.close_with_reset,
+            hog: args.hog,
+            sources,
+        },
+        runtime: limit(args.runtime),
+        spin: args.spin,
+        watch: Watch {
+            verbose: args.verbose,
+            requests: args.print_request,
+            replies: args.print_reply,
+            lifetimes: args.print_lifetimes,
+            periodic: args.periodic_stats,
+        },
+        limits: Limits::default(),
+    })
+}
+
+/// Why a command line cannot be run. The exit status is 1 for all of them.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// TLS was asked for.
+    #[error("TLS is not available in this version, use a http:// URL or leave out --ssl")]
+    Tls,
+    /// A version of HTTP that cannot be spoken.
+    #[error("unexpected version code {:x}", .0.major.wrapping_mul(0x1_0000).wrapping_add(.0.minor))]
+    HttpVersion(Version),
+    /// A server that cannot be resolved.
+    #[error("invalid server address {0}")]
+    ServerAddress(String),
+    /// A file that cannot be read.
+    #[error("can't open {0}")]
+    Unreadable(String),
+    /// A file without a byte.
+    #[error("file {0} is empty")]
+    Empty(String),
+    /// A list of servers without a name.
+    #[error("{0} does not contain any server names")]
+    NoServers(String),
+    /// An unusable list of URIs.
+    #[error("{}", .reason.message(.file))]
+    UriList {
+        /// The file's name.
+        file: String,
+        /// What is wrong with it.
+        reason: uri_list::Error,
+    },
+    /// An unusable session file.
+    #[error(transparent)]
+    SessionFile(#[from] session_file::Error),
+    /// A page without an absolute URI.
+    #[error("URI specified with --uri must be absolute")]
+    RelativePage,
+    /// A burst of `--wsess` that no session could ever send.
+    #[error("too many calls pending!\n\tIncrease --max-connections and/or --max-piped-calls.")]
+    TooManyCalls,
+    /// A `--myaddr` that is no address, name or range.
+    #[error("invalid address list {0}")]
+    AddressList(String),
+    /// A range of `--myaddr` with an unusable start.
+    #[error("invalid starting address {start} in {range}")]
+    StartingAddress {
+        /// The start.
+        start: String,
+        /// The whole value.
+        range: String,
+    },
+    /// A range of `--myaddr` with an unusable end.
+    #[error("invalid ending address {end} in {range}")]
+    EndingAddress {
+        /// The end.
+        end: String,
+        /// The whole value.
+        range: String,
+    },
+}
+
+impl Error {
+    /// What follows the program's name: a colon and the message, after the origin that the classic tool names.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let origin = match self {
+            Self::ServerAddress(_) => ".core_addr_intern",
+            Self::TooManyCalls => ".session_issue_call",
+            Self::Tls
+            | Self::HttpVersion(_)
+            | Self::Unreadable(_)
+            | Self::Empty(_)
+            | Self::NoServers(_)
+            | Self::UriList { .. }
+            | Self::SessionFile(_)
+            | Self::RelativePage
+            | Self::AddressList(_)
+            | Self::StartingAddress { .. }
+            | Self::EndingAddress { .. } => "",
+        };
+        format!("{origin}: {self}")
+    }
+
+    /// The exit status for it.
+    #[must_use]
+    pub fn status(&self) -> ExitCode {
+        ExitCode::FAILURE
+    }
+}
+
+fn http_version(version: Version) -> Result<HttpVersion, Error> {
+    match version {
+        Version::HTTP_10 => Ok(HttpVersion::Http10),
+        Version::HTTP_11 => Ok(HttpVersion::Http11),
+        other => Err(Error::HttpVersion(other)),
+    }
+}
+
+fn targets(args: &Args) -> Result<Vec<Target>, Error> {
+    let Some(file) = &args.servers else {
+        let server = args.server();
+        let host = args.server_name.as_ref().map_or_else(|| host_value(server), |name| text(name));
+        return Ok(vec![Target { host, endpoint: endpoint(args, server)? }]);
+    };
+    let names = uri_list::parse(&read(file)?).map_err(|error| match error {
+        uri_list::Error::Empty => Error::Empty(file_name(file)),
+        uri_list::Error::NoUris => Error::NoServers(file_name(file)),
+    })?;
+    names
+        .iter()
+        .map(|entry| {
+            let line_end = entry.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+            let name = &entry[..line_end.unwrap_or(entry.len())];
+            Ok(Target { host: host_value(name), endpoint: endpoint(args, name)? })
+        })
+        .collect()
+}
+
+fn endpoint(args: &Args, server: &[u8]) -> Result<Endpoint, Error> {
+    if let Some(path) = &args.unix_socket {
+        return Ok(Endpoint::Unix(PathBuf::from(path)));
+    }
+    let address = resolve(server).ok_or_else(|| Error::ServerAddress(text(server)))?;
+    Ok(Endpoint::Tcp(match address {
+        // A scope (`fe80::1%eth0`) is part of the address that was resolved.
+        SocketAddr::V6(mut v6) => {
+            v6.set_port(args.port());
+            v6.into()
+        }
+        SocketAddr::V4(v4) => (*v4.ip(), args.port()).into(),
+    }))
+}
+
+/// What `Host` says of a server: its name as it was typed, an IPv6 address in brackets and without scope.
+fn host_value(server: &[u8]) -> String {
+    let name = text(server);
+    let address = name.split_once('%').map_or(&name[..], |(address, _)| address);
+    match address.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{address}]"),
+        Err(_) => name,
+    }
+}
+
+/// The address of a host, IPv4 before IPv6; the port in it means nothing.
+fn resolve(host: &[u8]) -> Option<SocketAddr> {
+    let host = std::str::from_utf8(host).ok().filter(|host| !host.is_empty())?;
+    let host = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host);
+    let addresses: Vec<SocketAddr> = (host, 0).to_socket_addrs().ok()?.collect();
+    addresses.iter().find(|address| address.is_ipv4()).or_else(|| addresses.first()).copied()
+}
+
+fn source_addresses(values: &[Vec<u8>]) -> Result<SourceAddresses, Error> {
+    let mut pool = SourceAddresses::default();
+    for value in values {
+        let (first, last) = address_range(value)?;
+        if !pool.push(first, last) {
+            return Err(Error::AddressList(text(value)));
+        }
+    }
+    Ok(pool)
+}
+
+/// One address twice, or the ends of a range. Host names may contain dashes too, so a range is what does not
+/// resolve as a whole.
+fn address_range(value: &[u8]) -> Result<(IpAddr, IpAddr), Error> {
+    let whole = text(value);
+    let ends = whole.split_once('-');
+    let looks_like_range = ends.is_some_and(|(start, _)| start.parse::<IpAddr>().is_ok());
+    if !looks_like_range && let Some(address) = resolve(value) {
+        return Ok((address.ip(), address.ip()));
+    }
+    let Some((start, end)) = ends else { return Err(Error::AddressList(whole)) };
+    let first = resolve(start.as_bytes())
+        .ok_or_else(|| Error::StartingAddress { start: start.to_owned(), range: whole.clone() })?;
+    let last = resolve(end.as_bytes())
+        .ok_or_else(|| Error::EndingAddress { end: end.to_owned(), range: whole.clone() })?;
+    Ok((first.ip(), last.ip()))
+}
+
+fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Vec<u8> {
+    let mut headers = Vec::new();
+    if let Some(raw) = &args.add_header {
+        let expanded = header_escapes::expand(raw);
+        for warning in &expanded.warnings {
+            warn(warning.to_string());
+        }
+        headers = expanded.bytes;
+    }
+    if let Some(file) = &args.add_header_file {
+        match fs::read(file) {
+            Ok(bytes) => headers.extend_from_slice(&bytes),
+            Err(_) => warn("failed to open header file".to_owned()),
+        }
+    }
+    headers
+}
+
+fn workload(args: &Args, version: HttpVersion, warn: &mut dyn FnMut(String)) -> Result<Workload, Error> {
+    let Some(session) = &args.session else {
+        return Ok(Workload::Connections(Connections {
+            count: args.num_conns,
+            calls: args.num_calls,
+            burst: args.burst_length,
+            max_open: (args.max_connections > 0).then_some(args.max_connections),
+        }));
+    };
+    let default_piped_calls = match version {
+        HttpVersion::Http10 => 1,
+        HttpVersion::Http11 => PIPED_CALLS,
+    };
+    let sessions = Sessions {
+        count: session.count,
+        script: script(args, session, warn)?,
+        max_connections: or_default(args.max_connections, SESSION_CONNECTIONS),
+        max_piped_calls: or_default(args.max_piped_calls, default_piped_calls),
+        retry_on_failure: args.retry_on_failure,
+        // No reply has a status that does not fit, so such a one never matches.
+        failure_status: args.failure_status.and_then(|status| u16::try_from(status).ok()),
+        cookies: args.session_cookies,
+    };
+    if let Script::Uniform { calls, burst, .. } = sessions.script {
+        // The first call of a burst goes alone; the others must find a place all at once.
+        let at_once = burst.min(calls.max(1)) - 1;
+        if at_once > u64::from(sessions.max_connections) * u64::from(sessions.max_piped_calls) {
+            return Err(Error::TooManyCalls);
+        }
+    }
+    Ok(Workload::Sessions(sessions))
+}
+
+fn script(args: &Args, session: &SessionArgs, warn: &mut dyn FnMut(String)) -> Result<Script, Error> {
+    let think = pause(session.think);
+    match &session.kind {
+        SessionKind::Calls(calls) => Ok(Script::Uniform { calls: *calls, burst: args.burst_length, think }),
+        SessionKind::Pages(_) if !args.uri.contains(&b'/') => Err(Error::RelativePage),
+        SessionKind::Pages(pages) => Ok(Script::Pages { pages: *pages, think }),
+        SessionKind::File(file) => {
+            let (sessions, warnings) = session_file::parse(&read(file)?, &file_name(file), think)?;
+            for warning in warnings {
+                warn(warning.to_string());
+            }
+            Ok(Script::File(sessions))
+        }
+    }
+}
+
+fn uris(args: &Args) -> Result<UriSource, Error> {
+    let brings_its_own = matches!(&args.session, Some(SessionArgs { kind: SessionKind::File(_), .. }));
+    match (args.uri_choice, &args.wlog, args.wset) {
+        (UriChoice::Log, Some(log), _) if !brings_its_own => {
+            let uris = uri_list::parse(&read(&log.file)?)
+                .map_err(|reason| Error::UriList { file: file_name(&log.file), reason })?;
+            Ok(UriSource::List { uris, wrap: log.wrap })
+        }
+        (UriChoice::Set, _, Some(wset)) if !brings_its_own => Ok(UriSource::WorkingSet(WorkingSet {
+            prefix: args.uri.clone(),
+            // A set of no files behaves as one of a single file.
+            files: wset.files.max(1),
+            miss_rate: wset.miss_rate,
+        })),
+        _ => Ok(UriSource::Fixed(args.uri.clone())),
+    }
+}
+
+fn read(file: &OsStr) -> Result<Vec<u8>, Error> {
+    fs::read(file).map_err(|_| Error::Unreadable(file_name(file)))
+}
+
+fn file_name(file: &OsStr) -> String {
+    text(file.as_bytes())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn or_default(given: u32, default: u32) -> u32 {
+    if given == 0 { default } else { given }
+}
+
+/// A time limit in seconds; none if it is 0, not a number, or beyond what can be waited for.
+fn limit(seconds: f64) -> Option<Duration> {
+    (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+/// A pause in seconds; what is beyond all bounds is the longest there is.
+fn pause(seconds: f64) -> Duration {
+    if seconds > 0.0 { Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX) } else { Duration::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use httperf_plan::Arrivals;
+
+    use super::*;
+    use crate::options::parse::words;
+
+    fn planned(argv: &[&str]) -> (Result<Plan, Error>, Vec<String>) {
+        let mut args = Args::default();
+        args.parse(&words(argv)).unwrap();
+        let mut warnings = Vec::new();
+        let plan =
+            plan(&Program::started_as(&"httperf".into()), &args, &mut |warning| warnings.push(warning));
+        (plan, warnings)
+    }
+
+    #[track_caller]
+    fn check_error(argv: &[&str], expected: &str) {
+        let (plan, _) = planned(argv);
+        assert_eq!(plan.map(|_| "a plan").unwrap_err().text(), expected, "{argv:?}");
+    }
+
+    fn file(contents: &[u8]) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), contents).unwrap();
+        file
+    }
+
+    fn named(option: &str, file: &tempfile::NamedTempFile) -> String {
+        format!("{option}{}", file.path().to_str().unwrap())
+    }
+
+    #[test]
+    fn a_literal_ipv6_server_is_bracketed_in_host() {
+        let plan = planned(&["--server=::1", "--port=81"]).0.unwrap();
+        assert_eq!(
+            plan.targets,
+            [Target { host: "[::1]".into(), endpoint: Endpoint::Tcp("[::1]:81".parse().unwrap()) }]
+        );
+        let plan = planned(&["http://[::1]:81/"]).0.unwrap();
+        assert_eq!(plan.targets[0].host, "[::1]");
+        assert_eq!(host_value(b"fe80::1%lo"), "[fe80::1]");
+    }
+
+    #[test]
+    fn localhost_is_the_ipv4_one() {
+        let plan = planned(&["--server=localhost"]).0.unwrap();
+        assert_eq!(
+            plan.targets,
+            [Target { host: "localhost".into(), endpoint: Endpoint::Tcp("127.0.0.1:80".parse().unwrap()) }]
+        );
+    }
+
+    #[test]
+    fn a_unix_socket_needs_no_resolution() {
+        let plan = planned(&["--unix-socket=/run/x", "--server=no.such.invalid"]).0.unwrap();
+        assert_eq!(
+            plan.targets,
+            [Target { host: "no.such.invalid".into(), endpoint: Endpoint::Unix("/run/x".into()) }]
+        );
+    }
+
+    #[test]
+    fn servers_are_named_by_their_file_and_cut_at_line_ends() {
+        let list = file(b"127.0.0.1\r\n\x00127.0.0.2\0");
+        let plan = planned(&[&named("--servers=", &list), "--server-name=ignored"]).0.unwrap();
+        let hosts: Vec<&str> = plan.targets.iter().map(|target| &target.host[..]).collect();
+        assert_eq!(hosts, ["127.0.0.1", "127.0.0.2"]);
+    }
+
+    #[test]
+    fn source_addresses_are_names_addresses_or_ranges() {
+        let pool = source_addresses(&[b"127.0.0.1".to_vec(), b"127.0.1.1-127.0.1.3".to_vec()]).unwrap();
+        assert_eq!(pool.len(), 4);
+        check_error(&["--myaddr=127.0.0.2-127.0.0.1"], ": invalid address list 127.0.0.2-127.0.0.1");
+        check_error(&["--myaddr="], ": invalid address list ");
+        check_error(&["--myaddr=127.0.0.1-x y"], ": invalid ending address x y in 127.0.0.1-x y");
+        check_error(&["--myaddr=x y-127.0.0.1"], ": invalid starting address x y in x y-127.0.0.1");
+    }
+
+    #[test]
+    fn an_empty_method_is_get() {
+        assert_eq!(planned(&["--method="]).0.unwrap().request.method, b"GET");
+        assert_eq!(planned(&["--method=A B"]).0.unwrap().request.method, b"A B");
+    }
+
+    #[test]
+    fn extra_headers_are_the_expanded_ones_and_then_those_of_the_file() {
+        let extra = file(b"B: \\n\r\n");
+        let (plan, warnings) = planned(&["--add-header=A: \\x\\n", &named("--add-header-file=", &extra)]);
+        assert_eq!(plan.unwrap().request.extra_headers, b"A: x\r\nB: \\n\r\n");
+        assert_eq!(warnings, ["ignoring unknown escape sequence `\\x' in --add-header"]);
+        let (plan, warnings) = planned(&["--add-header-file=/nonexistent/file"]);
+        assert!(plan.is_ok());
+        assert_eq!(warnings, ["failed to open header file"]);
+    }
+
+    #[test]
+    fn limits_of_sessions_default_by_http_version() {
+        for (argv, connections, calls) in [
+            (&["--wsess=1,1,0"][..], 4, 32),
+            (&["--wsess=1,1,0", "--http-version=1.0"], 4, 1),
+            (&["--wsess=1,1,0", "--max-connections=50", "--max-piped-calls=100"], 50, 100),
+        ] {
+            let Workload::Sessions(sessions) = planned(argv).0.unwrap().workload else { panic!("{argv:?}") };
+            assert_eq!((sessions.max_connections, sessions.max_piped_calls), (connections, calls));
+        }
+    }
+
+    #[test]
+    fn a_burst_must_fit_into_the_connections_of_a_session() {
+        let fits = ["--wsess=1,5,0", "--burst-length=9", "--http-version=1.0"];
+        assert!(planned(&fits).0.is_ok());
+        check_error(
+            &["--wsess=1,10,0", "--burst-length=6", "--http-version=1.0"],
+            ".session_issue_call: too many calls pending!\n\tIncrease --max-connections and/or --max-piped-calls.",
+        );
+        assert!(planned(&["--wsess=1,0,0", "--burst-length=1000"]).0.is_ok());
+    }
+
+    #[test]
+    fn a_session_file_brings_its_own_uris() {
+        let sessions = file(b"/a think=2\n");
+        let argv = [&named("--wsesslog=3,1,", &sessions), "--wlog=y,/nonexistent/file"];
+        let plan = planned(&argv).0.unwrap();
+        assert!(matches!(plan.uris, UriSource::Fixed(_)));
+        let Workload::Sessions(sessions) = plan.workload else { panic!("a session workload was asked for") };
+        let Script::File(definitions) = sessions.script else { panic!("a file was named") };
+        assert_eq!(definitions[0].bursts[0].think, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn of_wlog_and_wset_the_last_counts() {
+        let list = file(b"/a\0/b\0");
+        let wlog = named("--wlog=n,", &list);
+        let plan = planned(&["--wset=5,.5", &wlog]).0.unwrap();
+        let UriSource::List { uris, wrap } = plan.uris else { panic!("a list was asked for") };
+        assert_eq!((uris, wrap), (vec![b"/a".to_vec(), b"/b".to_vec()], false));
+        let plan = planned(&[&wlog, "--wset=0,.5"]).0.unwrap();
+        let UriSource::WorkingSet(set) = plan.uris else { panic!("a working set was asked for") };
+        assert_eq!(set.files, 1);
+    }
+
+    #[test]
+    fn times_that_never_come_are_no_limits() {
+        let plan = planned(&["--timeout=inf", "--think-timeout=nan", "--runtime=1.5"]).0.unwrap();
+        assert_eq!((plan.timeouts.timeout, plan.timeouts.think_timeout), (None, None));
+        assert_eq!(plan.runtime, Some(Duration::from_millis(1500)));
+        assert_eq!((pause(f64::NAN), pause(f64::INFINITY)), (Duration::ZERO, Duration::MAX));
+    }
+
+    #[test]
+    fn an_infinite_rate_offers_all_at_once() {
+        let plan = planned(&["--rate=inf"]).0.unwrap();
+        assert_eq!(plan.arrivals, Arrivals::Deterministic { period: 0.0 });
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_said_in_the_classic_words() {
+        check_error(&["--http-version=2.0"], ": unexpected version code 20000");
+        check_error(&["--server="], ".core_addr_intern: invalid server address ");
+        check_error(&["--wlog=y"], ": can't open ");
+        check_error(&["--wlog=y,/dev/null"], ": file /dev/null is empty");
+        check_error(&["--wsesslog=1,0,/nonexistent/file"], ": can't open /nonexistent/file");
+        check_error(&["--wsesspage=1,1,0", "--uri=x"], ": URI specified with --uri must be absolute");
+        let blank = file(b"\0\0");
+        let name = blank.path().to_str().unwrap();
+        check_error(&[&named("--wlog=n,", &blank)], &format!(": {name} does not contain any valid URIs"));
+        check_error(&[&named("--servers=", &blank)], &format!(": {name} does not contain any server names"));
+    }
+
+    #[test]
+    fn tls_is_refused() {
+        assert!(matches!(planned(&["--ssl"]).0, Err(Error::Tls)));
+        assert!(matches!(planned(&["https://localhost/"]).0, Err(Error::Tls)));
+    }
+}

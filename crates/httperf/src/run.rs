@@ -1,0 +1,107 @@
+//! Carries out a plan and prints its report.
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+use anyhow::Context;
+use httperf_engine::Stop;
+use httperf_plan::Plan;
+use httperf_stats::Summary;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::args::{Args, ReportForm};
+use crate::messages::Program;
+use crate::print::Printer;
+
+/// What a shell sees of a program that a signal ended: 128 and the signal's number.
+const SIGNAL_STATUS: u8 = 128;
+
+/// Carries out the plan and prints its report.
+///
+/// # Errors
+/// The exit status of a run that could not be carried out or reported. The reason was printed.
+pub fn run(program: &Program, args: &Args, plan: &Plan) -> Result<ExitCode, ExitCode> {
+    let descriptors = httperf_engine::raise_descriptor_limit();
+    if plan.watch.verbose >= 1 {
+        let name = program.name_text();
+        program.print(format!("{name}: maximum number of open descriptors = {descriptors}\n").as_bytes())?;
+    }
+    let (summary, signals) = carry_out(program, plan)?;
+    program.print_with(|out| write_report(out, args, plan, &summary))?;
+    for warning in summary.warnings() {
+        program.say(format_args!("warning: {warning}"));
+    }
+    Ok(signals.exit_code())
+}
+
+fn carry_out(program: &Program, plan: &Plan) -> Result<(Summary, EndSignals), ExitCode> {
+    let mut printer = Printer::new(program, plan.watch);
+    let mut attempt = || -> anyhow::Result<(Summary, EndSignals)> {
+        let stop = Stop::new().context("cannot make a descriptor for waking up")?;
+        let signals = EndSignals::watch(stop.clone())?;
+        Ok((httperf_engine::run(plan, &mut printer, &stop)?, signals))
+    };
+    let outcome = attempt();
+    let printed = printer.finish();
+    let outcome = outcome.map_err(|error| {
+        program.say(format_args!("{error:#}"));
+        ExitCode::FAILURE
+    })?;
+    // What was measured is reported even if the lines before it could not be printed; that fails likewise,
+    // unless a full disk has room again.
+    if let Err(error) = printed {
+        program.stdout_failed(&error);
+    }
+    Ok(outcome)
+}
+
+fn write_report(out: &mut dyn Write, args: &Args, plan: &Plan, summary: &Summary) -> io::Result<()> {
+    write!(out, "{}", httperf_report::classic(plan, summary))?;
+    let full = match args.report {
+        ReportForm::Classic => false,
+        ReportForm::Full => true,
+        ReportForm::Auto => io::stdout().is_terminal(),
+    };
+    if full {
+        write!(out, "{}", httperf_report::latency(summary))?;
+    }
+    Ok(())
+}
+
+/// The signals that end a run early: it then reports what it measured.
+struct EndSignals {
+    /// The first that came; 0 if none.
+    received: Arc<AtomicI32>,
+}
+
+impl EndSignals {
+    /// Lets SIGINT and SIGTERM ask for the end. A second one has the effect it always has.
+    fn watch(stop: Stop) -> anyhow::Result<Self> {
+        let received = Arc::new(AtomicI32::new(0));
+        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")?;
+        let first = Arc::clone(&received);
+        std::thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || {
+                for signal in &mut signals {
+                    if first.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                        signal_hook::low_level::emulate_default_handler(signal).unwrap_or_default();
+                    }
+                    stop.ask();
+                }
+            })
+            .context("cannot start the thread that watches for signals")?;
+        Ok(Self { received })
+    }
+
+    /// 0 after SIGINT, as in the classic tool; 143 after SIGTERM.
+    fn exit_code(&self) -> ExitCode {
+        match self.received.load(Ordering::Relaxed) {
+            SIGTERM => ExitCode::from(SIGNAL_STATUS + SIGTERM as u8),
+            _ => ExitCode::SUCCESS,
+        }
+    }
+}

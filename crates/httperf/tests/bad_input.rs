@@ -1,0 +1,246 @@
+//! What is refused, in which words, and with which exit status.
+//!
+//! Each list has a golden file with everything that is printed for it. What the classic program refuses in the
+//! same words is compared with it as well.
+
+#[allow(dead_code, reason = "each test file uses its part of the module")]
+mod reference;
+
+use std::fs;
+
+use reference::{Outcome, is_installed, ours, theirs};
+
+/// Command lines that both programs refuse alike.
+const AS_EVER: &[&[&str]] = &[
+    // The grammar of options.
+    &["--bogus"],
+    &["--bogus=1"],
+    &["---"],
+    &["--num", "3"],
+    &["--num=3"],
+    &["--=x"],
+    &["--hog=1"],
+    &["--no-h=1"],
+    &["--num-conns"],
+    &["--uri=/", "--wlog"],
+    &["-x"],
+    &["-vx"],
+    &["-vd"],
+    &["-d1", "--bogus"],
+    // Numbers.
+    &["--burst-length=0"],
+    &["--burst-length=-1"],
+    &["--burst-length="],
+    &["--failure-status=0"],
+    &["--failure-status=404x"],
+    &["--failure-status=2147483648"],
+    &["--http-version=1"],
+    &["--http-version=x.y"],
+    &["--max-connections=-1"],
+    &["--max-connections=4x"],
+    &["--max-piped-calls=2147483648"],
+    &["--max-piped-calls=x"],
+    &["--num-calls=0x10"],
+    &["--num-calls="],
+    &["--num-conns=1e3"],
+    &["--num-conns=99999999999999999999"],
+    &["--port=65536"],
+    &["--port=-1"],
+    &["--port="],
+    &["--recv-buffer=x"],
+    &["--send-buffer=.5"],
+    &["--rate=fast"],
+    &["--rate="],
+    &["--rate=1e400"],
+    &["--rate=4e-320"],
+    &["--think-timeout=1s"],
+    &["--timeout=1,5"],
+    &["--timeout", "--hog"],
+    // Clients.
+    &["--client=a"],
+    &["--client="],
+    &["--client=1"],
+    &["--client=1x2"],
+    &["--client=1/"],
+    &["--client=1/z"],
+    &["--client=2/2"],
+    &["--client=0/0"],
+    &["--client=99999999999999999999/1"],
+    // Periods.
+    &["--period=x1"],
+    &["--period=-1"],
+    &["--period=+1"],
+    &["--period= 1"],
+    &["--period=1x"],
+    &["--period=d-1"],
+    &["--period=d1,2"],
+    &["--period=e"],
+    &["--period=1e999"],
+    &["--period=u"],
+    &["--period=u-1,2"],
+    &["--period=u1"],
+    &["--period=u1;2"],
+    &["--period=u1,"],
+    &["--period=u1,2x"],
+    &["--period=u1,-2"],
+    // Sessions and working sets.
+    &["--wsess="],
+    &["--wsess=1"],
+    &["--wsess=1,"],
+    &["--wsess=1x,1,1"],
+    &["--wsess=1,1"],
+    &["--wsess=1,1,-1"],
+    &["--wsess=1,1,0,x"],
+    &["--wsess=1,1,1e999"],
+    &["--wsess=99999999999999999999,1,1"],
+    &["--wsess=1,99999999999999999999,1"],
+    &["--wsesspage=x"],
+    &["--wsesspage=1,y"],
+    &["--wsesspage=1,1,z"],
+    &["--wsesspage=1,1,0x"],
+    &["--wsesslog=x"],
+    &["--wsesslog=1"],
+    &["--wsesslog=1,-1,f"],
+    &["--wsesslog=1,1"],
+    &["--wsesslog=1,1;f"],
+    &["--wsesslog=1,1,f,g"],
+    &["--wset=x"],
+    &["--wset=1"],
+    &["--wset=1,"],
+    &["--wset=1,1.5"],
+    &["--wset=1,-0.1"],
+    &["--wset=1,1e999"],
+    &["--wset=1,0.5,"],
+    &["--session-cookies"],
+    // After the echo line.
+    &["--server="],
+    &["--server=not a name"],
+    &["--server=127.0.0.1", "--port=1", "--http-version=2.0"],
+    &["--server=127.0.0.1", "--port=1", "--wlog=y,missing"],
+    &["--server=127.0.0.1", "--port=1", "--wlog=y,empty"],
+    &["--server=127.0.0.1", "--port=1", "--wsess=1,1,0", "--wlog=y,missing"],
+    &["--server=127.0.0.1", "--port=1", "--wsesslog=1,0,missing"],
+    &["--server=127.0.0.1", "--port=1", "--wsesslog=1,0,bad-method"],
+    &["--server=127.0.0.1", "--port=1", "--wsesslog=1,0,bad-argument"],
+    &["--server=127.0.0.1", "--port=1", "--wsesslog=1,0,unfinished"],
+    &[
+        "--server=127.0.0.1",
+        "--port=1",
+        "--wsess=1,8,0",
+        "--burst-length=8",
+        "--max-connections=2",
+        "--max-piped-calls=2",
+    ],
+];
+
+/// Command lines that the classic program accepts, does not know, or fails on in another way.
+const NEWLY: &[&[&str]] = &[
+    // Negative numbers, which used to wrap round, and other values that were taken for something else.
+    &["--num-conns=-1"],
+    &["--num-calls=-1"],
+    &["--timeout=-1"],
+    &["--think-timeout=-0.5"],
+    &["--send-buffer=-1"],
+    &["--recv-buffer=2147483648"],
+    &["--max-connections=1000001"],
+    &["--failure-status=5000000000"],
+    &["--http-version=-1.1"],
+    &["--client=0/4294967297"],
+    &["--wsess=-1,1,0"],
+    &["--wset=1,nan"],
+    &["--wset=4294967296,1"],
+    &["--period="],
+    // Options of the last development version.
+    &["--period=v"],
+    &["--period=v1"],
+    &["--period=v1,x"],
+    &["--period=v1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"],
+    &["--runtime=0"],
+    &["--runtime=nan"],
+    &["--runtime=soon"],
+    &["--server=a", "--servers=empty"],
+    &["http://a/", "--servers=empty"],
+    &["--servers=missing"],
+    &["--servers=empty"],
+    &["--servers=separators"],
+    &["--myaddr=not a name"],
+    &["--myaddr=127.0.0.9-127.0.0.1"],
+    &["--myaddr=not a name-127.0.0.1"],
+    &["--myaddr=127.0.0.1-not a name"],
+    &["--myaddr=127.0.0.1-::1"],
+    // New options.
+    &["--report=full", "--report=x"],
+    &["--report="],
+    &["--unix-socket="],
+    &["--spin=1"],
+    &["--print-lifetimes=x"],
+    &["--pri=x"],
+    &["--serv=x", "--bogus"],
+    // URLs.
+    &["http://"],
+    &["http://[::1/"],
+    &["http://host:port/"],
+    &["http://user:secret@host/"],
+    &["http://host/a b"],
+    // What the classic program says only late, without a line end, or not at all.
+    &["--server=127.0.0.1", "--wsesspage=1,1,0", "--uri=x"],
+    &["--server=127.0.0.1", "--wlog=y"],
+    &["--server=127.0.0.1", "--wlog=n,separators"],
+    &["--server=127.0.0.1", "--wsesslog=1,0,only-comments"],
+    &["--server=127.0.0.1", "--wsesslog=1,0,empty"],
+    &["--ssl", "--server=127.0.0.1"],
+    &["https://127.0.0.1:8443/"],
+];
+
+#[test]
+fn what_was_always_refused_is_refused_in_the_same_words() {
+    let folder = files();
+    insta::assert_snapshot!("as_ever", transcript(AS_EVER, &folder));
+    if !is_installed() {
+        return;
+    }
+    for argv in AS_EVER {
+        assert_eq!(ours(argv, folder.path()), theirs(argv, folder.path()), "{argv:?}");
+    }
+}
+
+#[test]
+fn what_is_refused_for_new_reasons_says_so_in_one_sentence() {
+    insta::assert_snapshot!("newly", transcript(NEWLY, &files()));
+}
+
+#[test]
+fn whatever_is_refused_has_a_message_and_an_exit_status() {
+    let folder = files();
+    for argv in AS_EVER.iter().chain(NEWLY) {
+        let outcome = ours(argv, folder.path());
+        assert!(matches!(outcome.status, 1 | 255), "{argv:?}: {outcome:?}");
+        assert!(outcome.stderr.starts_with("httperf"), "{argv:?}: {outcome:?}");
+        assert!(outcome.stdout.lines().count() <= 1, "nothing but the echo line: {argv:?}: {outcome:?}");
+    }
+}
+
+/// A folder with the files that the command lines name.
+fn files() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    for (name, contents) in [
+        ("empty", ""),
+        ("separators", "\0\0\0"),
+        ("bad-method", "/a\n/b method=BREW\n"),
+        ("bad-argument", "/a\n  /b colour=red\n"),
+        ("unfinished", "/a contents=abc\\\n"),
+        ("only-comments", "# nothing\n\n# here\n"),
+    ] {
+        fs::write(folder.path().join(name), contents).expect("it can be written to");
+    }
+    folder
+}
+
+fn transcript(cases: &[&[&str]], folder: &tempfile::TempDir) -> String {
+    let mut text = String::new();
+    for argv in cases {
+        let Outcome { status, stdout, stderr } = ours(argv, folder.path());
+        text += &format!("$ httperf '{}'\n{stdout}{stderr}exit status {status}\n\n", argv.join("' '"));
+    }
+    text
+}

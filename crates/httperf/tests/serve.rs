@@ -1,0 +1,135 @@
+//! `httperf serve` as a user meets it: what it prints, what it serves, how it ends.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use assert_cmd::cargo::cargo_bin;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// A running `httperf serve`; killed if a test fails before it is stopped.
+struct Served {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+    /// The first line it printed.
+    announcement: String,
+}
+
+impl Served {
+    fn start(options: &[&str]) -> Self {
+        let mut command = Command::new(cargo_bin("httperf"));
+        let mut child = command.arg("serve").args(options).stdout(Stdio::piped()).spawn().unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut announcement = String::new();
+        stdout.read_line(&mut announcement).unwrap();
+        Self { child, stdout, announcement }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let address = self.announcement.strip_prefix("listening on http://").unwrap();
+        TcpStream::connect(address.strip_suffix("/\n").unwrap()).unwrap()
+    }
+
+    /// Sends the signal and returns the rest of what was printed, and whether the program ended well.
+    fn end(mut self, signal: Signal) -> (String, bool) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+        let mut printed = String::new();
+        self.stdout.read_to_string(&mut printed).unwrap();
+        (printed, self.child.wait().unwrap().success())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        // It has usually ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+fn exchange(mut stream: impl std::io::Read + std::io::Write, request: &str) -> String {
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut reply = String::new();
+    stream.read_to_string(&mut reply).unwrap();
+    reply
+}
+
+const LAST_REQUEST: &str = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
+
+#[test]
+fn it_says_where_it_listens_serves_and_counts() {
+    let served = Served::start(&["--listen=127.0.0.1:0", "--size=5", "--status=404"]);
+    let reply = exchange(served.connect(), LAST_REQUEST);
+    assert!(reply.starts_with("HTTP/1.1 404 Not Found\r\n") && reply.ends_with("\r\n\r\n01234"), "{reply}");
+    let (printed, well) = served.end(Signal::TERM);
+    assert!(well);
+    let size = reply.len();
+    let expected = format!(
+        "connections accepted  {:>3}\n\
+         open at the most      {:>3}\n\
+         requests              {:>3}\n\
+         replies               {:>3}\n\
+         bytes sent            {size:>3}\n\
+         replies 4xx           {:>3}\n",
+        1, 1, 1, 1, 1
+    );
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn an_interrupt_ends_it_in_order_even_while_clients_wait() {
+    let served = Served::start(&["--listen=127.0.0.1:0", "--fault=stall:1"]);
+    let mut waiting = served.connect();
+    waiting.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+    let (_, well) = served.end(Signal::INT);
+    assert!(well);
+    // Closed or reset, depending on whether the request was read in time.
+    assert_eq!(waiting.read(&mut [0; 10]).unwrap_or(0), 0);
+}
+
+#[test]
+fn it_serves_a_unix_domain_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("socket");
+    let served = Served::start(&["--listen", &format!("unix:{}", path.display())]);
+    assert_eq!(served.announcement, format!("listening on unix:{}\n", path.display()));
+    let reply = exchange(UnixStream::connect(&path).unwrap(), LAST_REQUEST);
+    assert!(reply.starts_with("HTTP/1.1 200 OK\r\n"), "{reply}");
+    assert!(served.end(Signal::TERM).1);
+    assert!(!path.exists());
+}
+
+#[test]
+fn an_address_in_use_is_explained() {
+    let served = Served::start(&["--listen=127.0.0.1:0"]);
+    let port = served.connect().peer_addr().unwrap().port();
+    let listen = format!("127.0.0.1:{port}");
+    let output = Command::new(cargo_bin("httperf")).args(["serve", "--listen", &listen]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    let expected = format!("httperf serve: cannot listen on http://{listen}/: Address already in use");
+    assert!(message.starts_with(&expected), "{message}");
+    assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn a_bad_value_ends_it_with_status_1() {
+    let output = Command::new(cargo_bin("httperf")).args(["serve", "--delay=x"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(message, "httperf serve: --delay: expected a duration such as 50ms, got `x`\n");
+}
+
+#[test]
+fn help_lists_its_options() {
+    let output = Command::new(cargo_bin("httperf")).args(["serve", "--help"]).output().unwrap();
+    assert!(output.status.success());
+    let help = String::from_utf8(output.stdout).unwrap();
+    assert!(help.starts_with("Usage: httperf serve "), "{help}");
+    for option in ["--listen ADDR:PORT", "--delay T", "--fault KIND:PROBABILITY", "--capacity X"] {
+        assert!(help.contains(option), "{option}");
+    }
+}

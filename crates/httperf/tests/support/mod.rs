@@ -1,0 +1,31 @@
+//! What the end-to-end tests share: running a program under a time limit, and reading its report.
+#![allow(dead_code, reason = "every test program uses a part of it")]
+
+pub(crate) mod program;
+pub(crate) mod report;
+
+/// Whether a missing server or reference is an error rather than a reason to skip: on the build machines,
+/// where `CI` is set, everything must be there.
+pub(crate) fn must_not_skip() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !value.is_empty())
+}
+
+/// Splits a command line at blanks; `'…'` keeps blanks, and there are no escapes.
+pub(crate) fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quoted = false;
+    for character in line.chars() {
+        match character {
+            '\'' => {
+                quoted = !quoted;
+                word.get_or_insert_default();
+            }
+            ' ' if !quoted => words.extend(word.take()),
+            _ => word.get_or_insert_default().push(character),
+        }
+    }
+    assert!(!quoted, "a quote is open in `{line}`");
+    words.extend(word);
+    words
+}

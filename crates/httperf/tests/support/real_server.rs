@@ -1,0 +1,339 @@
+//! Starting and stopping servers of the real world.
+//!
+//! All of them serve `/small.txt` (6 bytes), `/empty.txt`, `/medium.bin` (300000 bytes), `/page.shtml` (19 bytes, in
+//! chunks) and `/moved` (a redirect); nginx and Apache also `/large.bin`, which takes no room on the disk; Python
+//! sends back what is sent to `/echo`.
+
+use std::env;
+use std::fs::{self, File, Permissions};
+use std::io::{BufRead as _, BufReader};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use tempfile::TempDir;
+
+use crate::support::must_not_skip;
+
+/// How long a server may take until it accepts connections, and until it ends when asked to.
+const START_WAIT: Duration = Duration::from_secs(10);
+const STOP_WAIT: Duration = Duration::from_secs(3);
+
+/// Another process can take a port between its choice and its use: then another one is tried.
+const ATTEMPTS: usize = 3;
+
+/// Which server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Nginx,
+    Apache,
+    Python,
+}
+
+/// How it is set up.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Settings {
+    /// After how many requests it closes a connection, saying so; never by default.
+    pub(crate) requests_per_connection: Option<u32>,
+}
+
+/// A running server; dropping it stops it with all its processes.
+#[derive(Debug)]
+pub(crate) struct RealServer {
+    group: Group,
+    folder: TempDir,
+    port: u16,
+}
+
+impl RealServer {
+    /// Starts a server; `None`, with a word on stdout, if it is not installed.
+    pub(crate) fn start(kind: Kind, settings: Settings) -> Option<Self> {
+        let Some(program) = kind.find() else {
+            let message = format!("skipped: {} not installed", kind.name());
+            assert!(!must_not_skip(), "{message}");
+            println!("{message}");
+            return None;
+        };
+        let mut failures = Vec::new();
+        for _ in 0..ATTEMPTS {
+            match Self::try_start(kind, &program, settings) {
+                Ok(server) => return Some(server),
+                Err(failure) => failures.push(failure),
+            }
+        }
+        panic!("{} does not start: {failures:?}", kind.name());
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The unix-domain socket that nginx listens on as well.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    fn try_start(kind: Kind, program: &Path, settings: Settings) -> Result<Self, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let root = folder.path();
+        // Apache's workers are another user's.
+        fs::set_permissions(root, Permissions::from_mode(0o755)).map_err(|error| error.to_string())?;
+        write_documents(&root.join("docs"), kind).map_err(|error| error.to_string())?;
+        if kind == Kind::Python {
+            return Self::start_python(program, folder, settings);
+        }
+        let port = free_port().map_err(|error| error.to_string())?;
+        let configuration = root.join("server.conf");
+        let (text, mut command) = match kind {
+            Kind::Apache => (apache_configuration(root, port, settings)?, apache(program, &configuration)),
+            Kind::Nginx | Kind::Python => (nginx_configuration(root, port, settings), nginx(program, root)),
+        };
+        fs::write(&configuration, text).map_err(|error| error.to_string())?;
+        let log = File::create(root.join("output.log")).map_err(|error| error.to_string())?;
+        let group = Group::spawn(command.stdout(Stdio::null()).stderr(log))?;
+        let mut server = Self { group, folder, port };
+        server.wait_until_it_accepts()?;
+        Ok(server)
+    }
+
+    /// Python chooses its port by itself and says which.
+    fn start_python(program: &Path, folder: TempDir, settings: Settings) -> Result<Self, String> {
+        let requests = settings.requests_per_connection.unwrap_or(u32::MAX);
+        let mut command = Command::new(program);
+        command.args(["-u", "-c", PYTHON_SERVER]).arg(folder.path().join("docs")).arg(requests.to_string());
+        let mut group = Group::spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()))?;
+        let stdout = group.0.stdout.take().ok_or("its output was not captured")?;
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).map_err(|error| error.to_string())?;
+        let port = line.trim().parse().map_err(|_| format!("it said `{line}` where a port was expected"))?;
+        let mut server = Self { group, folder, port };
+        server.wait_until_it_accepts()?;
+        Ok(server)
+    }
+
+    fn wait_until_it_accepts(&mut self) -> Result<(), String> {
+        let began = Instant::now();
+        while began.elapsed() < START_WAIT {
+            if let Ok(Some(status)) = self.group.0.try_wait() {
+                let log = fs::read_to_string(self.folder.path().join("output.log")).unwrap_or_default();
+                let errors = fs::read_to_string(self.folder.path().join("error.log")).unwrap_or_default();
+                return Err(format!("it ended with {status}: {log}{errors}"));
+            }
+            if TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Err("it accepts no connection".to_owned())
+    }
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nginx => "nginx",
+            Self::Apache => "apache2",
+            Self::Python => "python3",
+        }
+    }
+
+    fn find(self) -> Option<PathBuf> {
+        let names: &[&str] = match self {
+            Self::Nginx => &["nginx"],
+            Self::Apache => &["apache2", "httpd"],
+            Self::Python => &["python3"],
+        };
+        // Servers are often in a folder that is not on the search path of ordinary users.
+        let path = env::var_os("PATH").unwrap_or_default();
+        let folders: Vec<PathBuf> =
+            env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]).collect();
+        let candidates = names.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+        candidates.into_iter().find(|file| file.is_file())
+    }
+}
+
+fn free_port() -> std::io::Result<u16> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
+}
+
+fn write_documents(docs: &Path, kind: Kind) -> std::io::Result<()> {
+    fs::create_dir(docs)?;
+    fs::write(docs.join("small.txt"), "small\n")?;
+    fs::write(docs.join("empty.txt"), "")?;
+    fs::write(docs.join("medium.bin"), vec![b'm'; 300_000])?;
+    // What is put in by the server has no length beforehand, so that the reply is in chunks: 19 bytes in all.
+    let page = match kind {
+        Kind::Apache => "before <!--#echo var=\"NONE\" --> after\n",
+        Kind::Nginx => "before <!--# echo var=\"none\" default=\"(none)\" --> after",
+        Kind::Python => "before (none) after",
+    };
+    fs::write(docs.join("page.shtml"), page.trim_end())?;
+    // A file with a hole in place of its contents.
+    File::create(docs.join("large.bin"))?.set_len(super::LARGE_SIZE)
+}
+
+fn nginx(program: &Path, root: &Path) -> Command {
+    let mut command = Command::new(program);
+    // Before its configuration is read, it would write to a log of the system.
+    command.arg("-p").arg(root).arg("-c").arg(root.join("server.conf")).arg("-e").arg(root.join("error.log"));
+    command
+}
+
+fn nginx_configuration(root: &Path, port: u16, settings: Settings) -> String {
+    let root = root.display();
+    let requests = settings.requests_per_connection.unwrap_or(1_000_000);
+    let user = if geteuid().is_root() { "user root;" } else { "" };
+    format!(
+        "{user} daemon off; master_process off; pid {root}/pid; error_log {root}/error.log;
+        events {{ worker_connections 512; }}
+        http {{
+            access_log off;
+            client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
+            uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
+            types {{ text/html shtml; text/plain txt; }}
+            keepalive_requests {requests};
+            server {{
+                listen 127.0.0.1:{port};
+                listen unix:{root}/socket;
+                root {root}/docs;
+                location = /page.shtml {{ ssi on; }}
+                location = /moved {{ return 301 /small.txt; }}
+            }}
+        }}\n"
+    )
+}
+
+fn apache(program: &Path, configuration: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.arg("-D").arg("FOREGROUND").arg("-f").arg(configuration);
+    command
+}
+
+fn apache_configuration(root: &Path, port: u16, settings: Settings) -> Result<String, String> {
+    let folders = ["/usr/lib/apache2/modules", "/usr/lib64/httpd/modules", "/usr/lib/httpd/modules"];
+    let modules = folders
+        .iter()
+        .find(|folder| Path::new(folder).is_dir())
+        .ok_or("the folder of its modules is not known")?;
+    let mut load = String::new();
+    for module in ["mpm_event", "unixd", "authz_core", "mime", "include", "alias"] {
+        // Some are built in, and differ from system to system.
+        let file = format!("{modules}/mod_{module}.so");
+        if Path::new(&file).is_file() {
+            load += &format!("LoadModule {module}_module {file}\n");
+        }
+    }
+    // It refuses to serve as root.
+    let user = if geteuid().is_root() { "User nobody\nGroup #65534\n" } else { "" };
+    let root = root.display();
+    // What it limits is how often a connection is kept, which is one less than the replies it carries.
+    let requests = settings.requests_per_connection.map_or(0, |requests| requests - 1);
+    Ok(format!(
+        "{load}{user}
+        ServerRoot {root}
+        ServerName 127.0.0.1
+        Listen 127.0.0.1:{port}
+        PidFile {root}/pid
+        ErrorLog {root}/error.log
+        TypesConfig /dev/null
+        DefaultRuntimeDir {root}
+        StartServers 1
+        KeepAlive On
+        MaxKeepAliveRequests {requests}
+        DocumentRoot {root}/docs
+        AddType text/html .shtml
+        AddOutputFilter INCLUDES .shtml
+        Redirect 301 /moved /small.txt
+        <Directory {root}/docs>
+            Options +Includes
+            Require all granted
+        </Directory>\n"
+    ))
+}
+
+/// Serves the folder given first; closes connections after as many requests as given second.
+const PYTHON_SERVER: &str = r#"
+import http.server, pathlib, sys
+
+docs, requests = pathlib.Path(sys.argv[1]), int(sys.argv[2])
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    served = 0
+
+    def answer(self):
+        self.served += 1
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        file = docs / self.path.lstrip("/")
+        if self.path == "/moved":
+            self.head(301, 0, [("Location", "/small.txt")])
+        elif self.path == "/echo":
+            self.head(200, len(sent))
+            self.wfile.write(sent)
+        elif not file.is_file():
+            self.head(404, 0)
+        elif self.path == "/page.shtml":
+            self.head(200, None, [("Transfer-Encoding", "chunked")])
+            for piece in (b"before ", b"(none)", b" after"):
+                self.wfile.write(b"%X\r\n%s\r\n" % (len(piece), piece))
+            self.wfile.write(b"0\r\n\r\n")
+        else:
+            body = file.read_bytes()
+            self.head(200, len(body))
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+    do_GET = do_HEAD = do_POST = do_PUT = answer
+
+    def head(self, status, length, fields=()):
+        self.send_response(status)
+        for field in fields:
+            self.send_header(*field)
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        if self.served >= requests:
+            self.send_header("Connection", "close")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 128
+
+server = Server(("127.0.0.1", 0), Handler)
+print(server.server_port)
+server.serve_forever()
+"#;
+
+/// A child with all its children, stopped when dropped.
+#[derive(Debug)]
+struct Group(Child);
+
+impl Group {
+    fn spawn(command: &mut Command) -> Result<Self, String> {
+        let child = command.stdin(Stdio::null()).process_group(0).spawn();
+        child.map(Self).map_err(|error| error.to_string())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let group = Pid::from_child(&self.0);
+        // It fails when all have ended, which is what is wanted.
+        let _ = kill_process_group(group, Signal::TERM);
+        let began = Instant::now();
+        while began.elapsed() < STOP_WAIT && matches!(self.0.try_wait(), Ok(None)) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let _ = kill_process_group(group, Signal::KILL);
+        let _ = self.0.wait();
+    }
+}

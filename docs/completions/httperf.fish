@@ -1,0 +1,96 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_httperf_global_optspecs
+    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= report= print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+end
+
+function __fish_httperf_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_httperf_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_httperf_using_subcommand
+    set -l cmd (__fish_httperf_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c httperf -n "__fish_httperf_needs_command" -l server -d 'connects to this host name or address' -r -f -a "(__fish_print_hostnames)"
+complete -c httperf -n "__fish_httperf_needs_command" -l server-name -d 'sends this name in the Host line' -r -f -a "(__fish_print_hostnames)"
+complete -c httperf -n "__fish_httperf_needs_command" -l servers -d 'connects to the servers named in a file, in turn' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l port -d 'connects to this port' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l uri -d 'asks for this URI' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l unix-socket -d 'connects to this unix-domain socket instead of a TCP port' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l rate -d 'starts X connections or sessions per second, whatever the server does' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l period -d 'spaces the starts by this distribution of intervals, in seconds' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l runtime -d 'ends the run after X seconds, as an interrupt would' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l client -d 'is the I-th (from 0) of N generators that work together' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l num-conns -d 'makes N connections' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l num-calls -d 'makes N calls on each connection' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l burst-length -d 'sends calls in bursts of N, back to back' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l wlog -d 'takes URIs from a file, one after the other' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l wset -d 'walks over a set of N generated URIs, moving on with probability X' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l wsess -d 'runs N1 sessions of N2 calls each, with X seconds between bursts' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l wsesslog -d 'runs N sessions described in a file, with X seconds between bursts' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l wsesspage -d 'runs N1 sessions of N2 pages each with what is embedded in them, X seconds apart' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l failure-status -d 'lets a reply with status N fail its session' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l max-connections -d 'lets a session use at most N connections at once' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l max-piped-calls -d 'lets a session have at most N unanswered calls on each connection' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l method -d 'uses this request method' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l http-version -d 'speaks HTTP/1.0 or HTTP/1.1' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l add-header -d 'adds these header lines to each request' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l add-header-file -d 'adds the header lines in a file to each request' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-ciphers -d 'offers these ciphers, a list in OpenSSL\'s syntax' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l timeout -d 'gives the server X seconds to connect, to take a request, and to reply' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l think-timeout -d 'gives the server X more seconds for its reply' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l send-buffer -d 'asks for send buffers of N bytes' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l recv-buffer -d 'asks for receive buffers of N bytes' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l myaddr -d 'binds connections to these local addresses, in turn' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l report -d 'prints the classic report or the full one' -r -f -a "auto\t''
+classic\t''
+full\t''"
+complete -c httperf -n "__fish_httperf_needs_command" -l print-reply -d 'prints replies as they arrive' -r -f -a "header\t''
+body\t''"
+complete -c httperf -n "__fish_httperf_needs_command" -l print-request -d 'prints requests as they are sent' -r -f -a "header\t''
+body\t''"
+complete -c httperf -n "__fish_httperf_needs_command" -s d -l debug -d 'does nothing but say so' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l spin -d 'polls through the last stretch before a start instead of sleeping'
+complete -c httperf -n "__fish_httperf_needs_command" -l session-cookies -d 'keeps the cookies that a session is given and sends them back'
+complete -c httperf -n "__fish_httperf_needs_command" -l retry-on-failure -d 'lets a session try a failed call again'
+complete -c httperf -n "__fish_httperf_needs_command" -l no-host-hdr -d 'leaves out the Host line'
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl -d 'speaks TLS with the server (not available in this version)'
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-no-reuse -d 'makes a full handshake for every connection of a session'
+complete -c httperf -n "__fish_httperf_needs_command" -l close-with-reset -d 'closes connections with a TCP reset'
+complete -c httperf -n "__fish_httperf_needs_command" -l hog -d 'uses all local ports from 1024, not only those the kernel hands out'
+complete -c httperf -n "__fish_httperf_needs_command" -l print-lifetimes -d 'prints the lifetime of each connection'
+complete -c httperf -n "__fish_httperf_needs_command" -s n -l periodic-stats -d 'prints the number of replies with status 200 and 302 each second'
+complete -c httperf -n "__fish_httperf_needs_command" -s v -l verbose -d 'says more; may be repeated'
+complete -c httperf -n "__fish_httperf_needs_command" -s h -l help -d 'explains the options and exits'
+complete -c httperf -n "__fish_httperf_needs_command" -s V -l version -d 'prints the version and exits'
+complete -c httperf -n "__fish_httperf_needs_command" -l use-timer-cache -d 'does nothing; accepted for old scripts'
+complete -c httperf -n "__fish_httperf_needs_command" -a "serve" -d 'Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.'
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l size -d 'answers with a body of N bytes' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l status -d 'answers with this status, or with a mix such as 200:95,503:5' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l delay -d 'waits for T before each reply: a duration or a distribution' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l capacity -d 'manages X replies per second; requests beyond that wait in order of arrival' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l queue -d 'lets N requests wait for --capacity and answers others 503 at once' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l listen -d 'listens on this address, or on unix:PATH for a unix-domain socket' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l close-after -d 'closes a connection with its Nth reply, which says so' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l close-silently -d 'closes a connection after its Nth reply without having said so' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l max-connections -d 'holds N connections at most and resets others as they come' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l idle-timeout -d 'closes a connection on which nothing moves for T' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l fault -d 'lets replies go wrong by chance, as in reset:0.01 or stall:2%; may be repeated' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l trickle-interval -d 'waits for T between two bytes of a reply that trickles' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l seed -d 'starts the random numbers behind delays, statuses and faults from N' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l chunked -d 'sends bodies in chunks instead of stating their size'
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l trailers -d 'sends bodies in chunks, followed by a Server-Checksum trailer'
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -s h -l help -d 'explains the options and exits'

@@ -1,0 +1,125 @@
+#compdef httperf
+
+autoload -U is-at-least
+
+_httperf() {
+    typeset -A opt_args
+    typeset -a _arguments_options
+    local ret=1
+
+    if is-at-least 5.2; then
+        _arguments_options=(-s -S -C)
+    else
+        _arguments_options=(-s -C)
+    fi
+
+    local context curcontext="$curcontext" state line
+    _arguments "${_arguments_options[@]}" : \
+'--server=[connects to this host name or address]:HOST:_hosts' \
+'--server-name=[sends this name in the Host line]:NAME:_hosts' \
+'--servers=[connects to the servers named in a file, in turn]:FILE:_files' \
+'--port=[connects to this port]:N:' \
+'--uri=[asks for this URI]:S:' \
+'--unix-socket=[connects to this unix-domain socket instead of a TCP port]:PATH:_files' \
+'--rate=[starts X connections or sessions per second, whatever the server does]:X:' \
+'--period=[spaces the starts by this distribution of intervals, in seconds]:[D]T1[,T2]:' \
+'--runtime=[ends the run after X seconds, as an interrupt would]:X:' \
+'--client=[is the I-th (from 0) of N generators that work together]:I/N:' \
+'--num-conns=[makes N connections]:N:' \
+'--num-calls=[makes N calls on each connection]:N:' \
+'--burst-length=[sends calls in bursts of N, back to back]:N:' \
+'--wlog=[takes URIs from a file, one after the other]:y|n,FILE:' \
+'--wset=[walks over a set of N generated URIs, moving on with probability X]:N,X:' \
+'--wsess=[runs N1 sessions of N2 calls each, with X seconds between bursts]:N1,N2,X:' \
+'--wsesslog=[runs N sessions described in a file, with X seconds between bursts]:N,X,FILE:' \
+'--wsesspage=[runs N1 sessions of N2 pages each with what is embedded in them, X seconds apart]:N1,N2,X:' \
+'--failure-status=[lets a reply with status N fail its session]:N:' \
+'--max-connections=[lets a session use at most N connections at once]:N:' \
+'--max-piped-calls=[lets a session have at most N unanswered calls on each connection]:N:' \
+'--method=[uses this request method]:S:' \
+'--http-version=[speaks HTTP/1.0 or HTTP/1.1]:A.B:' \
+'--add-header=[adds these header lines to each request]:S:' \
+'--add-header-file=[adds the header lines in a file to each request]:FILE:_files' \
+'--ssl-ciphers=[offers these ciphers, a list in OpenSSL'\''s syntax]:L:' \
+'--timeout=[gives the server X seconds to connect, to take a request, and to reply]:X:' \
+'--think-timeout=[gives the server X more seconds for its reply]:X:' \
+'--send-buffer=[asks for send buffers of N bytes]:N:' \
+'--recv-buffer=[asks for receive buffers of N bytes]:N:' \
+'--myaddr=[binds connections to these local addresses, in turn]:S:' \
+'--report=[prints the classic report or the full one]:auto|classic|full:(auto classic full)' \
+'--print-reply=[prints replies as they arrive]::header|body:(header body)' \
+'--print-request=[prints requests as they are sent]::header|body:(header body)' \
+'-d+[does nothing but say so]:N:' \
+'--debug=[does nothing but say so]:N:' \
+'--spin[polls through the last stretch before a start instead of sleeping]' \
+'--session-cookies[keeps the cookies that a session is given and sends them back]' \
+'--retry-on-failure[lets a session try a failed call again]' \
+'--no-host-hdr[leaves out the Host line]' \
+'--ssl[speaks TLS with the server (not available in this version)]' \
+'--ssl-no-reuse[makes a full handshake for every connection of a session]' \
+'--close-with-reset[closes connections with a TCP reset]' \
+'--hog[uses all local ports from 1024, not only those the kernel hands out]' \
+'--print-lifetimes[prints the lifetime of each connection]' \
+'-n[prints the number of replies with status 200 and 302 each second]' \
+'--periodic-stats[prints the number of replies with status 200 and 302 each second]' \
+'-v[says more; may be repeated]' \
+'--verbose[says more; may be repeated]' \
+'-h[explains the options and exits]' \
+'--help[explains the options and exits]' \
+'-V[prints the version and exits]' \
+'--version[prints the version and exits]' \
+'--use-timer-cache[does nothing; accepted for old scripts]' \
+'::URL -- the target, such as http\://host\:8080/path:_urls' \
+":: :_httperf_commands" \
+"*::: :->httperf" \
+&& ret=0
+    case $state in
+    (httperf)
+        words=($line[2] "${words[@]}")
+        (( CURRENT += 1 ))
+        curcontext="${curcontext%:*:*}:httperf-command-$line[2]:"
+        case $line[2] in
+            (serve)
+_arguments "${_arguments_options[@]}" : \
+'--size=[answers with a body of N bytes]:N:' \
+'--status=[answers with this status, or with a mix such as 200\:95,503\:5]:LIST:' \
+'--delay=[waits for T before each reply\: a duration or a distribution]:T:' \
+'--capacity=[manages X replies per second; requests beyond that wait in order of arrival]:X:' \
+'--queue=[lets N requests wait for --capacity and answers others 503 at once]:N:' \
+'--listen=[listens on this address, or on unix\:PATH for a unix-domain socket]:ADDR:PORT:' \
+'--close-after=[closes a connection with its Nth reply, which says so]:N:' \
+'--close-silently=[closes a connection after its Nth reply without having said so]:N:' \
+'--max-connections=[holds N connections at most and resets others as they come]:N:' \
+'--idle-timeout=[closes a connection on which nothing moves for T]:T:' \
+'--fault=[lets replies go wrong by chance, as in reset\:0.01 or stall\:2%; may be repeated]:KIND:PROBABILITY:' \
+'--trickle-interval=[waits for T between two bytes of a reply that trickles]:T:' \
+'--seed=[starts the random numbers behind delays, statuses and faults from N]:N:' \
+'--chunked[sends bodies in chunks instead of stating their size]' \
+'--trailers[sends bodies in chunks, followed by a Server-Checksum trailer]' \
+'-h[explains the options and exits]' \
+'--help[explains the options and exits]' \
+&& ret=0
+;;
+        esac
+    ;;
+esac
+}
+
+(( $+functions[_httperf_commands] )) ||
+_httperf_commands() {
+    local commands; commands=(
+'serve:Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.' \
+    )
+    _describe -t commands 'httperf commands' commands "$@"
+}
+(( $+functions[_httperf__subcmd__serve_commands] )) ||
+_httperf__subcmd__serve_commands() {
+    local commands; commands=()
+    _describe -t commands 'httperf serve commands' commands "$@"
+}
+
+if [ "$funcstack[1]" = "_httperf" ]; then
+    _httperf "$@"
+else
+    compdef _httperf httperf
+fi

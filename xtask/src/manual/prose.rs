@@ -1,0 +1,203 @@
+//! The parts of the manual page that do not come from the table of options.
+//!
+//! What stands between backticks is set in bold.
+
+/// A term and what it means.
+pub(super) struct Entry {
+    pub(super) term: &'static str,
+    pub(super) text: &'static str,
+}
+
+const fn entry(term: &'static str, text: &'static str) -> Entry {
+    Entry { term, text }
+}
+
+pub(super) const DESCRIPTION: &[&str] = &[
+    "`httperf` measures a web server by offering it load. Connections or sessions start at times that are \
+     fixed beforehand, by `--rate` or `--period`, and do not wait for the server: a slow server cannot slow down \
+     the load that is offered to it. When the workload is done, a report on stdout says what was offered and \
+     what came back.",
+    "There are two kinds of workload. In the connection workload, each start is one TCP connection that makes \
+     `--num-calls` calls (a call is a request with its reply) in bursts of `--burst-length`. In a session \
+     workload (`--wsess`, `--wsesslog`, `--wsesspage`), each start is the visit of a user: calls in bursts with \
+     think times between them, over as many connections as are needed.",
+    "A word that begins with http:// is the target: its host, port, path and query stand for `--server`, \
+     `--port` and `--uri`. Other words are ignored, with a warning.",
+    "The program takes every command line of the classic httperf 0.9 and prints the same report.",
+];
+
+pub(super) const OPTIONS: &[&str] = &[
+    "A value follows its option as the next word or after an equals sign; one shown in brackets may be left out, \
+     and is only taken after an equals sign. A long option may be shortened as long as it stays unique, counting \
+     options of the classic release first. Of an option given more than once the last occurrence counts, \
+     unless said otherwise. `--` ends the options.",
+    "Times are in seconds and may have a fraction.",
+];
+
+pub(super) const REPORT: &[&str] = &[
+    "The first line of output repeats the options in effect. After the run, a line `Maximum connect burst \
+     length` gives the largest number of connections that were started in one go, and the report follows. \
+     D stands for the duration of the run.",
+];
+
+pub(super) const REPORT_LINES: &[Entry] = &[
+    entry(
+        "Total: connections C requests R replies P test-duration D s",
+        "How many connections were attempted (all for which there was a socket), how many requests were sent \
+         completely, how many replies came back complete, and how long the run took.",
+    ),
+    entry(
+        "Connection rate: X conn/s (Y ms/conn, <=N concurrent connections)",
+        "Connections divided by D, the inverse of that, and the most connections that existed at once. If the \
+         rate is below the one asked for, the generator was short of something.",
+    ),
+    entry(
+        "Connection time [ms]: min avg max median stddev",
+        "Lifetimes of connections that completed at least one call, from the connect to the close. The median is \
+         taken from bins of one millisecond and therefore ends in .5.",
+    ),
+    entry(
+        "Connection time [ms]: connect X",
+        "The mean time from the start of a connect until the connection was established.",
+    ),
+    entry(
+        "Connection length [replies/conn]: X",
+        "Replies divided by connections that completed at least one call.",
+    ),
+    entry("Request rate: X req/s (Y ms/req)", "Requests divided by D, and the inverse of that."),
+    entry("Request size [B]: X", "The mean number of bytes in a request, as a whole number."),
+    entry(
+        "Reply rate [replies/s]: min avg max stddev (N samples)",
+        "Over samples taken every five seconds: a run needs more than five seconds for one sample, and some \
+         thirty samples for a standard deviation worth having. The time of the first sample depends on \
+         `--client`.",
+    ),
+    entry(
+        "Reply time [ms]: response X transfer Y",
+        "The mean time from the start of sending a request until the status line of its reply was read, and from \
+         there until the reply was complete.",
+    ),
+    entry(
+        "Reply size [B]: header H content C footer F (total T)",
+        "Mean numbers of bytes, each as a whole number: status line and header, body, and trailer of chunked \
+         replies. Chunk-size lines are counted nowhere.",
+    ),
+    entry("Reply status: 1xx= 2xx= 3xx= 4xx= 5xx=", "Replies by the first digit of their status."),
+    entry(
+        "CPU time [s]: user U system S (user U% system S% total T%)",
+        "What the generator itself used, in seconds and as a share of D. A total near 100% for each thread means \
+         that the generator may have been the bottleneck.",
+    ),
+    entry(
+        "Net I/O: X KB/s (Y*10^6 bps)",
+        "Request, header and content bytes divided by D, in units of 1024 bytes and of a million bits.",
+    ),
+    entry(
+        "Errors: total N client-timo N socket-timo N connrefused N connreset N",
+        "Failed connections: all of them, those that ran into `--timeout` or `--think-timeout`, those that \
+         the system gave up, those refused, and those the server reset or closed while a reply was due.",
+    ),
+    entry(
+        "Errors: fd-unavail N addrunavail N ftab-full N other N",
+        "Connections that failed for want of a file descriptor, of a local port, of room in the system's file \
+         table, and for any other reason. Unless they are 0, the generator was the bottleneck.",
+    ),
+];
+
+pub(super) const REPORT_SESSIONS: &[&str] = &["A session workload adds these lines:"];
+
+pub(super) const REPORT_SESSION_LINES: &[Entry] = &[
+    entry(
+        "Session rate [sess/s]: min avg max stddev (S/T)",
+        "Successful sessions per second over the same samples, except that the average is over all of D; S sessions \
+         of T were successful.",
+    ),
+    entry(
+        "Session: avg X connections/session",
+        "Connections established by successful sessions, on average.",
+    ),
+    entry("Session lifetime [s]: X", "The mean duration of successful sessions."),
+    entry("Session failtime [s]: X", "The mean duration of failed sessions."),
+    entry(
+        "Session length histogram: N0 N1 ...",
+        "How many sessions received no reply, one reply, two replies, and so on.",
+    ),
+];
+
+pub(super) const REPORT_VERBOSE: &[&str] = &[
+    "With `-v` reply rates are printed as they are sampled, and with `-v -v` a histogram of connection lifetimes \
+     precedes the report. `--report` chooses between this classic report and the full one, which adds to it.",
+];
+
+pub(super) const EXIT_STATUS: &[Entry] = &[
+    entry("0", "The run took place, whatever errors were counted; or help or the version was printed."),
+    entry(
+        "1",
+        "An option or a file could not be used, the server's name could not be resolved, or output could not be \
+         written.",
+    ),
+    entry("255", "`--session-cookies` without a session workload, or `--server` together with `--servers`."),
+];
+
+pub(super) const WLOG: &[&str] = &[
+    "URIs that each end in a NUL byte; the last one need not. A file without any NUL holds one URI on each line. \
+     Empty entries are skipped.",
+];
+
+pub(super) const WSESSLOG: &[&str] = &["Lines that each describe a request, such as:"];
+
+pub(super) const WSESSLOG_EXAMPLE: &str = "\
+# A user who reads a page, then fills in a form.
+/index.html think=2.5
+    /style.css
+    /logo.png
+/form method=POST contents='name=value'
+
+# Another one.
+/news.html
+";
+
+pub(super) const WSESSLOG_MEANING: &[&str] = &[
+    "A line that begins with a URI starts a burst; lines that begin with a blank add requests to it, which are \
+     sent together once the first request of the burst was answered. An empty line ends a session. A line that \
+     begins with # is ignored. A URI may be followed by:",
+];
+
+pub(super) const WSESSLOG_ARGUMENTS: &[Entry] = &[
+    entry(
+        "method=NAME",
+        "The method: DELETE, GET (the default), HEAD, OPTIONS, PATCH, POST, PROPFIND, PUT, REPORT or TRACE.",
+    ),
+    entry("think=X", "The think time after the burst, in seconds, instead of the one in the option."),
+    entry("contents=STRING", "The body of the request; `Content-length` is sent with it."),
+];
+
+pub(super) const WSESSLOG_QUOTING: &[&str] = &[
+    "The string ends at a blank. Blanks between single or double quotes belong to it, and quoted and plain parts \
+     may follow each other directly. `\\n`, `\\r` and `\\t` stand for line feed, carriage return and tab, a \
+     backslash before any other character for that character, and a backslash at the end of a line for a line \
+     feed, with the string going on in the next line.",
+];
+
+pub(super) const ENVIRONMENT: &[Entry] =
+    &[entry("POSIXLY_CORRECT", "If set, the first word that is not an option ends the options.")];
+
+pub(super) const EXAMPLES: &[(&str, &str)] = &[
+    ("One connection with one request:", "httperf http://www.example.com/index.html"),
+    (
+        "A thousand connections, 50 of them started each second, each given five seconds:",
+        "httperf --server www.example.com --rate 50 --num-conns 1000 --timeout 5",
+    ),
+    (
+        "Ten calls on each connection, five at a time, with exponential intervals of 20 ms on average:",
+        "httperf --period=e0.02 --num-conns 500 --num-calls 10 --burst-length 5 http://localhost:8080/",
+    ),
+    (
+        "A hundred sessions of five calls with two seconds between them, ten started each second:",
+        "httperf --wsess=100,5,2 --rate 10 --timeout 5 --server localhost",
+    ),
+    (
+        "Sessions from a file, with cookies:",
+        "httperf --wsesslog=20,1,visits.txt --session-cookies --server localhost",
+    ),
+];
