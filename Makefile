@@ -1,0 +1,88 @@
+# The front door: `make help` lists what there is. Each recipe is a plain command that can be typed by hand.
+
+CARGO   ?= cargo
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+bindir      = $(DESTDIR)$(PREFIX)/bin
+man1dir     = $(DESTDIR)$(PREFIX)/share/man/man1
+bashcompdir = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+zshcompdir  = $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+fishcompdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+
+release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
+
+# The checks of `make test` run one after another, in the order in which they are listed.
+.NOTPARALLEL:
+.DEFAULT_GOAL := build
+.PHONY: help build demo test bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
+        bench fuzz generate fmt install uninstall clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
+
+build: ## build the release binary
+	$(CARGO) build --release --locked -p httperf
+
+demo: ## install what is missing, build, and run a first load test against the built-in server
+	scripts/demo.sh
+
+test: bootstrap format lints tests docs generated licences fuzz-minute bench-smoke ## run every check
+	@echo "make test: every check passed"
+
+bootstrap: ## install what the tests need
+	scripts/bootstrap.sh test
+
+format: ## check that the code is formatted
+	$(CARGO) fmt --all --check
+
+lints: ## run clippy, warnings are errors
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+tests: ## run the tests
+	$(CARGO) test --workspace --locked
+
+docs: ## build the API documentation, warnings are errors
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+generated: ## check that generated files are up to date
+	$(CARGO) xtask generate --check
+
+licences: ## check licences and sources of the dependencies
+	scripts/licences.sh
+
+fuzz-minute: ## fuzz the reply parser for a minute, if the tools are there
+	scripts/fuzz.sh --if-possible --seconds 60
+
+bench-smoke: ## run every bench for a moment, to see that it works
+	$(CARGO) run --locked -p httperf-bench -- smoke
+
+bench: ## measure: tables 1 to 3 of bench/README.md (BENCH_ARGS, say --save)
+	$(CARGO) run --release --locked -p httperf-bench -- all $(BENCH_ARGS)
+
+fuzz: ## fuzz the reply parser until stopped
+	scripts/fuzz.sh
+
+generate: ## write the generated files anew
+	$(CARGO) xtask generate
+
+fmt: ## format the code
+	$(CARGO) fmt --all
+
+# Built only if it is not there: `make && sudo make install` must not need cargo under sudo.
+$(release_binary):
+	$(CARGO) build --release --locked -p httperf
+
+install: $(release_binary) ## copy binary, man page and completions below PREFIX (/usr/local); honours DESTDIR
+	install -D -m 755 $(release_binary) $(bindir)/httperf
+	install -D -m 644 docs/man/httperf.1 $(man1dir)/httperf.1
+	install -D -m 644 docs/completions/httperf.bash $(bashcompdir)/httperf
+	install -D -m 644 docs/completions/httperf.zsh $(zshcompdir)/_httperf
+	install -D -m 644 docs/completions/httperf.fish $(fishcompdir)/httperf.fish
+
+uninstall: ## remove what install copied
+	rm -f $(bindir)/httperf $(man1dir)/httperf.1 $(bashcompdir)/httperf \
+	      $(zshcompdir)/_httperf $(fishcompdir)/httperf.fish
+
+clean: ## remove what was built
+	$(CARGO) clean

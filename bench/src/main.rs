@@ -1,0 +1,103 @@
+//! Measures httperf from outside: what a connection costs, how exactly the schedule is kept, what an open
+//! connection weighs. `bench/README.md` says how each figure is taken.
+//!
+//! The program is at once the harness and the two programs it measures with: a bare client and a quick server.
+
+mod bare;
+mod child;
+mod cores;
+mod lag;
+mod memory;
+mod open_files;
+mod output;
+mod pcap;
+mod ports;
+mod rates;
+mod server;
+mod smoke;
+mod tools;
+mod words;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+
+use crate::output::Output;
+use crate::tools::Bench;
+use crate::words::Words;
+
+const USAGE: &str = "\
+Usage: httperf-bench COMMAND [OPTION]...
+
+  rates    table 1: one request per connection, at rising rates
+                    [--rates R,R,...] [--seconds S] [--pairs N] [--pair-rate R]
+  lag      table 2: how late connections start, seen from outside
+                    [--lag-rate R] [--lag-seconds S]
+  memory   table 3: resident memory per idle open connection, and 100,000 connections from four addresses
+                    [--connections N,N,...] [--total N]
+  all      tables 1 to 3, with the options of each
+  smoke    every piece for a moment; fails if one does not work
+  bare     the bare client    --target ADDR:PORT --conns N [--rate R] [--window N] [--close-with-reset]
+  server   the bench server   [--listen ADDR:PORT] [--body-size N] [--stall] [--close]
+
+Tables take --save to keep what they print in bench/results/.
+HTTPERF_BIN names the program under test; by default it is the workspace's own, built first.
+";
+
+fn main() -> ExitCode {
+    match run(Words::new(std::env::args().skip(1))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("httperf-bench: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(mut words: Words) -> anyhow::Result<()> {
+    match words.command().as_deref() {
+        Some("bare") => bare::run(&bare::Options::parse(words)?),
+        Some("server") => server::run(&server::Options::parse(words)?),
+        Some("smoke") => {
+            words.finish()?;
+            smoke::run()
+        }
+        Some(table @ ("rates" | "lag" | "memory" | "all")) => measure(table, words),
+        Some("help" | "--help" | "-h") => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        Some(other) => bail!("expected a command, got `{other}`\n{USAGE}"),
+        None => bail!("expected a command\n{USAGE}"),
+    }
+}
+
+fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
+    let wanted = |name: &str| table == name || table == "all";
+    let save = words.flag("--save");
+    let rates = rates::Options::parse(&mut words)?;
+    let lag = lag::Options::parse(&mut words)?;
+    let memory = memory::Options::parse(&mut words)?;
+    let ports = ports::Options::parse(&mut words)?;
+    words.finish()?;
+
+    let bench = Bench::prepare()?;
+    let mut output = Output::default();
+    output.block(&bench.description());
+    if wanted("rates") {
+        output.block(&rates::measure_rates(&bench, &rates)?.to_string());
+        output.block(&rates::measure_pairs(&bench, &rates)?.to_string());
+    }
+    if wanted("lag") {
+        output.block(&lag::measure(&bench, &lag)?.to_string());
+    }
+    if wanted("memory") {
+        output.block(&memory::measure(&bench, &memory)?.to_string());
+        output.block(&ports::measure(&bench, &ports)?.to_string());
+    }
+    if save {
+        let path = output.save()?;
+        eprintln!("saved as {}", path.display());
+    }
+    Ok(())
+}

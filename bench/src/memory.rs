@@ -1,0 +1,142 @@
+//! Table 3a: resident memory of the program under test per idle open connection.
+//!
+//! Connections are held by a server that reads requests and never answers. The base is the same run with ten
+//! connections. The kernel's own memory for the sockets is not part of it: it is the same for every client.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::process::Signal;
+
+use crate::child::{BenchServer, Running};
+use crate::output::{Table, progress, thousands};
+use crate::tools::{Bench, Counts, Job};
+use crate::words::Words;
+
+/// How many connections to hold.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) connections: Vec<u64>,
+    pub(crate) rate: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { connections: vec![1_000, 10_000, 50_000, 100_000], rate: 5_000.0 }
+    }
+}
+
+impl Options {
+    pub(crate) fn parse(words: &mut Words) -> anyhow::Result<Self> {
+        let default = Options::default();
+        Ok(Options { connections: words.list("--connections")?.unwrap_or(default.connections), ..default })
+    }
+}
+
+const BASE_CONNECTIONS: u64 = 10;
+/// Files a program opens besides its connections, with room to spare.
+const OTHER_FILES: u64 = 200;
+/// From four addresses there are ports for 100,000 connections to one server.
+const ADDRESSES: &str = "--myaddr=127.0.0.1-127.0.0.4";
+/// What the ports of a single address surely suffice for.
+const ONE_ADDRESS_MAX: u64 = 20_000;
+
+/// Memory at each count that the limit of open files allows, with the base for comparison.
+pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
+    let mut table = Table::new(
+        "Table 3a. Resident memory with idle open connections",
+        &["connections", "opened", "RSS KiB", "bytes per connection", "errors"],
+    );
+    let room = bench.open_files_max.saturating_sub(OTHER_FILES);
+    let base = hold(bench, BASE_CONNECTIONS, options.rate)?;
+    table.row(vec![
+        BASE_CONNECTIONS.to_string(),
+        base.opened.to_string(),
+        thousands(base.rss_kib),
+        "base".into(),
+        base.counts.errors.to_string(),
+    ]);
+    let (within, beyond): (Vec<u64>, Vec<u64>) =
+        options.connections.iter().partition(|&&count| count <= room);
+    // What does not fit is measured as far as it does.
+    let last = (!beyond.is_empty() && !within.contains(&room)).then_some(room);
+    for connections in within.into_iter().chain(last) {
+        let held = hold(bench, connections, options.rate)?;
+        let added = (held.rss_kib as f64 - base.rss_kib as f64) * 1024.0;
+        let per_connection = added / held.opened.saturating_sub(base.opened).max(1) as f64;
+        table.row(vec![
+            thousands(connections),
+            thousands(held.opened),
+            thousands(held.rss_kib),
+            format!("{per_connection:.0}"),
+            thousands(held.counts.errors),
+        ]);
+    }
+    for connections in beyond {
+        table.note(format!(
+            "{} not measured: a process may open {} files here, and the limit cannot be raised",
+            thousands(connections),
+            thousands(bench.open_files_max)
+        ));
+    }
+    table.note(
+        "errors are those reported at the end, after SIGINT; connections still open do not count as such",
+    );
+    Ok(table)
+}
+
+/// A program with connections open, looked at from outside.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) opened: u64,
+    rss_kib: u64,
+    pub(crate) counts: Counts,
+}
+
+/// Opens `connections`, looks when all are there, and ends the run.
+pub(crate) fn hold(bench: &Bench, connections: u64, rate: f64) -> anyhow::Result<Held> {
+    progress(&format!("memory with {} open connections", thousands(connections)));
+    let server = BenchServer::start(bench.cores.server, &["--stall"])?;
+    let several = connections > ONE_ADDRESS_MAX && bench.ours.knows("--myaddr");
+    let job = Job {
+        target: server.address,
+        conns: connections,
+        rate,
+        timeout_s: 60,
+        reset: true,
+        extra: if several { vec![ADDRESSES.into()] } else { Vec::new() },
+    };
+    let mut client = bench.ours.start(bench.cores.client, &job)?;
+    let deadline = Instant::now() + Duration::from_secs_f64(connections as f64 / rate + 10.0);
+    let mut opened = 0;
+    while opened < connections && Instant::now() < deadline && !client.has_ended()? {
+        sleep(Duration::from_millis(100));
+        opened = socket_count(&client)?;
+    }
+    // The last requests are still on their way.
+    sleep(Duration::from_millis(300));
+    let rss_kib = rss_kib(&client)?;
+    client.send(Signal::INT)?;
+    let counts = bench.ours.counts(&client.finish(Duration::from_secs(20))?)?;
+    server.stop()?;
+    Ok(Held { opened: opened.min(connections), rss_kib, counts })
+}
+
+fn socket_count(client: &Running) -> anyhow::Result<u64> {
+    let folder = format!("/proc/{}/fd", client.pid());
+    let files = std::fs::read_dir(&folder).with_context(|| format!("cannot read {folder}"))?;
+    let is_socket = |path: &std::path::Path| {
+        // A file may be closed between listing and looking.
+        std::fs::read_link(path).is_ok_and(|target| target.to_string_lossy().starts_with("socket:"))
+    };
+    Ok(files.flatten().filter(|file| is_socket(&file.path())).count() as u64)
+}
+
+fn rss_kib(client: &Running) -> anyhow::Result<u64> {
+    let path = format!("/proc/{}/status", client.pid());
+    let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok())
+        .with_context(|| format!("{path} has no VmRSS: the program has ended"))
+}

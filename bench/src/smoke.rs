@@ -1,0 +1,38 @@
+//! Every piece for a moment: that the benches work, not how quick anything is.
+
+use anyhow::ensure;
+
+use crate::tools::Bench;
+use crate::{lag, memory, ports, rates};
+
+/// Fails if a piece of the bench does not work. What is not installed or not permitted is named and left out.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let bench = Bench::prepare()?;
+    println!("{}", bench.description());
+
+    // Slow enough for any machine that can run the tests at all.
+    let rates = rates::Options { rates: vec![200.0], seconds: 0.5, pairs: 1, pair_rate: 200.0 };
+    for tool in [Some(&bench.ours), bench.classic.as_ref(), Some(&bench.bare), bench.ab.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        let counts = rates::run(&bench, tool, 200.0, 0.5)?.counts;
+        ensure!(counts.replies == 100 && counts.errors == 0, "{tool}: expected 100 replies, got {counts:?}");
+    }
+    println!("{}", rates::measure_rates(&bench, &rates)?);
+    println!("{}", rates::measure_pairs(&bench, &rates)?);
+
+    let lag = lag::Options { rate: 200.0, seconds: 0.5 };
+    match lag::syn_times_ns(&bench, &lag, &bench.ours, "")? {
+        lag::Capture::Taken(times) => ensure!(times.len() == 100, "expected 100 SYNs, got {}", times.len()),
+        lag::Capture::Refused(reason) => println!("lag skipped: no packet capture here ({reason})\n"),
+    }
+    println!("{}", lag::measure(&bench, &lag)?);
+
+    let held = memory::hold(&bench, 100, 500.0)?;
+    ensure!(held.opened == 100 && held.counts.errors == 0, "expected 100 open connections, got {held:?}");
+    println!("{}", memory::measure(&bench, &memory::Options { connections: vec![100], rate: 500.0 })?);
+    println!("{}", ports::measure(&bench, &ports::Options { total: 200, rate: 500.0 })?);
+    println!("bench smoke: every bench works");
+    Ok(())
+}

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Installs what is missing, and says nothing if nothing is.
+#
+#   scripts/bootstrap.sh build   what building and the demo need: a linker and the C library's development files
+#   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
+#                                apache, ab, Python, Perl, tcpdump; rustfmt and clippy
+#
+# Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
+# Elsewhere the script names what is missing and goes on if the program can be built.
+set -euo pipefail
+
+# Servers live in sbin, which an ordinary user's PATH lacks.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+
+main() {
+    local mode=${1-}
+    case $mode in
+        build | test) ;;
+        *) fail "expected \`build\` or \`test\`, got \`$mode\`" ;;
+    esac
+    have cargo || fail "cargo is not installed; get Rust from https://rustup.rs and run this again"
+
+    missing=()
+    look_for_build_tools
+    if [ "$mode" = test ]; then
+        look_for_test_tools
+        add_rust_components
+    fi
+    [ ${#missing[@]} -gt 0 ] || return 0
+
+    if have apt-get; then
+        install_packages "${missing[@]}"
+    else
+        say "this system has no apt-get; please install what these Debian packages hold: ${missing[*]}"
+        can_link || fail "no working C compiler \`cc\`, which Rust needs as its linker"
+    fi
+}
+
+look_for_build_tools() {
+    can_link || missing+=(gcc libc6-dev)
+    [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || [ -e /etc/ssl/cert.pem ] ||
+        missing+=(ca-certificates)
+}
+
+look_for_test_tools() {
+    # By its full path: an `httperf` found first on PATH may be ours.
+    [ -x /usr/bin/httperf ] || missing+=(httperf)
+    have nginx || missing+=(nginx-light)
+    have apache2 || have httpd || missing+=(apache2-bin)
+    have ab || missing+=(apache2-utils)
+    have python3 || missing+=(python3)
+    have perl || missing+=(perl)
+    have tcpdump || missing+=(tcpdump)
+}
+
+add_rust_components() {
+    local component components=()
+    cargo fmt --version >/dev/null 2>&1 || components+=(rustfmt)
+    cargo clippy --version >/dev/null 2>&1 || components+=(clippy)
+    [ ${#components[@]} -gt 0 ] || return 0
+    if have rustup; then
+        rustup component add "${components[@]}"
+    else
+        for component in "${components[@]}"; do say "please install cargo's \`$component\`"; done
+        exit 1
+    fi
+}
+
+install_packages() {
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        if have sudo && sudo -n true 2>/dev/null; then
+            as_root=(sudo -n)
+        else
+            fail "some packages are missing; as root, run: apt-get update && apt-get install --no-install-recommends $*"
+        fi
+    fi
+    say "installing: $*"
+    # One shell as root does it all, so that what it changes for the time being is put back whatever happens.
+    "${as_root[@]}" bash -euo pipefail -s -- "$@" <<'AS_ROOT'
+policy=/usr/sbin/policy-rc.d
+kept=
+put_back() {
+    rm -f "$policy"
+    if [ -n "$kept" ]; then mv "$kept" "$policy"; fi
+}
+
+# The tests start servers of their own on ports of their own: a package must not start its service, which
+# would also fail where no init runs. The policy file is Debian's way to say so.
+if [ -e "$policy" ] || [ -L "$policy" ]; then
+    kept=$(mktemp /usr/sbin/policy-rc.d.kept.XXXXXX)
+    mv "$policy" "$kept"
+fi
+trap put_back EXIT
+trap 'exit 1' HUP INT TERM
+printf '#!/bin/sh\nexit 101\n' >"$policy"
+chmod 755 "$policy"
+
+export DEBIAN_FRONTEND=noninteractive
+apt-get -q update </dev/null
+apt-get -q -y --no-install-recommends install "$@" </dev/null
+
+# Nor at the next boot.
+case " $* " in
+    *" nginx-light "*) update-rc.d nginx disable >/dev/null 2>&1 || true ;;
+esac
+AS_ROOT
+}
+
+can_link() {
+    have cc && echo 'int main(void) { return 0; }' | cc -x c -o /dev/null - 2>/dev/null
+}
+
+have() {
+    command -v "$1" >/dev/null 2>&1
+}
+
+say() {
+    echo "bootstrap: $*" >&2
+}
+
+fail() {
+    say "$*"
+    exit 1
+}
+
+main "$@"
