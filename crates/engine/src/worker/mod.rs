@@ -220,7 +220,11 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         if !self.unread.is_empty() {
             return Some(self.start);
         }
-        let arrival = self.arrivals.next_due(self.sessions.is_empty(), self.start);
+        let arrival = if self.uris.exhausted() {
+            None
+        } else {
+            self.arrivals.next_due(self.sessions.is_empty(), self.start)
+        };
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
         [arrival, timer, self.deadlines.next(), Some(self.next_sample), self.next_second, end]
             .into_iter()

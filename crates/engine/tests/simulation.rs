@@ -1,0 +1,639 @@
+//! Whole runs of a worker in memory: on a virtual clock, over a link that may be hostile.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use httperf_engine::{Observation, Observer};
+use httperf_plan::{Arrivals, HttpVersion, Plan, Script, Sessions, UriSource, Workload};
+use httperf_stats::Failure;
+use httperf_testkit::sim::{
+    Action, HttpPeer, Link, Peer, Reception, RequestSeen, Run, Trace, connections, file_session, reply, run,
+    run_observed, sessions,
+};
+use proptest::prelude::*;
+
+const NOW: Duration = Duration::ZERO;
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn uniform(calls: u64, burst: u64, think: Duration) -> Script {
+    Script::Uniform { calls, burst, think }
+}
+
+fn sessions_of(plan: &mut Plan) -> &mut Sessions {
+    match &mut plan.workload {
+        Workload::Sessions(sessions) => sessions,
+        Workload::Connections(_) => panic!("the plan has sessions"),
+    }
+}
+
+fn every(milliseconds: u64) -> Arrivals {
+    Arrivals::Deterministic { period: milliseconds as f64 / 1e3 }
+}
+
+/// Answers everything with 200 and five bytes, after `delay`.
+fn ok_after(delay: Duration) -> impl Peer {
+    HttpPeer::new(move |_| vec![Action::Send(delay, reply(200, "", "hello"))])
+}
+
+/// Answers with the function's bytes at once.
+fn answering(mut answer: impl FnMut(&RequestSeen) -> Vec<u8>) -> impl Peer {
+    HttpPeer::new(move |request| vec![Action::Send(NOW, answer(request))])
+}
+
+/// Never answers.
+fn silent() -> impl Peer {
+    HttpPeer::new(|_| Vec::new())
+}
+
+/// Does the same with every connection.
+struct Receiving(Reception);
+
+impl Peer for Receiving {
+    fn accept(&mut self, _: usize, _: Duration) -> Reception {
+        self.0
+    }
+
+    fn receive(&mut self, _: usize, _: Duration, _: &[u8]) -> Vec<Action> {
+        Vec::new()
+    }
+}
+
+fn initiated(run: &Run) -> Vec<u64> {
+    run.connections.iter().map(|trace| trace.initiated.as_millis() as u64).collect()
+}
+
+#[track_caller]
+fn check_counts(run: &Run, connections: u64, requests: u64, replies: u64) {
+    let summary = &run.summary;
+    let counts = (summary.connections, summary.requests, summary.replies);
+    assert_eq!(counts, (connections, requests, replies), "connections, requests, replies");
+    assert!(!run.is_endless, "the run must end by itself");
+}
+
+#[track_caller]
+fn check_sessions(run: &Run, completed: u64, failed: u64, lengths: &[(u64, u64)]) {
+    let sessions = run.summary.sessions.as_ref().expect("the plan has sessions");
+    assert_eq!((sessions.completed, sessions.failed), (completed, failed), "completed, failed");
+    assert_eq!(sessions.lengths.iter().map(|(&a, &b)| (a, b)).collect::<Vec<_>>(), lengths);
+    assert!(!run.is_endless, "the run must end by itself");
+}
+
+// Arrivals.
+
+#[test]
+fn arrivals_keep_their_schedule_while_the_server_stands_still() {
+    let plan = Plan { arrivals: every(10), ..connections(50, 1, 1) };
+    let run = run(&plan, Link::default(), ok_after(Duration::from_secs(10)));
+    assert_eq!(initiated(&run), (0..50).map(|index| index * 10).collect::<Vec<_>>());
+    check_counts(&run, 50, 50, 50);
+    assert_eq!(run.summary.concurrent_max, 50);
+    assert_eq!(run.summary.duration, ms(490 + 10_000));
+}
+
+#[test]
+fn without_a_rate_each_connection_waits_for_the_end_of_the_one_before() {
+    let run = run(&connections(4, 1, 1), Link::default(), ok_after(ms(7)));
+    assert_eq!(initiated(&run), [0, 7, 14, 21]);
+    assert_eq!((run.summary.concurrent_max, run.summary.connect_burst_max), (1, 1));
+}
+
+#[test]
+fn a_billion_arrivals_start_at_once_and_stop_when_told() {
+    let plan = Plan {
+        arrivals: every(1),
+        runtime: Some(Duration::from_secs(2)),
+        ..connections(1_000_000_000, 1, 1)
+    };
+    let run = run(&plan, Link::default(), ok_after(ms(1)));
+    assert_eq!(run.connections.len(), 2001);
+    assert_eq!(run.summary.duration, Duration::from_secs(2));
+}
+
+#[test]
+fn nothing_to_do_ends_at_once() {
+    for plan in [connections(0, 1, 1), sessions(0, uniform(1, 1, NOW))] {
+        let run = run(&plan, Link::default(), ok_after(NOW));
+        check_counts(&run, 0, 0, 0);
+        assert_eq!(run.summary.duration, NOW);
+    }
+}
+
+#[test]
+fn connections_without_calls_are_opened_and_closed() {
+    let run = run(&connections(3, 0, 1), Link { latency: ms(2), ..Link::default() }, silent());
+    check_counts(&run, 3, 0, 0);
+    assert_eq!(run.summary.connect.moments.count(), 3);
+    assert_eq!(initiated(&run), [0, 4, 8]);
+}
+
+#[test]
+fn a_cap_on_open_connections_skips_arrivals_and_still_ends() {
+    let mut plan = Plan { arrivals: every(10), ..connections(10, 1, 1) };
+    if let Workload::Connections(connections) = &mut plan.workload {
+        connections.max_open = Some(2);
+    }
+    let run = run(&plan, Link::default(), ok_after(ms(35)));
+    assert_eq!(initiated(&run), [0, 10, 40, 50, 80, 90]);
+    assert_eq!(run.summary.arrivals_skipped, 4);
+    check_counts(&run, 6, 6, 6);
+}
+
+#[test]
+fn a_list_of_uris_ends_the_run_after_the_last_reply() {
+    let uris = ["/a", "/b", "/c"].map(|uri| uri.as_bytes().to_vec()).to_vec();
+    let plan =
+        Plan { uris: UriSource::List { uris, wrap: false }, arrivals: every(1), ..connections(10, 1, 1) };
+    let run = run(&plan, Link::default(), ok_after(ms(100)));
+    check_counts(&run, 3, 3, 3);
+    let requests: Vec<String> = run.connections.iter().flat_map(Trace::requests).collect();
+    assert_eq!(requests, ["GET /a", "GET /b", "GET /c"]);
+}
+
+// Connections.
+
+#[test]
+fn bursts_are_sent_together_and_the_last_may_be_shorter() {
+    let run = run(&connections(1, 5, 3), Link::default(), ok_after(ms(10)));
+    check_counts(&run, 1, 5, 5);
+    let sizes: Vec<usize> = run.connections[0].received.iter().map(|(_, bytes)| bytes.len() / 55).collect();
+    assert_eq!(sizes, [3, 2], "requests in each write");
+}
+
+#[test]
+fn a_server_that_announces_its_close_ends_a_connection_without_an_error() {
+    let run = run(
+        &connections(2, 3, 1),
+        Link::default(),
+        HttpPeer::new(|_| {
+            vec![Action::Send(NOW, reply(200, "Connection: close\r\n", "")), Action::Close(NOW)]
+        }),
+    );
+    check_counts(&run, 2, 2, 2);
+    assert_eq!(run.summary.errors.total(), 0);
+    assert_eq!((run.summary.closed_early, run.summary.calls_not_offered), (2, 4));
+}
+
+#[test]
+fn a_close_that_was_not_announced_is_a_reset() {
+    let peer = HttpPeer::new(|_| vec![Action::Send(NOW, reply(200, "", "")), Action::Close(NOW)]);
+    let run = run(&connections(2, 3, 1), Link::default(), peer);
+    assert_eq!(run.summary.replies, 2);
+    assert_eq!(run.summary.errors.count(Failure::Reset), 2);
+}
+
+#[test]
+fn bytes_after_a_reply_do_not_answer_a_request_sent_later() {
+    let run = run(
+        &connections(2, 2, 1),
+        Link::default(),
+        answering(|_| [reply(200, "", "hello"), reply(200, "", "surplus")].concat()),
+    );
+    check_counts(&run, 2, 2, 2);
+    assert_eq!(run.summary.errors.count(Failure::Other), 2);
+}
+
+#[test]
+fn refused_connections_are_counted_and_their_time_is_not() {
+    let run = run(&connections(3, 1, 1), Link::default(), Receiving(Reception::Refuse));
+    check_counts(&run, 3, 0, 0);
+    assert_eq!(run.summary.errors.count(Failure::Refused), 3);
+    assert_eq!(run.summary.connect.moments.count(), 0);
+}
+
+#[test]
+fn descriptors_that_run_out_are_counted_and_the_run_goes_on() {
+    let plan = Plan { arrivals: every(1), ..connections(20, 1, 1) };
+    let run = run(&plan, Link { sockets_max: 7, ..Link::default() }, ok_after(ms(500)));
+    check_counts(&run, 7, 7, 7);
+    assert_eq!(run.summary.errors.count(Failure::FdUnavailable), 13);
+}
+
+// Time limits.
+
+fn limited(timeout: u64, think: u64, plan: Plan) -> Plan {
+    let limit = |value: u64| (value > 0).then(|| ms(value));
+    Plan { timeouts: httperf_plan::Timeouts { timeout: limit(timeout), think_timeout: limit(think) }, ..plan }
+}
+
+#[track_caller]
+fn check_timeout(run: &Run, count: u64, after: u64) {
+    assert_eq!(run.summary.errors.count(Failure::ClientTimeout), count);
+    assert_eq!(run.summary.errors.total(), count);
+    assert_eq!(run.summary.duration, ms(after));
+    assert!(!run.is_endless);
+}
+
+#[test]
+fn a_reply_is_due_both_limits_after_its_request() {
+    for (timeout, think, after) in [(300, 400, 700), (0, 500, 500), (300, 0, 300)] {
+        let run = run(&limited(timeout, think, connections(1, 1, 1)), Link::default(), silent());
+        check_timeout(&run, 1, after);
+    }
+}
+
+#[test]
+fn a_connect_is_due_after_the_first_limit() {
+    let plan = limited(700, 100, connections(2, 1, 1));
+    let run = run(&plan, Link::default(), Receiving(Reception::Ignore));
+    check_timeout(&run, 2, 1400);
+    assert_eq!(run.summary.requests, 0);
+}
+
+/// Sends the bytes one at a time, with a pause before each.
+fn trickling(bytes: Vec<u8>, pause: Duration) -> impl Peer {
+    HttpPeer::new(move |_| {
+        let times = 1..=bytes.len() as u32;
+        times.zip(&bytes).map(|(time, &byte)| Action::Send(pause * time, vec![byte])).collect()
+    })
+}
+
+#[test]
+fn a_body_that_trickles_is_due_after_the_first_byte_whatever_its_progress() {
+    let mut bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n".to_vec();
+    let head = bytes.clone();
+    bytes = vec![b'x'; 20];
+    let peer = HttpPeer::new(move |_| {
+        let mut actions = vec![Action::Send(NOW, head.clone())];
+        actions.extend((1..).zip(&bytes).map(|(time, &byte)| Action::Send(ms(200) * time, vec![byte])));
+        actions
+    });
+    let run = run(&limited(1000, 0, connections(1, 1, 1)), Link::default(), peer);
+    check_timeout(&run, 1, 1000);
+}
+
+#[test]
+fn a_status_line_that_trickles_is_not_late_while_it_goes_on() {
+    let peer = trickling(b"HTTP/1.1 204 X\r\n\r\n".to_vec(), ms(200));
+    let run = run(&limited(1000, 0, connections(1, 1, 1)), Link::default(), peer);
+    check_counts(&run, 1, 1, 1);
+    assert_eq!(run.summary.duration, ms(18 * 200));
+}
+
+#[test]
+fn each_pipelined_call_is_due_by_the_end_of_its_own_sending() {
+    let peer = HttpPeer::new(|request: &RequestSeen| {
+        vec![Action::Send(ms(400) * (request.index as u32 + 1), reply(200, "", ""))]
+    });
+    let run = run(&limited(600, 0, connections(1, 3, 3)), Link::default(), peer);
+    assert_eq!(run.summary.replies, 1);
+    check_timeout(&run, 1, 600);
+}
+
+#[test]
+fn sequential_sessions_go_on_after_a_timeout() {
+    let plan = limited(100, 0, sessions(3, uniform(2, 1, NOW)));
+    let run = run(&plan, Link::default(), silent());
+    check_timeout(&run, 3, 300);
+    check_sessions(&run, 0, 3, &[(0, 3)]);
+}
+
+// Sessions.
+
+#[test]
+fn a_session_thinks_between_bursts_and_keeps_its_connection() {
+    let run = run(&sessions(2, uniform(6, 3, ms(50))), Link::default(), ok_after(ms(10)));
+    check_counts(&run, 2, 12, 12);
+    check_sessions(&run, 2, 0, &[(6, 2)]);
+    let times: Vec<u64> = run.connections[0].received.iter().map(|(at, _)| at.as_millis() as u64).collect();
+    assert_eq!(times, [0, 10, 70, 80]);
+}
+
+#[test]
+fn calls_go_to_the_first_slot_with_room() {
+    let mut plan = sessions(1, uniform(7, 7, NOW));
+    (sessions_of(&mut plan).max_connections, sessions_of(&mut plan).max_piped_calls) = (3, 2);
+    let run = run(&plan, Link::default(), ok_after(ms(10)));
+    let calls: Vec<usize> = run.connections.iter().map(|trace| trace.requests().len()).collect();
+    assert_eq!(calls, [3, 2, 2]);
+}
+
+#[test]
+fn sessions_in_http10_use_a_connection_for_each_call() {
+    let mut plan = sessions(1, uniform(6, 3, NOW));
+    plan.request.version = HttpVersion::Http10;
+    sessions_of(&mut plan).max_piped_calls = 1;
+    let run = run(&plan, Link::default(), ok_after(ms(10)));
+    assert_eq!(initiated(&run), [0, 10, 10, 20, 30, 30]);
+    check_sessions(&run, 1, 0, &[(6, 1)]);
+    assert_eq!(run.summary.errors.total(), 0);
+}
+
+#[test]
+fn a_session_replaces_connections_that_the_server_closes_between_calls() {
+    for announced in [true, false] {
+        let fields = if announced { "Connection: close\r\n" } else { "" };
+        let peer =
+            HttpPeer::new(move |_| vec![Action::Send(NOW, reply(200, fields, "")), Action::Close(NOW)]);
+        let run = run(&sessions(1, uniform(3, 1, ms(5))), Link::default(), peer);
+        check_counts(&run, 3, 3, 3);
+        check_sessions(&run, 1, 0, &[(3, 1)]);
+        assert_eq!(run.summary.errors.total(), 0);
+    }
+}
+
+#[test]
+fn calls_left_on_a_closed_connection_are_made_on_the_next() {
+    let script = Script::File(vec![file_session(&[&["/a", "/b", "/c", "/d"]], NOW)]);
+    let peer = HttpPeer::new(|request: &RequestSeen| match request.index {
+        0 | 1 => vec![Action::Send(NOW, reply(200, "", ""))],
+        2 => vec![Action::Send(ms(1), reply(200, "Connection: close\r\n", "")), Action::Close(ms(1))],
+        _ => Vec::new(),
+    });
+    let run = run(&sessions(1, script), Link::default(), peer);
+    check_counts(&run, 2, 5, 4);
+    assert_eq!(run.connections[1].requests(), ["GET /d"]);
+    check_sessions(&run, 1, 0, &[(4, 1)]);
+}
+
+#[test]
+fn a_refused_session_retries_with_longer_and_longer_pauses_and_then_gives_up() {
+    let mut plan = sessions(1, uniform(1, 1, NOW));
+    sessions_of(&mut plan).retry_on_failure = true;
+    let run = run(&plan, Link::default(), Receiving(Reception::Refuse));
+    assert_eq!(initiated(&run), [0, 0, 10, 30, 70, 150, 310, 630, 1270, 2270, 3270]);
+    assert_eq!(run.summary.errors.count(Failure::Refused), 11);
+    assert_eq!(run.summary.retries_exhausted, 1);
+    check_sessions(&run, 0, 1, &[(0, 1)]);
+}
+
+#[test]
+fn a_failure_status_fails_the_session_or_is_retried() {
+    let mut plan = sessions(2, uniform(3, 1, NOW));
+    sessions_of(&mut plan).failure_status = Some(503);
+    let failing = |run: &Run| check_sessions(run, 0, 2, &[(1, 2)]);
+    failing(&run(&plan, Link::default(), answering(|_| reply(503, "", ""))));
+
+    sessions_of(&mut plan).retry_on_failure = true;
+    let mut turn = 0;
+    let run = run(
+        &plan,
+        Link::default(),
+        answering(move |_| {
+            turn += 1;
+            reply(if turn % 2 == 1 { 503 } else { 200 }, "", "")
+        }),
+    );
+    check_counts(&run, 2, 12, 12);
+    check_sessions(&run, 2, 0, &[(6, 2)]);
+}
+
+#[test]
+fn cookies_are_kept_for_a_session_and_sent_with_its_later_calls() {
+    let script = Script::File(vec![file_session(&[&["/one"], &["/two"], &["/deep/three"]], NOW)]);
+    let mut plan = sessions(2, script);
+    sessions_of(&mut plan).cookies = true;
+    let run = run(
+        &plan,
+        Link::default(),
+        answering(|request| {
+            let fields =
+                format!("Set-Cookie: S={}; path=/\r\nSet-Cookie: T=x; Path=/deep\r\n", request.connection);
+            reply(200, if request.index == 0 { &fields } else { "" }, "")
+        }),
+    );
+    let cookies = |connection: usize| -> Vec<String> {
+        let text = run.connections[connection].text();
+        text.lines().filter(|line| line.starts_with("Cookie")).map(str::to_owned).collect()
+    };
+    assert_eq!(cookies(0), ["Cookie: S=0", "Cookie: T=x; S=0"]);
+    assert_eq!(cookies(1), ["Cookie: S=1", "Cookie: T=x; S=1"]);
+}
+
+#[test]
+fn objects_of_a_page_are_fetched_once_for_each_page() {
+    let plan = Plan {
+        uris: UriSource::Fixed(b"/dir/page.html".to_vec()),
+        ..sessions(1, Script::Pages { pages: 2, think: ms(100) })
+    };
+    for hostile in [false, true] {
+        let link = Link { hostile, seed: 7, ..Link::default() };
+        let run = run(
+            &plan,
+            link,
+            answering(|request| match request.uri() {
+                "/dir/page.html" => reply(
+                    200,
+                    "Content-Type: text/html; charset=utf-8\r\n",
+                    "<img src='a.png'><!-- <img src=no.png> --><IMG SRC=a.png><iframe src=\"/frame.html\"></iframe>\
+                 <img src=http://server/b.png><img src=http://elsewhere/c.png>",
+                ),
+                "/frame.html" => {
+                    reply(200, "Content-Type: text/html\r\n", "<img src=/dir/a.png><img src=/d.png>")
+                }
+                _ => reply(200, "", "data"),
+            }),
+        );
+        let mut requests: Vec<String> = run.connections.iter().flat_map(Trace::requests).collect();
+        requests.sort();
+        let expected = ["/b.png", "/d.png", "/dir/a.png", "/dir/page.html", "/frame.html"];
+        let expected: Vec<String> = expected.iter().flat_map(|uri| vec![format!("GET {uri}"); 2]).collect();
+        assert_eq!(requests, expected);
+        check_sessions(&run, 1, 0, &[(10, 1)]);
+    }
+}
+
+// What the observer hears.
+
+#[derive(Default)]
+struct Heard {
+    lines: Vec<String>,
+}
+
+impl Observer for Heard {
+    fn observe(&mut self, what: Observation<'_>) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        self.lines.push(match what {
+            Observation::Request { call, head, contents } => {
+                format!("request {call}: {} {}", head.len(), text(contents))
+            }
+            Observation::ReplyHead { call, head } => format!("head {call}: {}", head.len()),
+            Observation::ReplyBody { call, data } => format!("body {call}: {}", text(data)),
+            Observation::ReplyDone { call, size } => format!("done {call}: {}", size.content),
+            Observation::BadStatusLine { line } => format!("bad status line {}", text(line)),
+            other => format!("{other:?}"),
+        });
+    }
+}
+
+#[test]
+fn requests_and_replies_are_shown_with_the_number_of_their_call() {
+    let mut plan = connections(1, 2, 2);
+    plan.watch.requests = Some(httperf_plan::Parts::All);
+    plan.watch.replies = Some(httperf_plan::Parts::All);
+    let mut heard = Heard::default();
+    run_observed(&plan, Link::default(), answering(|_| reply(200, "", "hi")), &mut heard);
+    assert_eq!(
+        heard.lines,
+        [
+            "request 0: 55 ",
+            "request 1: 55 ",
+            "head 0: 37",
+            "body 0: hi",
+            "done 0: 2",
+            "head 1: 37",
+            "body 1: hi",
+            "done 1: 2",
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_status_line_is_shown_and_counts_as_599() {
+    let mut heard = Heard::default();
+    let run = run_observed(
+        &connections(1, 1, 1),
+        Link::default(),
+        HttpPeer::new(|_| vec![Action::Send(NOW, b"FOO\r\n\r\n".to_vec()), Action::Close(NOW)]),
+        &mut heard,
+    );
+    assert_eq!(heard.lines, ["bad status line FOO"]);
+    assert_eq!(run.summary.statuses, [0, 0, 0, 0, 1]);
+}
+
+// A hostile world.
+
+/// What a peer may do with a request.
+#[derive(Clone, Copy, Debug)]
+enum Mood {
+    Answer,
+    Late,
+    AnswerAndClose,
+    AnnounceClose,
+    Close,
+    Reset,
+    Truncate,
+    Stall,
+    Garbage,
+    Surplus,
+    Fail,
+}
+
+const MOODS: [Mood; 11] = [
+    Mood::Answer,
+    Mood::Late,
+    Mood::AnswerAndClose,
+    Mood::AnnounceClose,
+    Mood::Close,
+    Mood::Reset,
+    Mood::Truncate,
+    Mood::Stall,
+    Mood::Garbage,
+    Mood::Surplus,
+    Mood::Fail,
+];
+
+/// Behaves differently from call to call, as its seed has it; mostly well.
+fn moody(seed: u64, log: Rc<RefCell<HashMap<usize, usize>>>) -> impl Peer {
+    let mut state = seed;
+    HttpPeer::new(move |request| {
+        *log.borrow_mut().entry(request.connection).or_default() += 1;
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let draw = (state >> 33) as usize % 40;
+        let good = reply(200, "", "hello");
+        match MOODS.get(draw).copied().unwrap_or(Mood::Answer) {
+            Mood::Answer => vec![Action::Send(NOW, good)],
+            Mood::Late => vec![Action::Send(ms(30), good)],
+            Mood::AnswerAndClose => vec![Action::Send(NOW, good), Action::Close(NOW)],
+            Mood::AnnounceClose => {
+                vec![Action::Send(NOW, reply(200, "Connection: close\r\n", "bye")), Action::Close(NOW)]
+            }
+            Mood::Close => vec![Action::Close(NOW)],
+            Mood::Reset => vec![Action::Reset(NOW)],
+            Mood::Truncate => vec![Action::Send(NOW, good[..good.len() - 2].to_vec()), Action::Close(NOW)],
+            Mood::Stall => Vec::new(),
+            Mood::Garbage => {
+                vec![Action::Send(NOW, b"\0\xff garbage \r\n\r\n".to_vec()), Action::Close(ms(1))]
+            }
+            Mood::Surplus => vec![Action::Send(NOW, [good, b"surplus".to_vec()].concat())],
+            Mood::Fail => vec![Action::Send(NOW, reply(503, "", "sorry"))],
+        }
+    })
+}
+
+fn workload() -> impl Strategy<Value = Plan> {
+    let by_connection =
+        (1u64..20, 0u64..6, 1u64..4).prop_map(|(count, calls, burst)| connections(count, calls, burst));
+    let by_session = (1u64..12, 1u64..7, 1u64..4, 0u64..20, 1u32..4, 1u32..5, any::<bool>(), any::<bool>())
+        .prop_map(|(count, calls, burst, think, slots, piped, retry, fails)| {
+            let mut plan = sessions(count, uniform(calls, burst, ms(think)));
+            let sessions = sessions_of(&mut plan);
+            (sessions.max_connections, sessions.max_piped_calls) = (slots, piped);
+            sessions.retry_on_failure = retry;
+            sessions.failure_status = fails.then_some(503);
+            plan
+        });
+    let version = prop_oneof![Just(HttpVersion::Http11), Just(HttpVersion::Http10)];
+    let arrivals = prop_oneof![
+        Just(Arrivals::Sequential),
+        (1u64..30).prop_map(every),
+        Just(Arrivals::Exponential { mean: 0.005 }),
+    ];
+    (prop_oneof![by_connection, by_session], version, arrivals).prop_map(|(mut plan, version, arrivals)| {
+        plan.request.version = version;
+        plan.arrivals = arrivals;
+        limited(100, 50, plan)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// Every run ends, and every arrival and request is accounted for. A failing case names its seeds.
+    #[test]
+    fn every_run_ends_and_its_accounts_are_in_order(
+        plan in workload(),
+        seed in any::<u64>(),
+        hostile in any::<bool>(),
+        latency in 0u64..5,
+        jitter in 0u64..5,
+    ) {
+        let log = Rc::default();
+        let link = Link { seed, latency: ms(latency), jitter: ms(jitter), hostile, ..Link::default() };
+        let run = run(&plan, link, moody(seed, Rc::clone(&log)));
+        let summary = &run.summary;
+
+        prop_assert!(!run.is_endless, "the run must end by itself");
+        prop_assert!(run.connections.iter().all(|trace| trace.closed.is_some()), "all is closed at the end");
+        prop_assert_eq!(summary.connections, run.connections.len() as u64);
+        prop_assert_eq!(summary.replies, summary.statuses.iter().sum::<u64>());
+        prop_assert!(summary.replies <= summary.requests);
+        prop_assert!(summary.errors.total() <= summary.connections);
+        let seen: usize = log.borrow().values().sum();
+        prop_assert!(seen as u64 <= summary.requests, "the peer saw {seen} requests");
+        match &plan.workload {
+            Workload::Connections(connections) => {
+                prop_assert_eq!(summary.connections, connections.count);
+                let offered = connections.count * connections.calls;
+                prop_assert!(summary.requests <= offered);
+                if summary.errors.total() == 0 {
+                    prop_assert_eq!(summary.replies + summary.calls_not_offered, offered);
+                }
+            }
+            Workload::Sessions(sessions) => {
+                let ended = summary.sessions.as_ref().expect("the plan has sessions");
+                prop_assert_eq!(ended.completed + ended.failed, sessions.count);
+                prop_assert_eq!(ended.lengths.values().sum::<u64>(), sessions.count);
+                let replies: u64 = ended.lengths.iter().map(|(length, count)| length * count).sum();
+                prop_assert_eq!(replies, summary.replies);
+                let Script::Uniform { calls, .. } = sessions.script else { unreachable!() };
+                prop_assert!(ended.completed * calls <= summary.replies);
+            }
+        }
+    }
+
+    /// The same seeds give the same run.
+    #[test]
+    fn a_run_can_be_repeated(plan in workload(), seed in any::<u64>()) {
+        let link = Link { seed, latency: ms(1), jitter: ms(2), hostile: true, ..Link::default() };
+        let again = || {
+            let run = run(&plan, link, moody(seed, Rc::default()));
+            (run.summary.duration, run.connections.iter().map(Trace::text).collect::<Vec<_>>())
+        };
+        prop_assert_eq!(again(), again());
+    }
+}

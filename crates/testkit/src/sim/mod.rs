@@ -1,0 +1,203 @@
+//! A world in memory for whole workers: a virtual clock, a link that may be hostile, and a peer.
+//!
+//! A run in it takes no time and is the same every time: all chance comes from [`Link::seed`]. Where a worker
+//! on real sockets would hang, the virtual clock runs out ([`Run::is_endless`]).
+
+mod http;
+mod plans;
+mod world;
+
+use std::cell::RefCell;
+use std::io;
+use std::net::IpAddr;
+use std::rc::Rc;
+use std::time::{Duration, SystemTime};
+
+use httperf_engine::{Network, Observer, Ready, Silent, Worker};
+use httperf_plan::{Endpoint, Plan};
+use httperf_stats::{CpuTime, Instant, Summary};
+
+use self::world::World;
+
+pub use http::{HttpPeer, RequestSeen, reply};
+pub use plans::{connections, file_session, sessions};
+
+/// The other end of every connection. Times are since the start of the run.
+pub trait Peer {
+    /// Connection number `connection` (from 0) asks to be accepted.
+    fn accept(&mut self, connection: usize, at: Duration) -> Reception;
+
+    /// Bytes of a connection have arrived.
+    fn receive(&mut self, connection: usize, at: Duration, bytes: &[u8]) -> Vec<Action>;
+}
+
+/// What becomes of a connection that asks to be accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reception {
+    /// It is established.
+    Accept,
+    /// It is refused.
+    Refuse,
+    /// Nothing happens, as when a backlog is full.
+    Ignore,
+}
+
+/// What a peer does, some time after what made it do so.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Sends bytes.
+    Send(Duration, Vec<u8>),
+    /// Sends nothing more.
+    Close(Duration),
+    /// Resets the connection.
+    Reset(Duration),
+}
+
+/// What lies between the worker and its peer.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Where chance comes from.
+    pub seed: u64,
+    /// How long bytes travel, each way.
+    pub latency: Duration,
+    /// Up to how much longer some of them take. They stay in order.
+    pub jitter: Duration,
+    /// Whether bytes arrive in pieces, writes are cut short or refused for a while, and sockets are reported
+    /// ready that are not.
+    pub hostile: bool,
+    /// Sockets there may be at once.
+    pub sockets_max: usize,
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self {
+            seed: 0,
+            latency: Duration::ZERO,
+            jitter: Duration::ZERO,
+            hostile: false,
+            sockets_max: usize::MAX,
+        }
+    }
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Run {
+    /// What the worker measured.
+    pub summary: Summary,
+    /// What each connection looked like from the other side, in the order in which they were initiated.
+    pub connections: Vec<Trace>,
+    /// Whether the run did not end by itself.
+    pub is_endless: bool,
+}
+
+/// One connection as its peer saw it.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    /// When the worker initiated it.
+    pub initiated: Duration,
+    /// When the worker closed it, if it did.
+    pub closed: Option<Duration>,
+    /// The bytes that arrived, with the time of each piece.
+    pub received: Vec<(Duration, Vec<u8>)>,
+}
+
+impl Trace {
+    /// All bytes that arrived, as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let bytes: Vec<u8> = self.received.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The request lines that arrived, without version.
+    #[must_use]
+    pub fn requests(&self) -> Vec<String> {
+        let text = self.text();
+        let lines = text.lines().filter_map(|line| line.rsplit_once(" HTTP/1.")).map(|(line, _)| line);
+        lines.map(str::to_owned).collect()
+    }
+}
+
+/// Carries out a plan against a peer.
+pub fn run(plan: &Plan, link: Link, peer: impl Peer + 'static) -> Run {
+    run_observed(plan, link, peer, &mut Silent)
+}
+
+/// Carries out a plan against a peer, and tells an observer.
+///
+/// # Panics
+/// If the worker's poller fails, which this one never does.
+pub fn run_observed(plan: &Plan, link: Link, peer: impl Peer + 'static, observer: &mut dyn Observer) -> Run {
+    let world = Rc::new(RefCell::new(World::new(link, Box::new(peer))));
+    let network = SimNetwork { world: Rc::clone(&world) };
+    let (recorder, duration) =
+        Worker::new(plan, network, observer).run().expect("the poller in memory never fails");
+    let world = world.borrow();
+    Run {
+        summary: recorder.finish(duration, CpuTime::default()),
+        connections: world.traces(),
+        is_endless: world.is_endless(),
+    }
+}
+
+/// The worker's side of the world.
+struct SimNetwork {
+    world: Rc<RefCell<World>>,
+}
+
+/// A socket in memory. Dropping it closes the connection.
+struct SimSocket {
+    number: usize,
+    world: Rc<RefCell<World>>,
+}
+
+impl Drop for SimSocket {
+    fn drop(&mut self) {
+        self.world.borrow_mut().close(self.number);
+    }
+}
+
+impl Network for SimNetwork {
+    type Socket = SimSocket;
+
+    fn now(&mut self) -> Instant {
+        self.world.borrow().now()
+    }
+
+    fn wall_clock(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + (self.world.borrow().now() - Instant::default())
+    }
+
+    fn open(&mut self, _: &Endpoint) -> io::Result<SimSocket> {
+        let number = self.world.borrow_mut().open()?;
+        Ok(SimSocket { number, world: Rc::clone(&self.world) })
+    }
+
+    fn connect(&mut self, socket: &SimSocket, key: u64, _: &Endpoint, _: Option<IpAddr>) -> io::Result<()> {
+        self.world.borrow_mut().connect(socket.number, key);
+        Ok(())
+    }
+
+    fn take_error(&mut self, socket: &SimSocket) -> Option<io::Error> {
+        self.world.borrow_mut().take_error(socket.number)
+    }
+
+    fn read(&mut self, socket: &SimSocket, buffer: &mut [u8]) -> io::Result<usize> {
+        self.world.borrow_mut().read(socket.number, buffer)
+    }
+
+    fn write(&mut self, socket: &SimSocket, bytes: &[u8]) -> io::Result<usize> {
+        self.world.borrow_mut().write(socket.number, bytes)
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        self.world.borrow_mut().wait(deadline, ready);
+        Ok(())
+    }
+
+    fn stop_requested(&self) -> bool {
+        self.world.borrow().is_endless()
+    }
+}

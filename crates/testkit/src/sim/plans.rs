@@ -1,0 +1,69 @@
+//! Plans to start from: what a test does not name is as in a run without options.
+
+use std::time::Duration;
+
+use httperf_plan::{
+    Arrivals, Burst, Client, Connections, Endpoint, HttpVersion, Limits, Plan, Request, RequestTemplate,
+    Script, ScriptedSession, Sessions, Sockets, SourceAddresses, Target, Timeouts, UriSource, Watch,
+    Workload,
+};
+
+/// So many connections, one after the other.
+#[must_use]
+pub fn connections(count: u64, calls: u64, burst: u64) -> Plan {
+    plan(Workload::Connections(Connections { count, calls, burst, max_open: None }))
+}
+
+/// So many sessions, one after the other.
+#[must_use]
+pub fn sessions(count: u64, script: Script) -> Plan {
+    plan(Workload::Sessions(Sessions {
+        count,
+        script,
+        max_connections: 4,
+        max_piped_calls: 32,
+        retry_on_failure: false,
+        failure_status: None,
+        cookies: false,
+    }))
+}
+
+/// A definition of a session file: bursts of URIs, with a pause after each.
+#[must_use]
+pub fn file_session(bursts: &[&[&str]], think: Duration) -> ScriptedSession {
+    let request =
+        |uri: &&str| Request { method: b"GET".to_vec(), uri: uri.as_bytes().to_vec(), contents: Vec::new() };
+    let bursts =
+        bursts.iter().map(|uris| Burst { requests: uris.iter().map(request).collect(), think }).collect();
+    ScriptedSession { bursts }
+}
+
+fn plan(workload: Workload) -> Plan {
+    Plan {
+        program: "httperf".into(),
+        client: Client::default(),
+        arrivals: Arrivals::Sequential,
+        workload,
+        uris: UriSource::Fixed(b"/".to_vec()),
+        targets: vec![Target { host: "server".into(), endpoint: Endpoint::Tcp(([127, 0, 0, 1], 80).into()) }],
+        request: RequestTemplate {
+            version: HttpVersion::Http11,
+            method: b"GET".to_vec(),
+            user_agent: "httperf/0".into(),
+            host_header: true,
+            extra_headers: Vec::new(),
+        },
+        timeouts: Timeouts::default(),
+        sockets: Sockets {
+            send_buffer: 4096,
+            recv_buffer: 16384,
+            close_with_reset: false,
+            hog: false,
+            sources: SourceAddresses::default(),
+        },
+        runtime: None,
+        spin: false,
+        watch: Watch::default(),
+        limits: Limits::default(),
+    }
+}

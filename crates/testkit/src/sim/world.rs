@@ -1,0 +1,314 @@
+//! The clock, the link and the sockets, in one event queue.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::io;
+use std::time::Duration;
+
+use httperf_engine::Ready;
+use httperf_stats::Instant;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+use rustix::io::Errno;
+
+use super::{Action, Link, Peer, Reception, Trace};
+
+/// A run that has not ended after this much virtual time, or this many waits, never ends.
+const TIME_MAX: Duration = Duration::from_secs(1_000_000);
+const WAITS_MAX: u64 = 5_000_000;
+
+pub(super) struct World {
+    link: Link,
+    peer: Box<dyn Peer>,
+    random: Pcg64Mcg,
+    now: Instant,
+    waits: u64,
+    events: BinaryHeap<Reverse<(Instant, u64, usize)>>,
+    /// What the events are, by their numbers.
+    pending: HashMap<u64, Event>,
+    event_count: u64,
+    sockets: Vec<Socket>,
+    open_count: usize,
+    /// Sockets whose state changed since the last wait.
+    changed: BTreeSet<usize>,
+    /// Connections in the order in which they were initiated.
+    traces: Vec<Trace>,
+}
+
+enum Event {
+    /// The peer hears of a connection.
+    Arrive,
+    Established,
+    Refused,
+    ToPeer(Vec<u8>),
+    ToWorker(Vec<u8>),
+    PeerClosed,
+    PeerReset,
+    Writable,
+    /// Nothing happened, but the poller says so.
+    Spurious,
+}
+
+#[derive(Default)]
+struct Socket {
+    key: u64,
+    /// Its number among those that were connected.
+    connection: usize,
+    state: State,
+    incoming: Vec<u8>,
+    is_ended: bool,
+    error: Option<Errno>,
+    /// Writes are refused until an event says otherwise.
+    is_blocked: bool,
+    /// When the last thing sent arrives, towards the peer and from it: what is sent later arrives later.
+    last_arrivals: [Instant; 2],
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Fresh,
+    Connecting,
+    Open,
+    Failed,
+    Closed,
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Out,
+    In,
+}
+
+impl World {
+    pub(super) fn new(link: Link, peer: Box<dyn Peer>) -> Self {
+        Self {
+            link,
+            peer,
+            random: Pcg64Mcg::seed_from_u64(link.seed),
+            now: Instant::default(),
+            waits: 0,
+            events: BinaryHeap::new(),
+            pending: HashMap::new(),
+            event_count: 0,
+            sockets: Vec::new(),
+            open_count: 0,
+            changed: BTreeSet::new(),
+            traces: Vec::new(),
+        }
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.now
+    }
+
+    pub(super) fn is_endless(&self) -> bool {
+        self.waits > WAITS_MAX || self.elapsed() > TIME_MAX
+    }
+
+    pub(super) fn traces(&self) -> Vec<Trace> {
+        self.traces.clone()
+    }
+
+    pub(super) fn open(&mut self) -> io::Result<usize> {
+        if self.open_count >= self.link.sockets_max {
+            return Err(Errno::MFILE.into());
+        }
+        self.open_count += 1;
+        self.sockets.push(Socket::default());
+        Ok(self.sockets.len() - 1)
+    }
+
+    pub(super) fn connect(&mut self, number: usize, key: u64) {
+        let connection = self.traces.len();
+        let socket = &mut self.sockets[number];
+        (socket.key, socket.connection, socket.state) = (key, connection, State::Connecting);
+        self.traces.push(Trace { initiated: self.elapsed(), ..Trace::default() });
+        self.schedule(number, Direction::Out, Duration::ZERO, Event::Arrive);
+    }
+
+    pub(super) fn close(&mut self, number: usize) {
+        self.open_count -= 1;
+        self.changed.remove(&number);
+        let elapsed = self.elapsed();
+        let socket = &mut self.sockets[number];
+        if std::mem::replace(&mut socket.state, State::Closed) != State::Fresh {
+            self.traces[socket.connection].closed = Some(elapsed);
+        }
+    }
+
+    pub(super) fn take_error(&mut self, number: usize) -> Option<io::Error> {
+        self.sockets[number].error.take().map(io::Error::from)
+    }
+
+    /// Reads all there is, as far as the buffer goes: a short read means that nothing is left.
+    pub(super) fn read(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<usize> {
+        let socket = &mut self.sockets[number];
+        if socket.incoming.is_empty() {
+            if let Some(errno) = socket.error.take() {
+                return Err(errno.into());
+            }
+            return if socket.is_ended { Ok(0) } else { Err(Errno::AGAIN.into()) };
+        }
+        let count = buffer.len().min(socket.incoming.len());
+        buffer[..count].copy_from_slice(&socket.incoming[..count]);
+        socket.incoming.drain(..count);
+        Ok(count)
+    }
+
+    pub(super) fn write(&mut self, number: usize, bytes: &[u8]) -> io::Result<usize> {
+        let socket = &mut self.sockets[number];
+        if let Some(errno) = socket.error.take() {
+            return Err(errno.into());
+        }
+        if socket.state == State::Failed {
+            return Err(Errno::PIPE.into());
+        }
+        assert!(socket.state == State::Open, "only an established connection is written to");
+        if socket.is_blocked {
+            return Err(Errno::AGAIN.into());
+        }
+        let mut count = bytes.len();
+        if self.link.hostile && self.random.random_bool(0.3) {
+            count = self.random.random_range(0..=bytes.len());
+            self.sockets[number].is_blocked = true;
+            let pause = Duration::from_micros(self.random.random_range(1..500));
+            self.schedule(number, Direction::In, pause, Event::Writable);
+            if count == 0 {
+                return Err(Errno::AGAIN.into());
+            }
+        }
+        self.schedule(number, Direction::Out, Duration::ZERO, Event::ToPeer(bytes[..count].to_vec()));
+        Ok(count)
+    }
+
+    pub(super) fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) {
+        ready.clear();
+        self.waits += 1;
+        loop {
+            while let Some(&Reverse((at, event, number))) = self.events.peek()
+                && at <= self.now
+            {
+                self.events.pop();
+                let event = self.pending.remove(&event).expect("every event in the queue is known");
+                self.happen(number, event);
+            }
+            if !self.changed.is_empty() || deadline.is_some_and(|deadline| deadline <= self.now) {
+                break;
+            }
+            let next = self.events.peek().map(|Reverse((at, ..))| *at);
+            self.now = match (next, deadline) {
+                (Some(next), Some(deadline)) => next.min(deadline),
+                (Some(instant), None) | (None, Some(instant)) => instant,
+                // Nothing will ever happen.
+                (None, None) => Instant::default() + TIME_MAX + Duration::from_secs(1),
+            };
+            if self.is_endless() {
+                return;
+            }
+        }
+        for number in std::mem::take(&mut self.changed) {
+            let socket = &self.sockets[number];
+            ready.push(Ready {
+                key: socket.key,
+                readable: !socket.incoming.is_empty() || socket.is_ended || socket.error.is_some(),
+                writable: socket.state == State::Open && !socket.is_blocked,
+                ended: socket.is_ended,
+                failed: socket.error.is_some(),
+            });
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.now - Instant::default()
+    }
+
+    /// Lets something happen at the other end of the link, after what went the same way before.
+    fn schedule(&mut self, number: usize, direction: Direction, delay: Duration, event: Event) {
+        let mut travel = self.link.latency;
+        if !self.link.jitter.is_zero() {
+            travel += self.link.jitter.mul_f64(self.random.random());
+        }
+        let last = &mut self.sockets[number].last_arrivals[direction as usize];
+        *last = (*last).max(self.now + delay + travel);
+        self.events.push(Reverse((*last, self.event_count, number)));
+        self.pending.insert(self.event_count, event);
+        self.event_count += 1;
+    }
+
+    fn happen(&mut self, number: usize, event: Event) {
+        let (connection, state) = (self.sockets[number].connection, self.sockets[number].state);
+        let at = self.elapsed();
+        match event {
+            Event::Arrive => match self.peer.accept(connection, at) {
+                Reception::Accept => {
+                    self.schedule(number, Direction::In, Duration::ZERO, Event::Established);
+                }
+                Reception::Refuse => self.schedule(number, Direction::In, Duration::ZERO, Event::Refused),
+                Reception::Ignore => {}
+            },
+            Event::ToPeer(bytes) => {
+                self.traces[connection].received.push((at, bytes.clone()));
+                for action in self.peer.receive(connection, at, &bytes) {
+                    self.act(number, action);
+                }
+            }
+            _ if state == State::Closed => {}
+            Event::Established => {
+                self.sockets[number].state = State::Open;
+                self.change(number);
+            }
+            Event::Refused => {
+                self.fail(number, Errno::CONNREFUSED);
+            }
+            Event::ToWorker(bytes) => {
+                self.sockets[number].incoming.extend(bytes);
+                self.change(number);
+            }
+            Event::PeerClosed => {
+                self.sockets[number].is_ended = true;
+                self.change(number);
+            }
+            Event::PeerReset => {
+                self.sockets[number].incoming.clear();
+                self.fail(number, Errno::CONNRESET);
+            }
+            Event::Writable => {
+                self.sockets[number].is_blocked = false;
+                self.change(number);
+            }
+            Event::Spurious => self.change(number),
+        }
+    }
+
+    fn act(&mut self, number: usize, action: Action) {
+        match action {
+            Action::Close(delay) => self.schedule(number, Direction::In, delay, Event::PeerClosed),
+            Action::Reset(delay) => self.schedule(number, Direction::In, delay, Event::PeerReset),
+            Action::Send(delay, bytes) if !self.link.hostile => {
+                self.schedule(number, Direction::In, delay, Event::ToWorker(bytes));
+            }
+            Action::Send(delay, bytes) => {
+                let mut rest = &bytes[..];
+                while !rest.is_empty() {
+                    let (piece, after) = rest.split_at(self.random.random_range(1..=rest.len()));
+                    self.schedule(number, Direction::In, delay, Event::ToWorker(piece.to_vec()));
+                    if self.random.random_bool(0.2) {
+                        self.schedule(number, Direction::In, delay, Event::Spurious);
+                    }
+                    rest = after;
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, number: usize, errno: Errno) {
+        let socket = &mut self.sockets[number];
+        (socket.state, socket.error) = (State::Failed, Some(errno));
+        self.change(number);
+    }
+
+    fn change(&mut self, number: usize) {
+        self.changed.insert(number);
+    }
+}
