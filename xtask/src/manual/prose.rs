@@ -136,6 +136,7 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
         "An option or a file could not be used, the server's name could not be resolved, or output could not be \
          written.",
     ),
+    entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
     entry("255", "`--session-cookies` without a session workload, or `--server` together with `--servers`."),
 ];
 
