@@ -197,6 +197,17 @@ fn bytes_after_a_reply_do_not_answer_a_request_sent_later() {
     assert_eq!(run.summary.errors.count(Failure::Other), 2);
 }
 
+/// More than is read of a connection in one turn, with the end of the connection right behind it.
+#[test]
+fn a_large_body_is_read_to_its_end_and_beyond() {
+    let body = "x".repeat(3_000_000);
+    let peer = HttpPeer::new(move |_| vec![Action::Send(NOW, reply(200, "", &body)), Action::Close(NOW)]);
+    let run = run(&sessions(1, uniform(2, 1, ms(10))), Link::default(), peer);
+    check_counts(&run, 2, 2, 2);
+    assert_eq!((run.summary.content_bytes, run.summary.errors.total()), (6_000_000, 0));
+    assert_eq!(run.connections[0].closed, Some(NOW), "the end was noticed while the session was thinking");
+}
+
 #[test]
 fn refused_connections_are_counted_and_their_time_is_not() {
     let run = run(&connections(3, 1, 1), Link::default(), Receiving(Reception::Refuse));

@@ -5,6 +5,7 @@ use std::io;
 use httperf_plan::Workload;
 use httperf_proto::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent, http1};
 use httperf_stats::{Failure, Instant, Sample};
+use rustix::io::Errno;
 use slotmap::{Key, KeyData};
 
 use super::calls::Phase;
@@ -30,6 +31,11 @@ pub(super) struct Connection<S> {
     replies: u64,
     /// Bytes from the engine that the socket did not take.
     unwritten: Vec<u8>,
+    /// It was read as often as a turn allows, and is to be read on.
+    is_unread: bool,
+    /// The end of the stream or an error is known to follow what there is to read, so that a short read is
+    /// not the last.
+    is_ending: bool,
 }
 
 impl From<CallKey> for CallId {
@@ -76,6 +82,8 @@ impl<N: Network> Worker<'_, '_, N> {
             progress: connect_started,
             replies: 0,
             unwritten: Vec::new(),
+            is_unread: false,
+            is_ending: false,
         });
         let socket = &self.connections[key].socket;
         if let Err(error) = self.network.connect(socket, poll_key(key), endpoint, source) {
@@ -93,10 +101,11 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn handle_ready(&mut self, ready: &Ready, now: Instant) {
         let key = ConnectionKey::from(KeyData::from_ffi(ready.key));
         let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.is_ending |= ready.ended || ready.failed;
         if !connection.established {
             if ready.failed {
                 let error = self.network.take_error(&connection.socket);
-                let error = error.unwrap_or_else(|| io::ErrorKind::ConnectionReset.into());
+                let error = error.unwrap_or_else(|| Errno::CONNRESET.into());
                 self.fail_io(key, &error, now);
                 return;
             }
@@ -109,7 +118,7 @@ impl<N: Network> Worker<'_, '_, N> {
             self.flush(key, now);
         }
         if ready.readable || ready.ended || ready.failed {
-            self.read(key, ready.ended || ready.failed, now);
+            self.read(key, now);
         }
     }
 
@@ -191,17 +200,19 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// Reads until there is nothing more, or until it is others' turn. `ended`: the end of the stream or an
-    /// error is known to follow, so that a short read is not the last.
-    fn read(&mut self, key: ConnectionKey, ended: bool, now: Instant) {
+    /// Reads until there is nothing more, or until it is others' turn.
+    fn read(&mut self, key: ConnectionKey, now: Instant) {
         let mut buffer = std::mem::take(&mut self.read_buffer);
         let mut reads = 0;
-        while let Some(connection) = self.connections.get(key) {
+        while let Some(connection) = self.connections.get_mut(key) {
             if reads == READS_PER_TURN {
-                self.unread.push((key, ended));
+                if !std::mem::replace(&mut connection.is_unread, true) {
+                    self.unread.push(key);
+                }
                 break;
             }
             reads += 1;
+            let is_ending = connection.is_ending;
             match self.network.read(&connection.socket, &mut buffer) {
                 Ok(0) => {
                     self.handle_eof(key, now);
@@ -209,7 +220,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 }
                 Ok(count) => {
                     self.handle_bytes(key, &buffer[..count], now);
-                    if count < buffer.len() && !ended {
+                    if count < buffer.len() && !is_ending {
                         break;
                     }
                 }
@@ -226,8 +237,11 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Goes on with connections that had more to read than a turn allows.
     pub(super) fn read_on(&mut self, now: Instant) {
-        for (key, ended) in std::mem::take(&mut self.unread) {
-            self.read(key, ended, now);
+        for key in std::mem::take(&mut self.unread) {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.is_unread = false;
+                self.read(key, now);
+            }
         }
     }
 

@@ -72,7 +72,7 @@ pub struct Worker<'p, 'o, N: Network> {
     deadlines: Deadlines,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     /// Connections that were read as often as a turn allows and may have more.
-    unread: Vec<(ConnectionKey, bool)>,
+    unread: Vec<ConnectionKey>,
     /// The connection whose bytes are being read.
     reading: Option<ConnectionKey>,
     /// The next rate sample, and the next line of the periodic statistics.
