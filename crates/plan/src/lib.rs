@@ -2,9 +2,11 @@
 //!
 //! A [`Plan`] is complete and checked; nothing changes it once a run has started. This crate opens no
 //! file and no socket, starts no thread and reads no clock: the program reads the files that options name
-//! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`header_escapes`]).
+//! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`header_escapes`]). Numbers
+//! in all of them, and on the command line, are read by [`number`].
 
 pub mod header_escapes;
+pub mod number;
 pub mod session_file;
 pub mod uri_list;
 

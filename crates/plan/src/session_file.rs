@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::{Burst, Request, ScriptedSession};
+use crate::{Burst, Request, ScriptedSession, number};
 
 /// Methods that a request may name. What follows the name is ignored (`method=POSTX` is POST), as scripts
 /// have come to rely on. CONNECT is missing: its reply would turn the connection into a tunnel.
@@ -175,7 +175,7 @@ impl Parser<'_> {
             }
             if let Some(name) = argument(word, b"method=") {
                 request.method = self.method(name)?;
-            } else if let Some(seconds) = argument(word, b"think=").and_then(leading_number) {
+            } else if let Some(seconds) = argument(word, b"think=").and_then(number::leading_real) {
                 think = Some(saturating_duration(seconds));
             } else if argument(word, b"contents=").is_some() {
                 self.input = start;
@@ -305,77 +305,6 @@ fn argument<'a>(word: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
 /// A think time; negative numbers and NaN give none, and too large ones the longest there is.
 fn saturating_duration(seconds: f64) -> Duration {
     if seconds > 0.0 { Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX) } else { Duration::ZERO }
-}
-
-/// The number that `text` begins with, as C reads one: decimal or hexadecimal with an optional exponent,
-/// `inf` or `nan`. What follows it is ignored.
-fn leading_number(text: &[u8]) -> Option<f64> {
-    let (negative, digits) = match text.split_first()? {
-        (b'-', rest) => (true, rest),
-        (b'+', rest) => (false, rest),
-        _ => (false, text),
-    };
-    let starts_with =
-        |prefix: &[u8]| digits.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-    let number = if starts_with(b"inf") {
-        f64::INFINITY
-    } else if starts_with(b"nan") {
-        f64::NAN
-    } else if starts_with(b"0x") {
-        hexadecimal(&digits[2..]).unwrap_or(0.0)
-    } else {
-        decimal(digits)?
-    };
-    Some(if negative { -number } else { number })
-}
-
-fn decimal(text: &[u8]) -> Option<f64> {
-    let mantissa = Mantissa::of(text, u8::is_ascii_digit)?;
-    let exponent_size = exponent(&text[mantissa.size..], b'e').map_or(0, |(_, size)| size);
-    std::str::from_utf8(&text[..mantissa.size + exponent_size]).ok()?.parse().ok()
-}
-
-fn hexadecimal(text: &[u8]) -> Option<f64> {
-    let mantissa = Mantissa::of(text, u8::is_ascii_hexdigit)?;
-    let (power, _) = exponent(&text[mantissa.size..], b'p').unwrap_or((0, 0));
-    let digit_value = |byte: &u8| char::from(*byte).to_digit(16).map(f64::from);
-    let value =
-        text[..mantissa.size].iter().filter_map(digit_value).fold(0.0, |sum, digit| sum * 16.0 + digit);
-    let scale = i32::try_from(mantissa.fraction_digits).unwrap_or(i32::MAX).saturating_mul(-4);
-    Some(value * f64::from(power.saturating_add(scale)).exp2())
-}
-
-/// Where the digits of a number end.
-struct Mantissa {
-    /// Bytes, the point included.
-    size: usize,
-    fraction_digits: usize,
-}
-
-impl Mantissa {
-    fn of(text: &[u8], is_digit: impl Fn(&u8) -> bool) -> Option<Self> {
-        let whole_digits = text.iter().take_while(|byte| is_digit(byte)).count();
-        let fraction = text[whole_digits..].strip_prefix(b".");
-        let fraction_digits =
-            fraction.map_or(0, |rest| rest.iter().take_while(|byte| is_digit(byte)).count());
-        let size = whole_digits + usize::from(fraction.is_some()) + fraction_digits;
-        (whole_digits + fraction_digits > 0).then_some(Self { size, fraction_digits })
-    }
-}
-
-/// The exponent that `text` begins with, and its size; `letter` is the lower-case one.
-fn exponent(text: &[u8], letter: u8) -> Option<(i32, usize)> {
-    let (first, rest) = text.split_first()?;
-    if first.to_ascii_lowercase() != letter {
-        return None;
-    }
-    let sign_size = usize::from(matches!(rest.first(), Some(b'+' | b'-')));
-    let digits = rest[sign_size..].iter().take_while(|byte| byte.is_ascii_digit());
-    let (count, value) = digits.fold((0, 0_i32), |(count, value), digit| {
-        (count + 1, value.saturating_mul(10).saturating_add(i32::from(digit - b'0')))
-    });
-    let value = if rest.first() == Some(&b'-') { -value } else { value };
-    (count > 0).then_some((value, 1 + sign_size + count))
 }
 
 #[cfg(test)]
@@ -661,8 +590,8 @@ mod tests {
 
         #[test]
         fn a_number_is_read_as_the_standard_library_reads_it(number in 0.0..1e12_f64) {
-            prop_assert_eq!(leading_number(format!("{number}").as_bytes()), Some(number));
-            prop_assert_eq!(leading_number(format!("-{number:e}x").as_bytes()), Some(-number));
+            prop_assert_eq!(number::leading_real(format!("{number}").as_bytes()), Some(number));
+            prop_assert_eq!(number::leading_real(format!("-{number:e}x").as_bytes()), Some(-number));
         }
     }
 }

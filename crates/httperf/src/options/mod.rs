@@ -5,7 +5,6 @@
 //! of arguments. Tables live beside their commands; the program's own is [`program::COMMAND`].
 
 pub mod help;
-pub mod number;
 pub mod parse;
 pub mod program;
 
@@ -13,6 +12,8 @@ pub use parse::{Order, parse};
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+
+use httperf_plan::number;
 
 /// Every command of the program, for the documents: the program itself and then its subcommands.
 #[must_use]

@@ -1,7 +1,8 @@
 //! What a request looks like.
 
+use httperf_plan::number::{self, Base};
+
 use crate::args::{Args, Version, os_string};
-use crate::options::number::{self, Base};
 use crate::options::{Opt, Stop, Tier, ValueForm};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[

@@ -1,9 +1,9 @@
 //! When connections or sessions start, and when the run ends.
 
+use httperf_plan::number::{self, Base};
 use httperf_plan::{Arrivals, Client, Step};
 
 use crate::args::Args;
-use crate::options::number::{self, Base};
 use crate::options::{Opt, Stop, Tier, ValueForm};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[

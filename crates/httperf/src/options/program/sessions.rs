@@ -2,8 +2,9 @@
 
 use super::bounded;
 use super::workload::parameter_error;
+use httperf_plan::number::{self, Base, Flaw, Scanned};
+
 use crate::args::{Args, SessionArgs, SessionKind, os_string};
-use crate::options::number::{self, Base, Flaw, Scanned};
 use crate::options::{Opt, Stop, Tier, ValueForm};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[

@@ -1,7 +1,8 @@
 //! What each connection does, and which URIs are asked for.
 
+use httperf_plan::number::{self, Base, Flaw};
+
 use crate::args::{Args, FileSet, UriChoice, UriLog, os_string};
-use crate::options::number::{self, Base, Flaw};
 use crate::options::{Opt, Stop, Tier, ValueForm};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[

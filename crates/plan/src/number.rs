@@ -79,22 +79,37 @@ pub fn scan_unsigned(text: &[u8], base: Base) -> Scanned<'_, u64> {
 pub fn scan_real(text: &[u8]) -> Scanned<'_, f64> {
     let (negative, unsigned) = sign(skip_blanks(text));
     let found = named(unsigned).or_else(|| hexadecimal(unsigned)).or_else(|| decimal(unsigned));
-    let Some((magnitude, rest)) = found else {
+    let Some(Magnitude { value, in_range, rest }) = found else {
         return Scanned { value: Err(Flaw::Missing), rest: text };
     };
-    let value = magnitude.map(|value| if negative { -value } else { value }).ok_or(Flaw::OutOfRange);
-    Scanned { value, rest }
+    let value = if negative { -value } else { value };
+    Scanned { value: if in_range { Ok(value) } else { Err(Flaw::OutOfRange) }, rest }
 }
 
-/// A magnitude (`None`: out of range) and what follows it.
-type Magnitude<'a> = (Option<f64>, &'a [u8]);
+/// The real number that the text begins with, whatever follows it; one that is too large is infinite, one
+/// too small is next to nothing.
+#[must_use]
+pub fn leading_real(text: &[u8]) -> Option<f64> {
+    let (negative, unsigned) = sign(skip_blanks(text));
+    let found = named(unsigned).or_else(|| hexadecimal(unsigned)).or_else(|| decimal(unsigned))?;
+    Some(if negative { -found.value } else { found.value })
+}
+
+/// A number without its sign.
+struct Magnitude<'a> {
+    value: f64,
+    /// Whether the value is the number, and not what comes nearest to it.
+    in_range: bool,
+    /// What follows it.
+    rest: &'a [u8],
+}
 
 fn named(text: &[u8]) -> Option<Magnitude<'_>> {
     if let Some(rest) = strip_word(text, b"infinity").or_else(|| strip_word(text, b"inf")) {
-        return Some((Some(f64::INFINITY), rest));
+        return Some(Magnitude { value: f64::INFINITY, in_range: true, rest });
     }
     let rest = strip_word(text, b"nan")?;
-    Some((Some(f64::NAN), strip_payload(rest).unwrap_or(rest)))
+    Some(Magnitude { value: f64::NAN, in_range: true, rest: strip_payload(rest).unwrap_or(rest) })
 }
 
 /// What follows the parenthesis that may come after `nan`.
@@ -110,8 +125,7 @@ fn decimal(text: &[u8]) -> Option<Magnitude<'_>> {
     let number = std::str::from_utf8(&text[..end]).expect("made of ASCII characters");
     let value: f64 = number.parse().expect("digits, a point and an exponent, as parsed above");
     let zero = whole.iter().chain(fraction).all(|&digit| digit == b'0');
-    let in_range = zero || value.is_normal();
-    Some((in_range.then_some(value), &text[end..]))
+    Some(Magnitude { value, in_range: zero || value.is_normal(), rest: &text[end..] })
 }
 
 fn hexadecimal(text: &[u8]) -> Option<Magnitude<'_>> {
@@ -134,8 +148,7 @@ fn hexadecimal(text: &[u8]) -> Option<Magnitude<'_>> {
     let fraction_length = i64::try_from(fraction.len()).expect("no slice is longer");
     let power = power.saturating_add(4 * (dropped - fraction_length)).clamp(-2200, 2200) as i32;
     let value = bits as f64 * 2_f64.powi(power / 2) * 2_f64.powi(power - power / 2);
-    let in_range = bits == 0 || value.is_normal();
-    Some((in_range.then_some(value), &digits[end..]))
+    Some(Magnitude { value, in_range: bits == 0 || value.is_normal(), rest: &digits[end..] })
 }
 
 /// The digits before and after the point, and where they end; `None` without any digit.
@@ -268,6 +281,22 @@ mod tests {
             let scanned = scan_real(text.as_bytes());
             assert!(scanned.value.unwrap().is_nan(), "{text:?}");
             assert_eq!(scanned.rest, rest.as_bytes(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_leading_number_may_be_followed_by_anything() {
+        let cases: [(&str, Option<f64>); 7] = [
+            ("0.1s", Some(0.1)),
+            ("-2e1x", Some(-20.0)),
+            ("0x10", Some(16.0)),
+            ("1e999", Some(f64::INFINITY)),
+            ("infinite", Some(f64::INFINITY)),
+            ("s", None),
+            ("", None),
+        ];
+        for (text, number) in cases {
+            assert_eq!(leading_real(text.as_bytes()), number, "{text}");
         }
     }
 }
