@@ -15,7 +15,7 @@ while [ $# -gt 0 ]; do
     case $1 in
         --if-possible) if_possible=yes ;;
         --seconds)
-            limits=("-max_total_time=${2:?--seconds needs a number}")
+            limits=("-max_total_time=${2:?--seconds needs a number}" -verbosity=0)
             shift
             ;;
         *) target=$1 ;;
