@@ -222,7 +222,7 @@ impl Engine {
     /// Appends request bytes that are due to go out; returns whether it added any. Bounded: call again once
     /// the transport took them.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> bool {
-        if self.transmitted == self.submitted {
+        if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
             return false;
         }
         let first = self.pending.partition_point(|pending| pending.end() <= self.transmitted);

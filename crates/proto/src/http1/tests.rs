@@ -359,6 +359,18 @@ fn a_reply_before_the_end_of_its_request_ends_the_connection() {
 }
 
 #[test]
+fn the_rest_of_a_request_is_not_sent_after_its_reply() {
+    let mut engine = Engine::new(BODIES);
+    engine.submit(ONE, request(&"x".repeat(TRANSMIT_SIZE + 10))).unwrap();
+    let mut out = Vec::new();
+    engine.poll_transmit(&mut out);
+    engine.handle_written(out.len());
+    let (events, _) = feed(&mut engine, &[b"HTTP/1.1 413 X\r\nContent-Length: 0\r\n\r\n"], false);
+    assert_eq!(events, [started(413), done(37, 0, 0, Reuse::Close)]);
+    assert!(!engine.poll_transmit(&mut out));
+}
+
+#[test]
 fn partial_writes_report_each_request_when_it_starts_and_ends() {
     let mut engine = Engine::new(Options::default());
     engine.submit(ONE, request("abc")).unwrap();
