@@ -9,7 +9,6 @@ mod network;
 mod observer;
 mod os;
 mod stop;
-mod sys;
 mod worker;
 
 pub use network::{Network, Ready};

@@ -17,7 +17,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use self::ports::Ports;
-use crate::{Network, Ready, Stop, sys};
+use crate::{Network, Ready, Stop};
 
 /// Readiness taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
@@ -139,7 +139,7 @@ impl Network for OsNetwork {
                 if self.options.hog {
                     self.bind_hogging(socket, source.unwrap_or_else(|| any_address(address)))?;
                 } else if let Some(source) = source {
-                    sys::set_bind_address_no_port(socket)?;
+                    httperf_sys::set_bind_address_no_port(socket)?;
                     rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
                 }
                 rustix::net::connect(socket, address)
@@ -221,7 +221,8 @@ fn any_address(destination: &SocketAddr) -> IpAddr {
 /// The processor time this process has used so far.
 #[must_use]
 pub fn cpu_time() -> CpuTime {
-    sys::process_cpu_time()
+    let usage = httperf_sys::cpu_usage();
+    CpuTime { user: usage.user, system: usage.system }
 }
 
 /// Raises the limit of open descriptors as far as the system lets this user, and returns it.

@@ -1,0 +1,10 @@
+//! Calls that have no safe wrapper elsewhere. Every `unsafe` block of the project is in this crate, in small
+//! functions that are safe to call whatever their arguments.
+
+#![expect(unsafe_code, reason = "the one place for it; each block says why it is sound")]
+
+mod process;
+mod socket;
+
+pub use process::{CpuUsage, cpu_usage};
+pub use socket::set_bind_address_no_port;

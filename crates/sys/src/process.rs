@@ -1,0 +1,46 @@
+//! What this process has used of the machine.
+
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// Processor time used by a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuUsage {
+    /// In its own code.
+    pub user: Duration,
+    /// In the kernel on its behalf.
+    pub system: Duration,
+}
+
+/// The processor time this process has used so far, all threads together.
+#[must_use]
+pub fn cpu_usage() -> CpuUsage {
+    let mut usage = MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the pointer is valid for writes of a whole `rusage`.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    assert_eq!(result, 0, "getrusage fails only for a wrong first argument or a bad pointer");
+    // SAFETY: the call succeeded, so it has written the whole structure.
+    let usage = unsafe { usage.assume_init() };
+    CpuUsage { user: duration(usage.ru_utime), system: duration(usage.ru_stime) }
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    let (seconds, micros) = (time.tv_sec.unsigned_abs(), time.tv_usec.unsigned_abs());
+    Duration::from_secs(seconds) + Duration::from_micros(micros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processor_time_grows_with_work() {
+        let before = cpu_usage();
+        let mut sum = 0_u64;
+        while cpu_usage() == before {
+            sum = std::hint::black_box(sum.wrapping_add(1));
+        }
+        let after = cpu_usage();
+        assert!(after.user + after.system > before.user + before.system, "after {sum} additions");
+    }
+}
