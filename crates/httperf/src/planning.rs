@@ -53,6 +53,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         targets,
         request,
         timeouts: Timeouts { timeout: limit(args.timeout), think_timeout: limit(args.think_timeout) },
+        tls: None,
         sockets: Sockets {
             send_buffer: args.send_buffer as usize,
             recv_buffer: args.recv_buffer as usize,
@@ -173,7 +174,7 @@ fn targets(args: &Args) -> Result<Vec<Target>, Error> {
     let Some(file) = &args.servers else {
         let server = args.server();
         let host = args.server_name.as_ref().map_or_else(|| host_value(server), |name| text(name));
-        return Ok(vec![Target { host, endpoint: endpoint(args, server)? }]);
+        return Ok(vec![Target { host, tls_name: None, endpoint: endpoint(args, server)? }]);
     };
     let names = uri_list::parse(&read(file)?).map_err(|error| match error {
         uri_list::Error::Empty => Error::Empty(file_name(file)),
@@ -184,7 +185,7 @@ fn targets(args: &Args) -> Result<Vec<Target>, Error> {
         .map(|entry| {
             let line_end = entry.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let name = &entry[..line_end.unwrap_or(entry.len())];
-            Ok(Target { host: host_value(name), endpoint: endpoint(args, name)? })
+            Ok(Target { host: host_value(name), tls_name: None, endpoint: endpoint(args, name)? })
         })
         .collect()
 }
@@ -398,7 +399,11 @@ mod tests {
         let plan = planned(&["--server=::1", "--port=81"]).0.unwrap();
         assert_eq!(
             plan.targets,
-            [Target { host: "[::1]".into(), endpoint: Endpoint::Tcp("[::1]:81".parse().unwrap()) }]
+            [Target {
+                host: "[::1]".into(),
+                tls_name: None,
+                endpoint: Endpoint::Tcp("[::1]:81".parse().unwrap())
+            }]
         );
         let plan = planned(&["http://[::1]:81/"]).0.unwrap();
         assert_eq!(plan.targets[0].host, "[::1]");
@@ -410,7 +415,11 @@ mod tests {
         let plan = planned(&["--server=localhost"]).0.unwrap();
         assert_eq!(
             plan.targets,
-            [Target { host: "localhost".into(), endpoint: Endpoint::Tcp("127.0.0.1:80".parse().unwrap()) }]
+            [Target {
+                host: "localhost".into(),
+                tls_name: None,
+                endpoint: Endpoint::Tcp("127.0.0.1:80".parse().unwrap())
+            }]
         );
     }
 
@@ -419,7 +428,11 @@ mod tests {
         let plan = planned(&["--unix-socket=/run/x", "--server=no.such.invalid"]).0.unwrap();
         assert_eq!(
             plan.targets,
-            [Target { host: "no.such.invalid".into(), endpoint: Endpoint::Unix("/run/x".into()) }]
+            [Target {
+                host: "no.such.invalid".into(),
+                tls_name: None,
+                endpoint: Endpoint::Unix("/run/x".into())
+            }]
         );
     }
 

@@ -13,11 +13,13 @@ pub mod uri_list;
 mod arrivals;
 mod limits;
 mod target;
+mod tls;
 mod workload;
 
 pub use arrivals::{Arrivals, Client, Step};
 pub use limits::Limits;
 pub use target::{Endpoint, SourceAddresses, Target};
+pub use tls::{CertificateCompression, Identity, Resumption, Tls, TlsVersion, Trust};
 pub use workload::{
     Burst, Connections, Request, Script, ScriptedSession, Sessions, UriSource, WorkingSet, Workload,
 };
@@ -43,6 +45,8 @@ pub struct Plan {
     pub request: RequestTemplate,
     /// How long to wait for a server.
     pub timeouts: Timeouts,
+    /// How connections are secured; `None` leaves them in the clear.
+    pub tls: Option<Tls>,
     /// How sockets are made.
     pub sockets: Sockets,
     /// Ends the run this long after its start, as SIGINT would; `None` runs to the end of the workload.

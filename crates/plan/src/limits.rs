@@ -22,6 +22,10 @@ pub struct Limits {
     pub retry_pause_max: Duration,
     /// Cookies a session keeps; the oldest goes first.
     pub cookies: usize,
+    /// TLS sessions kept for other connections to resume, per target; the oldest goes first.
+    pub tls_sessions: usize,
+    /// How long a connection that has nothing else to do waits for a session ticket that others need.
+    pub tls_ticket_wait: Duration,
     /// Objects fetched for one page (`--wsesspage`).
     pub page_objects: usize,
 }
@@ -37,6 +41,8 @@ impl Default for Limits {
             retry_pause: Duration::from_millis(10),
             retry_pause_max: Duration::from_secs(1),
             cookies: 128,
+            tls_sessions: 64,
+            tls_ticket_wait: Duration::from_secs(1),
             page_objects: 1000,
         }
     }

@@ -9,6 +9,9 @@ use std::path::PathBuf;
 pub struct Target {
     /// The value of `Host`, sent as it is (the classic tool never adds the port).
     pub host: String,
+    /// What it is called in TLS: sent as SNI, and the name that a checked certificate must bear. `None` for an
+    /// address, which is not sent, and which a checked certificate must bear itself.
+    pub tls_name: Option<String>,
     /// Where to connect.
     pub endpoint: Endpoint,
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use httperf_plan::{Plan, Script};
 use httperf_report::{classic, latency};
-use httperf_stats::{CpuTime, Failure, Instant, Recorder, Sample, SessionEnd, Summary};
+use httperf_stats::{CpuTime, Failure, Figures, Instant, Recorder, Sample, SessionEnd, Summary};
 use httperf_testkit::sim::{connections, sessions};
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn finish(recorder: Recorder, duration: Duration) -> Summary {
 }
 
 fn many() -> Summary {
-    let mut recorder = Recorder::new(at(0), false);
+    let mut recorder = Recorder::new(at(0), Figures::default());
     for turn in 0..1000 {
         record_connection(&mut recorder, turn, micros(500 + 11 * turn));
     }
@@ -66,7 +66,7 @@ fn the_classic_report_with_all_that_verbosity_adds() {
 #[test]
 fn the_classic_report_of_sessions() {
     let plan = sessions(3, Script::Uniform { calls: 2, burst: 1, think: Duration::ZERO });
-    let mut recorder = Recorder::new(at(0), true);
+    let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
     for (completed, replies) in [(true, 2), (true, 2), (false, 0)] {
         record_connection(&mut recorder, 1, micros(51_200));
         let end = SessionEnd { completed, lifetime: micros(251_000), replies, connections: 1 };
@@ -78,7 +78,7 @@ fn the_classic_report_of_sessions() {
 
 #[test]
 fn the_classic_report_of_a_run_in_which_nothing_happened() {
-    let recorder = Recorder::new(at(0), false);
+    let recorder = Recorder::new(at(0), Figures::default());
     insta::assert_snapshot!(classic(&connections(0, 1, 1), &finish(recorder, Duration::ZERO)));
 }
 
@@ -89,7 +89,7 @@ fn the_latency_section() {
 
 #[test]
 fn percentiles_that_the_samples_do_not_support_are_not_shown() {
-    let mut recorder = Recorder::new(at(0), false);
+    let mut recorder = Recorder::new(at(0), Figures::default());
     (0..99).for_each(|turn| record_connection(&mut recorder, turn, micros(500)));
     let text = latency(&finish(recorder, micros(100))).to_string();
     let row: Vec<&str> =
@@ -138,7 +138,7 @@ proptest! {
     ) {
         let mut plan = sessions(3, Script::Pages { pages: 1, think: Duration::ZERO });
         (plan.watch.verbose, plan.watch.periodic) = (2, true);
-        let mut recorder = Recorder::new(at(0), true);
+        let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
         for step in steps {
             match step {
                 Step::Connection(turn, lifetime) => {

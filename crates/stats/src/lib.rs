@@ -10,11 +10,16 @@ mod moments;
 mod recorder;
 mod summary;
 mod timing;
+mod tls;
 
 pub use errors::{Errors, Failure};
 pub use instant::Instant;
 pub use lifetimes::Lifetimes;
-pub use moments::{DurationMoments, RateMoments};
-pub use recorder::{Recorder, Sample, SessionEnd, TickRates};
+pub use moments::{DurationMoments, RateMoments, SizeMoments};
+pub use recorder::{Figures, Recorder, Sample, SessionEnd, TickRates};
 pub use summary::{CpuTime, SessionSummary, Summary, Warning};
 pub use timing::Timing;
+pub use tls::{
+    Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,
+    HandshakeKind, Tally, TlsSummary,
+};

@@ -70,6 +70,49 @@ impl DurationMoments {
     }
 }
 
+/// Moments of sizes in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SizeMoments {
+    count: u64,
+    sum: u64,
+    min: u64,
+    max: u64,
+}
+
+impl SizeMoments {
+    /// Adds one.
+    pub fn add(&mut self, size: u64) {
+        self.min = if self.count == 0 { size } else { self.min.min(size) };
+        self.max = self.max.max(size);
+        self.count += 1;
+        self.sum = self.sum.saturating_add(size);
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The least, in bytes; 0 if there are none.
+    #[must_use]
+    pub fn min(&self) -> u64 {
+        self.min
+    }
+
+    /// The greatest, in bytes; 0 if there are none.
+    #[must_use]
+    pub fn max(&self) -> u64 {
+        self.max
+    }
+
+    /// The mean in bytes; 0 if there are none.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
+    }
+}
+
 /// Moments of rates (replies or sessions per second), by Welford's method.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateMoments {

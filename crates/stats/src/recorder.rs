@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::{CpuTime, Errors, Failure, Instant, Lifetimes, RateMoments, SessionSummary, Summary, Timing};
+use crate::{
+    Certificate, CpuTime, EarlyRequests, Errors, Failure, Handshake, HandshakeFailure, Instant, Lifetimes,
+    RateMoments, SessionSummary, Summary, Timing, TlsSummary,
+};
 
 /// One completed call.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +47,15 @@ pub struct TickRates {
     pub sessions: f64,
 }
 
+/// Which figures to keep beside those of connections and calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Those of sessions.
+    pub sessions: bool,
+    /// Those of TLS.
+    pub tls: bool,
+}
+
 /// Takes what happens during a run.
 #[derive(Debug)]
 pub struct Recorder {
@@ -62,9 +74,9 @@ struct Burst {
 }
 
 impl Recorder {
-    /// Starts recording. `sessions`: whether to keep session figures.
+    /// Starts recording.
     #[must_use]
-    pub fn new(start: Instant, sessions: bool) -> Self {
+    pub fn new(start: Instant, figures: Figures) -> Self {
         let summary = Summary {
             duration: Duration::ZERO,
             connections: 0,
@@ -84,7 +96,7 @@ impl Recorder {
             reply_rates: RateMoments::default(),
             cpu: CpuTime::default(),
             errors: Errors::default(),
-            sessions: sessions.then(|| SessionSummary {
+            sessions: figures.sessions.then(|| SessionSummary {
                 rates: RateMoments::default(),
                 completed: 0,
                 failed: 0,
@@ -93,6 +105,7 @@ impl Recorder {
                 failtime: Duration::ZERO,
                 lengths: BTreeMap::new(),
             }),
+            tls: figures.tls.then(Box::default),
             periodic: (0, 0),
             calls_not_offered: 0,
             closed_early: 0,
@@ -122,6 +135,51 @@ impl Recorder {
     /// A connection was established, this long after its connect was initiated.
     pub fn connect_done(&mut self, time: Duration) {
         self.summary.connect.add(time);
+    }
+
+    /// A connection that TLS is to secure has its transport, this long after its connect was initiated.
+    pub fn transport_done(&mut self, time: Duration) {
+        self.tls(|tls| tls.transport.add(time));
+    }
+
+    /// A TLS handshake was completed.
+    pub fn handshake_done(&mut self, handshake: &Handshake<'_>) {
+        self.tls(|tls| tls.add(handshake));
+    }
+
+    /// A TLS handshake failed. The connection's own failure is reported beside it.
+    pub fn handshake_failed(&mut self, failure: HandshakeFailure) {
+        self.tls(|tls| tls.add_failure(failure));
+    }
+
+    /// The server showed its certificate. The first one is kept.
+    pub fn certificate_shown(&mut self, certificate: impl FnOnce() -> Option<Certificate>) {
+        self.tls(|tls| {
+            if tls.certificate.is_none() {
+                tls.certificate = certificate();
+            }
+        });
+    }
+
+    /// Requests that travelled as 0-RTT data met this end.
+    pub fn early_requests(&mut self, outcome: EarlyRequests) {
+        self.tls(|tls| tls.early_requests += outcome);
+    }
+
+    /// A reply that the end of the connection delimits was followed by no close_notify.
+    pub fn truncated(&mut self) {
+        self.tls(|tls| tls.truncated += 1);
+    }
+
+    /// An idle connection was ended by the server without a close_notify.
+    pub fn unclean_close(&mut self) {
+        self.tls(|tls| tls.unclean_closes += 1);
+    }
+
+    fn tls(&mut self, note: impl FnOnce(&mut TlsSummary)) {
+        if let Some(tls) = &mut self.summary.tls {
+            note(tls);
+        }
     }
 
     /// A request of this many bytes was written completely.
@@ -255,7 +313,7 @@ mod tests {
         for (turns, expected) in
             [(&[][..], 0), (&[1], 0), (&[1, 2], 1), (&[1, 1, 1, 4], 3), (&[1, 4, 4, 4, 4], 1)]
         {
-            let mut recorder = Recorder::new(at(0), false);
+            let mut recorder = Recorder::new(at(0), Figures::default());
             turns.iter().for_each(|&turn| recorder.connect_initiated(turn));
             assert_eq!(end(recorder).connect_burst_max, expected, "{turns:?}");
         }
@@ -263,7 +321,7 @@ mod tests {
 
     #[test]
     fn replies_are_counted_by_class_with_their_sizes() {
-        let mut recorder = Recorder::new(at(0), false);
+        let mut recorder = Recorder::new(at(0), Figures::default());
         for status in [200, 204, 301, 404, 599] {
             recorder.record(&reply(status));
         }
@@ -275,7 +333,7 @@ mod tests {
 
     #[test]
     fn rates_are_taken_over_the_real_time_between_samples() {
-        let mut recorder = Recorder::new(at(0), true);
+        let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
         (0..20).for_each(|_| recorder.record(&reply(200)));
         assert_eq!(recorder.tick(at(5000)).replies, 4.0);
         (0..30).for_each(|_| recorder.record(&reply(200)));
@@ -287,7 +345,7 @@ mod tests {
 
     #[test]
     fn connections_open_at_once_are_counted_at_their_most() {
-        let mut recorder = Recorder::new(at(0), false);
+        let mut recorder = Recorder::new(at(0), Figures::default());
         recorder.connection_opened();
         recorder.connection_opened();
         recorder.connection_closed(None);
@@ -301,7 +359,7 @@ mod tests {
 
     #[test]
     fn sessions_are_counted_by_their_end_and_length() {
-        let mut recorder = Recorder::new(at(0), true);
+        let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
         for (completed, replies) in [(true, 3), (true, 3), (false, 0)] {
             recorder.session_ended(SessionEnd {
                 completed,

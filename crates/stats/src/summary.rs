@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Errors, Lifetimes, RateMoments, Timing};
+use crate::{Errors, Lifetimes, RateMoments, Timing, TlsSummary};
 
 /// All that a run measured. With the plan, it is all that a report needs.
 #[derive(Clone, Debug)]
@@ -47,6 +47,8 @@ pub struct Summary {
     pub errors: Errors,
     /// Figures of a session workload.
     pub sessions: Option<SessionSummary>,
+    /// What TLS did, if the plan asked for it.
+    pub tls: Option<Box<TlsSummary>>,
     /// Status lines of exactly 200, and of exactly 302.
     pub periodic: (u64, u64),
     /// Connections of a connection workload that the server closed, as announced, before their last call.

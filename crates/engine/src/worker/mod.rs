@@ -23,7 +23,7 @@ use std::time::Duration;
 use httperf_load::uris::Uris;
 use httperf_plan::{Plan, UriSource, Workload};
 use httperf_proto::http1;
-use httperf_stats::{Instant, Recorder};
+use httperf_stats::{Figures, Instant, Recorder};
 use slotmap::{KeyData, SlotMap, new_key_type};
 
 use self::arrivals::Arrivals;
@@ -156,7 +156,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             plan,
             network,
             observer,
-            recorder: Recorder::new(start, has_sessions),
+            recorder: Recorder::new(start, Figures { sessions: has_sessions, tls: plan.tls.is_some() }),
             start,
             turn: 0,
             arrivals: Arrivals::new(plan, start),

@@ -45,7 +45,11 @@ fn plan(workload: Workload) -> Plan {
         arrivals: Arrivals::Sequential,
         workload,
         uris: UriSource::Fixed(b"/".to_vec()),
-        targets: vec![Target { host: "server".into(), endpoint: Endpoint::Tcp(([127, 0, 0, 1], 80).into()) }],
+        targets: vec![Target {
+            host: "server".into(),
+            tls_name: None,
+            endpoint: Endpoint::Tcp(([127, 0, 0, 1], 80).into()),
+        }],
         request: RequestTemplate {
             version: HttpVersion::Http11,
             method: b"GET".to_vec(),
@@ -62,6 +66,7 @@ fn plan(workload: Workload) -> Plan {
             sources: SourceAddresses::default(),
         },
         runtime: None,
+        tls: None,
         spin: false,
         watch: Watch::default(),
         limits: Limits::default(),

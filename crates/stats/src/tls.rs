@@ -1,0 +1,266 @@
+//! What TLS did in a run: handshakes by kind, what they agreed on, what they cost, and how they failed.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use crate::{SizeMoments, Timing};
+
+/// What TLS did in a run.
+#[derive(Clone, Debug, Default)]
+pub struct TlsSummary {
+    /// From connect to the transport's being established, before the handshake.
+    pub transport: Timing,
+    /// Completed handshakes by [`HandshakeKind`], in the order of its variants.
+    pub handshakes: [HandshakeFigures; HandshakeKind::ALL.len()],
+    /// Completed handshakes in which the server asked for another key share (HelloRetryRequest).
+    pub hello_retries: u64,
+    /// Completed handshakes by protocol version.
+    pub versions: Tally,
+    /// Completed handshakes by cipher suite.
+    pub ciphers: Tally,
+    /// Completed handshakes by key-exchange group; those without one are not in it.
+    pub groups: Tally,
+    /// Completed handshakes by the algorithm of the server's signature; resumed ones have none.
+    pub signatures: Tally,
+    /// Completed handshakes by the protocol that ALPN chose; those without one are not in it.
+    pub protocols: Tally,
+    /// Completed handshakes whose certificate came compressed.
+    pub compressed_certificates: u64,
+    /// Failed handshakes by reason.
+    pub failures: Tally,
+    /// Why the very first handshake of the run failed, if it did.
+    pub first_failure: Option<HandshakeFailure>,
+    /// Requests that travelled as 0-RTT data.
+    pub early_requests: EarlyRequests,
+    /// Replies that were delimited by the end of the connection and came to it without a close_notify: they
+    /// may have been cut short, and count as failed (RFC 9112, section 9.8).
+    pub truncated: u64,
+    /// Idle connections that the server ended without a close_notify.
+    pub unclean_closes: u64,
+    /// The server's certificate, as the first completed full handshake showed it.
+    pub certificate: Option<Certificate>,
+}
+
+impl TlsSummary {
+    /// Completed handshakes of every kind.
+    #[must_use]
+    pub fn completed(&self) -> u64 {
+        self.handshakes.iter().map(|figures| figures.time.moments.count()).sum()
+    }
+
+    /// Failed handshakes, for whatever reason.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.failures.total()
+    }
+
+    /// The figures of one kind of handshake.
+    #[must_use]
+    pub fn handshakes_of(&self, kind: HandshakeKind) -> &HandshakeFigures {
+        &self.handshakes[kind as usize]
+    }
+}
+
+impl TlsSummary {
+    pub(crate) fn add(&mut self, handshake: &Handshake<'_>) {
+        let figures = &mut self.handshakes[handshake.kind as usize];
+        figures.time.add(handshake.time);
+        figures.sent.add(handshake.sent);
+        figures.received.add(handshake.received);
+        self.hello_retries += u64::from(handshake.hello_retry);
+        self.versions.add(handshake.version);
+        self.ciphers.add(handshake.cipher);
+        if let Some(group) = handshake.group {
+            self.groups.add(group);
+        }
+        if let Some(signature) = handshake.signature {
+            self.signatures.add(signature);
+        }
+        if let Some(protocol) = handshake.protocol {
+            self.protocols.add(String::from_utf8_lossy(protocol).into_owned());
+        }
+        self.compressed_certificates += u64::from(handshake.compressed_certificate);
+    }
+
+    pub(crate) fn add_failure(&mut self, failure: HandshakeFailure) {
+        self.failures.add(failure.reason.clone());
+        if self.completed() == 0 && self.failed() == 1 {
+            self.first_failure = Some(failure);
+        }
+    }
+
+    /// Why the run as a whole counts as unable to speak TLS with the server: its first handshake failed, and
+    /// none ever succeeded.
+    #[must_use]
+    pub fn hopeless(&self) -> Option<&HandshakeFailure> {
+        self.first_failure.as_ref().filter(|_| self.completed() == 0)
+    }
+}
+
+/// Whether a handshake built on an earlier session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum HandshakeKind {
+    /// It did not.
+    Full,
+    /// It resumed a session.
+    Resumed,
+    /// It resumed a session, and the server took 0-RTT data.
+    EarlyData,
+}
+
+impl HandshakeKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::Full, Self::Resumed, Self::EarlyData];
+}
+
+/// The report's word for it.
+impl fmt::Display for HandshakeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Full => "full",
+            Self::Resumed => "resumed",
+            Self::EarlyData => "early-data",
+        })
+    }
+}
+
+/// What handshakes of one kind cost.
+#[derive(Clone, Debug, Default)]
+pub struct HandshakeFigures {
+    /// From the transport's being established to the end of the handshake.
+    pub time: Timing,
+    /// Bytes sent for each, records and all, 0-RTT data aside.
+    pub sent: SizeMoments,
+    /// Bytes received for each, up to the last that the handshake needed.
+    pub received: SizeMoments,
+}
+
+/// One completed handshake.
+#[derive(Clone, Copy, Debug)]
+pub struct Handshake<'a> {
+    /// Full, resumed, or with early data.
+    pub kind: HandshakeKind,
+    /// From the transport's being established to its end.
+    pub time: Duration,
+    /// Bytes sent, as in [`HandshakeFigures::sent`].
+    pub sent: u64,
+    /// Bytes received, as in [`HandshakeFigures::received`].
+    pub received: u64,
+    /// Whether the server asked for another key share.
+    pub hello_retry: bool,
+    /// Such as `TLSv1.3`.
+    pub version: &'static str,
+    /// The standard name of the cipher suite.
+    pub cipher: &'static str,
+    /// The key-exchange group, if there is one.
+    pub group: Option<&'static str>,
+    /// The algorithm of the server's signature, if it signed.
+    pub signature: Option<&'static str>,
+    /// The protocol that ALPN chose.
+    pub protocol: Option<&'a [u8]>,
+    /// Whether the certificate came compressed.
+    pub compressed_certificate: bool,
+}
+
+/// Why a handshake failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandshakeFailure {
+    /// The class that the classic tool's message names.
+    pub class: HandshakeFailureClass,
+    /// What the report counts it as, such as `alert handshake_failure from the server`.
+    pub reason: Cow<'static, str>,
+    /// The library's own words about it, one line each; may be empty.
+    pub details: Vec<String>,
+}
+
+/// The classes of failure that OpenSSL tells apart; the numbers are its `SSL_get_error`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeFailureClass {
+    /// A TLS error: an alert, an unusable message, a certificate that is not trusted.
+    Protocol = 1,
+    /// The transport failed, ended or took too long.
+    Transport = 5,
+}
+
+/// Requests that travelled as 0-RTT data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EarlyRequests {
+    /// Those the server took.
+    pub accepted: u64,
+    /// Those it refused.
+    pub rejected: u64,
+    /// Those that were sent again after it had refused them.
+    pub replayed: u64,
+}
+
+impl std::ops::AddAssign for EarlyRequests {
+    fn add_assign(&mut self, other: Self) {
+        self.accepted += other.accepted;
+        self.rejected += other.rejected;
+        self.replayed += other.replayed;
+    }
+}
+
+/// How often each of some names occurred.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    counts: BTreeMap<Cow<'static, str>, u64>,
+}
+
+impl Tally {
+    /// Counts one occurrence.
+    pub fn add(&mut self, name: impl Into<Cow<'static, str>>) {
+        *self.counts.entry(name.into()).or_default() += 1;
+    }
+
+    /// Occurrences of one name.
+    #[must_use]
+    pub fn count(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or(0)
+    }
+
+    /// Occurrences of all names.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    /// The names with their counts, the commonest first, equal ones in alphabetical order.
+    #[must_use]
+    pub fn by_frequency(&self) -> Vec<(&str, u64)> {
+        let mut names: Vec<(&str, u64)> =
+            self.counts.iter().map(|(name, count)| (name.as_ref(), *count)).collect();
+        names.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        names
+    }
+}
+
+/// A server's certificate, in what an operator wants to see of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    /// The subject in one line, such as `CN=www.example.com`.
+    pub subject: String,
+    /// Its key, such as `EC P-256` or `RSA 2048`.
+    pub key: String,
+    /// How many certificates came with it, itself included.
+    pub chain_length: usize,
+    /// Whole days from the run to its end; negative once it has expired.
+    pub days_left: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_listed_by_how_often_they_occur() {
+        let mut tally = Tally::default();
+        for name in ["b", "a", "c", "c", "b", "c"] {
+            tally.add(name);
+        }
+        assert_eq!(tally.by_frequency(), [("c", 3), ("b", 2), ("a", 1)]);
+        assert_eq!((tally.total(), tally.count("b"), tally.count("d")), (6, 2, 0));
+    }
+}
