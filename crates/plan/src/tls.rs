@@ -12,7 +12,7 @@ pub struct Tls {
     pub max: TlsVersion,
     /// Cipher suites of TLS 1.2 and older, as an OpenSSL cipher list; `None` leaves the choice to the library.
     pub ciphers: Option<String>,
-    /// Key-exchange groups, most preferred first, separated by colons; `None` leaves the choice to the library.
+    /// Key-exchange groups, most preferred first, separated by colons; `None` offers what browsers do.
     pub groups: Option<String>,
     /// Signature algorithms taken from the server, most preferred first, separated by colons.
     pub signature_algorithms: Option<String>,

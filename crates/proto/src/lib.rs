@@ -6,5 +6,6 @@
 
 mod event;
 pub mod http1;
+pub mod tls;
 
 pub use event::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};

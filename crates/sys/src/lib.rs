@@ -5,6 +5,7 @@
 
 mod process;
 mod socket;
+pub mod tls;
 
 pub use process::{CpuUsage, cpu_usage};
 pub use socket::set_bind_address_no_port;

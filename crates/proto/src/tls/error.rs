@@ -1,0 +1,127 @@
+//! What can be wrong with a configuration, and how a connection fails.
+
+use std::borrow::Cow;
+
+use boring::error::ErrorStack;
+use thiserror::Error;
+
+/// Why a [`Context`](super::Context) cannot be made. Each is the fault of whoever wrote the options.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// A key-exchange group that the library does not have.
+    #[error("no key-exchange group is called `{0}`")]
+    Group(String),
+    /// A cipher list that leaves no cipher suite.
+    #[error("no cipher suite of TLS 1.2 or older matches `{0}`")]
+    Ciphers(String),
+    /// A signature algorithm that the library does not have.
+    #[error("no signature algorithm is called `{0}`")]
+    SignatureAlgorithm(String),
+    /// A name of an application protocol that is empty or longer than 255 bytes.
+    #[error("the name of a protocol has 1 to 255 bytes")]
+    Protocol,
+    /// A certificate that cannot be read.
+    #[error("no PEM certificate in it")]
+    Certificate,
+    /// A private key that cannot be read.
+    #[error("no PEM private key in it")]
+    Key,
+    /// A private key that is encrypted.
+    #[error("the private key is encrypted")]
+    EncryptedKey,
+    /// A private key that is not that of the certificate.
+    #[error("the private key does not belong to the certificate")]
+    Mismatch,
+    /// Roots to trust that cannot be read.
+    #[error("no PEM certificate to trust in it")]
+    Roots,
+    /// Anything else that the library refuses.
+    #[error("BoringSSL refuses it: {0}")]
+    Library(String),
+}
+
+impl From<ErrorStack> for ConfigError {
+    fn from(errors: ErrorStack) -> Self {
+        Self::Library(errors.to_string())
+    }
+}
+
+/// Why TLS on a connection cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{reason}")]
+pub struct Failure {
+    /// What went wrong, such as `alert handshake_failure from the server`: the same words for the same cause.
+    pub reason: Cow<'static, str>,
+    /// The library's own lines about it.
+    pub details: Vec<String>,
+}
+
+/// Codes from here on say which alert the peer sent (BoringSSL's ssl.h, `SSL_AD_REASON_OFFSET`).
+const ALERT_REASON_OFFSET: i32 = 1000;
+
+impl Failure {
+    /// From what the library reports. `untrusted`: why it takes the peer's certificate to be bad, if it does.
+    pub(super) fn new(error: &boring::ssl::Error, untrusted: Option<&str>) -> Self {
+        let errors = error.ssl_error().map(ErrorStack::errors).unwrap_or_default();
+        let details = errors.iter().map(ToString::to_string).collect();
+        let Some(first) = errors.first() else {
+            return Self { reason: Cow::Owned(format!("TLS error {}", error.code().as_raw())), details };
+        };
+        let code = first.reason_code();
+        let reason = match first.reason() {
+            _ if (ALERT_REASON_OFFSET..ALERT_REASON_OFFSET + 256).contains(&code) => {
+                format!("alert {} from the server", alert_name(code - ALERT_REASON_OFFSET)).into()
+            }
+            Some("CERTIFICATE_VERIFY_FAILED") => match untrusted {
+                Some(why) => format!("certificate not trusted: {why}").into(),
+                None => "certificate not trusted".into(),
+            },
+            Some(reason) => reason.to_ascii_lowercase().replace('_', " ").into(),
+            None => "error of the TLS library".into(),
+        };
+        Self { reason, details }
+    }
+
+    /// A failure that the library has no error for.
+    #[must_use]
+    pub fn plain(reason: &'static str) -> Self {
+        Self { reason: reason.into(), details: Vec::new() }
+    }
+}
+
+/// The name of an alert (IANA registry of TLS alerts).
+fn alert_name(code: i32) -> Cow<'static, str> {
+    Cow::Borrowed(match code {
+        0 => "close_notify",
+        10 => "unexpected_message",
+        20 => "bad_record_mac",
+        22 => "record_overflow",
+        30 => "decompression_failure",
+        40 => "handshake_failure",
+        42 => "bad_certificate",
+        43 => "unsupported_certificate",
+        44 => "certificate_revoked",
+        45 => "certificate_expired",
+        46 => "certificate_unknown",
+        47 => "illegal_parameter",
+        48 => "unknown_ca",
+        49 => "access_denied",
+        50 => "decode_error",
+        51 => "decrypt_error",
+        70 => "protocol_version",
+        71 => "insufficient_security",
+        80 => "internal_error",
+        86 => "inappropriate_fallback",
+        90 => "user_canceled",
+        100 => "no_renegotiation",
+        109 => "missing_extension",
+        110 => "unsupported_extension",
+        112 => "unrecognized_name",
+        113 => "bad_certificate_status_response",
+        115 => "unknown_psk_identity",
+        116 => "certificate_required",
+        120 => "no_application_protocol",
+        121 => "ech_required",
+        _ => return Cow::Owned(code.to_string()),
+    })
+}

@@ -1,0 +1,114 @@
+//! Key-exchange groups, with what each puts on the wire.
+
+/// A key-exchange group of TLS 1.3 (its `NamedGroup`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// BoringSSL's name for it.
+    pub name: &'static str,
+    /// Its number in the IANA registry of TLS supported groups.
+    pub id: u16,
+    /// Bytes of the client's key share: a public or an encapsulation key, or both.
+    pub client_share_size: u16,
+    /// Bytes of the server's key share: a public key or a ciphertext, or both.
+    pub server_share_size: u16,
+    /// Whether it withstands a quantum computer.
+    pub is_post_quantum: bool,
+}
+
+/// What is offered unless groups are named: what browsers offer. (The library's own default has one of the drafts
+/// in it.)
+pub const DEFAULT_GROUPS: &str = "X25519MLKEM768:X25519:P-256:P-384";
+
+/// All groups of the library.
+///
+/// Sizes: RFC 8446 section 4.2.8.2 (elliptic curves), RFC 7748 (X25519), FIPS 203 table 3 (ML-KEM),
+/// draft-ietf-tls-ecdhe-mlkem (hybrids). The two drafts at the end preceded the hybrids and are going out of use.
+pub const GROUPS: &[Group] = &[
+    Group {
+        name: "X25519MLKEM768",
+        id: 0x11ec,
+        client_share_size: 1216,
+        server_share_size: 1120,
+        is_post_quantum: true,
+    },
+    Group {
+        name: "MLKEM1024",
+        id: 0x0202,
+        client_share_size: 1568,
+        server_share_size: 1568,
+        is_post_quantum: true,
+    },
+    Group {
+        name: "X25519",
+        id: 0x001d,
+        client_share_size: 32,
+        server_share_size: 32,
+        is_post_quantum: false,
+    },
+    Group { name: "P-256", id: 0x0017, client_share_size: 65, server_share_size: 65, is_post_quantum: false },
+    Group { name: "P-384", id: 0x0018, client_share_size: 97, server_share_size: 97, is_post_quantum: false },
+    Group {
+        name: "P-521",
+        id: 0x0019,
+        client_share_size: 133,
+        server_share_size: 133,
+        is_post_quantum: false,
+    },
+    Group {
+        name: "X25519Kyber768Draft00",
+        id: 0x6399,
+        client_share_size: 1216,
+        server_share_size: 1120,
+        is_post_quantum: true,
+    },
+    Group {
+        name: "P256Kyber768Draft00",
+        id: 0xfe32,
+        client_share_size: 1249,
+        server_share_size: 1153,
+        is_post_quantum: true,
+    },
+];
+
+impl Group {
+    /// The group of this name, as BoringSSL or OpenSSL writes it (`P-256`, `prime256v1`, `secp256r1`), whatever
+    /// the case of its letters.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let alias = match name.to_ascii_lowercase().as_str() {
+            "prime256v1" | "secp256r1" | "p256" => "P-256",
+            "secp384r1" | "p384" => "P-384",
+            "secp521r1" | "p521" => "P-521",
+            _ => name,
+        };
+        GROUPS.iter().find(|group| group.name.eq_ignore_ascii_case(alias))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_holds_every_group_of_the_library() {
+        let mut ours: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+        let mut theirs = httperf_sys::tls::group_names();
+        ours.sort_unstable();
+        theirs.sort_unstable();
+        assert_eq!(ours, theirs);
+    }
+
+    #[test]
+    fn groups_go_by_the_names_that_operators_know() {
+        for (name, id) in [
+            ("x25519mlkem768", 0x11ec),
+            ("X25519", 0x1d),
+            ("p-256", 0x17),
+            ("secp384r1", 0x18),
+            ("P521", 0x19),
+        ] {
+            assert_eq!(Group::named(name).map(|group| group.id), Some(id), "{name}");
+        }
+        assert_eq!(Group::named("P-257"), None);
+    }
+}

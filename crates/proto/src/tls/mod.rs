@@ -1,0 +1,30 @@
+//! TLS 1.0 to 1.3, the client's side, on BoringSSL: bytes in, bytes out.
+//!
+//! A [`Context`] holds what all connections of a worker share. A [`Client`] is one connection's worth of TLS. It has
+//! no socket and no buffer: every call borrows the worker's [`Lane`], which holds the bytes that arrived and
+//! collects those that are due to be sent. So an idle connection costs what BoringSSL keeps for it, and no more.
+//!
+//! ```text
+//!                 ┌─────────────── Lane ───────────────┐
+//!   socket ──────►│ incoming ─► Client ─► plaintext    │─► http1
+//!   socket ◄──────│ outgoing ◄─ Client ◄─ plaintext    │◄─ http1
+//!                 └────────────────────────────────────┘
+//! ```
+
+mod certificate;
+mod client;
+mod compression;
+mod context;
+mod error;
+mod fuzz;
+mod groups;
+mod lane;
+
+pub use self::certificate::Certificate;
+pub use self::client::{Client, EarlyData, Handshake, Kind, Progress, Read};
+pub use self::context::{CipherList, Context, Identity, KeyLog, Options, Version, cipher_list};
+pub use self::error::{ConfigError, Failure};
+pub use self::fuzz::check_garbage;
+pub use self::groups::{DEFAULT_GROUPS, GROUPS, Group};
+pub use self::lane::Lane;
+pub use httperf_sys::tls::Session;

@@ -1,0 +1,133 @@
+//! Calls of BoringSSL that `boring` leaves out or marks unsafe: resumption and early data.
+
+use std::ffi::{CStr, c_char};
+use std::fmt;
+
+use boring::ssl::{SslContext, SslContextBuilder, SslRef, SslSession};
+use foreign_types::{ForeignType, ForeignTypeRef};
+
+/// A TLS session that a later connection may offer to resume, with the context it belongs to.
+#[derive(Clone)]
+pub struct Session {
+    session: SslSession,
+    context: SslContext,
+}
+
+impl Session {
+    /// The session that `ssl` has just established.
+    #[must_use]
+    pub fn new(session: SslSession, ssl: &SslRef) -> Self {
+        Self { session, context: ssl.ssl_context().to_owned() }
+    }
+
+    /// Makes `ssl`, whose handshake has not begun, offer this session. Returns whether it will: not if it is of
+    /// another context than the session, or if its handshake has begun.
+    pub fn offer(&self, ssl: &mut SslRef) -> bool {
+        let is_fresh = !ssl.is_init_finished() && ssl.session().is_none();
+        if !is_fresh || ssl.ssl_context().as_ptr() != self.context.as_ptr() {
+            return false;
+        }
+        // SAFETY: the session belongs to the context of `ssl`, as was just checked.
+        unsafe { ssl.set_session(&self.session) }.is_ok()
+    }
+
+    /// Whether a connection that resumes it may send early data.
+    #[must_use]
+    pub fn allows_early_data(&self) -> bool {
+        // SAFETY: the pointer is that of a living session, which the call only reads.
+        unsafe { boring_sys::SSL_SESSION_early_data_capable(self.session.as_ptr()) != 0 }
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").finish_non_exhaustive()
+    }
+}
+
+/// Allows early data (RFC 8446, section 2.3): a client sends it when the session it resumes allows that, a server
+/// accepts it and says so in its tickets.
+pub fn enable_early_data(context: &mut SslContextBuilder) {
+    // SAFETY: the pointer is that of a living context, which nobody else uses while it is being built.
+    unsafe { boring_sys::SSL_CTX_set_early_data_enabled(context.as_ptr(), 1) }
+}
+
+/// Whether the handshake of `ssl` is under way and has come far enough for early data.
+#[must_use]
+pub fn in_early_data(ssl: &SslRef) -> bool {
+    // SAFETY: the pointer is that of a living connection, which the call only reads.
+    unsafe { boring_sys::SSL_in_early_data(ssl.as_ptr()) != 0 }
+}
+
+/// Whether the peer of `ssl`, or `ssl` itself if it is a server, accepted early data.
+#[must_use]
+pub fn early_data_accepted(ssl: &SslRef) -> bool {
+    // SAFETY: the pointer is that of a living connection, which the call only reads.
+    unsafe { boring_sys::SSL_early_data_accepted(ssl.as_ptr()) != 0 }
+}
+
+/// The code (`SSL_get_error`) with which calls fail once the server has refused early data.
+pub const EARLY_DATA_REJECTED: i32 = boring_sys::SSL_ERROR_EARLY_DATA_REJECTED;
+
+/// Lets a client whose early data was refused go on with the handshake. Returns whether there was such a refusal.
+pub fn reset_early_data_reject(ssl: &mut SslRef, error_code: i32) -> bool {
+    if error_code != EARLY_DATA_REJECTED || ssl.is_server() {
+        return false;
+    }
+    // SAFETY: the pointer is that of a living connection, borrowed mutably. The call demands that the handshake
+    // stands at the refusal, which the error code says, and does nothing but abort the process otherwise.
+    unsafe { boring_sys::SSL_reset_early_data_reject(ssl.as_ptr()) };
+    true
+}
+
+/// The names of all key-exchange groups that the library has.
+#[must_use]
+pub fn group_names() -> Vec<&'static str> {
+    all_names(boring_sys::SSL_get_all_group_names)
+}
+
+/// Calls one of the functions of BoringSSL that list names. Each writes at most `max` static strings to `out`
+/// and returns how many there are (ssl.h, "Debug and introspection").
+fn all_names(list: unsafe extern "C" fn(out: *mut *const c_char, max: usize) -> usize) -> Vec<&'static str> {
+    // SAFETY: with a `max` of 0 nothing is written.
+    let count = unsafe { list(std::ptr::null_mut(), 0) };
+    let mut names: Vec<*const c_char> = vec![std::ptr::null(); count];
+    // SAFETY: the vector has room for `count` pointers.
+    unsafe { list(names.as_mut_ptr(), count) };
+    names
+        .into_iter()
+        .filter(|name| !name.is_null())
+        // SAFETY: each is a string constant of the library.
+        .filter_map(|name| unsafe { CStr::from_ptr(name) }.to_str().ok())
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use boring::ssl::{Ssl, SslMethod};
+
+    use super::*;
+
+    fn context() -> SslContext {
+        let mut builder = SslContextBuilder::new(SslMethod::tls()).unwrap();
+        enable_early_data(&mut builder);
+        builder.build()
+    }
+
+    #[test]
+    fn a_connection_that_has_not_begun_has_no_early_data() {
+        let mut ssl = Ssl::new(&context()).unwrap();
+        assert!(!in_early_data(&ssl));
+        assert!(!early_data_accepted(&ssl));
+        assert!(!reset_early_data_reject(&mut ssl, 1));
+    }
+
+    #[test]
+    fn the_library_has_classical_and_post_quantum_groups() {
+        let names = group_names();
+        for name in ["X25519", "P-256", "P-384", "P-521", "X25519MLKEM768", "MLKEM1024"] {
+            assert!(names.contains(&name), "{name} is not among {names:?}");
+        }
+    }
+}
