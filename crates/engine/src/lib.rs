@@ -8,12 +8,14 @@ mod failure;
 mod network;
 mod observer;
 mod os;
+mod secure;
 mod stop;
 mod worker;
 
 pub use network::{Network, Ready};
 pub use observer::{Observation, Observer, Silent};
 pub use os::{OsNetwork, cpu_time, raise_descriptor_limit};
+pub use secure::{TlsError, tls_context};
 pub use stop::Stop;
 pub use worker::Worker;
 

@@ -1,0 +1,75 @@
+//! From what a plan says of TLS to what the library needs for it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use httperf_plan::{CertificateCompression, Resumption, Tls, TlsVersion};
+use httperf_proto::tls::{ConfigError, Context, Identity, KeyLog, Options, Version};
+use thiserror::Error;
+
+/// Why connections cannot be secured as a plan says. What a server does is never among it.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// The library refuses it.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The file for session secrets cannot be opened.
+    #[error("cannot open {} for session secrets", path.display())]
+    KeyLog {
+        /// Its path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// What all connections of a worker share to carry out this part of a plan.
+///
+/// # Errors
+/// When the library does not know a name in it, or the file for session secrets cannot be opened. It is created if
+/// it does not exist.
+pub fn tls_context(tls: &Tls) -> Result<Context, TlsError> {
+    let offers = |wanted| tls.certificate_compression.contains(&wanted);
+    let options = Options {
+        min: Some(version(tls.min)),
+        max: Some(version(tls.max)),
+        ciphers: tls.ciphers.clone(),
+        groups: tls.groups.clone(),
+        signature_algorithms: tls.signature_algorithms.clone(),
+        alpn: tls.alpn.clone(),
+        identity: tls.identity.as_ref().map(|identity| Identity {
+            certificates: identity.certificates.clone(),
+            key: identity.key.clone(),
+        }),
+        trust: tls.verify.as_ref().map(|trust| trust.roots.clone()),
+        zlib: offers(CertificateCompression::Zlib),
+        brotli: offers(CertificateCompression::Brotli),
+        key_log: tls.key_log.as_deref().map(open_key_log).transpose()?,
+        sessions: tls.resumption != Resumption::Never,
+        early_data: tls.early_data,
+    };
+    Ok(Context::new(&options)?)
+}
+
+fn version(version: TlsVersion) -> Version {
+    match version {
+        TlsVersion::Tls10 => Version::Tls10,
+        TlsVersion::Tls11 => Version::Tls11,
+        TlsVersion::Tls12 => Version::Tls12,
+        TlsVersion::Tls13 => Version::Tls13,
+    }
+}
+
+fn open_key_log(path: &Path) -> Result<KeyLog, TlsError> {
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    let file = file.map_err(|source| TlsError::KeyLog { path: path.to_owned(), source })?;
+    Ok(Arc::new(move |line| append_line(&file, line)))
+}
+
+/// Appends in one call, so that lines of several workers do not mix.
+fn append_line(mut file: &File, line: &str) {
+    // Secrets that cannot be written are missed by whoever wants to read them; the run goes on.
+    file.write_all(format!("{line}\n").as_bytes()).unwrap_or_default();
+}
