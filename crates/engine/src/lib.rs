@@ -31,6 +31,9 @@ pub enum Error {
     /// The poller could not be set up.
     #[error("cannot set up the event loop (Linux 5.11 or later is needed)")]
     Setup(#[source] io::Error),
+    /// Connections cannot be secured as the plan says.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// Waiting for events failed.
     #[error("cannot wait for events")]
     Wait(#[source] io::Error),
@@ -44,9 +47,11 @@ pub enum Error {
 /// # Errors
 /// When the event loop cannot be set up or breaks.
 pub fn run(plan: &Plan, observer: &mut dyn Observer, stop: &Stop) -> Result<Summary, Error> {
+    let context = plan.tls.as_ref().map(tls_context).transpose()?;
     let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
     let cpu_before = cpu_time();
-    let (recorder, duration) = Worker::new(plan, network, observer).run().map_err(Error::Wait)?;
+    let worker = Worker::new(plan, context, network, observer);
+    let (recorder, duration) = worker.run().map_err(Error::Wait)?;
     let cpu_after = cpu_time();
     let cpu = httperf_stats::CpuTime {
         user: cpu_after.user.saturating_sub(cpu_before.user),

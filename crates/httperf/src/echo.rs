@@ -57,7 +57,7 @@ fn target(line: &mut Line, args: &Args) {
 
 fn arrivals(line: &mut Line, arrivals: &Arrivals) {
     match arrivals {
-        Arrivals::Sequential => {}
+        Arrivals::Sequential | Arrivals::Concurrent(_) => {}
         Arrivals::Deterministic { period } => line.text(&format!("--rate={}", printf::g(1.0 / period))),
         Arrivals::Uniform { min, max } => {
             line.text(&format!("--period=u{},{}", printf::g(*min), printf::g(*max)));

@@ -35,7 +35,7 @@ impl Schedule {
     pub fn new(arrivals: &Arrivals, client: Client) -> Self {
         let random = Erand48::new(client.index);
         let intervals = match *arrivals {
-            Arrivals::Sequential => Intervals::None,
+            Arrivals::Sequential | Arrivals::Concurrent(_) => Intervals::None,
             Arrivals::Deterministic { period } => Intervals::Even { period, started: 0 },
             Arrivals::Uniform { min, max } => Intervals::Uniform { random, min, max },
             Arrivals::Exponential { mean } => Intervals::Exponential { random, mean },

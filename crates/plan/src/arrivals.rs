@@ -7,6 +7,8 @@ use std::time::Duration;
 pub enum Arrivals {
     /// The next one starts when the previous one has ended.
     Sequential,
+    /// This many go on at once; each that ends makes way for the next. At least 1.
+    Concurrent(u32),
     /// One every `period` seconds; 0 offers all at once.
     Deterministic {
         /// Seconds between two arrivals.
@@ -38,12 +40,12 @@ pub struct Step {
 }
 
 impl Arrivals {
-    /// The mean interval in seconds; 0 when sequential or all at once. For [`Arrivals::Variable`] it is the
+    /// The mean interval in seconds; 0 when nothing is timed, or all come at once. For [`Arrivals::Variable`] it is the
     /// plain average of the periods, as the classic tool has it.
     #[must_use]
     pub fn mean_interval(&self) -> f64 {
         match self {
-            Self::Sequential => 0.0,
+            Self::Sequential | Self::Concurrent(_) => 0.0,
             Self::Deterministic { period } => *period,
             Self::Uniform { min, max } => f64::midpoint(*min, *max),
             Self::Exponential { mean } => *mean,

@@ -1,5 +1,6 @@
 //! Takes what happens during a run. One per worker; nothing in it is shared or locked.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -150,6 +151,16 @@ impl Recorder {
     /// A TLS handshake failed. The connection's own failure is reported beside it.
     pub fn handshake_failed(&mut self, failure: HandshakeFailure) {
         self.tls(|tls| tls.add_failure(failure));
+    }
+
+    /// A connection failed before its TLS handshake could begin.
+    pub fn handshake_impossible(&mut self, failure: HandshakeFailure) {
+        self.tls(|tls| tls.note_first_failure(failure));
+    }
+
+    /// TLS failed on an established connection, for this reason.
+    pub fn tls_error(&mut self, reason: Cow<'static, str>) {
+        self.tls(|tls| tls.errors.add(reason));
     }
 
     /// The server showed its certificate. The first one is kept.

@@ -30,7 +30,9 @@ pub struct TlsSummary {
     pub compressed_certificates: u64,
     /// Failed handshakes by reason.
     pub failures: Tally,
-    /// Why the very first handshake of the run failed, if it did.
+    /// Established connections that an error of TLS ended, by reason.
+    pub errors: Tally,
+    /// Why the very first handshake of the run failed, or could not even begin, if so.
     pub first_failure: Option<HandshakeFailure>,
     /// Requests that travelled as 0-RTT data.
     pub early_requests: EarlyRequests,
@@ -86,8 +88,12 @@ impl TlsSummary {
 
     pub(crate) fn add_failure(&mut self, failure: HandshakeFailure) {
         self.failures.add(failure.reason.clone());
-        if self.completed() == 0 && self.failed() == 1 {
-            self.first_failure = Some(failure);
+        self.note_first_failure(failure);
+    }
+
+    pub(crate) fn note_first_failure(&mut self, failure: HandshakeFailure) {
+        if self.completed() == 0 {
+            self.first_failure.get_or_insert(failure);
         }
     }
 

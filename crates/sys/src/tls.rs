@@ -80,6 +80,13 @@ pub fn reset_early_data_reject(ssl: &mut SslRef, error_code: i32) -> bool {
     true
 }
 
+/// Sends what the library has ready and would otherwise keep until the next write: a server's TLS 1.3 session
+/// tickets. Returns whether the transport took it all.
+pub fn flush(ssl: &mut SslRef) -> bool {
+    // SAFETY: the pointer is that of a living connection, borrowed mutably; of the buffer, no byte is read.
+    unsafe { boring_sys::SSL_write(ssl.as_ptr(), std::ptr::null(), 0) >= 0 }
+}
+
 /// The names of all key-exchange groups that the library has.
 #[must_use]
 pub fn group_names() -> Vec<&'static str> {

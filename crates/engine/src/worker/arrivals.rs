@@ -12,8 +12,15 @@ pub(super) struct Arrivals {
     total: u64,
     started: u64,
     ended: u64,
-    /// `None`: each starts when the one before has ended.
-    schedule: Option<Peekable<Schedule>>,
+    pace: Pace,
+}
+
+/// What makes an arrival due.
+enum Pace {
+    /// That fewer than this many go on.
+    Open(usize),
+    /// Its time.
+    Schedule(Peekable<Schedule>),
 }
 
 /// An arrival that is due.
@@ -30,21 +37,24 @@ impl Arrivals {
             Workload::Connections(connections) => connections.count,
             Workload::Sessions(sessions) => sessions.count,
         };
-        let schedule = (plan.arrivals != httperf_plan::Arrivals::Sequential)
-            .then(|| Schedule::new(&plan.arrivals, plan.client).peekable());
-        Self { start, total, started: 0, ended: 0, schedule }
+        let pace = match &plan.arrivals {
+            httperf_plan::Arrivals::Sequential => Pace::Open(1),
+            httperf_plan::Arrivals::Concurrent(count) => Pace::Open(*count as usize),
+            timed => Pace::Schedule(Schedule::new(timed, plan.client).peekable()),
+        };
+        Self { start, total, started: 0, ended: 0, pace }
     }
 
-    /// Takes the next arrival if it is due. `idle`: nothing that arrived before is still going on.
-    pub(super) fn take_due(&mut self, now: Instant, idle: bool) -> Option<Due> {
+    /// Takes the next arrival if it is due. `open`: how many of those before are still going on.
+    pub(super) fn take_due(&mut self, now: Instant, open: usize) -> Option<Due> {
         if self.started == self.total {
             return None;
         }
         let index = self.started;
-        let delay = match &mut self.schedule {
-            None if idle => None,
-            None => return None,
-            Some(schedule) => {
+        let delay = match &mut self.pace {
+            Pace::Open(most) if open < *most => None,
+            Pace::Open(_) => return None,
+            Pace::Schedule(schedule) => {
                 let start = self.start;
                 let arrival = schedule.next_if(|arrival| start + arrival.at <= now)?;
                 (index > 0).then_some(arrival.delay)
@@ -54,15 +64,15 @@ impl Arrivals {
         Some(Due { index, delay })
     }
 
-    /// When the next arrival is due; `idle` as in [`Arrivals::take_due`], and then a sequential one is due
-    /// at once, at `at_once`.
-    pub(super) fn next_due(&mut self, idle: bool, at_once: Instant) -> Option<Instant> {
+    /// When the next arrival is due; `open` as in [`Arrivals::take_due`], and what depends on that is due at once,
+    /// at `at_once`.
+    pub(super) fn next_due(&mut self, open: usize, at_once: Instant) -> Option<Instant> {
         if self.started == self.total {
             return None;
         }
-        match &mut self.schedule {
-            None => idle.then_some(at_once),
-            Some(schedule) => schedule.peek().map(|arrival| self.start + arrival.at),
+        match &mut self.pace {
+            Pace::Open(most) => (open < *most).then_some(at_once),
+            Pace::Schedule(schedule) => schedule.peek().map(|arrival| self.start + arrival.at),
         }
     }
 

@@ -105,7 +105,7 @@ impl<N: Network> Worker<'_, '_, N> {
             cookie: cookie.as_deref(),
             contents,
         };
-        let request = Request { bytes: head.render().into(), head: method == b"HEAD" };
+        let request = head.request();
         let contents_size = contents.len();
         if unchanging && let Some(cached) = self.fixed_requests.get_mut(target) {
             *cached = Some(request.clone());

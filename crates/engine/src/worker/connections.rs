@@ -9,33 +9,47 @@ use rustix::io::Errno;
 use slotmap::{Key, KeyData};
 
 use super::calls::Phase;
+use super::secure::Secured;
 use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
 use crate::{Network, Observation, Ready, failure};
 
 /// One connection.
 ///
 /// ```text
-///   connecting ──► established ──► gone: closed by us, ended by the peer, failed, or timed out
+///   connecting ──► (handshaking) ──► established ──► gone: closed by us, ended by the peer, failed, or timed out
 /// ```
 pub(super) struct Connection<S> {
     pub(super) session: SessionKey,
     /// Its place among the session's slots.
     pub(super) slot: usize,
-    socket: S,
+    pub(super) socket: S,
     pub(super) engine: http1::Engine,
-    established: bool,
-    connect_started: Instant,
+    /// Its TLS side, if the plan wants one.
+    pub(super) secured: Option<Box<Secured>>,
+    pub(super) stage: Stage,
+    pub(super) connect_started: Instant,
     /// When the request at the head of the queue got there, or the last of it was taken by the socket.
     pub(super) progress: Instant,
     /// Complete replies.
     replies: u64,
-    /// Bytes from the engine that the socket did not take.
-    unwritten: Vec<u8>,
+    /// Bytes, encrypted if they are to be, that the socket did not take.
+    pub(super) unwritten: Vec<u8>,
     /// It was read as often as a turn allows, and is to be read on.
     is_unread: bool,
     /// The end of the stream or an error is known to follow what there is to read, so that a short read is
     /// not the last.
     is_ending: bool,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The transport is not there yet.
+    Connecting,
+    /// TLS is being set up on it.
+    Handshaking,
+    /// It carries calls.
+    Established,
 }
 
 impl From<CallKey> for CallId {
@@ -72,12 +86,14 @@ impl<N: Network> Worker<'_, '_, N> {
         let source = self.plan.sockets.sources.nth(self.serials.connections);
         self.serials.connections += 1;
         let connect_started = self.network.now();
+        let secured = self.secure(session_key, connect_started);
         let key = self.connections.insert(Connection {
             session: session_key,
             slot,
             socket,
             engine: http1::Engine::new(self.http1),
-            established: false,
+            secured,
+            stage: Stage::Connecting,
             connect_started,
             progress: connect_started,
             replies: 0,
@@ -87,22 +103,21 @@ impl<N: Network> Worker<'_, '_, N> {
         });
         let socket = &self.connections[key].socket;
         if let Err(error) = self.network.connect(socket, poll_key(key), endpoint, source) {
+            self.note_insecure(key, failure::of_io(&error));
             self.connections.remove(key);
             self.recorder.connection_closed(None);
             self.fail_to_open(session_key, slot, &error, now);
             return;
         }
         self.sessions[session_key].slots[slot].connection = Some(key);
-        if let Some(limit) = self.plan.timeouts.timeout {
-            self.deadlines.set(poll_key(key), Some(connect_started + limit));
-        }
+        self.set_deadline(key, self.plan.timeouts.timeout.map(|limit| connect_started + limit));
     }
 
     pub(super) fn handle_ready(&mut self, ready: &Ready, now: Instant) {
         let key = ConnectionKey::from(KeyData::from_ffi(ready.key));
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.is_ending |= ready.ended || ready.failed;
-        if !connection.established {
+        if connection.stage == Stage::Connecting {
             if ready.failed {
                 let error = self.network.take_error(&connection.socket);
                 let error = error.unwrap_or_else(|| Errno::CONNRESET.into());
@@ -112,7 +127,11 @@ impl<N: Network> Worker<'_, '_, N> {
             if !ready.writable {
                 return;
             }
-            self.establish(key, now);
+            if connection.secured.is_some() {
+                self.start_handshake(key, now);
+            } else {
+                self.establish(key, now);
+            }
         }
         if ready.writable {
             self.flush(key, now);
@@ -122,14 +141,15 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    fn establish(&mut self, key: ConnectionKey, now: Instant) {
+    /// The connection is ready for calls.
+    pub(super) fn establish(&mut self, key: ConnectionKey, now: Instant) {
         let connection = &mut self.connections[key];
-        connection.established = true;
+        connection.stage = Stage::Established;
         connection.progress = now;
         self.recorder.connect_done(now - connection.connect_started);
         let session = connection.session;
         self.sessions[session].established += 1;
-        if self.opens_without_calls() {
+        if self.opens_without_calls() && !self.stays_for_ticket(key, now) {
             self.end_session(session, true, now);
         }
     }
@@ -143,7 +163,12 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         let mut buffer = std::mem::take(&mut self.write_buffer);
-        let outcome = self.write_out(key, &mut buffer);
+        let is_secured = self.connections.get(key).is_some_and(|connection| connection.secured.is_some());
+        let outcome = if is_secured {
+            self.write_out_secured(key, &mut buffer)
+        } else {
+            self.write_out(key, &mut buffer)
+        };
         self.write_buffer = buffer;
         match outcome {
             Ok(()) => self.refresh_deadline(key),
@@ -152,15 +177,14 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     fn write_out(&mut self, key: ConnectionKey, buffer: &mut Vec<u8>) -> io::Result<()> {
-        let Some(connection) = self.connections.get_mut(key) else { return Ok(()) };
-        if !connection.established {
-            return Ok(());
-        }
         buffer.clear();
-        buffer.append(&mut connection.unwritten);
-        loop {
+        while let Some(connection) = self.connections.get_mut(key) {
+            if connection.stage != Stage::Established {
+                break;
+            }
+            buffer.append(&mut connection.unwritten);
             if buffer.is_empty() && !connection.engine.poll_transmit(buffer) {
-                return Ok(());
+                break;
             }
             let at = self.network.now();
             let count = match self.network.write(&connection.socket, buffer) {
@@ -169,34 +193,45 @@ impl<N: Network> Worker<'_, '_, N> {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
                 Err(error) => return Err(error),
             };
-            connection.engine.handle_written(count);
-            if count > 0 {
-                connection.progress = at;
-            }
-            while let Some(sent) = connection.engine.poll_sent() {
-                match sent {
-                    Sent::Started(call) => {
-                        self.calls[CallKey::from(call)].phase = Phase::Sent { at };
-                    }
-                    Sent::Finished(call) => {
-                        let call = &mut self.calls[CallKey::from(call)];
-                        let bytes = &call.request.bytes;
-                        self.recorder.request_sent(bytes.len() as u64);
-                        if !call.is_answering() {
-                            call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
-                        }
-                        if self.plan.watch.requests.is_some() {
-                            let (head, contents) = bytes.split_at(bytes.len() - call.contents_size);
-                            self.observer.observe(Observation::Request { call: call.serial, head, contents });
-                        }
-                    }
-                }
-            }
-            if count < buffer.len() {
+            let is_blocked = count < buffer.len();
+            if is_blocked {
                 connection.unwritten.extend_from_slice(&buffer[count..]);
-                return Ok(());
+            }
+            self.note_sent(key, count, at);
+            if is_blocked {
+                break;
             }
             buffer.clear();
+        }
+        Ok(())
+    }
+
+    /// The transport took `count` further bytes of requests, at `at`.
+    pub(super) fn note_sent(&mut self, key: ConnectionKey, count: usize, at: Instant) {
+        let connection = &mut self.connections[key];
+        connection.engine.handle_written(count);
+        if count > 0 {
+            connection.progress = at;
+        }
+        while let Some(sent) = self.connections[key].engine.poll_sent() {
+            match sent {
+                Sent::Started(call) => {
+                    self.calls[CallKey::from(call)].phase = Phase::Sent { at };
+                }
+                Sent::Finished(call) => {
+                    let call = &mut self.calls[CallKey::from(call)];
+                    let bytes = &call.request.bytes;
+                    self.recorder.request_sent(bytes.len() as u64);
+                    if !call.is_answering() {
+                        call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
+                    }
+                    if self.plan.watch.requests.is_some() {
+                        let (head, contents) = bytes.split_at(bytes.len() - call.contents_size);
+                        self.observer.observe(Observation::Request { call: call.serial, head, contents });
+                    }
+                    self.note_replay(key);
+                }
+            }
         }
     }
 
@@ -213,13 +248,22 @@ impl<N: Network> Worker<'_, '_, N> {
             }
             reads += 1;
             let is_ending = connection.is_ending;
-            match self.network.read(&connection.socket, &mut buffer) {
+            let is_secured = connection.secured.is_some();
+            let room = match &mut self.tls {
+                Some(tls) if is_secured => tls.room(),
+                _ => &mut buffer,
+            };
+            match self.network.read(&connection.socket, room) {
                 Ok(0) => {
                     self.handle_eof(key, now);
                     break;
                 }
                 Ok(count) => {
-                    self.handle_bytes(key, &buffer[..count], now);
+                    if is_secured {
+                        self.handle_ciphertext(key, count, now);
+                    } else {
+                        self.handle_bytes(key, &buffer[..count], now);
+                    }
                     if count < buffer.len() && !is_ending {
                         break;
                     }
@@ -249,14 +293,20 @@ impl<N: Network> Worker<'_, '_, N> {
         self.reading = Some(key);
         self.use_bytes(key, bytes, now);
         self.reading = None;
-        if self.connections.get(key).is_some_and(|connection| connection.engine.wants_write()) {
+        self.settle(key, now);
+    }
+
+    /// What arrived is used up: sends what that led to.
+    pub(super) fn settle(&mut self, key: ConnectionKey, now: Instant) {
+        let Some(connection) = self.connections.get(key) else { return };
+        if connection.engine.wants_write() || !connection.unwritten.is_empty() {
             self.flush(key, now);
         } else {
             self.refresh_deadline(key);
         }
     }
 
-    fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
+    pub(super) fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         let mut input = bytes;
         while let Some(connection) = self.connections.get_mut(key) {
             match connection.engine.poll_event(&mut input) {
@@ -345,7 +395,31 @@ impl<N: Network> Worker<'_, '_, N> {
         self.handle_answer(session_key, slot, call_key, status, now);
     }
 
+    /// The transport ended.
     fn handle_eof(&mut self, key: ConnectionKey, now: Instant) {
+        let connection = &mut self.connections[key];
+        if connection.stage == Stage::Handshaking {
+            self.note_insecure(key, Failure::Reset);
+            self.fail(key, Failure::Reset, now);
+            return;
+        }
+        if connection.secured.is_some() {
+            // TLS ends with a close_notify, which ends the connection before this. Without one, a reply that seems
+            // to be complete may have been cut short (RFC 9112, section 9.8).
+            if connection.engine.ends_with_connection() {
+                self.recorder.truncated();
+                self.fail(key, Failure::Reset, now);
+                return;
+            }
+            if connection.engine.pending_count() == 0 {
+                self.recorder.unclean_close();
+            }
+        }
+        self.handle_end(key, now);
+    }
+
+    /// The peer sends nothing more, and has said so in whatever way the transport has for it.
+    pub(super) fn handle_end(&mut self, key: ConnectionKey, now: Instant) {
         let connection = &mut self.connections[key];
         match connection.engine.handle_eof() {
             Ok(Some(event)) => self.handle_event(key, event, now),
@@ -364,9 +438,15 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     pub(super) fn time_out(&mut self, key: ConnectionKey, now: Instant) {
-        if self.connections.contains_key(key) {
-            self.fail(key, Failure::ClientTimeout, now);
+        if !self.connections.contains_key(key) {
+            return;
         }
+        if self.awaits_ticket(key) {
+            self.give_up_ticket(key, now);
+            return;
+        }
+        self.note_insecure(key, Failure::ClientTimeout);
+        self.fail(key, Failure::ClientTimeout, now);
     }
 
     fn fail_protocol(&mut self, key: ConnectionKey, error: &ProtocolError, now: Instant) {
@@ -380,15 +460,16 @@ impl<N: Network> Worker<'_, '_, N> {
     fn fail_io(&mut self, key: ConnectionKey, error: &io::Error, now: Instant) {
         let failure = self.classify(error);
         let connection = &self.connections[key];
-        if connection.established && connection.engine.pending_count() == 0 {
+        if connection.stage == Stage::Established && connection.engine.pending_count() == 0 {
             // Reset while idle is as good as closed while idle.
             self.retire_connection(key, now);
         } else {
+            self.note_insecure(key, failure);
             self.fail(key, failure, now);
         }
     }
 
-    fn fail(&mut self, key: ConnectionKey, failure: Failure, now: Instant) {
+    pub(super) fn fail(&mut self, key: ConnectionKey, failure: Failure, now: Instant) {
         self.recorder.failed(failure);
         let connection = &self.connections[key];
         let (session, slot, answered) = (connection.session, connection.slot, connection.replies > 0);
@@ -426,6 +507,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Closes a connection and counts it.
     pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Connection<N::Socket> {
+        self.say_goodbye(key);
         let connection = self.connections.remove(key).expect("only living connections are closed");
         self.deadlines.remove(poll_key(key));
         let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);
@@ -438,6 +520,10 @@ impl<N: Network> Worker<'_, '_, N> {
         connection
     }
 
+    pub(super) fn set_deadline(&mut self, key: ConnectionKey, deadline: Option<Instant>) {
+        self.deadlines.set(poll_key(key), deadline);
+    }
+
     /// Sets the deadline that is in force: for the connect, for the request at the head of the queue to be
     /// written, or for its reply.
     fn refresh_deadline(&mut self, key: ConnectionKey) {
@@ -446,7 +532,9 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         let Some(connection) = self.connections.get(key) else { return };
-        if !connection.established {
+        if connection.stage != Stage::Established
+            || connection.engine.pending_count() == 0 && self.awaits_ticket(key)
+        {
             return;
         }
         let deadline = connection.engine.front().and_then(|front| {

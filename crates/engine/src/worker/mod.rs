@@ -13,6 +13,8 @@ mod arrivals;
 mod calls;
 mod connections;
 mod pages;
+mod resumption;
+mod secure;
 mod sessions;
 
 use std::cmp::Reverse;
@@ -23,12 +25,14 @@ use std::time::Duration;
 use httperf_load::uris::Uris;
 use httperf_plan::{Plan, UriSource, Workload};
 use httperf_proto::http1;
+use httperf_proto::tls::Context;
 use httperf_stats::{Figures, Instant, Recorder};
 use slotmap::{KeyData, SlotMap, new_key_type};
 
 use self::arrivals::Arrivals;
 use self::calls::Call;
 use self::connections::Connection;
+use self::secure::Tls;
 use self::sessions::Session;
 use crate::deadlines::Deadlines;
 use crate::{Network, Observation, Observer, Ready};
@@ -69,6 +73,8 @@ pub struct Worker<'p, 'o, N: Network> {
     sessions: SlotMap<SessionKey, Session<'p>>,
     connections: SlotMap<ConnectionKey, Connection<N::Socket>>,
     calls: SlotMap<CallKey, Call>,
+    /// What connections are secured with, if they are.
+    tls: Option<Tls>,
     deadlines: Deadlines,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     /// Connections that were read as often as a turn allows and may have more.
@@ -124,8 +130,9 @@ impl<N: Network> std::fmt::Debug for Worker<'_, '_, N> {
 }
 
 impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
-    /// A worker that has not started yet.
-    pub fn new(plan: &'p Plan, mut network: N, observer: &'o mut dyn Observer) -> Self {
+    /// A worker that has not started yet. `tls`: what its connections are secured with, made of the same plan
+    /// ([`tls_context`](crate::tls_context)).
+    pub fn new(plan: &'p Plan, tls: Option<Context>, mut network: N, observer: &'o mut dyn Observer) -> Self {
         let start = network.now();
         let watch = &plan.watch;
         let (has_sessions, cookies, pages, pipeline) = match &plan.workload {
@@ -164,6 +171,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             sessions: SlotMap::with_key(),
             connections: SlotMap::with_key(),
             calls: SlotMap::with_key(),
+            tls: tls.map(|context| Tls::new(plan, context)),
             deadlines: Deadlines::default(),
             timers: BinaryHeap::new(),
             unread: Vec::new(),
@@ -199,6 +207,11 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             self.start_due(now);
             self.fire_timers(now);
             for event in &ready {
+                if self.tls.is_some() {
+                    // Cryptography takes its time: no arrival waits for more than one event's.
+                    now = self.network.now();
+                    self.start_due(now);
+                }
                 self.handle_ready(event, now);
             }
             self.read_on(now);
@@ -223,7 +236,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         let arrival = if self.uris.exhausted() {
             None
         } else {
-            self.arrivals.next_due(self.sessions.is_empty(), self.start)
+            self.arrivals.next_due(self.sessions.len(), self.start)
         };
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
         [arrival, timer, self.deadlines.next(), Some(self.next_sample), self.next_second, end]
@@ -238,7 +251,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             if self.uris.exhausted() {
                 return;
             }
-            let Some(arrival) = self.arrivals.take_due(now, self.sessions.is_empty()) else { return };
+            let Some(arrival) = self.arrivals.take_due(now, self.sessions.len()) else { return };
             if let Some(delay) = arrival.delay
                 && self.plan.watch.verbose >= 3
             {

@@ -15,9 +15,9 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// `port`: where the server listens, if it is known by a number.
-    pub(super) fn new(host: &str, port: Option<u16>) -> Self {
-        Self { site: Site::new(host, port, false), objects: None }
+    /// `port`: where the server listens, if it is known by a number. `secure`: over TLS.
+    pub(super) fn new(host: &str, port: Option<u16>, secure: bool) -> Self {
+        Self { site: Site::new(host, port, secure), objects: None }
     }
 
     /// Goes to the next page.

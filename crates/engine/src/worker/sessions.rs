@@ -9,6 +9,7 @@ use std::time::Duration;
 use httperf_load::cookies::Jar;
 use httperf_load::visit::{Step, Visit};
 use httperf_plan::{Endpoint, HttpVersion, Limits, Plan, Script, Workload};
+use httperf_proto::tls;
 use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
 
@@ -25,6 +26,8 @@ pub(super) struct Session<'p> {
     pub(super) slots: SmallVec<[Slot; 1]>,
     pub(super) cookies: Option<Box<Jar>>,
     pub(super) page: Option<Box<Page>>,
+    /// The TLS session that its next connection offers to resume.
+    pub(super) tls_session: Option<tls::Session>,
     pub(super) replies: u64,
     pub(super) established: u64,
 }
@@ -60,7 +63,8 @@ impl<'p> Session<'p> {
             started: now,
             slots: SmallVec::new(),
             cookies: cookies.then(|| Box::new(Jar::new(plan.limits.cookies))),
-            page: pages.then(|| Box::new(Page::new(&plan.targets[target].host, port))),
+            page: pages.then(|| Box::new(Page::new(&plan.targets[target].host, port, plan.tls.is_some()))),
+            tls_session: None,
             replies: 0,
             established: 0,
         }

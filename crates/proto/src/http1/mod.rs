@@ -77,6 +77,9 @@ pub struct Request {
     pub bytes: Rc<[u8]>,
     /// Whether its method is `HEAD`, whose replies have no body.
     pub head: bool,
+    /// Whether it may be made twice without harm: it has no body, and its method is safe (RFC 9110, section
+    /// 9.2.1). Only such a request may travel as early data, which an attacker can replay.
+    pub safe: bool,
 }
 
 /// Returned by [`Engine::submit`] when no further call fits on the connection.
@@ -222,12 +225,31 @@ impl Engine {
     /// Appends request bytes that are due to go out; returns whether it added any. Bounded: call again once
     /// the transport took them.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> bool {
+        let size = out.len();
+        self.transmit(out, |_| true);
+        out.len() > size
+    }
+
+    /// As [`Engine::poll_transmit`], up to the first request that is not safe. Returns how many requests it began
+    /// to hand out.
+    pub fn poll_transmit_safe(&mut self, out: &mut Vec<u8>) -> usize {
+        self.transmit(out, |request| request.safe)
+    }
+
+    /// Appends request bytes as long as the requests are such as `may` go; returns how many requests it began to
+    /// hand out.
+    fn transmit(&mut self, out: &mut Vec<u8>, may: impl Fn(&Request) -> bool) -> usize {
         if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
-            return false;
+            return 0;
         }
         let first = self.pending.partition_point(|pending| pending.end() <= self.transmitted);
         let mut room = TRANSMIT_SIZE;
+        let mut begun = 0;
         for pending in self.pending.range(first..) {
+            if !may(&pending.request) {
+                break;
+            }
+            begun += usize::from(self.transmitted == pending.start);
             let skip = usize::try_from(self.transmitted - pending.start).expect("a request fits in memory");
             let rest = &pending.request.bytes[skip..];
             let taken = rest.len().min(room);
@@ -238,7 +260,18 @@ impl Engine {
                 break;
             }
         }
-        true
+        begun
+    }
+
+    /// Forgets that anything was sent: the peer has not looked at it, and every pending request is to go out again.
+    /// Only before the first byte of a reply.
+    pub fn rewind(&mut self) {
+        let nothing_came =
+            matches!(self.state, State::Head { started: false, interim: 0 }) && self.partial.is_empty();
+        assert!(nothing_came, "a peer that answers has looked at the requests");
+        let start = self.pending.front().map_or(self.submitted, |front| front.start);
+        (self.started, self.finished) = (0, 0);
+        (self.transmitted, self.written) = (start, start);
     }
 
     /// The transport took the next `count` bytes of what [`Engine::poll_transmit`] gave.
@@ -308,6 +341,12 @@ impl Engine {
                 },
             }
         }
+    }
+
+    /// Whether the reply at hand ends with the connection, so that its end alone says that it is complete.
+    #[must_use]
+    pub fn ends_with_connection(&self) -> bool {
+        matches!(self.state, State::Body { body: Body::UntilClose, .. })
     }
 
     /// The peer sends nothing more. `Some` completes a reply whose body ends with the connection; `None`

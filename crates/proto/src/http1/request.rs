@@ -1,5 +1,7 @@
 //! A request's bytes, in exactly the form of the classic tool.
 
+use super::Request;
+
 /// What goes into a request. Every part is sent as it is.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHead<'a> {
@@ -22,6 +24,17 @@ pub struct RequestHead<'a> {
 }
 
 impl RequestHead<'_> {
+    /// The request, rendered.
+    #[must_use]
+    pub fn request(&self) -> Request {
+        Request { bytes: self.render().into(), head: self.method == b"HEAD", safe: self.is_safe() }
+    }
+
+    /// See [`Request::safe`].
+    fn is_safe(&self) -> bool {
+        self.contents.is_empty() && matches!(self.method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
+    }
+
     /// All bytes of the request, and how many of them are the body.
     #[must_use]
     pub fn render(&self) -> Vec<u8> {

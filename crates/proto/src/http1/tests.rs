@@ -10,7 +10,11 @@ const ONE: CallId = CallId(0);
 const TWO: CallId = CallId(1);
 
 fn request(bytes: &str) -> Request {
-    Request { bytes: Rc::from(bytes.as_bytes()), head: bytes.starts_with("HEAD") }
+    Request {
+        bytes: Rc::from(bytes.as_bytes()),
+        head: bytes.starts_with("HEAD"),
+        safe: !bytes.starts_with("POST"),
+    }
 }
 
 fn engine_with(requests: &[&str], options: Options) -> Engine {

@@ -196,9 +196,7 @@ impl Client {
     /// # Errors
     /// When the connection has failed.
     pub fn write(&mut self, lane: &mut Lane, plaintext: &[u8]) -> Result<usize, Failure> {
-        let is_early = !self.is_done;
-        let before = self.sent;
-        let result = self.with(lane, |stream| {
+        self.with_outgoing(lane, |stream| {
             let mut taken = 0;
             while taken < plaintext.len() {
                 match stream.ssl_write(&plaintext[taken..]) {
@@ -208,12 +206,7 @@ impl Client {
                 }
             }
             Ok(taken)
-        });
-        if is_early {
-            // Not bytes of the handshake.
-            self.sent = before;
-        }
-        result
+        })
     }
 
     /// Opens what arrived into `out`.
@@ -234,7 +227,7 @@ impl Client {
     pub fn close(&mut self, lane: &mut Lane) {
         if self.is_done {
             // A connection that has failed meanwhile has nothing more to say.
-            let _: Result<_, _> = self.with(lane, SslStream::shutdown);
+            let _: Result<_, _> = self.with_outgoing(lane, SslStream::shutdown);
         }
     }
 
@@ -303,6 +296,14 @@ impl Client {
             self.received += (lane.used() - used) as u64;
             self.sent += (lane.outgoing.len() - held) as u64;
         }
+        result
+    }
+
+    /// Lends only the outgoing side of the lane: what arrived in it may be another connection's.
+    fn with_outgoing<T>(&mut self, lane: &mut Lane, act: impl FnOnce(&mut SslStream<Lane>) -> T) -> T {
+        mem::swap(&mut self.stream.get_mut().outgoing, &mut lane.outgoing);
+        let result = act(&mut self.stream);
+        mem::swap(&mut self.stream.get_mut().outgoing, &mut lane.outgoing);
         result
     }
 }

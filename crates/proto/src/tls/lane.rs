@@ -49,10 +49,10 @@ impl Lane {
         had_any
     }
 
-    /// Whether there is anything to be sent.
+    /// How many bytes there are to be sent.
     #[must_use]
-    pub fn wants_write(&self) -> bool {
-        !self.outgoing.is_empty()
+    pub fn outgoing_size(&self) -> usize {
+        self.outgoing.len()
     }
 
     pub(super) fn used(&self) -> usize {
@@ -111,6 +111,6 @@ mod tests {
         let mut out = Vec::new();
         assert!(lane.poll_transmit(&mut out));
         assert_eq!(out, b"to send");
-        assert!(!lane.wants_write() && !lane.poll_transmit(&mut out));
+        assert!(lane.outgoing_size() == 0 && !lane.poll_transmit(&mut out));
     }
 }

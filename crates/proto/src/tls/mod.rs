@@ -20,6 +20,9 @@ mod fuzz;
 mod groups;
 mod lane;
 
+#[cfg(test)]
+mod tests;
+
 pub use self::certificate::Certificate;
 pub use self::client::{Client, EarlyData, Handshake, Kind, Progress, Read};
 pub use self::context::{CipherList, Context, Identity, KeyLog, Options, Version, cipher_list};

@@ -133,7 +133,7 @@ pub fn run_observed(plan: &Plan, link: Link, peer: impl Peer + 'static, observer
     let world = Rc::new(RefCell::new(World::new(link, Box::new(peer))));
     let network = SimNetwork { world: Rc::clone(&world) };
     let (recorder, duration) =
-        Worker::new(plan, network, observer).run().expect("the poller in memory never fails");
+        Worker::new(plan, None, network, observer).run().expect("the poller in memory never fails");
     let world = world.borrow();
     Run {
         summary: recorder.finish(duration, CpuTime::default()),
