@@ -6,11 +6,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use httperf_engine::{Observation, Observer};
-use httperf_plan::{Arrivals, HttpVersion, Plan, Script, Sessions, UriSource, Workload};
+use httperf_plan::{
+    Arrivals, HttpVersion, Plan, Resumption, Script, Sessions, Tls, TlsVersion, UriSource, Workload,
+};
 use httperf_stats::Failure;
 use httperf_testkit::sim::{
-    Action, HttpPeer, Link, Peer, Reception, RequestSeen, Run, Trace, connections, file_session, reply, run,
-    run_observed, sessions,
+    Action, Goodbye, HttpPeer, Link, Peer, Reception, RequestSeen, Run, TlsPeer, Trace, connections,
+    file_session, reply, run, run_observed, sessions, tls_server,
 };
 use proptest::prelude::*;
 
@@ -591,13 +593,26 @@ fn workload() -> impl Strategy<Value = Plan> {
     })
 }
 
+fn secured_workload() -> impl Strategy<Value = Plan> {
+    let resumption = prop_oneof![
+        Just(Resumption::Never),
+        Just(Resumption::WithinSession),
+        (0.0..=1.0).prop_map(Resumption::Share),
+    ];
+    let max = prop_oneof![Just(TlsVersion::Tls12), Just(TlsVersion::Tls13)];
+    (workload(), resumption, max, any::<bool>()).prop_map(|(plan, resumption, max, early_data)| Plan {
+        tls: Some(Tls { resumption, max, early_data, ..Tls::default() }),
+        ..plan
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     /// Every run ends, and every arrival and request is accounted for. A failing case names its seeds.
     #[test]
     fn every_run_ends_and_its_accounts_are_in_order(
-        plan in workload(),
+        plan in prop_oneof![workload(), secured_workload()],
         seed in any::<u64>(),
         hostile in any::<bool>(),
         latency in 0u64..5,
@@ -605,7 +620,11 @@ proptest! {
     ) {
         let log = Rc::default();
         let link = Link { seed, latency: ms(latency), jitter: ms(jitter), hostile, ..Link::default() };
-        let run = run(&plan, link, moody(seed, Rc::clone(&log)));
+        let peer = moody(seed, Rc::clone(&log));
+        let run = match &plan.tls {
+            Some(_) => run(&plan, link, TlsPeer::new(peer, tls_server().build(), Goodbye::Said)),
+            None => run(&plan, link, peer),
+        };
         let summary = &run.summary;
 
         prop_assert!(!run.is_endless, "the run must end by itself");

@@ -301,6 +301,8 @@ impl<N: Network> Worker<'_, '_, N> {
             let read = lent.secured.client.read(lent.lane, &mut plaintext);
             // An answer to a key update waits here, so that no other connection finds it in the lane.
             lent.lane.poll_transmit(lent.unwritten);
+            // A ticket may have come before the bytes of a reply that ends the connection.
+            self.keep_sessions(key);
             match read {
                 Ok(tls::Read::Plaintext(count)) => self.use_bytes(key, &plaintext[..count], now),
                 Ok(tls::Read::Pending) => break,
@@ -319,11 +321,13 @@ impl<N: Network> Worker<'_, '_, N> {
         if let Some(tls) = &mut self.tls {
             tls.plaintext = plaintext;
         }
-        self.keep_sessions(key);
     }
 
     /// Keeps the sessions that the server has given for others to resume.
     fn keep_sessions(&mut self, key: ConnectionKey) {
+        if self.tls.as_ref().is_none_or(|tls| tls.resumption == Resumption::Never) {
+            return;
+        }
         let Some(connection) = self.connections.get_mut(key) else { return };
         let Some(secured) = &mut connection.secured else { return };
         let mut given = secured.client.take_sessions();

@@ -64,7 +64,9 @@ impl Failure {
     pub(super) fn new(error: &boring::ssl::Error, untrusted: Option<&str>) -> Self {
         let errors = error.ssl_error().map(ErrorStack::errors).unwrap_or_default();
         let details = errors.iter().map(ToString::to_string).collect();
-        let Some(first) = errors.first() else {
+        // What TLS makes of it tells more than what went wrong underneath.
+        let of_tls = errors.iter().find(|error| error.library() == Some("SSL routines"));
+        let Some(first) = of_tls.or(errors.first()) else {
             return Self { reason: Cow::Owned(format!("TLS error {}", error.code().as_raw())), details };
         };
         let code = first.reason_code();

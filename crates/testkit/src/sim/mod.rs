@@ -5,6 +5,7 @@
 
 mod http;
 mod plans;
+mod tls;
 mod world;
 
 use std::cell::RefCell;
@@ -13,7 +14,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Observer, Ready, Silent, Worker};
+use httperf_engine::{Network, Observer, Ready, Silent, Worker, tls_context};
 use httperf_plan::{Endpoint, Plan};
 use httperf_stats::{CpuTime, Instant, Summary};
 
@@ -21,6 +22,7 @@ use self::world::World;
 
 pub use http::{HttpPeer, RequestSeen, reply};
 pub use plans::{connections, file_session, sessions};
+pub use tls::{Goodbye, TlsPeer, tls_server};
 
 /// The other end of every connection. Times are since the start of the run.
 pub trait Peer {
@@ -128,12 +130,15 @@ pub fn run(plan: &Plan, link: Link, peer: impl Peer + 'static) -> Run {
 /// Carries out a plan against a peer, and tells an observer.
 ///
 /// # Panics
-/// If the worker's poller fails, which this one never does.
+/// If the plan wants TLS in a way that the library does not know, or the worker's poller fails, which this one never
+/// does.
 pub fn run_observed(plan: &Plan, link: Link, peer: impl Peer + 'static, observer: &mut dyn Observer) -> Run {
     let world = Rc::new(RefCell::new(World::new(link, Box::new(peer))));
     let network = SimNetwork { world: Rc::clone(&world) };
-    let (recorder, duration) =
-        Worker::new(plan, None, network, observer).run().expect("the poller in memory never fails");
+    let context =
+        plan.tls.as_ref().map(|tls| tls_context(tls).expect("the library knows what the plan names"));
+    let worker = Worker::new(plan, context, network, observer);
+    let (recorder, duration) = worker.run().expect("the poller in memory never fails");
     let world = world.borrow();
     Run {
         summary: recorder.finish(duration, CpuTime::default()),
