@@ -66,7 +66,7 @@ fn write_report(out: &mut dyn Write, args: &Args, plan: &Plan, summary: &Summary
         ReportForm::Auto => io::stdout().is_terminal(),
     };
     if full {
-        write!(out, "{}", httperf_report::latency(summary))?;
+        write!(out, "{}{}", httperf_report::latency(summary), httperf_report::tls(plan, summary))?;
     }
     Ok(())
 }

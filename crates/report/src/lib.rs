@@ -3,6 +3,9 @@
 mod classic;
 mod latency;
 mod number;
+mod table;
+mod tls;
 
 pub use classic::classic;
 pub use latency::latency;
+pub use tls::tls;

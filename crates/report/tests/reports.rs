@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Plan, Script};
-use httperf_report::{classic, latency};
-use httperf_stats::{CpuTime, Failure, Figures, Instant, Recorder, Sample, SessionEnd, Summary};
+use httperf_plan::{Plan, Script, Tls, Trust};
+use httperf_report::{classic, latency, tls};
+use httperf_stats::{
+    Certificate, CpuTime, EarlyRequests, Failure, Figures, Handshake, HandshakeFailure,
+    HandshakeFailureClass, HandshakeKind, Instant, Recorder, Sample, SessionEnd, Summary,
+};
 use httperf_testkit::sim::{connections, sessions};
 use proptest::prelude::*;
 
@@ -97,10 +100,131 @@ fn percentiles_that_the_samples_do_not_support_are_not_shown() {
     assert_eq!(row, ["response", "0.400", "0.400", "n/a", "n/a", "0.400", "99"]);
 }
 
+fn secured(tls: Tls) -> Plan {
+    Plan { tls: Some(tls), ..connections(1000, 1, 1) }
+}
+
+fn tls_recorder() -> Recorder {
+    Recorder::new(at(0), Figures { sessions: true, tls: true })
+}
+
+fn handshake(kind: HandshakeKind, time: Duration) -> Handshake<'static> {
+    Handshake {
+        kind,
+        time,
+        sent: 1764,
+        received: 2365,
+        hello_retry: false,
+        version: "TLSv1.3",
+        cipher: "TLS_AES_128_GCM_SHA256",
+        group: Some("X25519MLKEM768"),
+        signature: (kind == HandshakeKind::Full).then_some("ecdsa_secp256r1_sha256"),
+        protocol: None,
+        compressed_certificate: false,
+    }
+}
+
+fn failure(reason: &'static str) -> HandshakeFailure {
+    HandshakeFailure { class: HandshakeFailureClass::Protocol, reason: reason.into(), details: Vec::new() }
+}
+
+fn certificate(days_left: i64) -> Certificate {
+    Certificate {
+        subject: "CN=www.example.com, O=Example".to_owned(),
+        key: "EC P-256".to_owned(),
+        chain_length: 2,
+        days_left,
+    }
+}
+
+#[test]
+fn the_tls_section_of_a_run_without_surprises() {
+    let mut recorder = tls_recorder();
+    for turn in 0..1000 {
+        recorder.transport_done(micros(100));
+        recorder.handshake_done(&handshake(HandshakeKind::Full, micros(700 + turn)));
+    }
+    recorder.certificate_shown(|| Some(certificate(89)));
+    let plan = secured(Tls { verify: Some(Trust::default()), ..Tls::default() });
+    insta::assert_snapshot!(tls(&plan, &finish(recorder, micros(5_000_000))));
+}
+
+#[test]
+fn the_tls_section_with_all_that_it_can_show() {
+    let mut recorder = tls_recorder();
+    for turn in 0..200 {
+        recorder.transport_done(micros(100));
+        recorder.handshake_done(&Handshake {
+            sent: 1764 + turn % 2,
+            hello_retry: turn % 10 == 0,
+            protocol: Some(b"http/1.1"),
+            compressed_certificate: true,
+            ..handshake(HandshakeKind::Full, micros(700 + turn))
+        });
+        recorder.handshake_done(&Handshake {
+            version: "TLSv1.2",
+            cipher: "ECDHE-RSA-AES128-GCM-SHA256",
+            group: None,
+            sent: 260,
+            received: 143,
+            ..handshake(HandshakeKind::Resumed, micros(200))
+        });
+    }
+    recorder.handshake_done(&handshake(HandshakeKind::EarlyData, micros(150)));
+    recorder.certificate_shown(|| Some(certificate(-3)));
+    for reason in ["timed out", "alert handshake_failure from the server", "timed out"] {
+        recorder.handshake_failed(failure(reason));
+    }
+    recorder.early_requests(EarlyRequests { accepted: 3, rejected: 2, replayed: 2 });
+    recorder.truncated();
+    (0..2).for_each(|_| recorder.unclean_close());
+    insta::assert_snapshot!(tls(&secured(Tls::default()), &finish(recorder, micros(5_000_000))));
+}
+
+#[test]
+fn the_tls_section_of_a_server_that_does_not_speak_tls() {
+    let mut recorder = tls_recorder();
+    for _ in 0..7 {
+        recorder.transport_done(micros(100));
+        recorder.handshake_failed(failure("wrong version number"));
+    }
+    insta::assert_snapshot!(tls(&secured(Tls::default()), &finish(recorder, micros(5_000))));
+}
+
+#[test]
+fn the_tls_section_of_a_run_in_which_nothing_happened() {
+    let early = secured(Tls { early_data: true, ..Tls::default() });
+    insta::assert_snapshot!(tls(&early, &finish(tls_recorder(), Duration::ZERO)));
+}
+
+#[test]
+fn a_run_without_tls_has_no_tls_section() {
+    assert_eq!(tls(&connections(1, 1, 1), &many()).to_string(), "");
+}
+
+#[test]
+fn a_certificate_says_how_many_days_it_has_left_or_is_over() {
+    for (days_left, expected) in [
+        (89, "89 days left"),
+        (1, "1 day left"),
+        (0, "0 days left"),
+        (-1, "expired 1 day ago"),
+        (i64::MIN, "expired 9223372036854775808 days ago"),
+    ] {
+        let mut recorder = tls_recorder();
+        recorder.certificate_shown(|| Some(certificate(days_left)));
+        let text = tls(&secured(Tls::default()), &finish(recorder, micros(1))).to_string();
+        assert!(text.contains(&format!("EC P-256, chain of 2, {expected}, not checked\n")), "{text}");
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Connection(u64, u64),
     Refused,
+    Handshake(HandshakeKind, u64, u64),
+    HandshakeFailure,
+    EarlyRequests(u64),
     Session(bool, u64, u64),
     Tick(u64),
 }
@@ -109,6 +233,13 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         (0u64..5, any::<u64>()).prop_map(|(turn, lifetime)| Step::Connection(turn, lifetime >> 20)),
         Just(Step::Refused),
+        (0usize..3, any::<u64>(), any::<u64>()).prop_map(|(kind, time, size)| Step::Handshake(
+            HandshakeKind::ALL[kind],
+            time >> 20,
+            size >> 8
+        )),
+        Just(Step::HandshakeFailure),
+        any::<u64>().prop_map(|count| Step::EarlyRequests(count >> 8)),
         (any::<bool>(), 0u64..50, any::<u64>()).prop_map(|(completed, replies, lifetime)| Step::Session(
             completed,
             replies,
@@ -119,7 +250,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn check_figures(plan: &Plan, summary: &Summary) -> Result<(), TestCaseError> {
-    let text = format!("{}{}", classic(plan, summary), latency(summary));
+    let text = format!("{}{}{}", classic(plan, summary), latency(summary), tls(plan, summary));
     for line in text.lines().map(|line| line.replace("*10^6", "")) {
         // What C or Rust would read as a number, `inf` and `1e3` among it, is digits and a point.
         for word in line.split(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter)) {
@@ -138,13 +269,23 @@ proptest! {
     ) {
         let mut plan = sessions(3, Script::Pages { pages: 1, think: Duration::ZERO });
         (plan.watch.verbose, plan.watch.periodic) = (2, true);
-        let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
+        plan.tls = Some(Tls::default());
+        let mut recorder = tls_recorder();
         for step in steps {
             match step {
                 Step::Connection(turn, lifetime) => {
                     record_connection(&mut recorder, turn, Duration::from_nanos(lifetime));
                 }
                 Step::Refused => recorder.failed(Failure::Refused),
+                Step::Handshake(kind, time, size) => {
+                    let time = Duration::from_nanos(time);
+                    recorder.transport_done(time);
+                    recorder.handshake_done(&Handshake { sent: size, received: size, ..handshake(kind, time) });
+                }
+                Step::HandshakeFailure => recorder.handshake_failed(failure("timed out")),
+                Step::EarlyRequests(accepted) => {
+                    recorder.early_requests(EarlyRequests { accepted, ..EarlyRequests::default() });
+                }
                 Step::Session(completed, replies, lifetime) => recorder.session_ended(SessionEnd {
                     completed,
                     lifetime: Duration::from_nanos(lifetime),

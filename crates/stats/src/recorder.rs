@@ -306,6 +306,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{HandshakeFailureClass, HandshakeKind};
 
     fn at(ms: u64) -> Instant {
         Instant::from_nanos(ms * 1_000_000)
@@ -366,6 +367,72 @@ mod tests {
         let summary = end(recorder);
         assert_eq!(summary.concurrent_max, 2);
         assert_eq!(summary.lifetimes.moments.count(), 1);
+    }
+
+    /// Everything of TLS that a worker can tell, each in a different number.
+    fn tell_of_tls(recorder: &mut Recorder) {
+        recorder.transport_done(Duration::from_micros(50));
+        let failure = HandshakeFailure {
+            class: HandshakeFailureClass::Transport,
+            reason: "timed out".into(),
+            details: Vec::new(),
+        };
+        recorder.handshake_failed(failure);
+        let handshake = Handshake {
+            kind: HandshakeKind::Full,
+            time: Duration::from_micros(700),
+            sent: 300,
+            received: 1500,
+            hello_retry: false,
+            version: "TLSv1.3",
+            cipher: "TLS_AES_128_GCM_SHA256",
+            group: Some("X25519"),
+            signature: Some("ed25519"),
+            protocol: None,
+            compressed_certificate: false,
+        };
+        (0..2).for_each(|_| recorder.handshake_done(&handshake));
+        for subject in ["CN=first", "CN=second"] {
+            let certificate = || Certificate {
+                subject: subject.to_owned(),
+                key: "Ed25519".to_owned(),
+                chain_length: 1,
+                days_left: 9,
+            };
+            recorder.certificate_shown(|| Some(certificate()));
+        }
+        recorder.early_requests(EarlyRequests { accepted: 3, rejected: 2, replayed: 1 });
+        recorder.early_requests(EarlyRequests { accepted: 1, ..EarlyRequests::default() });
+        (0..3).for_each(|_| recorder.truncated());
+        (0..4).for_each(|_| recorder.unclean_close());
+    }
+
+    #[test]
+    fn what_tls_did_is_kept_if_its_figures_were_asked_for() {
+        let mut recorder = Recorder::new(at(0), Figures { tls: true, ..Figures::default() });
+        tell_of_tls(&mut recorder);
+        let tls = end(recorder).tls.unwrap();
+        assert_eq!((tls.transport.moments.count(), tls.completed(), tls.failed()), (1, 2, 1));
+        assert_eq!(tls.first_failure.as_ref().map(|failure| &*failure.reason), Some("timed out"));
+        assert_eq!(tls.early_requests, EarlyRequests { accepted: 4, rejected: 2, replayed: 1 });
+        assert_eq!((tls.truncated, tls.unclean_closes), (3, 4));
+    }
+
+    #[test]
+    fn without_figures_of_tls_nothing_of_it_is_kept() {
+        let mut recorder = Recorder::new(at(0), Figures::default());
+        tell_of_tls(&mut recorder);
+        recorder.certificate_shown(|| panic!("nobody wants to see it"));
+        assert!(end(recorder).tls.is_none());
+    }
+
+    #[test]
+    fn of_the_certificates_that_are_shown_the_first_is_kept() {
+        let mut recorder = Recorder::new(at(0), Figures { tls: true, ..Figures::default() });
+        recorder.certificate_shown(|| None);
+        tell_of_tls(&mut recorder);
+        recorder.certificate_shown(|| panic!("one is enough"));
+        assert_eq!(end(recorder).tls.unwrap().certificate.unwrap().subject, "CN=first");
     }
 
     #[test]

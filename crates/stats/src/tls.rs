@@ -260,6 +260,93 @@ pub struct Certificate {
 mod tests {
     use super::*;
 
+    fn handshake(kind: HandshakeKind) -> Handshake<'static> {
+        Handshake {
+            kind,
+            time: Duration::from_micros(700),
+            sent: 300,
+            received: 1500,
+            hello_retry: false,
+            version: "TLSv1.3",
+            cipher: "TLS_AES_128_GCM_SHA256",
+            group: Some("X25519"),
+            signature: Some("ecdsa_secp256r1_sha256"),
+            protocol: None,
+            compressed_certificate: false,
+        }
+    }
+
+    fn failure(reason: &'static str) -> HandshakeFailure {
+        HandshakeFailure {
+            class: HandshakeFailureClass::Protocol,
+            reason: reason.into(),
+            details: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn handshakes_are_counted_by_kind_with_what_they_cost() {
+        let mut tls = TlsSummary::default();
+        tls.add(&handshake(HandshakeKind::Full));
+        tls.add(&Handshake { sent: 500, received: 2500, ..handshake(HandshakeKind::Full) });
+        tls.add(&Handshake { time: Duration::from_micros(100), ..handshake(HandshakeKind::EarlyData) });
+        assert_eq!((tls.completed(), tls.failed()), (3, 0));
+        let full = tls.handshakes_of(HandshakeKind::Full);
+        assert_eq!((full.time.moments.count(), full.sent.mean(), full.received.mean()), (2, 400.0, 2000.0));
+        assert_eq!(tls.handshakes_of(HandshakeKind::Resumed).sent.count(), 0);
+        assert_eq!(tls.handshakes_of(HandshakeKind::EarlyData).time.moments.max(), 0.0001);
+    }
+
+    #[test]
+    fn what_handshakes_agreed_on_is_counted_as_far_as_there_was_anything_to_agree_on() {
+        let mut tls = TlsSummary::default();
+        tls.add(&Handshake {
+            hello_retry: true,
+            compressed_certificate: true,
+            protocol: Some(b"http/1.1"),
+            ..handshake(HandshakeKind::Full)
+        });
+        // A resumed session of TLS 1.2.
+        tls.add(&Handshake {
+            version: "TLSv1.2",
+            cipher: "ECDHE-RSA-AES128-GCM-SHA256",
+            group: None,
+            signature: None,
+            ..handshake(HandshakeKind::Resumed)
+        });
+        assert_eq!((tls.hello_retries, tls.compressed_certificates), (1, 1));
+        assert_eq!((tls.versions.count("TLSv1.3"), tls.versions.count("TLSv1.2")), (1, 1));
+        assert_eq!((tls.ciphers.total(), tls.groups.total(), tls.signatures.total()), (2, 1, 1));
+        assert_eq!(tls.protocols.by_frequency(), [("http/1.1", 1)]);
+    }
+
+    #[test]
+    fn a_run_is_hopeless_if_its_first_handshake_fails_and_none_succeeds() {
+        let mut tls = TlsSummary::default();
+        assert_eq!(tls.hopeless(), None);
+        tls.add_failure(failure("first"));
+        tls.add_failure(failure("second"));
+        assert_eq!(tls.hopeless().map(|failure| &*failure.reason), Some("first"));
+        tls.add(&handshake(HandshakeKind::Full));
+        assert_eq!(tls.hopeless(), None);
+        assert_eq!((tls.completed(), tls.failed()), (1, 2));
+    }
+
+    #[test]
+    fn a_failure_after_a_success_is_not_the_first() {
+        let mut tls = TlsSummary::default();
+        tls.add(&handshake(HandshakeKind::Full));
+        tls.add_failure(failure("late"));
+        assert_eq!((tls.first_failure.as_ref(), tls.failures.count("late")), (None, 1));
+    }
+
+    #[test]
+    fn early_requests_add_up() {
+        let mut sum = EarlyRequests { accepted: 1, rejected: 2, replayed: 3 };
+        sum += EarlyRequests { accepted: 10, rejected: 20, replayed: 30 };
+        assert_eq!(sum, EarlyRequests { accepted: 11, rejected: 22, replayed: 33 });
+    }
+
     #[test]
     fn names_are_listed_by_how_often_they_occur() {
         let mut tally = Tally::default();

@@ -1,7 +1,7 @@
 //! The client against a server of the same library, in memory.
 
 use std::collections::VecDeque;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 
 use boring::asn1::Asn1Time;
 use boring::bn::BigNum;
@@ -154,7 +154,7 @@ impl Pair {
     fn session(&mut self) -> Session {
         self.shake_hands().unwrap();
         httperf_sys::tls::flush(self.server.ssl_mut());
-        self.client_reads();
+        assert_eq!(self.client_reads().1, Ok(Read::Pending));
         self.client.take_sessions().pop().expect("the server gives a session")
     }
 
@@ -279,7 +279,7 @@ fn sessions_are_kept_only_if_they_are_wanted() {
     let mut pair = Pair::new(&server, client(&Options::default()));
     pair.shake_hands().unwrap();
     httperf_sys::tls::flush(pair.server.ssl_mut());
-    pair.client_reads();
+    assert_eq!(pair.client_reads().1, Ok(Read::Pending));
     assert!(pair.client.take_sessions().is_empty());
 }
 
@@ -476,10 +476,10 @@ fn options_that_the_library_cannot_follow_are_refused() {
 
 #[test]
 fn a_certificate_and_its_key_must_be_readable_and_belong_together() {
-    let (certificate, key) = super::tests::certificate("client");
-    let pem = certificate.to_pem().unwrap();
+    let (shown, key) = certificate("client");
+    let pem = shown.to_pem().unwrap();
     let key_pem = key.private_key_to_pem_pkcs8().unwrap();
-    let other = super::tests::certificate("other").1.private_key_to_pem_pkcs8().unwrap();
+    let other = certificate("other").1.private_key_to_pem_pkcs8().unwrap();
     let encrypted =
         key.private_key_to_pem_pkcs8_passphrase(boring::symm::Cipher::aes_128_cbc(), b"secret").unwrap();
     let outcome = |certificates: &[u8], key: &[u8]| {

@@ -75,10 +75,9 @@ impl<P: Peer> Peer for TlsPeer<P> {
         let goodbye = self.goodbye;
         let stream = self.stream(connection);
         stream.get_mut().incoming.extend(bytes);
-        let plaintext = match read_all(stream) {
-            Ok(plaintext) => plaintext,
+        let Ok(plaintext) = read_all(stream) else {
             // An alert may be on its way.
-            Err(()) => return vec![stream.get_mut().send(Duration::ZERO), Action::Close(Duration::ZERO)],
+            return vec![stream.get_mut().send(Duration::ZERO), Action::Close(Duration::ZERO)];
         };
         httperf_sys::tls::flush(stream.ssl_mut());
         let mut actions = vec![stream.get_mut().send(Duration::ZERO)];

@@ -1,0 +1,144 @@
+//! The section on TLS: what was agreed on, what it cost, and what went wrong.
+
+use std::fmt::{self, Display};
+
+use httperf_plan::{Plan, Tls};
+use httperf_stats::{Certificate, EarlyRequests, HandshakeKind, SizeMoments, Summary, Tally, TlsSummary};
+
+use crate::number::fixed;
+use crate::table::{NAME_WIDTH, write_times, write_times_head};
+
+/// The section `TLS`, which begins with an empty line; nothing for a run without TLS.
+///
+/// Connecting the transport, the handshake (by kind) and the response are separate clocks: the first two are in
+/// this section, the last is in that of [`latency`](crate::latency()). Times are as they are there; sizes are in
+/// bytes for each handshake. What did not occur has no line, but for the counts of handshakes.
+#[must_use]
+pub fn tls<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
+    Section { plan: plan.tls.as_ref(), figures: summary.tls.as_deref() }
+}
+
+struct Section<'a> {
+    plan: Option<&'a Tls>,
+    figures: Option<&'a TlsSummary>,
+}
+
+impl Display for Section<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(figures) = self.figures else { return Ok(()) };
+        write_counts(f, figures)?;
+        write_failures(f, &figures.failures)?;
+        write_tally(f, "version", &figures.versions)?;
+        write_tally(f, "cipher", &figures.ciphers)?;
+        write_tally(f, "group", &figures.groups)?;
+        write_tally(f, "signature", &figures.signatures)?;
+        write_tally(f, "protocol", &figures.protocols)?;
+        if let Some(certificate) = &figures.certificate {
+            write_certificate(f, certificate, self.plan.is_some_and(|tls| tls.verify.is_some()))?;
+        }
+        if figures.compressed_certificates > 0 {
+            line(f, "compressed", format_args!("certificates {}", figures.compressed_certificates))?;
+        }
+        write_early_requests(f, figures, self.plan.is_some_and(|tls| tls.early_data))?;
+        if figures.truncated > 0 || figures.unclean_closes > 0 {
+            let (truncated, unclean) = (figures.truncated, figures.unclean_closes);
+            line(f, "no close_notify", format_args!("replies cut short {truncated}, idle closes {unclean}"))?;
+        }
+        write_all_times(f, figures)?;
+        write_sizes(f, figures)
+    }
+}
+
+/// `name` and `what`, in two columns.
+fn line(f: &mut fmt::Formatter<'_>, name: &str, what: impl Display) -> fmt::Result {
+    writeln!(f, "{name:<NAME_WIDTH$} {what}")
+}
+
+fn write_counts(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result {
+    writeln!(f)?;
+    let [full, resumed, early] =
+        HandshakeKind::ALL.map(|kind| format!("{kind} {}", figures.handshakes_of(kind).time.moments.count()));
+    let retries = figures.hello_retries;
+    let failed = figures.failed();
+    let counts = format_args!("{full}, {resumed}, {early}, HelloRetryRequest {retries}, failed {failed}");
+    line(f, "TLS handshakes", counts)
+}
+
+/// A line for each reason, as they are long.
+fn write_failures(f: &mut fmt::Formatter<'_>, failures: &Tally) -> fmt::Result {
+    let mut name = "failed";
+    for (reason, count) in failures.by_frequency() {
+        line(f, name, format_args!("{reason} {count}"))?;
+        name = "";
+    }
+    Ok(())
+}
+
+fn write_tally(f: &mut fmt::Formatter<'_>, name: &str, tally: &Tally) -> fmt::Result {
+    let counts: Vec<String> =
+        tally.by_frequency().into_iter().map(|(name, count)| format!("{name} {count}")).collect();
+    if counts.is_empty() { Ok(()) } else { line(f, name, counts.join(", ")) }
+}
+
+fn write_certificate(
+    f: &mut fmt::Formatter<'_>,
+    certificate: &Certificate,
+    was_checked: bool,
+) -> fmt::Result {
+    let Certificate { subject, key, chain_length, days_left } = certificate;
+    let days = |count: u64| format!("{count} {}", if count == 1 { "day" } else { "days" });
+    let left = match u64::try_from(*days_left) {
+        Ok(count) => format!("{} left", days(count)),
+        Err(_) => format!("expired {} ago", days(days_left.unsigned_abs())),
+    };
+    let checked = if was_checked { "" } else { ", not checked" };
+    line(f, "certificate", format_args!("{subject}, {key}, chain of {chain_length}, {left}{checked}"))
+}
+
+/// If any were sent, or ought to have been.
+fn write_early_requests(f: &mut fmt::Formatter<'_>, figures: &TlsSummary, was_asked: bool) -> fmt::Result {
+    let EarlyRequests { accepted, rejected, replayed } = figures.early_requests;
+    if !was_asked && figures.early_requests == EarlyRequests::default() {
+        return Ok(());
+    }
+    line(f, "early requests", format_args!("accepted {accepted}, rejected {rejected}, replayed {replayed}"))
+}
+
+/// The clocks before the one of the response: until there is a transport, and from there until the handshake is
+/// done.
+fn write_all_times(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result {
+    if figures.transport.moments.count() == 0 && figures.completed() == 0 {
+        return Ok(());
+    }
+    writeln!(f)?;
+    write_times_head(f, "TLS [ms]")?;
+    write_times(f, "transport", &figures.transport)?;
+    for kind in occurring_kinds(figures) {
+        write_times(f, &kind.to_string(), &figures.handshakes_of(kind).time)?;
+    }
+    Ok(())
+}
+
+fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result {
+    if figures.completed() == 0 {
+        return Ok(());
+    }
+    writeln!(f, "\n{:<NAME_WIDTH$}{:>22}{:>22}", "TLS [B]", "sent", "received")?;
+    for kind in occurring_kinds(figures) {
+        let handshakes = figures.handshakes_of(kind);
+        let (sent, received) = (size(&handshakes.sent), size(&handshakes.received));
+        writeln!(f, "{:<NAME_WIDTH$}{sent:>22}{received:>22}", kind.to_string())?;
+    }
+    Ok(())
+}
+
+fn occurring_kinds(figures: &TlsSummary) -> impl Iterator<Item = HandshakeKind> {
+    let occurs = |kind: &HandshakeKind| figures.handshakes_of(*kind).time.moments.count() > 0;
+    HandshakeKind::ALL.into_iter().filter(occurs)
+}
+
+/// The mean, and between what it lies unless all are equal.
+fn size(moments: &SizeMoments) -> String {
+    let (min, max) = (moments.min(), moments.max());
+    if min == max { min.to_string() } else { format!("{} ({min}-{max})", fixed(moments.mean(), 1)) }
+}
