@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use anyhow::Context;
 use httperf_engine::Stop;
 use httperf_plan::Plan;
-use httperf_stats::Summary;
+use httperf_stats::{HandshakeFailure, Summary, TlsSummary};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -34,8 +34,26 @@ pub fn run(program: &Program, args: &Args, plan: &Plan) -> Result<ExitCode, Exit
     for warning in summary.warnings() {
         program.say(format_args!("warning: {warning}"));
     }
+    if let Some(failure) = summary.tls.as_deref().and_then(TlsSummary::hopeless) {
+        return Err(no_tls(program, failure));
+    }
     Ok(signals.exit_code())
 }
+
+/// Says in the words of the classic tool that TLS cannot be spoken with the server, and returns its exit status for
+/// that. Scripts probe servers with it.
+fn no_tls(program: &Program, failure: &HandshakeFailure) -> ExitCode {
+    let class = failure.class as u8;
+    program.say(format_args!("failed to connect to SSL server (err=-1, reason={class})"));
+    program.say(format_args!("the first TLS handshake failed: {}", failure.reason));
+    for line in &failure.details {
+        program.say_bare(line);
+    }
+    ExitCode::from(NO_TLS_STATUS)
+}
+
+/// The exit status of a run in which the first TLS handshake failed and none succeeded.
+const NO_TLS_STATUS: u8 = 255;
 
 fn carry_out(program: &Program, plan: &Plan) -> Result<(Summary, EndSignals), ExitCode> {
     let mut printer = Printer::new(program, plan.watch);

@@ -90,8 +90,27 @@ pub struct CpuTime {
 }
 
 /// What a reader of the figures should know about how they came about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
+    /// TLS handshakes failed.
+    HandshakesFailed {
+        /// How many.
+        handshakes: u64,
+        /// The commonest reason.
+        reason: String,
+    },
+    /// TLS ended established connections.
+    TlsErrors {
+        /// How many connections.
+        connections: u64,
+        /// The commonest reason.
+        reason: String,
+    },
+    /// Replies ended with their connection, and nobody vouched for their end.
+    Truncated {
+        /// How many.
+        replies: u64,
+    },
     /// The server ended connections before the workload did.
     ClosedEarly {
         /// Connections it ended.
@@ -114,6 +133,16 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::HandshakesFailed { handshakes, reason } => {
+                write!(f, "{handshakes} TLS handshakes failed, the most frequent reason: {reason}")
+            }
+            Self::TlsErrors { connections, reason } => {
+                write!(f, "TLS ended {connections} connections, the most frequent reason: {reason}")
+            }
+            Self::Truncated { replies } => write!(
+                f,
+                "{replies} replies ended with their connection but without a TLS close_notify; they count as failed"
+            ),
             Self::ClosedEarly { connections, calls } => write!(
                 f,
                 "the server closed {connections} connections before their last call; {calls} calls were not made"
@@ -134,6 +163,23 @@ impl Summary {
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
+        if let Some(tls) = &self.tls {
+            if let Some((reason, _)) = tls.failures.by_frequency().first() {
+                warnings.push(Warning::HandshakesFailed {
+                    handshakes: tls.failed(),
+                    reason: (*reason).to_owned(),
+                });
+            }
+            if let Some((reason, _)) = tls.errors.by_frequency().first() {
+                warnings.push(Warning::TlsErrors {
+                    connections: tls.errors.total(),
+                    reason: (*reason).to_owned(),
+                });
+            }
+            if tls.truncated > 0 {
+                warnings.push(Warning::Truncated { replies: tls.truncated });
+            }
+        }
         if self.arrivals_skipped > 0 {
             warnings.push(Warning::ArrivalsSkipped { arrivals: self.arrivals_skipped });
         }

@@ -91,7 +91,7 @@ impl Pair {
     }
 
     /// Moves the client's bytes to the server and lets it act.
-    fn to_server(&mut self) {
+    fn feed_server(&mut self) {
         let mut bytes = Vec::new();
         self.lane.poll_transmit(&mut bytes);
         self.server.get_mut().incoming.extend(bytes);
@@ -104,7 +104,7 @@ impl Pair {
     }
 
     /// Moves the server's bytes to the client, a piece at a time.
-    fn to_client(&mut self, mut act: impl FnMut(&mut Client, &mut Lane)) {
+    fn feed_client(&mut self, mut act: impl FnMut(&mut Client, &mut Lane)) {
         let bytes = std::mem::take(&mut self.server.get_mut().outgoing);
         for piece in bytes.chunks(self.cut) {
             self.lane.room()[..piece.len()].copy_from_slice(piece);
@@ -120,8 +120,8 @@ impl Pair {
             if !matches!(last, Ok(Progress::Pending | Progress::EarlyData | Progress::EarlyDataRejected)) {
                 break;
             }
-            self.to_server();
-            self.to_client(|client, lane| {
+            self.feed_server();
+            self.feed_client(|client, lane| {
                 if last.is_ok() {
                     last = client.advance(lane);
                     if last == Ok(Progress::EarlyDataRejected) {
@@ -130,7 +130,7 @@ impl Pair {
                 }
             });
         }
-        self.to_server();
+        self.feed_server();
         last
     }
 
@@ -138,7 +138,7 @@ impl Pair {
     fn client_reads(&mut self) -> (Vec<u8>, Result<Read, Failure>) {
         let (mut plaintext, mut last) = (Vec::new(), Ok(Read::Pending));
         let mut room = [0; 1000];
-        self.to_client(|client, lane| {
+        self.feed_client(|client, lane| {
             loop {
                 last = client.read(lane, &mut room);
                 match last {
@@ -160,7 +160,7 @@ impl Pair {
 
     fn client_writes(&mut self, plaintext: &[u8]) -> usize {
         let taken = self.client.write(&mut self.lane, plaintext).unwrap();
-        self.to_server();
+        self.feed_server();
         taken
     }
 
@@ -237,7 +237,7 @@ fn each_group_agrees_and_costs_the_bytes_of_its_key_shares() {
         assert_eq!(pair.shake_hands(), Ok(Progress::Done), "{name}");
         let handshake = pair.client.handshake();
         assert_eq!(handshake.group, Some(name));
-        (handshake.sent as i64, handshake.received as i64)
+        (handshake.sent.cast_signed(), handshake.received.cast_signed())
     };
     let (sent, received) = cost("X25519");
     for group in GROUPS {
@@ -306,7 +306,7 @@ fn early_data_arrives_with_the_first_flight() {
     assert_eq!(pair.server_reads(), b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(pair.client.early_data(), EarlyData::Offered);
     let mut last = Ok(Progress::Pending);
-    pair.to_client(|client, lane| last = client.advance(lane));
+    pair.feed_client(|client, lane| last = client.advance(lane));
     assert_eq!(last, Ok(Progress::Done));
     assert_eq!(pair.client.early_data(), EarlyData::Accepted);
     let handshake = pair.client.handshake();
@@ -327,7 +327,7 @@ fn refused_early_data_is_to_be_sent_again() {
     assert_eq!(pair.client.advance(&mut pair.lane), Ok(Progress::EarlyData));
     pair.client_writes(b"early");
     let mut seen = Vec::new();
-    pair.to_client(|client, lane| {
+    pair.feed_client(|client, lane| {
         seen.push(client.advance(lane));
         seen.push(client.advance(lane));
     });
@@ -349,7 +349,7 @@ fn early_data_beyond_what_the_server_takes_is_left_over() {
     let taken = pair.client_writes(&vec![1; 100_000]);
     assert!((1..100_000).contains(&taken), "{taken}");
     let early = pair.server_reads();
-    pair.to_client(|client, lane| assert_eq!(client.advance(lane), Ok(Progress::Done)));
+    pair.feed_client(|client, lane| assert_eq!(client.advance(lane), Ok(Progress::Done)));
     assert_eq!(pair.client.early_data(), EarlyData::Accepted);
     assert_eq!(pair.client_writes(&vec![2; 100_000 - taken]), 100_000 - taken);
     assert_eq!(early.len() + pair.server_reads().len(), 100_000);
@@ -377,8 +377,8 @@ impl Pair {
     /// As `shake_hands`, with a server that may be told that it is not trusted.
     fn client_of_failed_server(mut self) -> Result<Progress, Failure> {
         let mut last = self.client.advance(&mut self.lane);
-        self.to_server();
-        self.to_client(|client, lane| last = client.advance(lane));
+        self.feed_server();
+        self.feed_client(|client, lane| last = client.advance(lane));
         last
     }
 }
@@ -394,7 +394,7 @@ fn an_alert_of_the_server_is_named() {
     pair.server.get_mut().incoming.extend(bytes);
     assert!(pair.server.accept().is_err(), "no version in common");
     let mut last = Ok(Progress::Pending);
-    pair.to_client(|client, lane| last = client.advance(lane));
+    pair.feed_client(|client, lane| last = client.advance(lane));
     assert_eq!(last.unwrap_err().reason, "alert protocol_version from the server");
 }
 
@@ -424,7 +424,7 @@ fn either_side_says_when_it_sends_nothing_more() {
     let mut pair = Pair::new(&server, client(&Options::default()));
     pair.shake_hands().unwrap();
     pair.client.close(&mut pair.lane);
-    pair.to_server();
+    pair.feed_server();
     let error = pair.server.ssl_read(&mut [0; 10]).unwrap_err();
     assert_eq!(error.code(), boring::ssl::ErrorCode::ZERO_RETURN);
 }
