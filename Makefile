@@ -51,8 +51,9 @@ generated: ## check that generated files are up to date
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
-fuzz-minute: ## fuzz the reply parser for a minute, if the tools are there
-	scripts/fuzz.sh --if-possible --seconds 60
+fuzz-minute: ## fuzz replies and TLS handshakes for a minute, if the tools are there
+	scripts/fuzz.sh --if-possible --seconds 40 http1_reply
+	scripts/fuzz.sh --if-possible --seconds 20 tls_handshake
 
 bench-smoke: ## run every bench for a moment, to see that it works
 	$(CARGO) run --locked -p httperf-bench -- smoke

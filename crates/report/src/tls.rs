@@ -27,7 +27,8 @@ impl Display for Section<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(figures) = self.figures else { return Ok(()) };
         write_counts(f, figures)?;
-        write_failures(f, &figures.failures)?;
+        write_reasons(f, "failed", &figures.failures)?;
+        write_reasons(f, "broken later", &figures.errors)?;
         write_tally(f, "version", &figures.versions)?;
         write_tally(f, "cipher", &figures.ciphers)?;
         write_tally(f, "group", &figures.groups)?;
@@ -65,9 +66,8 @@ fn write_counts(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result
 }
 
 /// A line for each reason, as they are long.
-fn write_failures(f: &mut fmt::Formatter<'_>, failures: &Tally) -> fmt::Result {
-    let mut name = "failed";
-    for (reason, count) in failures.by_frequency() {
+fn write_reasons(f: &mut fmt::Formatter<'_>, mut name: &str, reasons: &Tally) -> fmt::Result {
+    for (reason, count) in reasons.by_frequency() {
         line(f, name, format_args!("{reason} {count}"))?;
         name = "";
     }

@@ -1,0 +1,5 @@
+//! Arbitrary bytes in place of a server's side of TLS: never a panic, never a wait for nothing.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| httperf_proto::tls::check_garbage(input));
