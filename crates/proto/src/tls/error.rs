@@ -91,10 +91,10 @@ impl Failure {
     }
 }
 
-/// An error of the library in the form that its kin prints, without the place in its source.
+/// An error of the library in one line, without the place in its source.
 fn one_line(error: &boring::error::Error) -> String {
     let library = error.library().unwrap_or("unknown library");
-    format!("error:{:08X}:{library}:{}", error.code(), error.reason().unwrap_or("unknown reason"))
+    format!("{library}: {}", error.reason().unwrap_or("unknown reason"))
 }
 
 /// The name of an alert (IANA registry of TLS alerts).
