@@ -15,6 +15,7 @@ mod ports;
 mod rates;
 mod server;
 mod smoke;
+mod tls;
 mod tools;
 mod words;
 
@@ -35,9 +36,12 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--lag-rate R] [--lag-seconds S]
   memory   table 3: resident memory per idle open connection, and 100,000 connections from four addresses
                     [--connections N,N,...] [--total N]
-  all      tables 1 to 3, with the options of each
+  tls      tables 4: handshakes, requests, bodies and memory over TLS
+                    [--tls-pairs N] [--tls-handshakes N]
+  all      all tables, with the options of each
   smoke    every piece for a moment; fails if one does not work
   bare     the bare client    --target ADDR:PORT --conns N [--rate R] [--window N] [--close-with-reset]
+  bare-tls the bare client of TLS    --target ADDR:PORT --conns N [--groups LIST] [--resume]
   server   the bench server   [--listen ADDR:PORT] [--body-size N] [--stall] [--close]
 
 Tables take --save to keep what they print in bench/results/.
@@ -57,12 +61,13 @@ fn main() -> ExitCode {
 fn run(mut words: Words) -> anyhow::Result<()> {
     match words.command().as_deref() {
         Some("bare") => bare::run(&bare::Options::parse(words)?),
+        Some("bare-tls") => tls::bare::run(&tls::bare::Options::parse(words)?),
         Some("server") => server::run(&server::Options::parse(words)?),
         Some("smoke") => {
             words.finish()?;
             smoke::run()
         }
-        Some(table @ ("rates" | "lag" | "memory" | "all")) => measure(table, words),
+        Some(table @ ("rates" | "lag" | "memory" | "tls" | "all")) => measure(table, words),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(())
@@ -79,6 +84,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let lag = lag::Options::parse(&mut words)?;
     let memory = memory::Options::parse(&mut words)?;
     let ports = ports::Options::parse(&mut words)?;
+    let tls = tls::Options::parse(&mut words)?;
     words.finish()?;
 
     let bench = Bench::prepare()?;
@@ -94,6 +100,11 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     if wanted("memory") {
         output.block(&memory::measure(&bench, &memory)?.to_string());
         output.block(&ports::measure(&bench, &ports)?.to_string());
+    }
+    if wanted("tls") {
+        for table in tls::measure(&bench, &tls)? {
+            output.block(&table);
+        }
     }
     if save {
         let path = output.save()?;

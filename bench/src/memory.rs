@@ -108,12 +108,8 @@ pub(crate) fn hold(bench: &Bench, connections: u64, rate: f64) -> anyhow::Result
         extra: if several { vec![ADDRESSES.into()] } else { Vec::new() },
     };
     let mut client = bench.ours.start(bench.cores.client, &job)?;
-    let deadline = Instant::now() + Duration::from_secs_f64(connections as f64 / rate + 10.0);
-    let mut opened = 0;
-    while opened < connections && Instant::now() < deadline && !client.has_ended()? {
-        sleep(Duration::from_millis(100));
-        opened = socket_count(&client)?;
-    }
+    let limit = Duration::from_secs_f64(connections as f64 / rate + 10.0);
+    let opened = wait_for_sockets(&mut client, connections, limit)?;
     // The last requests are still on their way.
     sleep(Duration::from_millis(300));
     let rss_kib = rss_kib(&client)?;
@@ -121,6 +117,17 @@ pub(crate) fn hold(bench: &Bench, connections: u64, rate: f64) -> anyhow::Result
     let counts = bench.ours.counts(&client.finish(Duration::from_secs(20))?)?;
     server.stop()?;
     Ok(Held { opened: opened.min(connections), rss_kib, counts })
+}
+
+/// Waits until a program has this many sockets, or no longer than `limit`; returns how many it has.
+pub(crate) fn wait_for_sockets(client: &mut Running, count: u64, limit: Duration) -> anyhow::Result<u64> {
+    let deadline = Instant::now() + limit;
+    let mut opened = 0;
+    while opened < count && Instant::now() < deadline && !client.has_ended()? {
+        sleep(Duration::from_millis(100));
+        opened = socket_count(client)?;
+    }
+    Ok(opened)
 }
 
 fn socket_count(client: &Running) -> anyhow::Result<u64> {
@@ -133,7 +140,8 @@ fn socket_count(client: &Running) -> anyhow::Result<u64> {
     Ok(files.flatten().filter(|file| is_socket(&file.path())).count() as u64)
 }
 
-fn rss_kib(client: &Running) -> anyhow::Result<u64> {
+/// What a program holds in memory.
+pub(crate) fn rss_kib(client: &Running) -> anyhow::Result<u64> {
     let path = format!("/proc/{}/status", client.pid());
     let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));

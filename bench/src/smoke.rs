@@ -3,7 +3,7 @@
 use anyhow::ensure;
 
 use crate::tools::Bench;
-use crate::{lag, memory, ports, rates};
+use crate::{lag, memory, ports, rates, tls};
 
 /// Fails if a piece of the bench does not work. What is not installed or not permitted is named and left out.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -33,6 +33,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     ensure!(held.opened == 100 && held.counts.errors == 0, "expected 100 open connections, got {held:?}");
     println!("{}", memory::measure(&bench, &memory::Options { connections: vec![100], rate: 500.0 })?);
     println!("{}", ports::measure(&bench, &ports::Options { total: 200, rate: 500.0 })?);
+    let tls = tls::Options { pairs: 1, handshakes: 50, requests: 200, bodies: 2, idle: 50 };
+    for table in tls::measure(&bench, &tls)? {
+        println!("{table}");
+    }
     println!("bench smoke: every bench works");
     Ok(())
 }

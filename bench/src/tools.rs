@@ -158,6 +158,10 @@ impl Measured {
 const CLOSED_LOOP_WINDOW: &str = "64";
 
 impl Tool {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn new(kind: Kind, path: PathBuf) -> anyhow::Result<Self> {
         let help = match kind {
             Kind::Ours | Kind::Classic => {
