@@ -14,6 +14,7 @@ use crate::bucket::Capacity;
 use crate::delay::Delay;
 use crate::fault::FaultMix;
 use crate::limits::Limits;
+use crate::tls::Tls;
 
 /// What the server does. The default answers `200` with 1024 bytes at once, faultlessly, on a loopback port
 /// that the kernel picks.
@@ -21,6 +22,8 @@ use crate::limits::Limits;
 pub struct Config {
     /// Where to listen; port 0 lets the kernel pick one.
     pub listen: Endpoint,
+    /// Makes every connection one of TLS.
+    pub tls: Option<Tls>,
     /// Bytes in a reply's body.
     pub size: u64,
     /// How long a reply takes.
@@ -47,6 +50,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: Endpoint::Tcp((Ipv4Addr::LOCALHOST, 0).into()),
+            tls: None,
             size: 1024,
             delay: Delay::default(),
             status: StatusMix::default(),

@@ -32,8 +32,10 @@ mod fault;
 mod limits;
 mod route;
 mod server;
+mod socket;
 mod takeover;
 mod timer;
+mod tls;
 mod wire;
 
 pub use bucket::{Bucket, Capacity, QueueFull};
@@ -44,3 +46,8 @@ pub use delay::Delay;
 pub use fault::{Fault, FaultMix, FaultShare, TooManyFaults};
 pub use limits::{Limits, raise_descriptor_limit};
 pub use server::{Handle, Server, Stopper, spawn};
+pub use tls::{
+    BadCredentials, Ciphers, ClientCertificate, Credentials, Groups, KeyType, Tickets, Tls, TlsCounts,
+    Versions,
+};
+pub use tls::{parse_certificate_compression, parse_tls_version};
