@@ -241,9 +241,19 @@ pub fn parse_rate(text: &str) -> Result<f64, Malformed> {
     }
 }
 
-impl fmt::Display for ListenAddress {
+/// Where a server is, as a client would name it.
+#[derive(Clone, Copy, Debug)]
+pub struct Location<'a> {
+    /// Where it listens.
+    pub endpoint: &'a Endpoint,
+    /// Whether it speaks TLS.
+    pub is_tls: bool,
+}
+
+impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match self.endpoint {
+            Endpoint::Tcp(address) if self.is_tls => write!(f, "https://{address}/"),
             Endpoint::Tcp(address) => write!(f, "http://{address}/"),
             Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
         }
@@ -316,9 +326,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_shown_as_a_client_would_use_it() {
-        for (text, shown) in [("127.0.0.1:80", "http://127.0.0.1:80/"), ("unix:/tmp/s", "unix:/tmp/s")] {
-            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), shown);
+    fn a_server_is_named_as_a_client_would_name_it() {
+        for (text, is_tls, shown) in [
+            ("127.0.0.1:80", false, "http://127.0.0.1:80/"),
+            ("[::1]:443", true, "https://[::1]:443/"),
+            ("unix:/tmp/s", true, "unix:/tmp/s"),
+        ] {
+            let ListenAddress(endpoint) = text.parse().unwrap();
+            assert_eq!(Location { endpoint: &endpoint, is_tls }.to_string(), shown);
         }
     }
 

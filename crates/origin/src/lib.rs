@@ -3,6 +3,7 @@
 //!
 //! One thread does everything. Well-formed replies are hyper's work; the malformed ones, which hyper rightly
 //! refuses to write, are written by hand after taking the socket back from it (`takeover.rs` says how).
+//! TLS, where the [`Config`] asks for it, is a matter of the socket below all that (`tls`).
 //! Nothing here knows about options or terminals: that is the program's business.
 //!
 //! # What a request asks for
@@ -39,7 +40,7 @@ mod tls;
 mod wire;
 
 pub use bucket::{Bucket, Capacity, QueueFull};
-pub use config::{CloseAfter, Config, Framing, ListenAddress, Malformed, StatusMix};
+pub use config::{CloseAfter, Config, Framing, ListenAddress, Location, Malformed, StatusMix};
 pub use config::{parse_duration, parse_rate, parse_size};
 pub use counts::Counts;
 pub use delay::Delay;

@@ -50,7 +50,8 @@ impl Stopper {
 }
 
 impl Server {
-    /// Listens as the configuration says. A socket file that no server listens on any more is replaced.
+    /// Listens as the configuration says. A socket file that no server listens on any more is replaced. Fails
+    /// also if the library refuses what is said about TLS, before it listens.
     pub fn bind(config: Config) -> io::Result<Self> {
         let acceptor = config.tls.as_ref().map(Acceptor::new).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -210,6 +210,7 @@ const INTERIM_REPLIES: &[u8] =
 
 const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
 
+/// Does this as far as it comes in that time.
 pub(crate) async fn within(limit: std::time::Duration, future: impl Future<Output = ()>) {
     // Either way the connection is over.
     let _: Result<(), tokio::time::error::Elapsed> = timeout(limit, future).await;

@@ -36,7 +36,7 @@ pub struct TlsCounts {
     pub groups: BTreeMap<&'static str, u64>,
     /// Completed handshakes in which ALPN chose `http/1.1`.
     pub protocols_chosen: u64,
-    /// Bytes that completed handshakes received, early data included.
+    /// Bytes that completed handshakes received. Early data is included, and what was answered to it below.
     pub handshake_bytes_received: u64,
     /// Bytes that completed handshakes sent. (Tickets of TLS 1.3 mostly follow a handshake.)
     pub handshake_bytes_sent: u64,

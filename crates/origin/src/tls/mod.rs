@@ -167,7 +167,7 @@ pub enum ClientCertificate {
 /// Reads a version of TLS: 1.0 to 1.3.
 pub fn parse_tls_version(text: &str) -> Result<TlsVersion, Malformed> {
     match text {
-        "1.0" | "1" => Ok(TlsVersion::Tls10),
+        "1.0" => Ok(TlsVersion::Tls10),
         "1.1" => Ok(TlsVersion::Tls11),
         "1.2" => Ok(TlsVersion::Tls12),
         "1.3" => Ok(TlsVersion::Tls13),
@@ -180,7 +180,7 @@ pub fn parse_certificate_compression(text: &str) -> Result<Vec<CertificateCompre
     let ways = text.split([':', ',']).map(|name| match name.trim() {
         "zlib" => Ok(CertificateCompression::Zlib),
         "brotli" => Ok(CertificateCompression::Brotli),
-        _ => Err(Malformed::new("zlib, brotli, or both with a comma between them", text)),
+        _ => Err(Malformed::new("zlib, brotli or both", text)),
     });
     ways.collect()
 }
