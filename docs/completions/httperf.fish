@@ -106,9 +106,24 @@ complete -c httperf -n "__fish_httperf_using_subcommand serve" -l close-after -d
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l close-silently -d 'closes a connection after its Nth reply without having said so' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l max-connections -d 'holds N connections at most and resets others as they come' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l idle-timeout -d 'closes a connection on which nothing moves for T' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-key-type -d 'makes the certificate with a key of this type' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-cert -d 'shows the certificate in this file instead of making one' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-cert-key -d 'uses the private key in this file with --tls-cert' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-write-cert -d 'writes the certificate to this file, for clients to trust' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-groups -d 'accepts these key-exchange groups and no others' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-min -d 'accepts no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-max -d 'accepts no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-ciphers -d 'accepts these cipher suites of TLS 1.2 and older, a list in OpenSSL\'s syntax' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-tickets -d 'says whether clients get tickets to resume their sessions with' -r -f -a "on\t''
+off\t''"
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-cert-compression -d 'compresses the certificate for clients that can take that: zlib, brotli or both' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l fault -d 'lets replies go wrong by chance, as in reset:0.01 or stall:2%; may be repeated' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l trickle-interval -d 'waits for T between two bytes of a reply that trickles' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l seed -d 'starts the random numbers behind delays, statuses and faults from N' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l chunked -d 'sends bodies in chunks instead of stating their size'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l trailers -d 'sends bodies in chunks, followed by a Server-Checksum trailer'
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls -d 'speaks TLS on every connection, with a certificate made at start'
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-early-data -d 'accepts requests with the first flight of resumed handshakes (0-RTT)'
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-request-client-cert -d 'asks clients for a certificate, and goes on without one'
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-require-client-cert -d 'asks clients for a certificate, and fails the handshake without one'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -s h -l help -d 'explains the options and exits'

@@ -108,11 +108,25 @@ _arguments "${_arguments_options[@]}" : \
 '--close-silently=[closes a connection after its Nth reply without having said so]:N:' \
 '--max-connections=[holds N connections at most and resets others as they come]:N:' \
 '--idle-timeout=[closes a connection on which nothing moves for T]:T:' \
+'--tls-key-type=[makes the certificate with a key of this type]:TYPE:' \
+'--tls-cert=[shows the certificate in this file instead of making one]:FILE:_files' \
+'--tls-cert-key=[uses the private key in this file with --tls-cert]:FILE:_files' \
+'--tls-write-cert=[writes the certificate to this file, for clients to trust]:FILE:_files' \
+'--tls-groups=[accepts these key-exchange groups and no others]:LIST:' \
+'--tls-min=[accepts no version of TLS older than this\: 1.0, 1.1, 1.2 or 1.3]:V:' \
+'--tls-max=[accepts no version of TLS newer than this\: 1.0, 1.1, 1.2 or 1.3]:V:' \
+'--tls-ciphers=[accepts these cipher suites of TLS 1.2 and older, a list in OpenSSL'\''s syntax]:LIST:' \
+'--tls-tickets=[says whether clients get tickets to resume their sessions with]:on|off:(on off)' \
+'--tls-cert-compression=[compresses the certificate for clients that can take that\: zlib, brotli or both]:LIST:' \
 '--fault=[lets replies go wrong by chance, as in reset\:0.01 or stall\:2%; may be repeated]:KIND:PROBABILITY:' \
 '--trickle-interval=[waits for T between two bytes of a reply that trickles]:T:' \
 '--seed=[starts the random numbers behind delays, statuses and faults from N]:N:' \
 '--chunked[sends bodies in chunks instead of stating their size]' \
 '--trailers[sends bodies in chunks, followed by a Server-Checksum trailer]' \
+'--tls[speaks TLS on every connection, with a certificate made at start]' \
+'--tls-early-data[accepts requests with the first flight of resumed handshakes (0-RTT)]' \
+'--tls-request-client-cert[asks clients for a certificate, and goes on without one]' \
+'--tls-require-client-cert[asks clients for a certificate, and fails the handshake without one]' \
 '-h[explains the options and exits]' \
 '--help[explains the options and exits]' \
 && ret=0

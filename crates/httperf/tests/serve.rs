@@ -5,6 +5,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use assert_cmd::cargo::cargo_bin;
@@ -48,6 +49,20 @@ impl Drop for Served {
         drop(self.child.kill());
         drop(self.child.wait());
     }
+}
+
+/// Runs a command that ends by itself, and returns what it printed.
+fn run(program: &str, args: &[&str]) -> String {
+    let output = Command::new(program).args(args).output().unwrap();
+    assert!(output.status.success(), "{program} {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The status with which `httperf serve` refuses these options, and its message.
+fn refusal(options: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(cargo_bin("httperf")).arg("serve").args(options).output().unwrap();
+    assert!(output.stdout.is_empty(), "it listened with {options:?}");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
 fn exchange(mut stream: impl std::io::Read + std::io::Write, request: &str) -> String {
@@ -124,12 +139,106 @@ fn a_bad_value_ends_it_with_status_1() {
 }
 
 #[test]
+fn under_tls_it_writes_a_certificate_that_clients_can_trust() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificate = folder.path().join("certificate.pem").display().to_string();
+    let served = Served::start(&["--listen=127.0.0.1:0", "--size=5", "--tls-write-cert", &certificate]);
+    let url = served.announcement.strip_prefix("listening on ").unwrap().trim_end();
+    assert!(url.starts_with("https://127.0.0.1:"), "{url}");
+    let body = run("curl", &["-sS", "--max-time", "20", "--noproxy", "*", "--cacert", &certificate, url]);
+    assert_eq!(body, "01234");
+    let (printed, well) = served.end(Signal::TERM);
+    assert!(well);
+    for count in ["TLS handshakes, full ", "TLS version TLSv1.3 ", "TLS cipher TLS_AES_", "TLS group "] {
+        assert!(printed.contains(count), "{count} is not in {printed}");
+    }
+}
+
+/// A self-signed certificate in one file and its key in another, made by `openssl`.
+fn certificate_and_key(folder: &Path, name: &str) -> [String; 2] {
+    let [certificate, key] =
+        ["certificate", "key"].map(|what| folder.join(format!("{name}-{what}.pem")).display().to_string());
+    let request = "req -x509 -newkey rsa:2048 -nodes -subj /CN=somebody -addext subjectAltName=IP:127.0.0.1";
+    let files = ["-keyout", &key, "-out", &certificate];
+    run("openssl", &request.split(' ').chain(files).collect::<Vec<_>>());
+    [certificate, key]
+}
+
+#[test]
+fn it_shows_a_certificate_of_ones_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let [certificate, key] = certificate_and_key(folder.path(), "own");
+    let both = folder.path().join("both.pem").display().to_string();
+    std::fs::write(&both, [std::fs::read(&certificate).unwrap(), std::fs::read(&key).unwrap()].concat())
+        .unwrap();
+    for options in [&["--tls-cert", &certificate, "--tls-cert-key", &key][..], &["--tls-cert", &both]] {
+        let served = Served::start(&[&["--listen=127.0.0.1:0", "--size=5"], options].concat());
+        let url = served.announcement.strip_prefix("listening on ").unwrap().trim_end();
+        let body = run("curl", &["-sS", "--max-time", "20", "--noproxy", "*", "--cacert", &certificate, url]);
+        assert_eq!(body, "01234", "{options:?}");
+        assert!(served.end(Signal::TERM).1);
+    }
+}
+
+#[test]
+fn certificates_and_keys_that_cannot_be_used_are_refused_before_it_listens() {
+    let folder = tempfile::tempdir().unwrap();
+    let [certificate, key] = certificate_and_key(folder.path(), "one");
+    let [_, other] = certificate_and_key(folder.path(), "other");
+    let encrypted = folder.path().join("encrypted.pem").display().to_string();
+    run("openssl", &["pkey", "-in", &key, "-aes128", "-passout", "pass:secret", "-out", &encrypted]);
+    let nowhere = folder.path().join("no/such/file").display().to_string();
+    let missing = "No such file or directory (os error 2)";
+    for (options, expected) in [
+        (
+            vec!["--tls-cert", &nowhere],
+            format!("--tls-cert: cannot read {nowhere}: {missing}"),
+        ),
+        (
+            vec!["--tls-cert", &certificate, "--tls-cert-key", &nowhere],
+            format!("--tls-cert-key: cannot read {nowhere}: {missing}"),
+        ),
+        (
+            vec!["--tls-cert", &key],
+            format!("--tls-cert: expected a PEM certificate in {key}"),
+        ),
+        (
+            vec!["--tls-cert", &certificate],
+            format!("--tls-cert: expected a PEM private key in {certificate}"),
+        ),
+        (
+            vec!["--tls-cert", &certificate, "--tls-cert-key", &encrypted],
+            format!("--tls-cert-key: expected a key that is not encrypted in {encrypted}"),
+        ),
+        (
+            vec!["--tls-cert", &certificate, "--tls-cert-key", &other],
+            format!(
+                "--tls-cert-key: expected the key of the certificate in {certificate}, got that of another in {other}"
+            ),
+        ),
+        (
+            vec!["--tls-write-cert", &nowhere],
+            format!("cannot write the certificate to {nowhere}: {missing}"),
+        ),
+        (
+            vec!["--tls-groups=P-257"],
+            "--tls-groups: expected key-exchange groups such as X25519MLKEM768, X25519, P-256 or P-384, got `P-257`"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(refusal(&options), (Some(1), format!("httperf serve: {expected}\n")), "{options:?}");
+    }
+}
+
+#[test]
 fn help_lists_its_options() {
     let output = Command::new(cargo_bin("httperf")).args(["serve", "--help"]).output().unwrap();
     assert!(output.status.success());
     let help = String::from_utf8(output.stdout).unwrap();
     assert!(help.starts_with("Usage: httperf serve "), "{help}");
-    for option in ["--listen ADDR:PORT", "--delay T", "--fault KIND:PROBABILITY", "--capacity X"] {
+    for option in
+        ["--listen ADDR:PORT", "--delay T", "--fault KIND:PROBABILITY", "--capacity X", "--tls-groups LIST"]
+    {
         assert!(help.contains(option), "{option}");
     }
 }

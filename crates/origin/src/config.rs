@@ -14,6 +14,7 @@ use crate::bucket::Capacity;
 use crate::delay::Delay;
 use crate::fault::FaultMix;
 use crate::limits::Limits;
+use crate::tls::Tls;
 
 /// What the server does. The default answers `200` with 1024 bytes at once, faultlessly, on a loopback port
 /// that the kernel picks.
@@ -21,6 +22,8 @@ use crate::limits::Limits;
 pub struct Config {
     /// Where to listen; port 0 lets the kernel pick one.
     pub listen: Endpoint,
+    /// Makes every connection one of TLS.
+    pub tls: Option<Tls>,
     /// Bytes in a reply's body.
     pub size: u64,
     /// How long a reply takes.
@@ -47,6 +50,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             listen: Endpoint::Tcp((Ipv4Addr::LOCALHOST, 0).into()),
+            tls: None,
             size: 1024,
             delay: Delay::default(),
             status: StatusMix::default(),
@@ -237,9 +241,19 @@ pub fn parse_rate(text: &str) -> Result<f64, Malformed> {
     }
 }
 
-impl fmt::Display for ListenAddress {
+/// Where a server is, as a client would name it.
+#[derive(Clone, Copy, Debug)]
+pub struct Location<'a> {
+    /// Where it listens.
+    pub endpoint: &'a Endpoint,
+    /// Whether it speaks TLS.
+    pub is_tls: bool,
+}
+
+impl fmt::Display for Location<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
+        match self.endpoint {
+            Endpoint::Tcp(address) if self.is_tls => write!(f, "https://{address}/"),
             Endpoint::Tcp(address) => write!(f, "http://{address}/"),
             Endpoint::Unix(path) => write!(f, "unix:{}", path.display()),
         }
@@ -312,9 +326,14 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_shown_as_a_client_would_use_it() {
-        for (text, shown) in [("127.0.0.1:80", "http://127.0.0.1:80/"), ("unix:/tmp/s", "unix:/tmp/s")] {
-            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), shown);
+    fn a_server_is_named_as_a_client_would_name_it() {
+        for (text, is_tls, shown) in [
+            ("127.0.0.1:80", false, "http://127.0.0.1:80/"),
+            ("[::1]:443", true, "https://[::1]:443/"),
+            ("unix:/tmp/s", true, "unix:/tmp/s"),
+        ] {
+            let ListenAddress(endpoint) = text.parse().unwrap();
+            assert_eq!(Location { endpoint: &endpoint, is_tls }.to_string(), shown);
         }
     }
 

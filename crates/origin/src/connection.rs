@@ -24,13 +24,15 @@ use crate::config::Framing;
 use crate::fault::Fault;
 use crate::route::{self, Answer};
 use crate::server::Shared;
+use crate::socket::{Socket, Transport};
 use crate::takeover::{self, Takeover, Ticket};
-use crate::wire::{Socket, Wire};
+use crate::wire::{self, Wire};
 
 /// Serves a connection until either side closes it.
-pub(crate) async fn run(socket: Socket, shared: Rc<Shared>) {
+pub(crate) async fn run(transport: Transport, shared: Rc<Shared>) {
     let _open = shared.note_open();
     let link = Rc::new(Link::new(shared));
+    let Some(socket) = link.unless_idle(secure(transport, &link)).await else { return };
     let mut wire = Wire::new(socket, Rc::clone(&link));
     loop {
         let served = async {
@@ -41,6 +43,21 @@ pub(crate) async fn run(socket: Socket, shared: Rc<Shared>) {
         match link.unless_idle(served).await {
             Some(back) => wire = back,
             None => return,
+        }
+    }
+}
+
+/// Does the TLS handshake, if there is to be one. `None` if that failed.
+async fn secure(transport: Transport, link: &Rc<Link>) -> Option<Socket> {
+    let Some(acceptor) = &link.shared.acceptor else { return Some(Socket::Plain(transport)) };
+    // Without memory for another connection there is none.
+    let mut stream = acceptor.stream(transport, link).ok()?;
+    match stream.handshake().await {
+        Ok(()) => Some(Socket::Tls(Box::new(stream))),
+        Err(_) => {
+            // The client reads the alert that says why only if it is not reset meanwhile.
+            takeover::within(link.shared.config.limits.linger, wire::close(stream.silenced())).await;
+            None
         }
     }
 }
@@ -228,7 +245,7 @@ impl Link {
         self.is_preparing.set(true);
     }
 
-    pub(crate) fn note_read(&self, size: usize) {
+    pub(crate) fn note_traffic(&self, size: usize) {
         self.traffic.set(self.traffic.get() + size as u64);
     }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::fault::Fault;
+use crate::tls::TlsCounts;
 
 /// What the server did. Every request ends in a reply, in a fault, in both (a fault that
 /// [completes the reply](Fault::completes_reply)), or in neither: when its client left before.
@@ -26,10 +27,12 @@ pub struct Counts {
     pub replies: [u64; 4],
     /// Replies `503` because too many requests were waiting; among the 5xx.
     pub replies_queue_full: u64,
-    /// Bytes handed to the system, headers included.
+    /// Bytes of replies handed to the system, headers included; under TLS, as they were before it.
     pub bytes_sent: u64,
     /// Faults, by the order of [`Fault::ALL`].
     pub faults: [u64; Fault::ALL.len()],
+    /// What came of the handshakes, if the server speaks TLS.
+    pub tls: TlsCounts,
 }
 
 impl Counts {
@@ -87,6 +90,7 @@ impl fmt::Display for Counts {
                 ("accept errors".to_owned(), self.accept_errors),
             ])
             .chain(Fault::ALL.iter().map(|&fault| (format!("fault {fault}"), self.faults_of(fault))))
+            .chain(self.tls.lines())
             .collect();
         seldom.retain(|&(_, count)| count > 0);
         lines.append(&mut seldom);

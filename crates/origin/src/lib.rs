@@ -3,6 +3,7 @@
 //!
 //! One thread does everything. Well-formed replies are hyper's work; the malformed ones, which hyper rightly
 //! refuses to write, are written by hand after taking the socket back from it (`takeover.rs` says how).
+//! TLS, where the [`Config`] asks for it, is a matter of the socket below all that (`tls`).
 //! Nothing here knows about options or terminals: that is the program's business.
 //!
 //! # What a request asks for
@@ -32,15 +33,22 @@ mod fault;
 mod limits;
 mod route;
 mod server;
+mod socket;
 mod takeover;
 mod timer;
+mod tls;
 mod wire;
 
 pub use bucket::{Bucket, Capacity, QueueFull};
-pub use config::{CloseAfter, Config, Framing, ListenAddress, Malformed, StatusMix};
+pub use config::{CloseAfter, Config, Framing, ListenAddress, Location, Malformed, StatusMix};
 pub use config::{parse_duration, parse_rate, parse_size};
 pub use counts::Counts;
 pub use delay::Delay;
 pub use fault::{Fault, FaultMix, FaultShare, TooManyFaults};
 pub use limits::{Limits, raise_descriptor_limit};
 pub use server::{Handle, Server, Stopper, spawn};
+pub use tls::{
+    BadCredentials, Ciphers, ClientCertificate, Credentials, Groups, KeyType, Tickets, Tls, TlsCounts,
+    Versions,
+};
+pub use tls::{parse_certificate_compression, parse_tls_version};

@@ -23,13 +23,15 @@ use crate::bucket::Bucket;
 use crate::config::Config;
 use crate::connection;
 use crate::counts::Counts;
+use crate::socket::Transport;
 use crate::timer::Timer;
-use crate::wire::Socket;
+use crate::tls::Acceptor;
 
 /// A server that listens and does not accept yet.
 #[derive(Debug)]
 pub struct Server {
     config: Config,
+    acceptor: Option<Acceptor>,
     address: Endpoint,
     runtime: Runtime,
     listener: Listener,
@@ -48,14 +50,16 @@ impl Stopper {
 }
 
 impl Server {
-    /// Listens as the configuration says. A socket file that no server listens on any more is replaced.
+    /// Listens as the configuration says. A socket file that no server listens on any more is replaced. Fails
+    /// also if the library refuses what is said about TLS, before it listens.
     pub fn bind(config: Config) -> io::Result<Self> {
+        let acceptor = config.tls.as_ref().map(Acceptor::new).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (listener, address) = {
             let _inside = runtime.enter();
             Listener::bind(&config.listen, config.limits.backlog)?
         };
-        Ok(Self { config, address, runtime, listener, stop: Arc::default() })
+        Ok(Self { config, acceptor, address, runtime, listener, stop: Arc::default() })
     }
 
     /// Where it listens: for a configured port 0, the port that the kernel picked.
@@ -89,10 +93,10 @@ impl Server {
     /// Serves until stopped, then drops all connections and says what it did. Fails only if the system
     /// refuses a timer.
     pub fn run(self) -> io::Result<Counts> {
-        let Self { config, address, runtime, listener, stop } = self;
+        let Self { config, acceptor, address, runtime, listener, stop } = self;
         let tasks = LocalSet::new();
         let result = tasks.block_on(&runtime, async {
-            let shared = Rc::new(Shared::new(config)?);
+            let shared = Rc::new(Shared::new(config, acceptor)?);
             let timer = Rc::clone(&shared.timer);
             let accepting = accept_all(&listener, &shared);
             tokio::select! {
@@ -110,7 +114,7 @@ impl Server {
             // Whoever removed it before us did our work.
             let _: io::Result<()> = std::fs::remove_file(path);
         }
-        result.map(|shared: Rc<Shared>| shared.counts.borrow().clone())
+        result.map(|shared: Rc<Shared>| shared.counts())
     }
 }
 
@@ -176,12 +180,12 @@ impl Drop for Handle {
 async fn accept_all(listener: &Listener, shared: &Rc<Shared>) {
     loop {
         match listener.accept().await {
-            Ok(socket) if shared.is_full() => {
+            Ok(transport) if shared.is_full() => {
                 shared.counts.borrow_mut().connections_refused += 1;
-                socket.reset();
+                transport.reset_at_close();
             }
-            Ok(socket) => {
-                spawn_local(connection::run(socket, Rc::clone(shared)));
+            Ok(transport) => {
+                spawn_local(connection::run(transport, Rc::clone(shared)));
             }
             // The client left before it was accepted.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -200,6 +204,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: Config,
+    /// Makes connections secure, if they are to be.
+    pub(crate) acceptor: Option<Acceptor>,
     pub(crate) counts: RefCell<Counts>,
     pub(crate) random: RefCell<Pcg64Mcg>,
     pub(crate) bucket: Option<RefCell<Bucket>>,
@@ -208,15 +214,25 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    fn new(config: Config) -> io::Result<Self> {
+    fn new(config: Config, acceptor: Option<Acceptor>) -> io::Result<Self> {
         Ok(Self {
             counts: RefCell::default(),
             random: RefCell::new(Pcg64Mcg::seed_from_u64(config.seed)),
             bucket: config.capacity.map(|capacity| RefCell::new(Bucket::new(capacity, Instant::now()))),
             timer: Rc::new(Timer::new()?),
             open: Cell::new(0),
+            acceptor,
             config,
         })
+    }
+
+    /// What the server has done up to now.
+    fn counts(&self) -> Counts {
+        let mut counts = self.counts.borrow().clone();
+        if let Some(acceptor) = &self.acceptor {
+            counts.tls.compressed_certificates = acceptor.compressed_certificates();
+        }
+        counts
     }
 
     fn is_full(&self) -> bool {
@@ -270,15 +286,15 @@ impl Listener {
         }
     }
 
-    async fn accept(&self) -> io::Result<Socket> {
+    async fn accept(&self) -> io::Result<Transport> {
         match self {
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
                 // A connection that died in the queue shows when it is used.
                 let _: io::Result<()> = stream.set_nodelay(true);
-                Ok(Socket::Tcp(stream))
+                Ok(Transport::Tcp(stream))
             }
-            Self::Unix(listener) => Ok(Socket::Unix(listener.accept().await?.0)),
+            Self::Unix(listener) => Ok(Transport::Unix(listener.accept().await?.0)),
         }
     }
 }

@@ -161,7 +161,9 @@ pub(crate) async fn perform(wire: Wire, link: &Link, takeover: Takeover) -> io::
         Some(Fault::Close) => reply.ticket.client_keeps = false,
         Some(Fault::Truncate) => {
             reply.half().await?;
-            reply.ticket.client_keeps = false;
+            reply.flush().await?;
+            within(linger, reply.wire.cut()).await;
+            return Ok(None);
         }
         Some(Fault::Garbage) => {
             reply.send(GARBAGE).await?;
@@ -208,7 +210,8 @@ const INTERIM_REPLIES: &[u8] =
 
 const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
 
-async fn within(limit: std::time::Duration, future: impl Future<Output = ()>) {
+/// Does this as far as it comes in that time.
+pub(crate) async fn within(limit: std::time::Duration, future: impl Future<Output = ()>) {
     // Either way the connection is over.
     let _: Result<(), tokio::time::error::Elapsed> = timeout(limit, future).await;
 }

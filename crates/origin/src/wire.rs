@@ -7,27 +7,9 @@ use std::task::{Context, Poll};
 
 use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
 
 use crate::connection::Link;
-
-/// A socket of either family.
-#[derive(Debug)]
-pub(crate) enum Socket {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Socket {
-    /// Closes with a reset. A unix-domain socket knows none and is just closed.
-    pub(crate) fn reset(self) {
-        match self {
-            // A client that is gone already needs no reset.
-            Self::Tcp(stream) => drop(stream.set_zero_linger()),
-            Self::Unix(_) => {}
-        }
-    }
-}
+use crate::socket::{Socket, Transport};
 
 /// The socket, what was read from it too early, and the state it shares with the rest of its connection.
 #[derive(Debug)]
@@ -64,11 +46,28 @@ impl Wire {
         self.discard().await;
     }
 
+    /// Closes in the middle: as [`Wire::close`] does, except that TLS is not told. (Its close_notify is what shows
+    /// that nothing was cut off.)
+    pub(crate) async fn cut(mut self) {
+        close(self.socket.silenced()).await;
+    }
+
     /// Reads and forgets until the client closes.
     pub(crate) async fn discard(&mut self) {
-        let mut nowhere = [0; 4096];
-        while self.read(&mut nowhere).await.is_ok_and(|size| size > 0) {}
+        discard(self).await;
     }
+}
+
+/// Closes a socket in order, as [`Wire::close`] does. The caller bounds the time.
+pub(crate) async fn close(transport: &mut Transport) {
+    if transport.shutdown().await.is_ok() {
+        discard(transport).await;
+    }
+}
+
+async fn discard(source: &mut (impl AsyncRead + Unpin)) {
+    let mut nowhere = [0; 4096];
+    while source.read(&mut nowhere).await.is_ok_and(|size| size > 0) {}
 }
 
 impl AsyncRead for Wire {
@@ -85,11 +84,8 @@ impl AsyncRead for Wire {
             return Poll::Ready(Ok(()));
         }
         let before = buffer.filled().len();
-        let poll = match &mut this.socket {
-            Socket::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
-            Socket::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
-        };
-        this.link.note_read(buffer.filled().len() - before);
+        let poll = Pin::new(&mut this.socket).poll_read(context, buffer);
+        this.link.note_traffic(buffer.filled().len() - before);
         poll
     }
 }
@@ -97,10 +93,7 @@ impl AsyncRead for Wire {
 impl AsyncWrite for Wire {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let poll = match &mut this.socket {
-            Socket::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Socket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
-        };
+        let poll = Pin::new(&mut this.socket).poll_write(context, bytes);
         this.link.note_write(&poll);
         poll
     }
@@ -111,27 +104,20 @@ impl AsyncWrite for Wire {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        let poll = match &mut this.socket {
-            Socket::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, slices),
-            Socket::Unix(stream) => Pin::new(stream).poll_write_vectored(context, slices),
-        };
+        let poll = Pin::new(&mut this.socket).poll_write_vectored(context, slices);
         this.link.note_write(&poll);
         poll
     }
 
     fn is_write_vectored(&self) -> bool {
-        true
+        self.socket.is_write_vectored()
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Sockets hold nothing back.
-        Poll::Ready(Ok(()))
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().socket).poll_flush(context)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &mut self.get_mut().socket {
-            Socket::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Socket::Unix(stream) => Pin::new(stream).poll_shutdown(context),
-        }
+        Pin::new(&mut self.get_mut().socket).poll_shutdown(context)
     }
 }

@@ -2,15 +2,19 @@
 //!
 //! What the server does is the `origin` crate's business; here are its options, its signals and its words.
 
+mod tls;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use httperf_origin::{
-    Capacity, CloseAfter, Config, FaultMix, FaultShare, Framing, ListenAddress, Malformed, Server,
+    Capacity, CloseAfter, Config, FaultMix, FaultShare, Framing, ListenAddress, Location, Malformed, Server,
 };
 use httperf_origin::{parse_duration, parse_rate, parse_size};
 use httperf_plan::Endpoint;
+
+use self::tls::TlsArgs;
 
 use crate::messages::Program;
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
@@ -19,14 +23,15 @@ use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueF
 #[must_use]
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
-    match config(words) {
-        Ok(config) => serve(&program, config).unwrap_or_else(|status| status),
+    match settings(words) {
+        Ok(settings) => serve(&program, settings).unwrap_or_else(|status| status),
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
     }
 }
 
 /// Serves until a signal comes. An early end has been explained when its exit status comes back.
-fn serve(program: &Program, config: Config) -> Result<ExitCode, ExitCode> {
+fn serve(program: &Program, settings: Settings) -> Result<ExitCode, ExitCode> {
+    let Settings { config, certificate_file } = settings;
     let failed = |doing: &str, error: &std::io::Error| {
         program.say(format_args!("cannot {doing}: {error}"));
         ExitCode::FAILURE
@@ -35,20 +40,34 @@ fn serve(program: &Program, config: Config) -> Result<ExitCode, ExitCode> {
         // Fewer connections will do for most.
         failed("raise the limit on open files", &error);
     }
-    let wanted = ListenAddress(config.listen.clone());
+    // Whoever waits for the line below finds the file written.
+    if let (Some(file), Some(tls)) = (certificate_file, &config.tls) {
+        std::fs::write(&file, tls.credentials.certificates_pem())
+            .map_err(|error| failed(&format!("write the certificate to {}", file.display()), &error))?;
+    }
+    let is_tls = config.tls.is_some();
+    let wanted = Location { endpoint: &config.listen, is_tls }.to_string();
     let server = Server::bind(config).map_err(|error| failed(&format!("listen on {wanted}"), &error))?;
     server.stop_on_signals().map_err(|error| failed("wait for signals", &error))?;
-    let address = ListenAddress(server.address().clone());
-    program.print(format!("listening on {address}\n").as_bytes())?;
+    let location = Location { endpoint: server.address(), is_tls };
+    program.print(format!("listening on {location}\n").as_bytes())?;
     let counts = server.run().map_err(|error| failed("go on serving", &error))?;
     program.print(counts.to_string().as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn config(words: &[OsString]) -> Result<Config, Stop> {
+/// What the server does, and what else is to be done.
+#[derive(Debug)]
+struct Settings {
+    config: Config,
+    /// Where the server's certificate is to be written.
+    certificate_file: Option<PathBuf>,
+}
+
+fn settings(words: &[OsString]) -> Result<Settings, Stop> {
     let mut args = Args::default();
     options::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
-    args.config()
+    args.settings()
 }
 
 /// What was typed.
@@ -62,19 +81,20 @@ pub struct Args {
     queue: Option<u32>,
     /// `--fault`, in the order given.
     faults: Vec<FaultShare>,
+    tls: TlsArgs,
 }
 
 impl Default for Args {
     fn default() -> Self {
         let listen = Endpoint::Tcp(([127, 0, 0, 1], 8080).into());
         let config = Config { listen, ..Config::default() };
-        Self { config, rate: None, queue: None, faults: Vec::new() }
+        Self { config, rate: None, queue: None, faults: Vec::new(), tls: TlsArgs::default() }
     }
 }
 
 impl Args {
     /// What it means.
-    fn config(self) -> Result<Config, Stop> {
+    fn settings(mut self) -> Result<Settings, Stop> {
         let faults =
             FaultMix::new(self.faults).map_err(|too_many| Stop::rejected(format!("--fault: {too_many}")))?;
         let capacity = match (self.rate, self.queue) {
@@ -82,7 +102,9 @@ impl Args {
             (None, None) => None,
             (None, Some(_)) => return Err(Stop::rejected("--queue: expected --capacity beside it")),
         };
-        Ok(Config { faults, capacity, ..self.config })
+        let certificate_file = self.tls.certificate_file.take();
+        let tls = self.tls.config(&self.config.listen)?;
+        Ok(Settings { config: Config { faults, capacity, tls, ..self.config }, certificate_file })
     }
 }
 
@@ -95,6 +117,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Replies", options: REPLIES },
         Group { title: "Time", options: TIME },
         Group { title: "Connections", options: CONNECTIONS },
+        Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "Faults", options: FAULTS },
         Group { title: "General", options: GENERAL },
     ],
@@ -362,18 +385,19 @@ mod tests {
     use crate::options::parse::words;
 
     fn configured(argv: &[&str]) -> Config {
-        config(&words(argv)).unwrap()
+        settings(&words(argv)).unwrap().config
     }
 
     #[track_caller]
     fn check_rejected(argv: &[&str], expected: &str) {
-        assert_eq!(config(&words(argv)).unwrap_err(), Stop::rejected(expected));
+        assert_eq!(settings(&words(argv)).unwrap_err(), Stop::rejected(expected));
     }
 
     #[test]
     fn without_options_it_listens_on_port_8080_of_this_machine() {
         let config = configured(&[]);
-        assert_eq!(ListenAddress(config.listen).to_string(), "http://127.0.0.1:8080/");
+        assert_eq!(config.listen, Endpoint::Tcp(([127, 0, 0, 1], 8080).into()));
+        assert!(config.tls.is_none());
         assert_eq!((config.size, config.delay, config.capacity), (1024, Delay::default(), None));
         assert_eq!((config.status, config.faults), (StatusMix::default(), FaultMix::default()));
         assert_eq!((config.framing, config.close_after), (Framing::Length, None));
@@ -426,7 +450,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt as _;
 
         let path = OsString::from_vec(b"unix:/run/\xff".to_vec());
-        let config = config(&["--listen".into(), path]).unwrap();
+        let Settings { config, .. } = settings(&["--listen".into(), path]).unwrap();
         assert_eq!(config.listen, Endpoint::Unix(OsString::from_vec(b"/run/\xff".to_vec()).into()));
     }
 

@@ -1,0 +1,140 @@
+//! What all connections share: a BoringSSL context made of what the configuration says.
+
+use std::fmt;
+use std::rc::Rc;
+use std::sync::OnceLock;
+
+use boring::error::ErrorStack;
+use boring::ex_data::Index;
+use boring::ssl::{
+    AlpnError, ExtensionType, Ssl, SslContext, SslContextBuilder, SslMethod, SslMode, SslOptions, SslRef,
+    SslSessionCacheMode, SslVerifyMode, SslVersion, select_next_proto,
+};
+use httperf_plan::{CertificateCompression, TlsVersion};
+
+use super::compression::{Brotli, Compressed, Zlib};
+use super::{ClientCertificate, Stream, Tickets, Tls};
+use crate::connection::Link;
+use crate::socket::Transport;
+
+/// Puts TLS on accepted sockets.
+pub(crate) struct Acceptor {
+    context: SslContext,
+    compressed: [Compressed; 2],
+}
+
+impl fmt::Debug for Acceptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acceptor").finish_non_exhaustive()
+    }
+}
+
+impl Acceptor {
+    /// One that speaks TLS as the configuration says.
+    pub(crate) fn new(config: &Tls) -> Result<Self, ErrorStack> {
+        let mut builder = SslContextBuilder::new(SslMethod::tls())?;
+        builder.set_min_proto_version(Some(library_version(config.versions.min)))?;
+        builder.set_max_proto_version(Some(library_version(config.versions.max)))?;
+        // A write hands out each record as soon as it is sealed, and need not be repeated from the same place.
+        builder.set_mode(SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER);
+        builder.set_curves_list(&config.groups.to_list())?;
+        if let Some(ciphers) = &config.ciphers {
+            builder.set_cipher_list(&ciphers.0)?;
+        }
+        let credentials = &config.credentials;
+        builder.set_certificate(&credentials.certificate)?;
+        for certificate in &credentials.chain {
+            builder.add_extra_chain_cert(certificate.clone())?;
+        }
+        builder.set_private_key(&credentials.key)?;
+        builder.set_alpn_select_callback(|_, offered| {
+            select_next_proto(PROTOCOLS, offered).ok_or(AlpnError::NOACK)
+        });
+        set_tickets(&mut builder, config.tickets)?;
+        set_client_certificate(&mut builder, config.client_certificate);
+        let compressed = <[Compressed; 2]>::default();
+        for way in &config.certificate_compression {
+            match way {
+                CertificateCompression::Zlib => {
+                    builder.add_certificate_compression_algorithm(Zlib(compressed[0].clone()))?;
+                }
+                CertificateCompression::Brotli => {
+                    builder.add_certificate_compression_algorithm(Brotli(compressed[1].clone()))?;
+                }
+            }
+        }
+        Ok(Self { context: builder.build(), compressed })
+    }
+
+    /// TLS on this socket, its handshake not begun.
+    pub(crate) fn stream(&self, transport: Transport, link: &Rc<Link>) -> Result<Stream, ErrorStack> {
+        Stream::new(Ssl::new(&self.context)?, transport, Rc::clone(link))
+    }
+
+    /// How many certificates were sent compressed.
+    pub(crate) fn compressed_certificates(&self) -> u64 {
+        self.compressed.iter().map(Compressed::count).sum()
+    }
+}
+
+/// HTTP/1.1 alone, behind a byte with the length of its name (RFC 7301).
+const PROTOCOLS: &[u8] = b"\x08http/1.1";
+
+/// Tickets are bound to this: it tells servers apart that share keys, which ours never do.
+const SESSION_CONTEXT: &[u8] = b"httperf";
+
+fn library_version(version: TlsVersion) -> SslVersion {
+    match version {
+        TlsVersion::Tls10 => SslVersion::TLS1,
+        TlsVersion::Tls11 => SslVersion::TLS1_1,
+        TlsVersion::Tls12 => SslVersion::TLS1_2,
+        TlsVersion::Tls13 => SslVersion::TLS1_3,
+    }
+}
+
+fn set_tickets(builder: &mut SslContextBuilder, tickets: Tickets) -> Result<(), ErrorStack> {
+    // Sessions that the server would have to keep are out in any case.
+    builder.set_session_cache_mode(SslSessionCacheMode::OFF);
+    builder.set_session_id_context(SESSION_CONTEXT)?;
+    match tickets {
+        Tickets::Off => drop(builder.set_options(SslOptions::NO_TICKET)),
+        Tickets::On => {}
+        Tickets::EarlyData => {
+            httperf_sys::tls::enable_early_data(builder);
+            // The library does not say afterwards whether early data was offered.
+            builder.set_select_certificate_callback(|mut hello| {
+                if hello.get_extension(ExtensionType::EARLY_DATA).is_some() {
+                    hello.ssl_mut().set_ex_data(early_data_index(), ());
+                }
+                Ok(())
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the client offered early data, which only a server that takes some looks for.
+pub(super) fn was_offered_early_data(ssl: &SslRef) -> bool {
+    ssl.ex_data(early_data_index()).is_some()
+}
+
+/// Where a connection notes that its client offered early data.
+fn early_data_index() -> Index<Ssl, ()> {
+    static INDEX: OnceLock<Index<Ssl, ()>> = OnceLock::new();
+    *INDEX.get_or_init(|| Ssl::new_ex_index().expect("an index needs nothing but memory"))
+}
+
+fn set_client_certificate(builder: &mut SslContextBuilder, wanted: ClientCertificate) {
+    let mode = match wanted {
+        ClientCertificate::None => return,
+        ClientCertificate::Requested => SslVerifyMode::PEER,
+        ClientCertificate::Required => SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT,
+    };
+    // Whoever issued it: the client has shown that it has the key.
+    builder.set_custom_verify_callback(mode, |_| Ok(()));
+}
+
+/// Whether this cipher list leaves any cipher suite.
+pub(super) fn accepts_ciphers(list: &str) -> bool {
+    SslContextBuilder::new(SslMethod::tls()).is_ok_and(|mut builder| builder.set_cipher_list(list).is_ok())
+}
