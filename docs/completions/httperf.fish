@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= report= print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= report= print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -49,7 +49,23 @@ complete -c httperf -n "__fish_httperf_needs_command" -l method -d 'uses this re
 complete -c httperf -n "__fish_httperf_needs_command" -l http-version -d 'speaks HTTP/1.0 or HTTP/1.1' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l add-header -d 'adds these header lines to each request' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l add-header-file -d 'adds the header lines in a file to each request' -r -F
-complete -c httperf -n "__fish_httperf_needs_command" -l ssl-ciphers -d 'offers these ciphers, a list in OpenSSL\'s syntax' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-ciphers -d 'offers these cipher suites of TLS 1.2 and older, a list in OpenSSL\'s syntax' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-certificate -d 'shows this certificate to a server that asks for one' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-key -d 'uses this private key with --ssl-certificate' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-verify -d 'checks the server\'s certificate' -r -f -a "yes\t''
+no\t''"
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-ca-file -d 'trusts the certificates in this file, in PEM, beside the system\'s' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-ca-path -d 'trusts the certificates in the files of this directory, in PEM, beside the system\'s' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl-protocol -d 'speaks this version of TLS and no other' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-server-name -d 'calls the server by this name in TLS' -r -f -a "(__fish_print_hostnames)"
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-groups -d 'offers these key-exchange groups, most preferred first; `help` lists them' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-min -d 'offers no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-max -d 'offers no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-sigalgs -d 'takes these algorithms for the server\'s signature, most preferred first' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-alpn -d 'offers these application protocols (ALPN), most preferred first' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-keylog -d 'appends the secrets of TLS sessions to this file, for tools that decrypt captures' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-resume -d 'makes this share of the connections resume an earlier TLS session' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-cert-compression -d 'lets the server compress its certificate: zlib, brotli, or both' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l timeout -d 'gives the server X seconds to connect, to take a request, and to reply' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l think-timeout -d 'gives the server X more seconds for its reply' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l send-buffer -d 'asks for send buffers of N bytes' -r -f
@@ -67,8 +83,10 @@ complete -c httperf -n "__fish_httperf_needs_command" -l spin -d 'polls through 
 complete -c httperf -n "__fish_httperf_needs_command" -l session-cookies -d 'keeps the cookies that a session is given and sends them back'
 complete -c httperf -n "__fish_httperf_needs_command" -l retry-on-failure -d 'lets a session try a failed call again'
 complete -c httperf -n "__fish_httperf_needs_command" -l no-host-hdr -d 'leaves out the Host line'
-complete -c httperf -n "__fish_httperf_needs_command" -l ssl -d 'speaks TLS with the server (not available in this version)'
+complete -c httperf -n "__fish_httperf_needs_command" -l ssl -d 'speaks TLS with the server'
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-no-reuse -d 'makes a full handshake for every connection of a session'
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-early-data -d 'sends requests with the first flight of resumed handshakes (0-RTT)'
+complete -c httperf -n "__fish_httperf_needs_command" -l tls-handshake-only -d 'connects, makes the handshake and closes, without a call'
 complete -c httperf -n "__fish_httperf_needs_command" -l close-with-reset -d 'closes connections with a TCP reset'
 complete -c httperf -n "__fish_httperf_needs_command" -l hog -d 'uses all local ports from 1024, not only those the kernel hands out'
 complete -c httperf -n "__fish_httperf_needs_command" -l print-lifetimes -d 'prints the lifetime of each connection'

@@ -40,7 +40,22 @@ _httperf() {
 '--http-version=[speaks HTTP/1.0 or HTTP/1.1]:A.B:' \
 '--add-header=[adds these header lines to each request]:S:' \
 '--add-header-file=[adds the header lines in a file to each request]:FILE:_files' \
-'--ssl-ciphers=[offers these ciphers, a list in OpenSSL'\''s syntax]:L:' \
+'--ssl-ciphers=[offers these cipher suites of TLS 1.2 and older, a list in OpenSSL'\''s syntax]:L:' \
+'--ssl-certificate=[shows this certificate to a server that asks for one]:FILE:_files' \
+'--ssl-key=[uses this private key with --ssl-certificate]:FILE:_files' \
+'--ssl-verify=[checks the server'\''s certificate]::yes|no:(yes no)' \
+'--ssl-ca-file=[trusts the certificates in this file, in PEM, beside the system'\''s]:FILE:_files' \
+'--ssl-ca-path=[trusts the certificates in the files of this directory, in PEM, beside the system'\''s]:DIR:' \
+'--ssl-protocol=[speaks this version of TLS and no other]:S:' \
+'--tls-server-name=[calls the server by this name in TLS]:NAME:_hosts' \
+'--tls-groups=[offers these key-exchange groups, most preferred first; \`help\` lists them]:LIST:' \
+'--tls-min=[offers no version of TLS older than this\: 1.0, 1.1, 1.2 or 1.3]:V:' \
+'--tls-max=[offers no version of TLS newer than this\: 1.0, 1.1, 1.2 or 1.3]:V:' \
+'--tls-sigalgs=[takes these algorithms for the server'\''s signature, most preferred first]:LIST:' \
+'--tls-alpn=[offers these application protocols (ALPN), most preferred first]:LIST:' \
+'--tls-keylog=[appends the secrets of TLS sessions to this file, for tools that decrypt captures]:FILE:_files' \
+'--tls-resume=[makes this share of the connections resume an earlier TLS session]:PERCENT:' \
+'--tls-cert-compression=[lets the server compress its certificate\: zlib, brotli, or both]:LIST:' \
 '--timeout=[gives the server X seconds to connect, to take a request, and to reply]:X:' \
 '--think-timeout=[gives the server X more seconds for its reply]:X:' \
 '--send-buffer=[asks for send buffers of N bytes]:N:' \
@@ -55,8 +70,10 @@ _httperf() {
 '--session-cookies[keeps the cookies that a session is given and sends them back]' \
 '--retry-on-failure[lets a session try a failed call again]' \
 '--no-host-hdr[leaves out the Host line]' \
-'--ssl[speaks TLS with the server (not available in this version)]' \
+'--ssl[speaks TLS with the server]' \
 '--ssl-no-reuse[makes a full handshake for every connection of a session]' \
+'--tls-early-data[sends requests with the first flight of resumed handshakes (0-RTT)]' \
+'--tls-handshake-only[connects, makes the handshake and closes, without a call]' \
 '--close-with-reset[closes connections with a TCP reset]' \
 '--hog[uses all local ports from 1024, not only those the kernel hands out]' \
 '--print-lifetimes[prints the lifetime of each connection]' \

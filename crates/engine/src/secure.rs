@@ -16,7 +16,7 @@ pub enum TlsError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The file for session secrets cannot be opened.
-    #[error("cannot open {} for session secrets", path.display())]
+    #[error("--tls-keylog, or SSLKEYLOGFILE: cannot open {}", path.display())]
     KeyLog {
         /// Its path.
         path: PathBuf,

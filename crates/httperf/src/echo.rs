@@ -32,9 +32,7 @@ pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
     line.flag("retry-on-failure", args.retry_on_failure);
     line.text(&format!("--recv-buffer={}", args.recv_buffer));
     line.flag("session-cookies", args.session_cookies);
-    line.flag("ssl", args.tls());
-    line.bytes("ssl-ciphers", args.ssl_ciphers.as_deref());
-    line.flag("ssl-no-reuse", args.ssl_no_reuse);
+    tls(&mut line, args);
     line.quoted("add-header", args.add_header.as_deref());
     line.quoted("add-header-file", args.add_header_file.as_deref().map(os_bytes));
     line.bytes("method", args.method.as_deref());
@@ -53,6 +51,20 @@ fn target(line: &mut Line, args: &Args) {
     line.bytes("servers", args.servers.as_deref().map(os_bytes));
     line.number("port", args.port().into());
     line.bytes("uri", Some(&args.uri));
+}
+
+fn tls(line: &mut Line, args: &Args) {
+    let tls = &args.tls;
+    line.flag("ssl", args.uses_tls());
+    line.bytes("ssl-ciphers", tls.ciphers.as_deref());
+    line.bytes("tls-server-name", tls.server_name.as_deref());
+    line.flag("ssl-no-reuse", tls.no_reuse);
+    line.bytes("ssl-cert", tls.certificate.as_deref().map(os_bytes));
+    line.bytes("ssl-key", tls.key.as_deref().map(os_bytes));
+    line.bytes("ssl-ca-file", tls.ca_file.as_deref().map(os_bytes));
+    line.bytes("ssl-ca-path", tls.ca_path.as_deref().map(os_bytes));
+    line.flag("ssl-verify", tls.verify);
+    line.bytes("ssl-protocol", tls.protocol.map(|protocol| protocol.name().as_bytes()));
 }
 
 fn arrivals(line: &mut Line, arrivals: &Arrivals) {

@@ -99,6 +99,7 @@ impl Program {
                 self.say_bytes(&[b": ", &message[..]].concat());
                 ExitCode::from(*status)
             }
+            Stop::Print(text) => self.print_and_exit(text),
             Stop::Help(form) => self.print_and_exit(&help::text(command, &self.name_text(), *form)),
             Stop::Version => self.print_and_exit(&format!("{}\n", self.version())),
         }

@@ -188,8 +188,40 @@ const NEWLY: &[&[&str]] = &[
     &["--server=127.0.0.1", "--wlog=n,separators"],
     &["--server=127.0.0.1", "--wsesslog=1,0,only-comments"],
     &["--server=127.0.0.1", "--wsesslog=1,0,empty"],
-    &["--ssl", "--server=127.0.0.1"],
-    &["https://127.0.0.1:8443/"],
+    // TLS.
+    &["--ssl-protocol=SSLv3"],
+    &["--tls-min=2"],
+    &["--tls-max=auto"],
+    &["--tls-min=1.3", "--tls-max=1.2"],
+    &["--tls-groups=X25519:P-257"],
+    &["--tls-groups="],
+    &["--ssl", "--ssl-ciphers=NO-SUCH-CIPHER"],
+    &["--ssl", "--ssl-ciphers="],
+    &["--tls-sigalgs=md5"],
+    &["--tls-alpn=h2"],
+    &["--tls-alpn=", "--tls-handshake-only"],
+    &["--tls-keylog="],
+    &["--tls-keylog=missing/keys", "--server=127.0.0.1"],
+    &["--tls-resume=130"],
+    &["--tls-resume=30", "--wsess=1,1,0"],
+    &["--tls-resume=30", "--ssl-no-reuse"],
+    &["--tls-early-data", "--tls-max=1.2"],
+    &["--tls-early-data", "--wsess=1,1,0", "--ssl-no-reuse"],
+    &["--tls-handshake-only", "--wsess=1,1,0"],
+    &["--tls-handshake-only", "--tls-early-data"],
+    &["--tls-cert-compression=gzip"],
+    &["--tls-groups=X25519", "http://127.0.0.1/"],
+    &["--ssl", "--ssl-certificate=missing", "--ssl-key=key"],
+    &["--ssl", "--ssl-certificate=empty", "--ssl-key=key"],
+    &["--ssl", "--ssl-certificate=certificate", "--ssl-key=empty"],
+    &["--ssl", "--ssl-certificate=certificate", "--ssl-key=other-key"],
+    &["--ssl", "--ssl-certificate=certificate", "--ssl-key=encrypted-key"],
+    &["--ssl", "--ssl-certificate=certificate"],
+    &["--ssl", "--ssl-key=key"],
+    &["--ssl", "--ssl-verify", "--ssl-ca-file=missing"],
+    &["--ssl", "--ssl-verify", "--ssl-ca-file=empty"],
+    &["--ssl", "--ssl-verify", "--ssl-ca-path=missing"],
+    &["--ssl", "--ssl-verify", "--ssl-ca-path=without-certificates"],
 ];
 
 #[test]
@@ -223,6 +255,10 @@ fn whatever_is_refused_has_a_message_and_an_exit_status() {
 /// A folder with the files that the command lines name.
 fn files() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let identity = || {
+        rcgen::generate_simple_self_signed(["client".to_owned()]).expect("the name is one for certificates")
+    };
+    let (own, other) = (identity(), identity());
     for (name, contents) in [
         ("empty", ""),
         ("separators", "\0\0\0"),
@@ -230,9 +266,17 @@ fn files() -> tempfile::TempDir {
         ("bad-argument", "/a\n  /b colour=red\n"),
         ("unfinished", "/a contents=abc\\\n"),
         ("only-comments", "# nothing\n\n# here\n"),
+        ("certificate", &own.cert.pem()),
+        ("key", &own.signing_key.serialize_pem()),
+        ("other-key", &other.signing_key.serialize_pem()),
+        (
+            "encrypted-key",
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+        ),
     ] {
         fs::write(folder.path().join(name), contents).expect("it can be written to");
     }
+    fs::create_dir(folder.path().join("without-certificates")).expect("a folder can be made in it");
     folder
 }
 

@@ -151,6 +151,8 @@ pub enum Stop {
         /// The exit status.
         status: u8,
     },
+    /// Something is printed instead of a run.
+    Print(String),
     /// Help was asked for.
     Help(help::Form),
     /// The version was asked for.

@@ -63,7 +63,7 @@ impl Failure {
     /// From what the library reports. `untrusted`: why it takes the peer's certificate to be bad, if it does.
     pub(super) fn new(error: &boring::ssl::Error, untrusted: Option<&str>) -> Self {
         let errors = error.ssl_error().map(ErrorStack::errors).unwrap_or_default();
-        let details = errors.iter().map(ToString::to_string).collect();
+        let details = errors.iter().map(one_line).collect();
         // What TLS makes of it tells more than what went wrong underneath.
         let of_tls = errors.iter().find(|error| error.library() == Some("SSL routines"));
         let Some(first) = of_tls.or(errors.first()) else {
@@ -89,6 +89,12 @@ impl Failure {
     pub fn plain(reason: &'static str) -> Self {
         Self { reason: reason.into(), details: Vec::new() }
     }
+}
+
+/// An error of the library in one line, without the place in its source.
+fn one_line(error: &boring::error::Error) -> String {
+    let library = error.library().unwrap_or("unknown library");
+    format!("{library}: {}", error.reason().unwrap_or("unknown reason"))
 }
 
 /// The name of an alert (IANA registry of TLS alerts).

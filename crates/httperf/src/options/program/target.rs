@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::args::{Args, os_string};
+use crate::args::{Args, Scheme, os_string};
 use crate::options::{Opt, Stop, Tier, ValueForm};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -105,7 +105,7 @@ pub(super) fn word(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
     args.server = Some(target.host);
     args.port = target.port;
     args.uri = target.uri;
-    args.https_url = target.https;
+    args.url_scheme = Some(if target.https { Scheme::Https } else { Scheme::Http });
     Ok(())
 }
 

@@ -1,11 +1,15 @@
 //! What was typed: the value of every option, before anything was looked up.
 
+mod tls;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use httperf_plan::{Arrivals, Client, Parts};
 
 use crate::options::{Order, Stop, parse, program};
+
+pub use tls::{Protocol, TlsArgs};
 
 /// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,14 +71,10 @@ pub struct Args {
     /// `--no-host-hdr`.
     pub no_host_header: bool,
 
-    /// `--ssl`.
-    pub ssl: bool,
-    /// Whether the last URL was an `https://` one.
-    pub https_url: bool,
-    /// `--ssl-ciphers`.
-    pub ssl_ciphers: Option<Vec<u8>>,
-    /// `--ssl-no-reuse`.
-    pub ssl_no_reuse: bool,
+    /// The scheme of the last URL.
+    pub url_scheme: Option<Scheme>,
+    /// All about TLS.
+    pub tls: TlsArgs,
 
     /// `--timeout` in seconds; 0 if not given.
     pub timeout: f64,
@@ -112,6 +112,15 @@ pub struct Args {
     pub notices: Vec<String>,
     /// Words that are neither options nor URLs.
     pub stray_words: Vec<Vec<u8>>,
+}
+
+/// The scheme of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    /// In the clear.
+    Http,
+    /// Over TLS.
+    Https,
 }
 
 /// `A.B` of `--http-version`.
@@ -222,10 +231,8 @@ impl Default for Args {
             add_header: None,
             add_header_file: None,
             no_host_header: false,
-            ssl: false,
-            https_url: false,
-            ssl_ciphers: None,
-            ssl_no_reuse: false,
+            url_scheme: None,
+            tls: TlsArgs::default(),
             timeout: 0.0,
             think_timeout: 0.0,
             send_buffer: 4096,
@@ -268,13 +275,13 @@ impl Args {
     /// The port to connect to.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.port.unwrap_or(if self.tls() { 443 } else { 80 })
+        self.port.unwrap_or(if self.uses_tls() { 443 } else { 80 })
     }
 
     /// Whether connections speak TLS.
     #[must_use]
-    pub fn tls(&self) -> bool {
-        self.ssl || self.https_url
+    pub fn uses_tls(&self) -> bool {
+        self.tls.wanted || self.url_scheme == Some(Scheme::Https)
     }
 
     /// A warning that names the words that are neither options nor URLs, if there are any.
@@ -290,6 +297,10 @@ impl Args {
     fn check(&self) -> Result<(), Stop> {
         if self.server.is_some() && self.servers.is_some() {
             return Err(Stop::Rejected { message: b"--server S or --servers file".to_vec(), status: 255 });
+        }
+        if self.url_scheme == Some(Scheme::Http) && self.tls.wanted {
+            let option = self.tls.wanted_by;
+            return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
         }
         if self.session_cookies && self.session.is_none() {
             return Err(Stop::Rejected {

@@ -1,6 +1,8 @@
 //! From what was typed to what it means: reads the files that options name, resolves names, and refuses what
 //! cannot be run.
 
+mod tls;
+
 use std::ffi::OsStr;
 use std::fs;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
@@ -19,6 +21,8 @@ use thiserror::Error;
 use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::messages::Program;
 
+pub use self::tls::TlsError;
+
 /// Connections of a session unless `--max-connections` says otherwise.
 const SESSION_CONNECTIONS: u32 = 4;
 
@@ -31,9 +35,6 @@ const PIPED_CALLS: u32 = 32;
 ///
 /// A file, a name or a combination of options that cannot be used.
 pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
-    if args.tls() {
-        return Err(Error::Tls);
-    }
     let version = http_version(args.http_version)?;
     let targets = targets(args)?;
     let sources = source_addresses(&args.my_addresses)?;
@@ -53,7 +54,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         targets,
         request,
         timeouts: Timeouts { timeout: limit(args.timeout), think_timeout: limit(args.think_timeout) },
-        tls: None,
+        tls: tls::plan(args, warn)?,
         sockets: Sockets {
             send_buffer: args.send_buffer as usize,
             recv_buffer: args.recv_buffer as usize,
@@ -77,9 +78,9 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
 /// Why a command line cannot be run. The exit status is 1 for all of them.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// TLS was asked for.
-    #[error("TLS is not available in this version, use a http:// URL or leave out --ssl")]
-    Tls,
+    /// Connections that cannot be secured as was asked for.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// A version of HTTP that cannot be spoken.
     #[error("unexpected version code {:x}", .0.major.wrapping_mul(0x1_0000).wrapping_add(.0.minor))]
     HttpVersion(Version),
@@ -140,7 +141,7 @@ impl Error {
         let origin = match self {
             Self::ServerAddress(_) => ".core_addr_intern",
             Self::TooManyCalls => ".session_issue_call",
-            Self::Tls
+            Self::Tls(_)
             | Self::HttpVersion(_)
             | Self::Unreadable(_)
             | Self::Empty(_)
@@ -174,7 +175,8 @@ fn targets(args: &Args) -> Result<Vec<Target>, Error> {
     let Some(file) = &args.servers else {
         let server = args.server();
         let host = args.server_name.as_ref().map_or_else(|| host_value(server), |name| text(name));
-        return Ok(vec![Target { host, tls_name: None, endpoint: endpoint(args, server)? }]);
+        let tls_name = tls_name(args, &[args.server_name.as_deref(), Some(server)]);
+        return Ok(vec![Target { host, tls_name, endpoint: endpoint(args, server)? }]);
     };
     let names = uri_list::parse(&read(file)?).map_err(|error| match error {
         uri_list::Error::Empty => Error::Empty(file_name(file)),
@@ -185,9 +187,21 @@ fn targets(args: &Args) -> Result<Vec<Target>, Error> {
         .map(|entry| {
             let line_end = entry.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let name = &entry[..line_end.unwrap_or(entry.len())];
-            Ok(Target { host: host_value(name), tls_name: None, endpoint: endpoint(args, name)? })
+            let tls_name = tls_name(args, &[Some(name)]);
+            Ok(Target { host: host_value(name), tls_name, endpoint: endpoint(args, name)? })
         })
         .collect()
+}
+
+/// What a server is called in TLS, if that is spoken: what was said of it, or the first of `names` that is one.
+fn tls_name(args: &Args, names: &[Option<&[u8]>]) -> Option<String> {
+    if !args.uses_tls() {
+        return None;
+    }
+    match &args.tls.server_name {
+        Some(name) => tls::server_name(&[Some(name)]),
+        None => tls::server_name(names),
+    }
 }
 
 fn endpoint(args: &Args, server: &[u8]) -> Result<Endpoint, Error> {
@@ -273,7 +287,7 @@ fn workload(args: &Args, version: HttpVersion, warn: &mut dyn FnMut(String)) -> 
     let Some(session) = &args.session else {
         return Ok(Workload::Connections(Connections {
             count: args.num_conns,
-            calls: args.num_calls,
+            calls: if args.tls.handshake_only { 0 } else { args.num_calls },
             burst: args.burst_length,
             max_open: (args.max_connections > 0).then_some(args.max_connections),
         }));
@@ -546,8 +560,26 @@ mod tests {
     }
 
     #[test]
-    fn tls_is_refused() {
-        assert!(matches!(planned(&["--ssl"]).0, Err(Error::Tls)));
-        assert!(matches!(planned(&["https://localhost/"]).0, Err(Error::Tls)));
+    fn tls_is_planned_with_the_name_of_the_server() {
+        let name = |argv: &[&str]| planned(argv).0.unwrap().targets[0].tls_name.clone();
+        assert_eq!(name(&["https://localhost/"]).as_deref(), Some("localhost"));
+        assert_eq!(
+            name(&["https://127.0.0.1/", "--server-name=www.example:8443"]).as_deref(),
+            Some("www.example")
+        );
+        assert_eq!(name(&["--ssl", "--server=127.0.0.1"]), None);
+        assert_eq!(
+            name(&["--tls-server-name=x.example", "--server-name=y.example"]).as_deref(),
+            Some("x.example")
+        );
+        assert_eq!(name(&["--server=localhost"]), None, "without TLS nobody asks");
+        assert!(planned(&["https://localhost/"]).0.unwrap().tls.is_some());
+        assert!(matches!(planned(&["--tls-groups=X"]).0, Err(Error::Tls(_))));
+    }
+
+    #[test]
+    fn handshakes_alone_are_connections_without_calls() {
+        let plan = planned(&["https://localhost/", "--tls-handshake-only", "--num-calls=5"]).0.unwrap();
+        assert!(matches!(plan.workload, Workload::Connections(Connections { calls: 0, .. })));
     }
 }

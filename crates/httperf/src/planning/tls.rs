@@ -1,0 +1,548 @@
+//! From what was typed about TLS to how connections are secured. Reads the certificates and keys that options name,
+//! and lets the library judge the rest.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use httperf_plan::{Identity, Resumption, Tls, TlsVersion, Trust};
+use httperf_proto::tls::{CipherList, ConfigError, cipher_list};
+use thiserror::Error;
+use url::Host;
+
+use super::{file_name, text};
+use crate::args::{Args, Protocol};
+
+/// Why connections cannot be secured as was asked for.
+#[derive(Debug, Error)]
+pub enum TlsError {
+    /// The oldest version is newer than the newest.
+    #[error("--tls-min: expected a version up to {max}, which is the newest, got `{min}`")]
+    Versions {
+        /// The oldest.
+        min: &'static str,
+        /// The newest.
+        max: &'static str,
+    },
+    /// Early data without TLS 1.3.
+    #[error("--tls-early-data: expected TLS 1.3 to be offered, got a newest version of {0}")]
+    EarlyDataVersion(&'static str),
+    /// Early data without resumption.
+    #[error("--tls-early-data: expected connections that resume, got {0}")]
+    EarlyDataResumption(&'static str),
+    /// A share of resumed connections where sessions have their own rule.
+    #[error(
+        "--tls-resume: expected a workload made of connections, got sessions, whose connections resume unless \
+         --ssl-no-reuse is given"
+    )]
+    ResumeSessions,
+    /// A share of resumed connections, and none may resume.
+    #[error("--tls-resume: expected no --ssl-no-reuse beside it")]
+    ResumeNoReuse,
+    /// Handshakes alone with calls to make.
+    #[error("--tls-handshake-only: expected no {0} beside it")]
+    HandshakeOnly(&'static str),
+    /// An application protocol that cannot be spoken.
+    #[error("--tls-alpn: expected http/1.0 or http/1.1 (or --tls-handshake-only beside it), got `{0}`")]
+    Protocol(String),
+    /// A key without a certificate.
+    #[error("--ssl-key: expected --ssl-certificate beside it")]
+    KeyAlone,
+    /// A certificate and key that cannot be used. The beginning is the classic tool's.
+    #[error("SSL certificate and key failed consistency check: {0}")]
+    Identity(String),
+    /// A file or a directory of certificates to trust that cannot be used.
+    #[error("{option}: {reason} {path}", path = path.display())]
+    Trust {
+        /// The option that names it.
+        option: &'static str,
+        /// What is wrong, up to its path.
+        reason: String,
+        /// Its path.
+        path: PathBuf,
+    },
+    /// The library refuses a list.
+    #[error("{option}: {reason}")]
+    Refused {
+        /// The option that has it.
+        option: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// How connections are secured; `None` if they are not.
+pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<Tls>, TlsError> {
+    if !args.uses_tls() {
+        return Ok(None);
+    }
+    let given = &args.tls;
+    let (min, max) = versions(args)?;
+    if given.handshake_only && args.session.is_some() {
+        return Err(TlsError::HandshakeOnly("session workload"));
+    }
+    if given.handshake_only && given.early_data {
+        return Err(TlsError::HandshakeOnly("--tls-early-data"));
+    }
+    let tls = Tls {
+        min,
+        max,
+        ciphers: given.ciphers.as_deref().map(text),
+        groups: given.groups.as_deref().map(text),
+        signature_algorithms: given.signature_algorithms.as_deref().map(text),
+        alpn: alpn(args)?,
+        identity: identity(args)?,
+        verify: if given.verify { Some(trust(args)?) } else { None },
+        certificate_compression: given.certificate_compression.clone(),
+        key_log: key_log(args, std::env::var_os("SSLKEYLOGFILE")),
+        resumption: resumption(args, max)?,
+        early_data: given.early_data,
+    };
+    check(args, &tls)?;
+    if let Some(list) = &tls.ciphers {
+        warn_of_unknown(&cipher_list(list), warn);
+    }
+    Ok(Some(tls))
+}
+
+fn versions(args: &Args) -> Result<(TlsVersion, TlsVersion), TlsError> {
+    let given = &args.tls;
+    let usual = Tls::default();
+    let (protocol_min, protocol_max) = match given.protocol {
+        Some(Protocol::Only(version)) => (version, version),
+        Some(Protocol::Auto) | None => (usual.min, usual.max),
+    };
+    let max = given.max.unwrap_or(protocol_max.max(given.min.unwrap_or(protocol_max)));
+    let min = given.min.unwrap_or(protocol_min.min(max));
+    if min > max {
+        return Err(TlsError::Versions { min: version_name(min), max: version_name(max) });
+    }
+    Ok((min, max))
+}
+
+fn version_name(version: TlsVersion) -> &'static str {
+    match version {
+        TlsVersion::Tls10 => "1.0",
+        TlsVersion::Tls11 => "1.1",
+        TlsVersion::Tls12 => "1.2",
+        TlsVersion::Tls13 => "1.3",
+    }
+}
+
+fn alpn(args: &Args) -> Result<Vec<Vec<u8>>, TlsError> {
+    let Some(list) = &args.tls.alpn else { return Ok(Vec::new()) };
+    let protocols: Vec<Vec<u8>> = list.split(|&byte| byte == b',').map(<[u8]>::to_vec).collect();
+    let is_spoken = |protocol: &Vec<u8>| matches!(&protocol[..], b"http/1.0" | b"http/1.1");
+    match protocols.iter().find(|protocol| !is_spoken(protocol)) {
+        Some(other) if !args.tls.handshake_only => Err(TlsError::Protocol(text(other))),
+        _ => Ok(protocols),
+    }
+}
+
+fn resumption(args: &Args, max: TlsVersion) -> Result<Resumption, TlsError> {
+    let given = &args.tls;
+    if given.early_data && max < TlsVersion::Tls13 {
+        return Err(TlsError::EarlyDataVersion(version_name(max)));
+    }
+    if given.early_data && given.no_reuse {
+        return Err(TlsError::EarlyDataResumption("--ssl-no-reuse"));
+    }
+    if args.session.is_some() {
+        return match (given.resume, given.no_reuse) {
+            (Some(_), _) => Err(TlsError::ResumeSessions),
+            (None, true) => Ok(Resumption::Never),
+            (None, false) => Ok(Resumption::WithinSession),
+        };
+    }
+    match given.resume {
+        Some(_) if given.no_reuse => Err(TlsError::ResumeNoReuse),
+        Some(percent) if percent > 0.0 => Ok(Resumption::Share(percent / 100.0)),
+        Some(_) if given.early_data => Err(TlsError::EarlyDataResumption("--tls-resume=0")),
+        None if given.early_data => Ok(Resumption::Share(1.0)),
+        Some(_) | None => Ok(Resumption::Never),
+    }
+}
+
+/// The certificate and key to show. Whether they belong together is the library's to say.
+fn identity(args: &Args) -> Result<Option<Identity>, TlsError> {
+    let given = &args.tls;
+    let Some(certificate) = &given.certificate else {
+        return if given.key.is_some() { Err(TlsError::KeyAlone) } else { Ok(None) };
+    };
+    let read = |option: &str, file: &OsStr| {
+        fs::read(file).map_err(|error| {
+            TlsError::Identity(format!("{option}: cannot read {}: {error}", file_name(file)))
+        })
+    };
+    let key = given.key.as_ref().unwrap_or(certificate);
+    Ok(Some(Identity { certificates: read("--ssl-certificate", certificate)?, key: read("--ssl-key", key)? }))
+}
+
+fn trust(args: &Args) -> Result<Trust, TlsError> {
+    let mut roots = Vec::new();
+    if let Some(file) = &args.tls.ca_file {
+        let certificates = fs::read(file).map_err(|error| unusable("--ssl-ca-file", file, &error))?;
+        if !holds_certificate(&certificates) {
+            return Err(TlsError::Trust {
+                option: "--ssl-ca-file",
+                reason: "expected PEM certificates in".to_owned(),
+                path: file.into(),
+            });
+        }
+        append(&mut roots, &certificates);
+    }
+    if let Some(path) = &args.tls.ca_path {
+        let files = certificate_files(path).map_err(|error| unusable("--ssl-ca-path", path, &error))?;
+        if files.is_empty() {
+            return Err(TlsError::Trust {
+                option: "--ssl-ca-path",
+                reason: "expected files with PEM certificates in".to_owned(),
+                path: path.into(),
+            });
+        }
+        files.iter().for_each(|certificates| append(&mut roots, certificates));
+    }
+    Ok(Trust { roots })
+}
+
+fn unusable(option: &'static str, path: &OsString, error: &io::Error) -> TlsError {
+    TlsError::Refused { option, reason: format!("cannot read {}: {error}", file_name(path)) }
+}
+
+/// The contents of those files of a directory that hold certificates, in the order of their names.
+fn certificate_files(directory: &OsStr) -> io::Result<Vec<Vec<u8>>> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(Path::new(directory))?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    // Other things may lie beside them.
+    Ok(paths.iter().filter_map(|path| fs::read(path).ok()).filter(|bytes| holds_certificate(bytes)).collect())
+}
+
+fn holds_certificate(bytes: &[u8]) -> bool {
+    String::from_utf8_lossy(bytes).contains("-----BEGIN CERTIFICATE-----")
+}
+
+fn append(roots: &mut Vec<u8>, certificates: &[u8]) {
+    roots.extend_from_slice(certificates);
+    roots.push(b'\n');
+}
+
+/// `--tls-keylog`, or else what the environment says.
+fn key_log(args: &Args, environment: Option<OsString>) -> Option<PathBuf> {
+    let named = args.tls.key_log.clone().or(environment)?;
+    (!named.is_empty()).then(|| named.into())
+}
+
+/// Lets the library judge what only it knows. The file for secrets is left alone until the run.
+fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
+    let judged = httperf_engine::tls_context(&Tls { key_log: None, ..tls.clone() });
+    let Err(httperf_engine::TlsError::Config(error)) = judged else { return Ok(()) };
+    let refused = |option, reason| Err(TlsError::Refused { option, reason });
+    let named = |file: &Option<OsString>| file.as_deref().map(file_name).unwrap_or_default();
+    let certificate = named(&args.tls.certificate);
+    let key = if args.tls.key.is_some() { named(&args.tls.key) } else { certificate.clone() };
+    match error {
+        ConfigError::Group(name) => {
+            refused("--tls-groups", format!("expected names that --tls-groups=help lists, got `{name}`"))
+        }
+        ConfigError::Ciphers(list) => refused(
+            "--ssl-ciphers",
+            format!("expected a cipher suite of TLS 1.2 or older that BoringSSL has, got `{list}`"),
+        ),
+        ConfigError::SignatureAlgorithm(name) => {
+            refused("--tls-sigalgs", format!("expected names such as ecdsa_secp256r1_sha256, got `{name}`"))
+        }
+        ConfigError::Protocol => {
+            refused("--tls-alpn", "expected names of 1 to 255 bytes, separated by commas".to_owned())
+        }
+        ConfigError::Certificate => {
+            Err(TlsError::Identity(format!("--ssl-certificate: expected a PEM certificate in {certificate}")))
+        }
+        ConfigError::Key => {
+            Err(TlsError::Identity(format!("--ssl-key: expected a PEM private key in {key}")))
+        }
+        ConfigError::EncryptedKey => Err(TlsError::Identity(format!(
+            "--ssl-key: expected a key that is not encrypted in {key} (`openssl pkey -in KEY -out NEW` decrypts it)"
+        ))),
+        ConfigError::Mismatch => Err(TlsError::Identity(format!(
+            "--ssl-key: expected the key of the certificate in {certificate}, got that of another in {key}"
+        ))),
+        ConfigError::Roots => {
+            refused("--ssl-ca-file", "expected PEM certificates that can be read".to_owned())
+        }
+        ConfigError::Library(reason) => refused("--ssl", reason),
+    }
+}
+
+fn warn_of_unknown(list: &CipherList, warn: &mut dyn FnMut(String)) {
+    if !list.unknown.is_empty() {
+        let names = list.unknown.join("`, `");
+        warn(format!(
+            "warning: --ssl-ciphers: BoringSSL has no cipher suite of TLS 1.2 or older called `{names}`"
+        ));
+    }
+}
+
+/// What a server is called in TLS: the first of these that is a host name, in the form that is sent.
+pub(super) fn server_name(candidates: &[Option<&[u8]>]) -> Option<String> {
+    candidates.iter().flatten().find_map(|name| host_name(&text(name)))
+}
+
+/// A host name without the port and the final dot that a Host line may have; `None` for an address.
+fn host_name(name: &str) -> Option<String> {
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let name = match name.rsplit_once(':') {
+        Some((host, port)) if is_port(port) && !host.contains(':') => host,
+        _ => name,
+    };
+    match Host::parse(name.strip_suffix('.').unwrap_or(name)) {
+        Ok(Host::Domain(domain)) if !domain.is_empty() => Some(domain),
+        Ok(_) | Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::parse::words;
+
+    fn planned(argv: &[&str]) -> (Result<Option<Tls>, TlsError>, Vec<String>) {
+        let mut args = Args::default();
+        args.parse(&words(argv)).unwrap();
+        let mut warnings = Vec::new();
+        let tls = plan(&args, &mut |warning| warnings.push(warning));
+        (tls, warnings)
+    }
+
+    #[track_caller]
+    fn tls(argv: &[&str]) -> Tls {
+        planned(argv).0.unwrap().expect("TLS was asked for")
+    }
+
+    #[track_caller]
+    fn check_error(argv: &[&str], expected: &str) {
+        assert_eq!(planned(argv).0.map(|_| "a plan").unwrap_err().to_string(), expected, "{argv:?}");
+    }
+
+    #[test]
+    fn without_tls_there_is_nothing_to_plan() {
+        assert_eq!(planned(&["--ssl-ciphers=NONSENSE", "--ssl-verify"]).0.unwrap(), None);
+    }
+
+    #[test]
+    fn versions_default_to_the_usual_two_and_follow_one_another() {
+        use TlsVersion::{Tls10, Tls11, Tls12, Tls13};
+        for (argv, expected) in [
+            (&["--ssl"][..], (Tls12, Tls13)),
+            (&["--ssl-protocol=TLSv1.1"], (Tls11, Tls11)),
+            (&["--ssl-protocol=auto"], (Tls12, Tls13)),
+            (&["--tls-max=1.1"], (Tls11, Tls11)),
+            (&["--tls-min=1.0"], (Tls10, Tls13)),
+            (&["--tls-min=1.0", "--tls-max=1.2"], (Tls10, Tls12)),
+            (&["--ssl-protocol=TLSv1.2", "--tls-min=1.3"], (Tls13, Tls13)),
+            (&["--ssl-protocol=TLSv1.2", "--tls-max=1.3"], (Tls12, Tls13)),
+        ] {
+            let tls = tls(argv);
+            assert_eq!((tls.min, tls.max), expected, "{argv:?}");
+        }
+        check_error(
+            &["--tls-min=1.3", "--tls-max=1.2"],
+            "--tls-min: expected a version up to 1.2, which is the newest, got `1.3`",
+        );
+    }
+
+    #[test]
+    fn which_connections_resume_follows_from_the_workload() {
+        for (argv, expected) in [
+            (&["--ssl"][..], Resumption::Never),
+            (&["--tls-resume=0"], Resumption::Never),
+            (&["--tls-resume=30"], Resumption::Share(0.3)),
+            (&["--tls-early-data"], Resumption::Share(1.0)),
+            (&["--tls-early-data", "--tls-resume=50"], Resumption::Share(0.5)),
+            (&["--ssl", "--wsess=1,1,0"], Resumption::WithinSession),
+            (&["--ssl", "--wsess=1,1,0", "--ssl-no-reuse"], Resumption::Never),
+        ] {
+            assert_eq!(tls(argv).resumption, expected, "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for (argv, message) in [
+            (
+                &["--tls-early-data", "--tls-max=1.2"][..],
+                "--tls-early-data: expected TLS 1.3 to be offered, got a newest version of 1.2",
+            ),
+            (
+                &["--tls-early-data", "--ssl-protocol=TLSv1.2"],
+                "--tls-early-data: expected TLS 1.3 to be offered, got a newest version of 1.2",
+            ),
+            (
+                &["--tls-early-data", "--wsess=1,1,0", "--ssl-no-reuse"],
+                "--tls-early-data: expected connections that resume, got --ssl-no-reuse",
+            ),
+            (
+                &["--tls-early-data", "--tls-resume=0"],
+                "--tls-early-data: expected connections that resume, got --tls-resume=0",
+            ),
+            (
+                &["--tls-resume=5", "--wsess=1,1,0"],
+                "--tls-resume: expected a workload made of connections, got sessions, whose connections resume \
+                 unless --ssl-no-reuse is given",
+            ),
+            (&["--tls-resume=5", "--ssl-no-reuse"], "--tls-resume: expected no --ssl-no-reuse beside it"),
+            (
+                &["--tls-handshake-only", "--wsess=1,1,0"],
+                "--tls-handshake-only: expected no session workload beside it",
+            ),
+            (
+                &["--tls-handshake-only", "--tls-early-data"],
+                "--tls-handshake-only: expected no --tls-early-data beside it",
+            ),
+            (
+                &["--tls-alpn=h2,http/1.1"],
+                "--tls-alpn: expected http/1.0 or http/1.1 (or --tls-handshake-only beside it), got `h2`",
+            ),
+            (&["--ssl", "--ssl-key=f"], "--ssl-key: expected --ssl-certificate beside it"),
+        ] {
+            check_error(argv, message);
+        }
+        assert_eq!(tls(&["--tls-alpn=h2", "--tls-handshake-only"]).alpn, [b"h2"]);
+    }
+
+    #[test]
+    fn names_that_the_library_does_not_have_are_refused() {
+        for (argv, message) in [
+            (
+                &["--tls-groups=X25519:P-255"][..],
+                "--tls-groups: expected names that --tls-groups=help lists, got `P-255`",
+            ),
+            (
+                &["--ssl", "--ssl-ciphers=NOPE"],
+                "--ssl-ciphers: expected a cipher suite of TLS 1.2 or older that BoringSSL has, got `NOPE`",
+            ),
+            (
+                &["--tls-sigalgs=rsa_md5"],
+                "--tls-sigalgs: expected names such as ecdsa_secp256r1_sha256, got `rsa_md5`",
+            ),
+        ] {
+            check_error(argv, message);
+        }
+        let (tls, warnings) =
+            planned(&["--ssl", "--ssl-ciphers=RC4-SHA:ECDHE-RSA-AES128-GCM-SHA256:SEED-SHA"]);
+        assert!(tls.is_ok());
+        assert_eq!(
+            warnings,
+            [
+                "warning: --ssl-ciphers: BoringSSL has no cipher suite of TLS 1.2 or older called `RC4-SHA`, `SEED-SHA`"
+            ]
+        );
+    }
+
+    #[test]
+    fn files_that_cannot_be_used_are_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        let made = rcgen::generate_simple_self_signed(vec!["client".to_owned()]).unwrap();
+        let other = rcgen::generate_simple_self_signed(vec!["other".to_owned()]).unwrap();
+        fs::write(path("cert"), made.cert.pem()).unwrap();
+        fs::write(path("key"), made.signing_key.serialize_pem()).unwrap();
+        fs::write(path("both"), made.cert.pem() + &made.signing_key.serialize_pem()).unwrap();
+        fs::write(path("other"), other.signing_key.serialize_pem()).unwrap();
+        fs::write(
+            path("encrypted"),
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",
+        )
+        .unwrap();
+        fs::write(path("text"), "text").unwrap();
+        fs::create_dir(path("empty")).unwrap();
+        fs::write(path("empty/readme"), "no certificate").unwrap();
+
+        let with = |certificate: &str, key: &str| {
+            let argv = [
+                "--ssl".to_owned(),
+                format!("--ssl-certificate={}", path(certificate)),
+                format!("--ssl-key={}", path(key)),
+            ];
+            planned(&argv.each_ref().map(String::as_str)).0
+        };
+        assert!(with("cert", "key").unwrap().unwrap().identity.is_some());
+        let both = format!("--ssl-certificate={}", path("both"));
+        assert!(tls(&["--ssl", &both]).identity.is_some());
+        let prefix = "SSL certificate and key failed consistency check: ";
+        for (certificate, key, reason) in [
+            ("text", "key", format!("--ssl-certificate: expected a PEM certificate in {}", path("text"))),
+            ("cert", "text", format!("--ssl-key: expected a PEM private key in {}", path("text"))),
+            (
+                "cert",
+                "other",
+                format!(
+                    "--ssl-key: expected the key of the certificate in {}, got that of another in {}",
+                    path("cert"),
+                    path("other")
+                ),
+            ),
+            (
+                "cert",
+                "encrypted",
+                format!(
+                    "--ssl-key: expected a key that is not encrypted in {} (`openssl pkey -in KEY -out NEW` decrypts it)",
+                    path("encrypted")
+                ),
+            ),
+            (
+                "missing",
+                "key",
+                format!(
+                    "--ssl-certificate: cannot read {}: No such file or directory (os error 2)",
+                    path("missing")
+                ),
+            ),
+        ] {
+            assert_eq!(with(certificate, key).unwrap_err().to_string(), format!("{prefix}{reason}"));
+        }
+
+        let trusting = |option: &str, name: &str| {
+            planned(&["--ssl", "--ssl-verify", &format!("{option}={}", path(name))]).0
+        };
+        assert!(trusting("--ssl-ca-file", "cert").unwrap().unwrap().verify.is_some());
+        assert!(trusting("--ssl-ca-path", "").unwrap().unwrap().verify.is_some());
+        for (option, name, reason) in [
+            ("--ssl-ca-file", "text", format!("expected PEM certificates in {}", path("text"))),
+            ("--ssl-ca-path", "empty", format!("expected files with PEM certificates in {}", path("empty"))),
+            (
+                "--ssl-ca-file",
+                "missing",
+                format!("cannot read {}: No such file or directory (os error 2)", path("missing")),
+            ),
+        ] {
+            assert_eq!(trusting(option, name).unwrap_err().to_string(), format!("{option}: {reason}"));
+        }
+    }
+
+    #[test]
+    fn the_option_for_secrets_goes_before_the_environment() {
+        let args = |argv: &[&str]| {
+            let mut args = Args::default();
+            args.parse(&words(argv)).unwrap();
+            args
+        };
+        let environment = |name: &str| Some(OsString::from(name));
+        assert_eq!(key_log(&args(&["--ssl"]), environment("e")), Some("e".into()));
+        assert_eq!(key_log(&args(&["--tls-keylog=o"]), environment("e")), Some("o".into()));
+        assert_eq!(key_log(&args(&["--ssl"]), environment("")), None);
+    }
+
+    #[test]
+    fn a_server_is_called_by_the_first_host_name_there_is() {
+        let first = |names: &[&str]| {
+            let names: Vec<Option<&[u8]>> = names.iter().map(|name| Some(name.as_bytes())).collect();
+            server_name(&names)
+        };
+        assert_eq!(first(&["a.example", "b.example"]).as_deref(), Some("a.example"));
+        assert_eq!(first(&["127.0.0.1", "B.Example.:8443"]).as_deref(), Some("b.example"));
+        assert_eq!(first(&["::1", "[::1]", "10.0.0.1:80", ""]), None);
+        assert_eq!(first(&["bücher.example"]).as_deref(), Some("xn--bcher-kva.example"));
+    }
+}
