@@ -29,6 +29,7 @@ fn measured(name: &str, kind: HandshakeKind, p50_us: &[u64], bytes: f64) -> Vari
         rate: Some(1e6 / *p50_us as f64),
         completed: 300,
         failed: 0,
+        why_failed: None,
     };
     let agreed = Agreed {
         version: "TLSv1.3".to_owned(),
@@ -53,7 +54,7 @@ fn all_outcomes() -> Results {
 
     let mut hybrid = measured("X25519MLKEM768", Full, &[470, 481, 469, 476], 3773.0);
     let Outcome::Measured { trials, .. } = &mut hybrid.outcome else { unreachable!("it was just made so") };
-    trials[2].failed = 3;
+    (trials[2].failed, trials[2].why_failed) = (3, Some("no answer in time".to_owned()));
     let lost = Outcome::Lost { round: 2, reason: "timed out, \"again\"".to_owned() };
     results(vec![
         refused("MLKEM1024"),
@@ -203,6 +204,7 @@ fn a_trial_is_made_of_a_run_in_sequence_and_one_of_several_at_once() {
     assert_eq!((trial.sent, trial.received), (250.0, 1251.0));
     assert_eq!((trial.cpu, trial.rate), (Duration::from_micros(300), Some(2000.0)));
     assert_eq!((trial.completed, trial.failed), (300, 2));
+    assert_eq!(trial.why_failed.as_deref(), Some("no connection (client-timo)"));
 }
 
 #[test]
@@ -237,6 +239,7 @@ fn trial() -> impl Strategy<Value = Trial> {
             rate,
             completed: 300,
             failed,
+            why_failed: None,
         })
 }
 

@@ -16,7 +16,7 @@ pub use self::verdict::verdict;
 
 use std::time::Duration;
 
-use httperf_stats::{Estimate, HandshakeKind, Summary};
+use httperf_stats::{Estimate, Failure, HandshakeKind, Summary};
 
 use crate::number::ratio;
 
@@ -44,7 +44,7 @@ pub struct Settings {
     pub rate_handshakes: u64,
     /// How many of these go on at once.
     pub concurrency: u32,
-    /// How long a connect and a handshake may take together.
+    /// How long a connect may take, and then a handshake.
     pub timeout: Duration,
     /// Where the order of the trials comes from.
     pub seed: u64,
@@ -99,7 +99,7 @@ pub struct Agreed {
 }
 
 /// The figures of one variant in one round.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
     /// The median of the handshake's time, without that of the connect.
     pub p50: Duration,
@@ -117,6 +117,8 @@ pub struct Trial {
     pub completed: u64,
     /// Connections that failed in the round.
     pub failed: u64,
+    /// Why, for most of them.
+    pub why_failed: Option<String>,
 }
 
 impl Trial {
@@ -137,8 +139,20 @@ impl Trial {
             rate: rate.map(|rate| ratio(completed(rate) as f64, rate.duration.as_secs_f64())),
             completed: completed(latency) + rate.map_or(0, completed),
             failed: latency.errors.total() + rate.map_or(0, |rate| rate.errors.total()),
+            why_failed: why_failed(latency).or_else(|| rate.and_then(why_failed)),
         })
     }
+}
+
+fn why_failed(summary: &Summary) -> Option<String> {
+    let handshakes = summary.tls.as_ref().and_then(|tls| tls.failures.by_frequency().first().copied());
+    if let Some((reason, _)) = handshakes {
+        return Some(reason.to_owned());
+    }
+    let commonest = Failure::ALL.into_iter().max_by_key(|&failure| summary.errors.count(failure));
+    commonest
+        .filter(|&failure| summary.errors.count(failure) > 0)
+        .map(|failure| format!("no connection ({failure})"))
 }
 
 fn completed(summary: &Summary) -> u64 {
@@ -168,11 +182,11 @@ impl Outcome {
         }
     }
 
-    /// Why there are no figures.
+    /// Why there are no figures, or why connections failed.
     fn reason(&self) -> Option<&str> {
         match self {
             Self::Refused { reason } | Self::Lost { reason, .. } => Some(reason),
-            Self::Measured { .. } => None,
+            Self::Measured { trials, .. } => trials.iter().find_map(|trial| trial.why_failed.as_deref()),
         }
     }
 }
@@ -257,6 +271,10 @@ impl<'a> Measured<'a> {
 
     fn mean(&self, of: impl Fn(&Trial) -> f64) -> f64 {
         self.trials.iter().map(of).sum::<f64>() / self.trials.len() as f64
+    }
+
+    fn is_resumed(&self) -> bool {
+        self.variant.kind != HandshakeKind::Full
     }
 
     /// Whether this is the same row as the other. Names are no help: a variant may be named twice.

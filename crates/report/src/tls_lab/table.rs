@@ -35,7 +35,7 @@ impl Display for Table<'_> {
         }
         let verdict = verdict(results);
         if !verdict.is_empty() {
-            writeln!(f)?;
+            write_references(f, results)?;
         }
         verdict.iter().try_for_each(|sentence| writeln!(f, "{sentence}"))
     }
@@ -113,11 +113,8 @@ fn write_failures(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result 
     let measured = results.variants.iter().filter_map(Measured::of);
     for row in measured.filter(|row| row.failed() > 0) {
         let (failed, all) = (row.failed(), row.failed() + row.completed());
-        writeln!(
-            f,
-            "warning: {failed} of {all} connections of {} failed and are left out",
-            row.variant.label()
-        )?;
+        let (label, why) = (row.variant.label(), row.variant.outcome.reason().unwrap_or("unknown"));
+        writeln!(f, "warning: {failed} of {all} connections of {label} failed and are left out: {why}")?;
     }
     Ok(())
 }
@@ -132,6 +129,17 @@ fn write_notes(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     )?;
     write_rank(f, results.settings.handshakes)?;
     writeln!(f, "CPU: of this client, for a connection with its handshake")
+}
+
+/// What the sentences of the verdict compare with.
+fn write_references(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
+    let Some(base) = results.base() else { return Ok(()) };
+    write!(f, "\nCompared with {}", base.variant.label())?;
+    let mut resumed = results.variants.iter().filter_map(Measured::of).filter(Measured::is_resumed);
+    if let (Some(first), Some(_)) = (resumed.next(), resumed.next()) {
+        write!(f, ", and resumed handshakes with {}", first.variant.label())?;
+    }
+    writeln!(f, ":")
 }
 
 /// Which of the sorted times p99 is: what it is worth.

@@ -1,6 +1,6 @@
 //! What the figures mean, in words.
 
-use httperf_stats::{Estimate, HandshakeKind};
+use httperf_stats::Estimate;
 
 use super::{Measured, Results};
 use crate::number::{fixed, signed};
@@ -16,22 +16,36 @@ const LONG_SECONDS: f64 = 0.01;
 /// that.
 #[must_use]
 pub fn verdict(results: &Results) -> Vec<String> {
-    let Some(base) = results.base() else { return Vec::new() };
+    let Some(references) = References::of(results) else { return Vec::new() };
     let measured = results.variants.iter().filter_map(Measured::of);
-    let mut resumed_base: Option<Measured<'_>> = None;
-    let mut sentences = Vec::new();
-    for row in measured {
-        if row.is(&base) {
-            continue;
-        }
-        let is_full = row.variant.kind == HandshakeKind::Full;
-        let reference = if is_full { base } else { resumed_base.unwrap_or(base) };
-        if !is_full {
-            resumed_base.get_or_insert(row);
-        }
-        sentences.extend(sentence(&row, &reference));
+    measured.filter_map(|row| sentence(&row, &references.reference_of(&row)?)).collect()
+}
+
+/// The rows that others are compared with.
+struct References<'a> {
+    /// The first of all.
+    base: Measured<'a>,
+    /// The first of resumed handshakes, unless that is the same.
+    resumed: Option<Measured<'a>>,
+}
+
+impl<'a> References<'a> {
+    fn of(results: &'a Results) -> Option<Self> {
+        let base = results.base()?;
+        let resumed = results.variants.iter().filter_map(Measured::of).find(Measured::is_resumed);
+        Some(Self { base, resumed: resumed.filter(|resumed| !resumed.is(&base)) })
     }
-    sentences
+
+    /// What this row is compared with, if with anything.
+    fn reference_of(&self, row: &Measured<'_>) -> Option<Measured<'a>> {
+        if row.is(&self.base) {
+            return None;
+        }
+        match self.resumed {
+            Some(resumed) if row.is_resumed() && !row.is(&resumed) => Some(resumed),
+            Some(_) | None => Some(self.base),
+        }
+    }
 }
 
 fn sentence(row: &Measured<'_>, reference: &Measured<'_>) -> Option<String> {
