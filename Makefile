@@ -32,6 +32,7 @@ test: bootstrap format lints tests docs generated licences fuzz-minute bench-smo
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
+	scripts/tools.sh
 
 format: ## check that the code is formatted
 	$(CARGO) fmt --all --check

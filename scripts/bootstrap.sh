@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what is missing, and says nothing if nothing is.
 #
-#   scripts/bootstrap.sh build   what building and the demo need: a linker and the C library's development files
+#   scripts/bootstrap.sh build   what building and the demo need: compilers for C and C++, cmake and libclang for
+#                                BoringSSL, git for its patches
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
-#                                apache, ab, Python, Perl, tcpdump; rustfmt and clippy
+#                                apache, ab, wrk, h2load, openssl, Go, Python, Perl, tcpdump; rustfmt and clippy
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -38,6 +39,12 @@ main() {
 
 look_for_build_tools() {
     can_link || missing+=(gcc libc6-dev)
+    can_compile_cxx || missing+=(g++)
+    have cmake || missing+=(cmake)
+    have make || missing+=(make)
+    have git || missing+=(git)
+    # The bindings to BoringSSL are made from its headers.
+    have_libclang || missing+=(libclang-dev)
     [ -e /etc/ssl/certs/ca-certificates.crt ] || [ -e /etc/pki/tls/certs/ca-bundle.crt ] || [ -e /etc/ssl/cert.pem ] ||
         missing+=(ca-certificates)
 }
@@ -48,6 +55,10 @@ look_for_test_tools() {
     have nginx || missing+=(nginx-light)
     have apache2 || have httpd || missing+=(apache2-bin)
     have ab || missing+=(apache2-utils)
+    have openssl || missing+=(openssl)
+    have curl || missing+=(curl)
+    have wrk || missing+=(wrk)
+    have h2load || missing+=(nghttp2-client)
     have python3 || missing+=(python3)
     have perl || missing+=(perl)
     have tcpdump || missing+=(tcpdump)
@@ -109,6 +120,24 @@ AS_ROOT
 
 can_link() {
     have cc && echo 'int main(void) { return 0; }' | cc -x c -o /dev/null - 2>/dev/null
+}
+
+can_compile_cxx() {
+    have c++ && echo '#include <memory>
+int main() { return 0; }' | c++ -x c++ -std=c++17 -o /dev/null - 2>/dev/null
+}
+
+# Where bindgen looks: LIBCLANG_PATH, the linker's cache, and the folders of LLVM's packages.
+have_libclang() {
+    [ -n "${LIBCLANG_PATH-}" ] && return 0
+    ldconfig -p 2>/dev/null | grep -q 'libclang[-.].*so' && clang_headers && return 0
+    compgen -G '/usr/lib/llvm-*/lib/libclang.so*' >/dev/null && clang_headers
+}
+
+# Its own headers (stddef.h and such) are in a package of their own.
+clang_headers() {
+    compgen -G '/usr/lib/llvm-*/lib/clang/*/include/stddef.h' >/dev/null ||
+        compgen -G '/usr/lib*/clang/*/include/stddef.h' >/dev/null
 }
 
 have() {

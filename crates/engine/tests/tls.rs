@@ -224,19 +224,23 @@ fn a_refused_connection_makes_no_handshake_but_counts_as_hopeless() {
 }
 
 #[test]
-fn a_run_that_succeeds_after_its_first_handshake_failed_is_not_hopeless() {
+fn a_run_that_succeeds_after_its_first_handshakes_failed_is_not_hopeless() {
     struct Improving<P>(P);
     impl<P: Peer> Peer for Improving<P> {
         fn accept(&mut self, connection: usize, at: Duration) -> Reception {
             self.0.accept(connection, at)
         }
         fn receive(&mut self, connection: usize, at: Duration, bytes: &[u8]) -> Vec<Action> {
-            if connection == 0 { vec![Action::Close(NOW)] } else { self.0.receive(connection, at, bytes) }
+            match connection {
+                0 => vec![Action::Close(NOW)],
+                1 => vec![Action::Send(NOW, b"HTTP/1.1 400 This is no TLS\r\n\r\n".to_vec())],
+                _ => self.0.receive(connection, at, bytes),
+            }
         }
     }
     let outcome =
-        run(&secured(connections(3, 1, 1), Tls::default()), Link::default(), Improving(server(ok())));
-    assert_eq!((outcome.summary.replies, tls(&outcome).failed(), tls(&outcome).completed()), (2, 1, 2));
+        run(&secured(connections(4, 1, 1), Tls::default()), Link::default(), Improving(server(ok())));
+    assert_eq!((outcome.summary.replies, tls(&outcome).failed(), tls(&outcome).completed()), (2, 2, 2));
     assert_eq!(tls(&outcome).hopeless(), None);
 }
 

@@ -288,6 +288,10 @@ impl<N: Network> Worker<'_, '_, N> {
             self.use_ciphertext(key, now);
             self.reading = None;
         }
+        // A connection that failed has left the rest, which must not meet the next.
+        if let Some(tls) = &mut self.tls {
+            tls.lane.discard();
+        }
         self.settle(key, now);
     }
 

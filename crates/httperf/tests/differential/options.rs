@@ -105,14 +105,7 @@ const MISUSED: &[(&str, &str)] = &[
 pub(crate) fn rows() -> Vec<Row> {
     let ok = Behaviour::ok;
     vec![
-        // TLS is not there yet: until it is, these rows check that it is refused before any connection, in one
-        // sentence. Then they are to check counts and resumption (60, 61) and the cipher (62).
-        Row::new("60", "TLS", [no_tls("--ssl --num-conns 3")]),
-        Row::new("61", "TLS session reuse", [
-            no_tls("--ssl --wsess=1,3,0 --http-version=1.0"),
-            no_tls("--ssl --wsess=1,3,0 --http-version=1.0 --ssl-no-reuse"),
-        ]),
-        Row::new("62", "TLS ciphers", [no_tls("--ssl --ssl-ciphers=ECDHE-RSA-AES128-GCM-SHA256")]),
+        // Rows 60 to 62 need a server that speaks TLS: they are in `tls_servers.rs`.
         Row::new(
             "63",
             "rejected values",
@@ -239,21 +232,6 @@ pub(crate) fn rows() -> Vec<Row> {
             .same(&[Echo, Layout, Stderr, Exit])
             .both(exits(0))]),
     ]
-}
-
-/// `--ssl` is refused: one sentence, no report, no connection.
-fn no_tls(arguments: &str) -> Case {
-    Case::failing(arguments, 1)
-        .against(Behaviour::stall())
-        .only_ours()
-        .ours(that(|seen| expect("connections", seen.records.len(), 0)))
-        .ours(that(|seen| {
-            let stderr = seen.stderr();
-            if stderr.lines().count() == 1 && stderr.starts_with("httperf: ") && stderr.contains("--ssl") {
-                return Ok(());
-            }
-            Err(format!("stderr is {stderr:?}, not one sentence about --ssl"))
-        }))
 }
 
 /// stderr is this one message behind a prefix.

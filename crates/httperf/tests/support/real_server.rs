@@ -9,20 +9,19 @@ use std::fs::{self, File, Permissions};
 use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, geteuid, kill_process_group};
+use rustix::process::geteuid;
 use tempfile::TempDir;
 
+use crate::support::group::Group;
 use crate::support::must_not_skip;
 
-/// How long a server may take until it accepts connections, and until it ends when asked to.
+/// How long a server may take until it accepts connections.
 const START_WAIT: Duration = Duration::from_secs(10);
-const STOP_WAIT: Duration = Duration::from_secs(3);
 
 /// Another process can take a port between its choice and its use: then another one is tried.
 const ATTEMPTS: usize = 3;
@@ -95,7 +94,7 @@ impl RealServer {
         };
         fs::write(&configuration, text).map_err(|error| error.to_string())?;
         let log = File::create(root.join("output.log")).map_err(|error| error.to_string())?;
-        let group = Group::spawn(command.stdout(Stdio::null()).stderr(log))?;
+        let group = Group::spawn(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log))?;
         let mut server = Self { group, folder, port };
         server.wait_until_it_accepts()?;
         Ok(server)
@@ -106,8 +105,9 @@ impl RealServer {
         let requests = settings.requests_per_connection.unwrap_or(u32::MAX);
         let mut command = Command::new(program);
         command.args(["-u", "-c", PYTHON_SERVER]).arg(folder.path().join("docs")).arg(requests.to_string());
-        let mut group = Group::spawn(command.stdout(Stdio::piped()).stderr(Stdio::null()))?;
-        let stdout = group.0.stdout.take().ok_or("its output was not captured")?;
+        let mut group =
+            Group::spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()))?;
+        let stdout = group.child().stdout.take().ok_or("its output was not captured")?;
         let mut line = String::new();
         BufReader::new(stdout).read_line(&mut line).map_err(|error| error.to_string())?;
         let port = line.trim().parse().map_err(|_| format!("it said `{line}` where a port was expected"))?;
@@ -119,7 +119,7 @@ impl RealServer {
     fn wait_until_it_accepts(&mut self) -> Result<(), String> {
         let began = Instant::now();
         while began.elapsed() < START_WAIT {
-            if let Ok(Some(status)) = self.group.0.try_wait() {
+            if let Ok(Some(status)) = self.group.child().try_wait() {
                 let log = fs::read_to_string(self.folder.path().join("output.log")).unwrap_or_default();
                 let errors = fs::read_to_string(self.folder.path().join("error.log")).unwrap_or_default();
                 return Err(format!("it ended with {status}: {log}{errors}"));
@@ -312,28 +312,3 @@ server = Server(("127.0.0.1", 0), Handler)
 print(server.server_port)
 server.serve_forever()
 "#;
-
-/// A child with all its children, stopped when dropped.
-#[derive(Debug)]
-struct Group(Child);
-
-impl Group {
-    fn spawn(command: &mut Command) -> Result<Self, String> {
-        let child = command.stdin(Stdio::null()).process_group(0).spawn();
-        child.map(Self).map_err(|error| error.to_string())
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let group = Pid::from_child(&self.0);
-        // It fails when all have ended, which is what is wanted.
-        let _ = kill_process_group(group, Signal::TERM);
-        let began = Instant::now();
-        while began.elapsed() < STOP_WAIT && matches!(self.0.try_wait(), Ok(None)) {
-            thread::sleep(Duration::from_millis(10));
-        }
-        let _ = kill_process_group(group, Signal::KILL);
-        let _ = self.0.wait();
-    }
-}

@@ -26,7 +26,7 @@ impl Lane {
 
     /// The room for arriving bytes. What was in it is given up.
     pub fn room(&mut self) -> &mut [u8] {
-        (self.used, self.filled) = (0, 0);
+        self.discard();
         &mut self.incoming
     }
 
@@ -34,6 +34,11 @@ impl Lane {
     pub fn fill(&mut self, count: usize) {
         assert!(count <= self.incoming.len(), "only the room can be filled");
         (self.used, self.filled) = (0, count);
+    }
+
+    /// Gives up what arrived and was not used, because its connection has failed.
+    pub fn discard(&mut self) {
+        (self.used, self.filled) = (0, 0);
     }
 
     /// Whether all that arrived has been used.

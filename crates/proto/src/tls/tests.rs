@@ -401,6 +401,21 @@ fn what_is_not_tls_fails_the_handshake_with_its_reason() {
 }
 
 #[test]
+fn what_happens_to_one_connection_does_not_reach_another() {
+    let server = server("server").0.build();
+    let mut lane = Lane::new(100);
+    let mut first = client(&Options::default());
+    first.advance(&mut lane).unwrap();
+    lane.room()[..10].copy_from_slice(b"0123456789");
+    lane.fill(10);
+    assert!(first.advance(&mut lane).is_err());
+    first.close(&mut lane);
+    drop(first);
+    let mut second = Pair::new(&server, client(&Options::default()));
+    assert_eq!(second.shake_hands(), Ok(Progress::Done));
+}
+
+#[test]
 fn either_side_says_when_it_sends_nothing_more() {
     let server = server("server").0.build();
     let mut pair = Pair::new(&server, client(&Options::default()));

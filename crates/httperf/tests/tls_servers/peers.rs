@@ -1,0 +1,244 @@
+//! Servers of other makes that speak TLS: nginx, `openssl s_server`, Go's crypto/tls, Caddy.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::geteuid;
+use tempfile::TempDir;
+
+use super::certificates::Certificates;
+use crate::support::group::Group;
+use crate::support::must_not_skip;
+
+/// How long a server may take until it accepts connections; a Go program is built first.
+const START_WAIT: Duration = Duration::from_secs(60);
+
+/// How long to wait for something that a server is to write.
+const WRITE_WAIT: Duration = Duration::from_secs(10);
+
+/// Another process can take a port between its choice and its use: then another one is tried.
+const ATTEMPTS: usize = 3;
+
+/// A running server with its certificates; dropping it stops it.
+#[derive(Debug)]
+pub(crate) struct Peer {
+    group: Group,
+    folder: TempDir,
+    pub(crate) port: u16,
+    pub(crate) certificates: Certificates,
+}
+
+impl Peer {
+    /// nginx; `settings` are directives of its `server` block. It serves `/small.txt` (6 bytes) and `/large.bin`
+    /// (100 MiB), and logs what was negotiated for each request.
+    pub(crate) fn nginx(settings: &str) -> Option<Self> {
+        let program = find("nginx")?;
+        Some(Self::start(|root, port| {
+            let user = if geteuid().is_root() { "user root;" } else { "" };
+            let path = root.display();
+            let certificate = if settings.contains("ssl_certificate ") {
+                String::new()
+            } else {
+                "ssl_certificate server.pem; ssl_certificate_key server.key;".to_owned()
+            };
+            let text = format!(
+                "{user} daemon off; master_process off; pid {path}/pid; error_log {path}/error.log;
+                events {{ worker_connections 512; }}
+                http {{
+                    log_format tls '$ssl_protocol $ssl_cipher $ssl_curve reused=$ssl_session_reused '
+                                   'early=$ssl_early_data $request_method sni=$ssl_server_name';
+                    access_log {path}/access.log tls;
+                    client_body_temp_path {path}/body; proxy_temp_path {path}/proxy;
+                    fastcgi_temp_path {path}/fastcgi; uwsgi_temp_path {path}/uwsgi; scgi_temp_path {path}/scgi;
+                    keepalive_requests 1000000;
+                    server {{
+                        listen 127.0.0.1:{port} ssl;
+                        {certificate}
+                        ssl_protocols TLSv1.2 TLSv1.3;
+                        ssl_session_cache shared:tests:1m;
+                        root {path}/docs;
+                        {settings}
+                    }}
+                }}\n"
+            );
+            fs::write(root.join("nginx.conf"), text).expect("the folder can be written to");
+            let mut command = Command::new(&program);
+            command
+                .arg("-p")
+                .arg(root)
+                .arg("-c")
+                .arg(root.join("nginx.conf"))
+                .arg("-e")
+                .arg(root.join("error.log"));
+            command
+        }))
+    }
+
+    /// `openssl s_server` with the server's certificate and these further arguments.
+    pub(crate) fn openssl(arguments: &str) -> Option<Self> {
+        let program = find("openssl")?;
+        Some(Self::start(|root, port| {
+            let mut command = Command::new(&program);
+            command.current_dir(root);
+            command.args(["s_server", "-accept", &format!("127.0.0.1:{port}")]);
+            command.args(["-cert", "server.pem", "-key", "server.key", "-naccept", "10000"]);
+            command.args(arguments.split_whitespace());
+            command
+        }))
+    }
+
+    /// The server in `server.go`, with these flags.
+    pub(crate) fn go(flags: &str) -> Option<Self> {
+        let program = go_server()?;
+        Some(Self::start(|root, port| {
+            let mut command = Command::new(&program);
+            command.current_dir(root).arg(format!("-listen=127.0.0.1:{port}")).args(flags.split_whitespace());
+            command
+        }))
+    }
+
+    /// Caddy as a file server, otherwise as it comes.
+    pub(crate) fn caddy() -> Option<Self> {
+        let program = tool("caddy")?;
+        Some(Self::start(|root, port| {
+            let path = root.display();
+            let text = format!(
+                "{{\n admin off\n auto_https off\n storage file_system {path}/storage\n}}\n\
+                 https://localhost:{port} {{\n bind 127.0.0.1\n tls {path}/server.pem {path}/server.key\n root * {path}/docs\n \
+                 file_server\n}}\n"
+            );
+            fs::write(root.join("Caddyfile"), text).expect("the folder can be written to");
+            let mut command = Command::new(&program);
+            command.args(["run", "--adapter", "caddyfile", "--config"]).arg(root.join("Caddyfile"));
+            command.env("HOME", root).env("XDG_CONFIG_HOME", root).env("XDG_DATA_HOME", root);
+            command
+        }))
+    }
+
+    /// The lines of what the server logged about requests, once there are as many as expected.
+    pub(crate) fn log(&self, lines: usize) -> Vec<String> {
+        let read = || fs::read_to_string(self.folder.path().join("access.log")).unwrap_or_default();
+        let began = Instant::now();
+        while read().lines().count() < lines && began.elapsed() < WRITE_WAIT {
+            thread::sleep(Duration::from_millis(10));
+        }
+        read().lines().map(str::to_owned).collect()
+    }
+
+    /// Waits until the server has printed this.
+    pub(crate) fn wait_for(&self, text: &str) {
+        let began = Instant::now();
+        while !self.output().contains(text) {
+            assert!(began.elapsed() < WRITE_WAIT, "`{text}` does not come: {}", self.output());
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Types a line on the server's terminal.
+    pub(crate) fn type_in(&mut self, line: &str) {
+        let input = self.group.child().stdin.as_mut().expect("it has an input");
+        input.write_all(line.as_bytes()).expect("it reads its input");
+        input.flush().expect("it reads its input");
+    }
+
+    /// All that the server has printed.
+    pub(crate) fn output(&self) -> String {
+        let bytes = fs::read(self.folder.path().join("output.log")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn start(command: impl Fn(&Path, u16) -> Command) -> Self {
+        let mut failures = Vec::new();
+        for _ in 0..ATTEMPTS {
+            match Self::try_start(&command) {
+                Ok(peer) => return peer,
+                Err(failure) => failures.push(failure),
+            }
+        }
+        panic!("the server does not start: {failures:?}");
+    }
+
+    fn try_start(command: impl Fn(&Path, u16) -> Command) -> Result<Self, String> {
+        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let root = folder.path();
+        let certificates = Certificates::make(root);
+        let docs = root.join("docs");
+        fs::create_dir(&docs).map_err(|error| error.to_string())?;
+        fs::write(docs.join("small.txt"), "small\n").map_err(|error| error.to_string())?;
+        File::create(docs.join("large.bin"))
+            .and_then(|file| file.set_len(super::LARGE_SIZE))
+            .map_err(|error| error.to_string())?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
+        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+        drop(listener);
+        let log = File::create(root.join("output.log")).map_err(|error| error.to_string())?;
+        let errors = log.try_clone().map_err(|error| error.to_string())?;
+        let mut command = command(root, port);
+        let group = Group::spawn(command.stdin(Stdio::piped()).stdout(log).stderr(errors))?;
+        let mut peer = Self { group, folder, port, certificates };
+        let began = Instant::now();
+        while began.elapsed() < START_WAIT {
+            if let Ok(Some(status)) = peer.group.child().try_wait() {
+                return Err(format!("it ended with {status}: {}", peer.output()));
+            }
+            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
+                return Ok(peer);
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Err(format!("it accepts no connection: {}", peer.output()))
+    }
+}
+
+/// A program of the system; `None`, with a word on stdout, if it is not installed.
+fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
+    or_skip(name, folders.map(|folder| folder.join(name)).find(|file| file.is_file()))
+}
+
+/// A program that `scripts/tools.sh` gets.
+fn tool(name: &str) -> Option<PathBuf> {
+    // Beside the folder of what was built: …/target/debug/deps/this-test.
+    let own = env::current_exe().expect("a test knows where it is");
+    let target = own.ancestors().nth(3).expect("a test is below the folder of what was built");
+    or_skip(name, Some(target.join("tools").join(name)).filter(|file| file.exists()))
+}
+
+fn or_skip(name: &str, found: Option<PathBuf>) -> Option<PathBuf> {
+    if found.is_none() {
+        let message = format!("skipped: {name} is not there");
+        assert!(!must_not_skip(), "{message}");
+        println!("{message}");
+    }
+    found
+}
+
+/// Builds `server.go`, once for a run of the tests and all that share its folder.
+fn go_server() -> Option<PathBuf> {
+    static BUILT: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();
+    BUILT
+        .get_or_init(|| {
+            let go = tool("go")?;
+            let folder = go.parent()?.join("tls-server");
+            fs::create_dir_all(&folder).expect("the folder of what was built can be written to");
+            let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls_servers/server.go");
+            let built = Command::new(&go)
+                .args(["build", "-o"])
+                .arg(folder.join("server"))
+                .arg(source)
+                .env("GOFLAGS", "-buildvcs=false")
+                .env("GOTOOLCHAIN", "local")
+                .output()
+                .expect("go can be started");
+            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+            Some(folder.join("server"))
+        })
+        .clone()
+}
