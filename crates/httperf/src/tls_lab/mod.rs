@@ -1,6 +1,6 @@
 //! `httperf tls-lab`: what key exchange, ciphers and resumption cost with a server.
 //!
-//! Here are its options and its words. [`experiment`] makes the trials; the `report` crate computes what they mean.
+//! Here are its options and its words. `experiment` makes the trials; the `report` crate computes what they mean.
 
 mod experiment;
 mod progress;
@@ -250,7 +250,8 @@ const VARIANTS: &[Opt<Args>] = &[
         tier: Tier::New,
         help: "measures each of these cipher suites as well, alone, with TLS 1.2",
         details: &["Default: none. Separated by commas or colons, as in \
-             ECDHE-ECDSA-AES128-GCM-SHA256,ECDHE-ECDSA-CHACHA20-POLY1305. The suites of TLS 1.3 cannot be chosen."],
+             ECDHE-ECDSA-AES128-GCM-SHA256,ECDHE-ECDSA-CHACHA20-POLY1305. The suites of TLS 1.3 cannot be \
+             chosen."],
         apply: |args, value| {
             let text = String::from_utf8_lossy(value.bytes());
             if !names(&text).all(is_cipher) {
@@ -284,8 +285,8 @@ const TRIALS: &[Opt<Args>] = &[
         help: "makes N rounds, each with one trial of each variant, in an order that changes",
         details: &[
             "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % confidence \
-             (Student's t) become narrower with more of them. A single round gives no intervals. Trials that warm up precede the \
-             first round and are left out.",
+             (Student's t) become narrower with more of them. A single round gives no intervals.",
+            "Trials that warm up precede the first round and are left out.",
         ],
         apply: |args, value| {
             args.settings.rounds = number("--rounds", 1..=ROUNDS_MAX, value)?;
