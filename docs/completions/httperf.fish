@@ -96,6 +96,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -s h -l help -d 'explains 
 complete -c httperf -n "__fish_httperf_needs_command" -s V -l version -d 'prints the version and exits'
 complete -c httperf -n "__fish_httperf_needs_command" -l use-timer-cache -d 'does nothing; accepted for old scripts'
 complete -c httperf -n "__fish_httperf_needs_command" -a "serve" -d 'Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.'
+complete -c httperf -n "__fish_httperf_needs_command" -a "tls-lab" -d 'Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l size -d 'answers with a body of N bytes' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l status -d 'answers with this status, or with a mix such as 200:95,503:5' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l delay -d 'waits for T before each reply: a duration or a distribution' -r -f
@@ -127,3 +128,18 @@ complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-early-data
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-request-client-cert -d 'asks clients for a certificate, and goes on without one'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-require-client-cert -d 'asks clients for a certificate, and fails the handshake without one'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -s h -l help -d 'explains the options and exits'
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l groups -d 'measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l ciphers -d 'measures each of these cipher suites as well, alone, with TLS 1.2' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l rounds -d 'makes N rounds, each with one trial of each variant, in an order that changes' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l handshakes -d 'makes N handshakes in each trial, one after the other' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l rate-handshakes -d 'makes N more handshakes in each trial, several at once, for the sustained rate' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l concurrency -d 'keeps N of the --rate-handshakes going at once' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l seed -d 'starts the random order of the trials from N' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l timeout -d 'gives a connect, and then its handshake, this long: a duration such as 500ms' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l tls-server-name -d 'calls the server by this name in TLS' -r -f -a "(__fish_print_hostnames)"
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l ca-file -d 'trusts the certificates in this file, in PEM, beside the system\'s' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l resume -d 'measures each variant with resumed sessions as well'
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l verify -d 'checks the server\'s certificate, which is part of what a handshake costs'
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l csv -d 'prints CSV instead of the table: a line for each variant'
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l json -d 'prints JSON instead of the table, with the figures of each round'
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -s h -l help -d 'explains the options and exits'

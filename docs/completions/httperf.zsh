@@ -131,6 +131,27 @@ _arguments "${_arguments_options[@]}" : \
 '--help[explains the options and exits]' \
 && ret=0
 ;;
+(tls-lab)
+_arguments "${_arguments_options[@]}" : \
+'--groups=[measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3]:LIST:' \
+'--ciphers=[measures each of these cipher suites as well, alone, with TLS 1.2]:LIST:' \
+'--rounds=[makes N rounds, each with one trial of each variant, in an order that changes]:N:' \
+'--handshakes=[makes N handshakes in each trial, one after the other]:N:' \
+'--rate-handshakes=[makes N more handshakes in each trial, several at once, for the sustained rate]:N:' \
+'--concurrency=[keeps N of the --rate-handshakes going at once]:N:' \
+'--seed=[starts the random order of the trials from N]:N:' \
+'--timeout=[gives a connect, and then its handshake, this long\: a duration such as 500ms]:T:' \
+'--tls-server-name=[calls the server by this name in TLS]:NAME:_hosts' \
+'--ca-file=[trusts the certificates in this file, in PEM, beside the system'\''s]:FILE:_files' \
+'--resume[measures each variant with resumed sessions as well]' \
+'--verify[checks the server'\''s certificate, which is part of what a handshake costs]' \
+'--csv[prints CSV instead of the table\: a line for each variant]' \
+'--json[prints JSON instead of the table, with the figures of each round]' \
+'-h[explains the options and exits]' \
+'--help[explains the options and exits]' \
+'*::URL -- the target, such as http\://host\:8080/path:_urls' \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -140,6 +161,7 @@ esac
 _httperf_commands() {
     local commands; commands=(
 'serve:Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.' \
+'tls-lab:Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.' \
     )
     _describe -t commands 'httperf commands' commands "$@"
 }
@@ -147,6 +169,11 @@ _httperf_commands() {
 _httperf__subcmd__serve_commands() {
     local commands; commands=()
     _describe -t commands 'httperf serve commands' commands "$@"
+}
+(( $+functions[_httperf__subcmd__tls-lab_commands] )) ||
+_httperf__subcmd__tls-lab_commands() {
+    local commands; commands=()
+    _describe -t commands 'httperf tls-lab commands' commands "$@"
 }
 
 if [ "$funcstack[1]" = "_httperf" ]; then

@@ -42,6 +42,11 @@ pub(crate) fn page(commands: &[Description]) -> String {
     entries(&mut page, prose::REPORT_SESSION_LINES);
     paragraphs(&mut page, prose::REPORT_VERBOSE);
 
+    section(&mut page, "TLS LAB");
+    paragraphs(&mut page, prose::TLS_LAB);
+    entries(&mut page, prose::TLS_LAB_COLUMNS);
+    paragraphs(&mut page, prose::TLS_LAB_VERDICT);
+
     section(&mut page, "EXIT STATUS");
     entries(&mut page, prose::EXIT_STATUS);
 

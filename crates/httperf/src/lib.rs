@@ -11,3 +11,4 @@ pub mod print;
 pub mod printf;
 pub mod run;
 pub mod serve;
+pub mod tls_lab;

@@ -90,14 +90,14 @@ fn write_report(out: &mut dyn Write, args: &Args, plan: &Plan, summary: &Summary
 }
 
 /// The signals that end a run early: it then reports what it measured.
-struct EndSignals {
+pub(crate) struct EndSignals {
     /// The first that came; 0 if none.
     received: Arc<AtomicI32>,
 }
 
 impl EndSignals {
     /// Lets SIGINT and SIGTERM ask for the end. A second one has the effect it always has.
-    fn watch(stop: Stop) -> anyhow::Result<Self> {
+    pub(crate) fn watch(stop: Stop) -> anyhow::Result<Self> {
         let received = Arc::new(AtomicI32::new(0));
         let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")?;
         let first = Arc::clone(&received);
@@ -116,7 +116,7 @@ impl EndSignals {
     }
 
     /// 0 after SIGINT, as in the classic tool; 143 after SIGTERM.
-    fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> ExitCode {
         match self.received.load(Ordering::Relaxed) {
             SIGTERM => ExitCode::from(SIGNAL_STATUS + SIGTERM as u8),
             _ => ExitCode::SUCCESS,

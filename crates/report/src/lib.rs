@@ -1,5 +1,7 @@
 //! A plan and a summary, rendered. Pure functions: the same input gives the same text.
 
+pub mod tls_lab;
+
 mod classic;
 mod latency;
 mod number;

@@ -129,12 +129,46 @@ pub(super) const REPORT_VERBOSE: &[&str] = &[
      precedes the report. `--report` chooses between this classic report and the full one, which adds to it.",
 ];
 
+pub(super) const TLS_LAB: &[&str] = &[
+    "`httperf tls-lab` answers what a way of making TLS handshakes costs, such as post-quantum key exchange. It asks the \
+     server for each key-exchange group and cipher suite of its lists; what is accepted is a variant. After trials \
+     that warm up, each round has one trial of each variant: `--handshakes` one after the other, for their time, then \
+     `--rate-handshakes` with `--concurrency` at once, for the sustained rate. Variants take turns in an order that \
+     is drawn anew for each round, so that what changes on either machine meanwhile meets all of them alike.",
+    "The table has a row for each variant, with resumed handshakes in a row of their own:",
+];
+
+pub(super) const TLS_LAB_COLUMNS: &[Entry] = &[
+    entry(
+        "p50, p99 [ms]",
+        "The time of a handshake, which begins when the connection is established: the mean over rounds of each trial's \
+         percentile, with its interval of 95 % confidence. Of 100 handshakes p99 is the second slowest.",
+    ),
+    entry("sent, received [B]", "Bytes of a handshake in each direction, TLS records included, on average."),
+    entry(
+        "CPU [ms]",
+        "Processor time that the generator used for a connection with its handshake, in the trials of handshakes one \
+         after the other.",
+    ),
+    entry("rate [1/s]", "Handshakes completed in a second, of any kind, with several at once."),
+    entry(
+        "p50 ratio",
+        "The p50 divided by that of the first row: the geometric mean over rounds of the ratio within each round.",
+    ),
+];
+
+pub(super) const TLS_LAB_VERDICT: &[&str] = &[
+    "Sentences at the end say what each variant costs in comparison with the first. A difference whose interval \
+     includes zero is called not significant. With some twenty variants, expect one of them to be called significant by \
+     chance; a group that is named twice shows what chance does.",
+];
+
 pub(super) const EXIT_STATUS: &[Entry] = &[
     entry("0", "The run took place, whatever errors were counted; or help or the version was printed."),
     entry(
         "1",
-        "An option or a file could not be used, the server's name could not be resolved, or output could not be \
-         written.",
+        "An option or a file could not be used, the server's name could not be resolved, output could not be \
+         written, or `httperf tls-lab` has nothing to report because the server accepts no variant.",
     ),
     entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
     entry("255", "`--session-cookies` without a session workload, or `--server` together with `--servers`."),
@@ -200,5 +234,9 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     (
         "Sessions from a file, with cookies:",
         "httperf --wsesslog=20,1,visits.txt --session-cookies --server localhost",
+    ),
+    (
+        "What post-quantum key exchange costs a server, and how much of that resumption saves:",
+        "httperf tls-lab --groups X25519,X25519MLKEM768 --resume https://www.example.com/",
     ),
 ];

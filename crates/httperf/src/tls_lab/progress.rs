@@ -1,0 +1,32 @@
+//! One line on stderr that says what is going on, for whoever sits before a terminal.
+
+use std::io::{self, IsTerminal, Write};
+
+/// Goes to the beginning of the line and clears it.
+const CLEAR_LINE: &str = "\r\x1b[K";
+
+/// A line on stderr, if that is a terminal. It is gone when this is dropped.
+#[derive(Debug)]
+pub(super) struct Progress {
+    is_terminal: bool,
+}
+
+impl Progress {
+    pub(super) fn new() -> Self {
+        Self { is_terminal: io::stderr().is_terminal() }
+    }
+
+    /// Shows this instead of what was shown before.
+    pub(super) fn show(&mut self, text: &str) {
+        if self.is_terminal {
+            // Nobody misses it if it cannot be shown.
+            write!(io::stderr(), "{CLEAR_LINE}{text}").unwrap_or_default();
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.show("");
+    }
+}
