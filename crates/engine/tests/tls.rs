@@ -97,6 +97,14 @@ fn a_connection_that_waits_for_a_ticket_in_vain_is_the_last_to_do_so() {
 }
 
 #[test]
+fn a_goodbye_that_comes_with_the_ticket_ends_a_connection_once() {
+    let peer = TlsPeer::new(ok(), tls_server().build(), Goodbye::AtOnce);
+    let outcome = run(&secured(connections(50, 0, 1), resuming(1.0)), Link::default(), peer);
+    assert_eq!(completed(&outcome, HandshakeKind::Resumed), 49);
+    assert_eq!(outcome.summary.errors.total(), 0);
+}
+
+#[test]
 fn so_many_arrivals_as_asked_for_go_on_at_once() {
     let plan = Plan { arrivals: Arrivals::Concurrent(4), ..connections(40, 0, 1) };
     let outcome =

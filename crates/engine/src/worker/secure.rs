@@ -307,6 +307,10 @@ impl<N: Network> Worker<'_, '_, N> {
             lent.lane.poll_transmit(lent.unwritten);
             // A ticket may have come before the bytes of a reply that ends the connection.
             self.keep_sessions(key);
+            if !self.connections.contains_key(key) {
+                // The ticket was all that it waited for.
+                break;
+            }
             match read {
                 Ok(tls::Read::Plaintext(count)) => self.use_bytes(key, &plaintext[..count], now),
                 Ok(tls::Read::Pending) => break,

@@ -36,6 +36,8 @@ pub enum Goodbye {
     Said,
     /// Without.
     Withheld,
+    /// As soon as the handshake is complete, together with the session tickets.
+    AtOnce,
 }
 
 /// Speaks TLS with the worker and plaintext with another peer.
@@ -80,6 +82,11 @@ impl<P: Peer> Peer for TlsPeer<P> {
             return vec![stream.get_mut().send(Duration::ZERO), Action::Close(Duration::ZERO)];
         };
         httperf_sys::tls::flush(stream.ssl_mut());
+        if goodbye == Goodbye::AtOnce && stream.ssl().is_init_finished() {
+            // Said again it does nothing.
+            stream.shutdown().map(drop).unwrap_or_default();
+            return vec![stream.get_mut().send(Duration::ZERO), Action::Close(Duration::ZERO)];
+        }
         let mut actions = vec![stream.get_mut().send(Duration::ZERO)];
         let asked =
             if plaintext.is_empty() { Vec::new() } else { self.inner.receive(connection, at, &plaintext) };
