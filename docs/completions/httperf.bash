@@ -646,7 +646,7 @@ _httperf() {
             return 0
             ;;
         httperf__subcmd__tls__subcmd__lab)
-            opts="-h --groups --ciphers --resume --rounds --handshakes --rate-handshakes --concurrency --seed --timeout --tls-server-name --verify --ca-file --csv --json --help"
+            opts="-h --groups --ciphers --resume --rounds --handshakes --rate-handshakes --concurrency --seed --timeout --tls-server-name --ssl-verify --ssl-ca-file --csv --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -712,7 +712,7 @@ _httperf() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --ca-file)
+                --ssl-ca-file)
                     local oldifs
                     if [ -n "${IFS+x}" ]; then
                         oldifs="$IFS"

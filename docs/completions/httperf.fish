@@ -137,9 +137,9 @@ complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l concurrency 
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l seed -d 'starts the random order of the trials from N' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l timeout -d 'gives a connect, and then its handshake, this long: a duration such as 500ms' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l tls-server-name -d 'calls the server by this name in TLS' -r -f -a "(__fish_print_hostnames)"
-complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l ca-file -d 'trusts the certificates in this file, in PEM, beside the system\'s' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l ssl-ca-file -d 'trusts the certificates in this file, in PEM, beside the system\'s' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l resume -d 'measures each variant with resumed sessions as well'
-complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l verify -d 'checks the server\'s certificate, which is part of what a handshake costs'
+complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l ssl-verify -d 'checks the server\'s certificate, which is part of what a handshake costs'
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l csv -d 'prints CSV instead of the table: a line for each variant'
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l json -d 'prints JSON instead of the table, with the figures of each round'
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -s h -l help -d 'explains the options and exits'

@@ -142,9 +142,9 @@ _arguments "${_arguments_options[@]}" : \
 '--seed=[starts the random order of the trials from N]:N:' \
 '--timeout=[gives a connect, and then its handshake, this long\: a duration such as 500ms]:T:' \
 '--tls-server-name=[calls the server by this name in TLS]:NAME:_hosts' \
-'--ca-file=[trusts the certificates in this file, in PEM, beside the system'\''s]:FILE:_files' \
+'--ssl-ca-file=[trusts the certificates in this file, in PEM, beside the system'\''s]:FILE:_files' \
 '--resume[measures each variant with resumed sessions as well]' \
-'--verify[checks the server'\''s certificate, which is part of what a handshake costs]' \
+'--ssl-verify[checks the server'\''s certificate, which is part of what a handshake costs]' \
 '--csv[prints CSV instead of the table\: a line for each variant]' \
 '--json[prints JSON instead of the table, with the figures of each round]' \
 '-h[explains the options and exits]' \

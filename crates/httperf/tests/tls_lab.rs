@@ -198,11 +198,11 @@ fn a_server_that_accepts_nothing_is_explained_in_one_sentence() {
 fn a_certificate_is_checked_if_that_is_asked_for() {
     let Some(server) = OpenSsl::start() else { return };
     check_refused(
-        &server.compare(&["--verify", "--groups=P-256"]),
+        &server.compare(&["--ssl-verify", "--groups=P-256"]),
         "certificate not trusted: self signed certificate",
     );
     let certificate = server.certificate();
-    let trusted = ["--ca-file", certificate.to_str().unwrap(), "--groups=P-256", "--rounds=1"];
+    let trusted = ["--ssl-ca-file", certificate.to_str().unwrap(), "--groups=P-256", "--rounds=1"];
     let wrong_name = server.compare(&trusted);
     assert_eq!(wrong_name.exit, Exit::Code(1), "it does not bear the address");
     check_success(&server.compare(&[&trusted[..], &["--tls-server-name=localhost"]].concat()));
@@ -277,9 +277,9 @@ const REFUSED: &[&[&str]] = &[
     &["localhost", "--timeout=0"],
     &["localhost", "--timeout=soon"],
     &["localhost", "--tls-server-name="],
-    &["localhost", "--ca-file=missing"],
-    &["localhost", "--ca-file=empty"],
-    &["localhost", "--ca-file=garbage"],
+    &["localhost", "--ssl-ca-file=missing"],
+    &["localhost", "--ssl-ca-file=empty"],
+    &["localhost", "--ssl-ca-file=garbage"],
     &["localhost", "--bogus"],
     &["localhost", "--r=3"],
     &["localhost", "--resume=50"],

@@ -69,17 +69,7 @@ fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
 
 /// What all trials have in common: a connection to the server, and a handshake.
 fn base_plan(program: &Program, args: &Args) -> Result<Plan, planning::Error> {
-    // The same file has another name among the options of the program.
-    let renamed = |error| match error {
-        planning::Error::Tls(TlsError::Trust { reason, path, .. }) => {
-            planning::Error::Tls(TlsError::Trust { option: "--ca-file", reason, path })
-        }
-        planning::Error::Tls(TlsError::Refused { option: "--ssl-ca-file", reason }) => {
-            planning::Error::Tls(TlsError::Refused { option: "--ca-file", reason })
-        }
-        other => other,
-    };
-    planning::plan(program, &args.base, &mut |warning| program.say(warning)).map_err(renamed)
+    planning::plan(program, &args.base, &mut |warning| program.say(warning))
 }
 
 /// Why there is nothing to report, if there is not: in one sentence.
@@ -385,24 +375,24 @@ const SERVER_OPTIONS: &[Opt<Args>] = &[
         },
     },
     Opt {
-        long: "verify",
+        long: "ssl-verify",
         short: None,
         value: ValueForm::None,
         tier: Tier::New,
         help: "checks the server's certificate, which is part of what a handshake costs",
-        details: &["It must lead to a root of the system or of --ca-file and bear the server's name."],
+        details: &["It must lead to a root of the system or of --ssl-ca-file and bear the server's name."],
         apply: |args, _| {
             args.verify();
             Ok(())
         },
     },
     Opt {
-        long: "ca-file",
+        long: "ssl-ca-file",
         short: None,
         value: ValueForm::Required("FILE"),
         tier: Tier::New,
         help: "trusts the certificates in this file, in PEM, beside the system's",
-        details: &["Implies --verify."],
+        details: &["Implies --ssl-verify."],
         apply: |args, value| {
             args.base.tls.ca_file = Some(value.os_str().to_owned());
             args.verify();
@@ -554,7 +544,7 @@ mod tests {
             "--concurrency=2",
             "--seed=42",
             "--resume",
-            "--verify",
+            "--ssl-verify",
             "--csv",
             "--json",
         ]);
