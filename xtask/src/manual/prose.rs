@@ -21,7 +21,7 @@ pub(super) const DESCRIPTION: &[&str] = &[
      `--num-calls` calls (a call is a request with its reply) in bursts of `--burst-length`. In a session \
      workload (`--wsess`, `--wsesslog`, `--wsesspage`), each start is the visit of a user: calls in bursts with \
      think times between them, over as many connections as are needed.",
-    "A word that begins with http:// is the target: its host, port, path and query stand for `--server`, \
+    "A word that begins with http:// or https:// is the target: its host, port, path and query stand for `--server`, \
      `--port` and `--uri`. Other words are ignored, with a warning.",
     "The program takes every command line of the classic httperf 0.9 and prints the same report.",
 ];
@@ -126,7 +126,9 @@ pub(super) const REPORT_SESSION_LINES: &[Entry] = &[
 
 pub(super) const REPORT_VERBOSE: &[&str] = &[
     "With `-v` reply rates are printed as they are sampled, and with `-v -v` a histogram of connection lifetimes \
-     precedes the report. `--report` chooses between this classic report and the full one, which adds to it.",
+     precedes the report. `--report` chooses between this classic report and the full one, which adds to it: \
+     percentiles, and for TLS what was agreed on, the time and the size of handshakes of each kind, and why any \
+     failed.",
 ];
 
 pub(super) const TLS_LAB: &[&str] = &[
@@ -171,7 +173,11 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
          written, or `httperf tls-lab` has nothing to report because the server accepts no variant.",
     ),
     entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
-    entry("255", "`--session-cookies` without a session workload, or `--server` together with `--servers`."),
+    entry(
+        "255",
+        "The first TLS handshake of the run failed and none succeeded (what was measured has been reported); \
+         `--session-cookies` without a session workload; or `--server` together with `--servers`.",
+    ),
 ];
 
 pub(super) const WLOG: &[&str] = &[
@@ -214,8 +220,13 @@ pub(super) const WSESSLOG_QUOTING: &[&str] = &[
      feed, with the string going on in the next line.",
 ];
 
-pub(super) const ENVIRONMENT: &[Entry] =
-    &[entry("POSIXLY_CORRECT", "If set, the first word that is not an option ends the options.")];
+pub(super) const ENVIRONMENT: &[Entry] = &[
+    entry(
+        "SSLKEYLOGFILE",
+        "A file to append the secrets of TLS sessions to, unless `--tls-keylog` names another.",
+    ),
+    entry("POSIXLY_CORRECT", "If set, the first word that is not an option ends the options."),
+];
 
 pub(super) const EXAMPLES: &[(&str, &str)] = &[
     ("One connection with one request:", "httperf http://www.example.com/index.html"),

@@ -20,7 +20,7 @@ use self::progress::Progress;
 use crate::args;
 use crate::messages::Program;
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm, program};
-use crate::planning::{self, TlsError};
+use crate::planning;
 use crate::run::EndSignals;
 
 /// Runs `httperf tls-lab` with these words behind it. `program` is the program itself.
