@@ -22,6 +22,10 @@ use crate::{Network, Ready, Stop};
 /// Readiness taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
 
+/// The same when connections speak TLS: an event may be a tenth of a millisecond's cryptography, and time limits are
+/// only looked at between one lot and the next.
+const SECURED_EVENTS_MAX: usize = 32;
+
 /// With `--spin`, how long before a deadline sleeping ends and polling begins: longer than it takes Linux to
 /// wake a thread up on most machines, short enough to leave the processor idle at moderate rates.
 const SPIN: Duration = Duration::from_micros(300);
@@ -62,7 +66,7 @@ impl OsNetwork {
             options: plan.sockets.clone(),
             spin: plan.spin,
             ports: Ports::default(),
-            events: Vec::with_capacity(EVENTS_MAX),
+            events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
         };
         network.poll(Some(Duration::ZERO))?;
         Ok(network)
