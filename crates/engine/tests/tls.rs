@@ -105,6 +105,30 @@ fn a_goodbye_that_comes_with_the_ticket_ends_a_connection_once() {
 }
 
 #[test]
+fn a_reset_in_place_of_the_ticket_ends_a_connection_too() {
+    struct Resetting<P>(P, Vec<u32>);
+    impl<P: Peer> Peer for Resetting<P> {
+        fn accept(&mut self, connection: usize, at: Duration) -> Reception {
+            self.1.push(0);
+            self.0.accept(connection, at)
+        }
+        fn receive(&mut self, connection: usize, at: Duration, bytes: &[u8]) -> Vec<Action> {
+            let mut actions = self.0.receive(connection, at, bytes);
+            self.1[connection] += 1;
+            if self.1[connection] == 2 {
+                actions.push(Action::Reset(ms(1)));
+            }
+            actions
+        }
+    }
+    let mut builder = tls_server();
+    builder.set_options(boring::ssl::SslOptions::NO_TICKET);
+    let peer = Resetting(TlsPeer::new(ok(), builder.build(), Goodbye::Said), Vec::new());
+    let outcome = run(&secured(connections(5, 0, 1), resuming(0.5)), Link::default(), peer);
+    assert_eq!((completed(&outcome, HandshakeKind::Full), outcome.summary.errors.total()), (5, 0));
+}
+
+#[test]
 fn so_many_arrivals_as_asked_for_go_on_at_once() {
     let plan = Plan { arrivals: Arrivals::Concurrent(4), ..connections(40, 0, 1) };
     let outcome =

@@ -423,17 +423,20 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &mut self.connections[key];
         match connection.engine.handle_eof() {
             Ok(Some(event)) => self.handle_event(key, event, now),
-            Ok(None) => {
-                // The peer closed an idle connection: no one's failure.
-                let (session, slot) = (connection.session, connection.slot);
-                self.retire_connection(key, now);
-                if matches!(self.plan.workload, Workload::Connections(_)) {
-                    self.end_session(session, false, now);
-                } else {
-                    self.drive_slot(session, slot, now);
-                }
-            }
+            Ok(None) => self.lose_idle(key, now),
             Err(error) => self.fail_protocol(key, &error, now),
+        }
+    }
+
+    /// The peer ended an idle connection: no one's failure.
+    fn lose_idle(&mut self, key: ConnectionKey, now: Instant) {
+        let connection = &self.connections[key];
+        let (session, slot) = (connection.session, connection.slot);
+        self.retire_connection(key, now);
+        if matches!(self.plan.workload, Workload::Connections(_)) {
+            self.end_session(session, false, now);
+        } else {
+            self.drive_slot(session, slot, now);
         }
     }
 
@@ -462,7 +465,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &self.connections[key];
         if connection.stage == Stage::Established && connection.engine.pending_count() == 0 {
             // Reset while idle is as good as closed while idle.
-            self.retire_connection(key, now);
+            self.lose_idle(key, now);
         } else {
             self.note_insecure(key, failure);
             self.fail(key, failure, now);
