@@ -9,7 +9,7 @@ use httperf_engine::{Observation, Observer};
 use httperf_plan::{
     Arrivals, HttpVersion, Plan, Resumption, Script, Sessions, Tls, TlsVersion, UriSource, Workload,
 };
-use httperf_stats::Failure;
+use httperf_stats::{Failure, Outcome, Timing};
 use httperf_testkit::sim::{
     Action, Goodbye, HttpPeer, Link, Peer, Reception, RequestSeen, Run, TlsPeer, Trace, connections,
     file_session, reply, run, run_observed, sessions, tls_server,
@@ -606,6 +606,56 @@ fn secured_workload() -> impl Strategy<Value = Plan> {
     })
 }
 
+/// Answers at once, except that from 4 s to 5 s of the run it stands still.
+fn stalling() -> impl Peer {
+    HttpPeer::new(|request| {
+        let stall = Duration::from_secs(4)..Duration::from_secs(5);
+        let pause = if stall.contains(&request.at) { stall.end - request.at } else { NOW };
+        vec![Action::Send(pause, reply(200, "", "hello"))]
+    })
+}
+
+#[test]
+fn a_server_that_stands_still_shows_in_both_clocks_of_calls_with_connections_of_their_own() {
+    let plan = Plan { arrivals: every(1), ..connections(10_000, 1, 1) };
+    let summary = run(&plan, Link::default(), stalling()).summary;
+    let clocks = summary.calls_with(Outcome::Success);
+    for (clock, timing) in [("latency", &clocks.latency), ("service", &clocks.service)] {
+        let at = |share: f64| timing.quantile(share).unwrap().as_secs_f64();
+        assert_eq!(timing.moments.count(), 10_000, "{clock}: nothing is dropped");
+        // A tenth of the calls came during the stall, evenly, and waited for its end.
+        assert!((at(0.95) - 0.5).abs() < 0.025, "{clock}: {}", at(0.95));
+        assert!((at(0.99) - 0.9).abs() < 0.045, "{clock}: {}", at(0.99));
+        assert!(at(0.89) < 0.005, "{clock}: {}", at(0.89));
+    }
+    assert_eq!(summary.lag.moments.max(), 0.0, "the generator was never late");
+}
+
+#[test]
+fn latency_counts_from_the_instant_at_which_a_call_was_due() {
+    // Two calls with a pause between them; each reply takes 5 ms, and a connect 20 ms.
+    let script = Script::Uniform { calls: 2, burst: 1, think: ms(100) };
+    let link = Link { latency: ms(10), ..Link::default() };
+    let summary = run(&sessions(3, script), link, ok_after(ms(5))).summary;
+    let clocks = summary.calls_with(Outcome::Success);
+    let ms_of = |timing: &Timing, share| (timing.quantile(share).unwrap().as_secs_f64() * 1e3).round();
+    assert_eq!((ms_of(&clocks.service, 0.0), ms_of(&clocks.service, 1.0)), (25.0, 25.0));
+    assert_eq!((ms_of(&clocks.latency, 0.0), ms_of(&clocks.latency, 1.0)), (25.0, 45.0));
+    let sessions = summary.sessions.unwrap();
+    assert_eq!((sessions.latency.moments.count(), ms_of(&sessions.latency, 1.0)), (3, 170.0));
+}
+
+#[test]
+fn calls_without_a_reply_are_timed_until_they_are_given_up() {
+    let plan = limited(50, 0, connections(4, 3, 3));
+    let summary = run(&plan, Link::default(), silent()).summary;
+    let clocks = summary.calls_with(Outcome::Failure);
+    assert_eq!(clocks.latency.moments.count(), 12);
+    assert_eq!((clocks.latency.moments.min(), clocks.latency.moments.max()), (0.05, 0.05));
+    assert_eq!(clocks.service.moments.count(), 12);
+    assert_eq!(summary.completed().latency.moments.count(), 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
@@ -633,6 +683,9 @@ proptest! {
         prop_assert_eq!(summary.replies, summary.statuses.iter().sum::<u64>());
         prop_assert!(summary.replies <= summary.requests);
         prop_assert!(summary.errors.total() <= summary.connections);
+        let completed = summary.completed();
+        prop_assert_eq!(completed.latency.moments.count(), summary.replies);
+        prop_assert!(completed.service.moments.sum() <= completed.latency.moments.sum() + 1e-9);
         let seen: usize = log.borrow().values().sum();
         prop_assert!(seen as u64 <= summary.requests, "the peer saw {seen} requests");
         match &plan.workload {

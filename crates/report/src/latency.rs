@@ -1,15 +1,19 @@
 //! The section after the classic report that shows what its averages hide.
 
 use std::fmt::{self, Display};
+use std::time::Duration;
 
-use httperf_stats::Summary;
+use httperf_stats::{Outcome, Summary, Timing};
 
+use crate::number::fixed;
 use crate::table::{write_times, write_times_head};
 
-/// The section `Latency`, which begins with an empty line: percentiles of response time and connect time, in
-/// ms to a precision of 3 significant digits, at best 1 µs.
+/// The section `Latency`, which begins with an empty line: percentiles of each clock, in ms to a precision of 3
+/// significant digits, at best 1 µs.
 ///
-/// A percentile that the number of samples does not support (p99.9 of fewer than 1000) shows as `n/a`.
+/// `latency` counts from the instant at which a call was due, `service` from the first byte sent, both to the last byte
+/// of the reply. Where they differ, a sentence says why. A percentile that the number of samples does not support
+/// (p99.9 of fewer than 1000) shows as `n/a`. What did not occur has no row, but for the first rows.
 #[must_use]
 pub fn latency(summary: &Summary) -> impl Display + '_ {
     Latency { summary }
@@ -21,9 +25,65 @@ struct Latency<'a> {
 
 impl Display for Latency<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let summary = self.summary;
+        let completed = summary.completed();
         writeln!(f)?;
         write_times_head(f, "Latency [ms]")?;
-        write_times(f, "response", &self.summary.response)?;
-        write_times(f, "connect", &self.summary.connect)
+        write_times(f, "latency", &completed.latency)?;
+        write_times(f, "service", &completed.service)?;
+        write_times(f, "response", &summary.response)?;
+        write_times(f, "connect", &summary.connect)?;
+        let errors = &summary.calls_with(Outcome::HttpError).latency;
+        let failures = &summary.calls_with(Outcome::Failure).latency;
+        for (name, timing) in [("of 4xx and 5xx", errors), ("of failed", failures)] {
+            write_if_any(f, name, timing)?;
+        }
+        if let Some(sessions) = &summary.sessions {
+            write_if_any(f, "session", &sessions.latency)?;
+        }
+        write_if_any(f, "lag", &summary.lag)?;
+        match divergence(summary, &completed.latency) {
+            Some(sentence) => writeln!(f, "{sentence}"),
+            None => Ok(()),
+        }
     }
+}
+
+fn write_if_any(f: &mut fmt::Formatter<'_>, name: &str, timing: &Timing) -> fmt::Result {
+    if timing.moments.count() > 0 { write_times(f, name, timing) } else { Ok(()) }
+}
+
+/// The percentile at which the clocks are compared.
+const COMPARED: f64 = 0.99;
+
+/// From this share of the latency on, the wait before the first byte is worth a sentence, and likewise a cause of it
+/// from this share of the wait on.
+const WORTH_A_SENTENCE: f64 = 0.2;
+
+/// Why latency and service differ, if they do.
+fn divergence(summary: &Summary, latency: &Timing) -> Option<String> {
+    let wait = summary.wait.quantile(COMPARED)?;
+    if !is_share(wait, latency.quantile(COMPARED)?) {
+        return None;
+    }
+    let mut causes = Vec::new();
+    if summary.lag.quantile(COMPARED).is_some_and(|lag| is_share(lag, wait)) {
+        causes.push("until the generator came to them");
+    }
+    if summary.connect.quantile(COMPARED).is_some_and(|connect| is_share(connect, wait)) {
+        causes.push("for their connection to be established");
+    }
+    if causes.is_empty() {
+        causes.push("for a connection that was free");
+    }
+    Some(format!(
+        "latency counts from the schedule, service from the first byte sent: in between, calls waited up to {} ms \
+         (p99), {}",
+        fixed(wait.as_secs_f64() * 1e3, 3),
+        causes.join(" and ")
+    ))
+}
+
+fn is_share(part: Duration, whole: Duration) -> bool {
+    part.as_secs_f64() >= whole.as_secs_f64() * WORTH_A_SENTENCE
 }

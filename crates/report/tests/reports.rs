@@ -28,6 +28,8 @@ fn record_connection(recorder: &mut Recorder, turn: u64, lifetime: Duration) {
     recorder.reply_started(200, micros(400));
     recorder.record(&Sample {
         status: 200,
+        intended: at(0),
+        sent: at(100),
         first_byte: at(500),
         done: at(530),
         header_size: 239,
@@ -72,7 +74,13 @@ fn the_classic_report_of_sessions() {
     let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
     for (completed, replies) in [(true, 2), (true, 2), (false, 0)] {
         record_connection(&mut recorder, 1, micros(51_200));
-        let end = SessionEnd { completed, lifetime: micros(251_000), replies, connections: 1 };
+        let end = SessionEnd {
+            completed,
+            lifetime: micros(251_000),
+            latency: micros(251_000),
+            replies,
+            connections: 1,
+        };
         recorder.session_ended(end);
     }
     recorder.tick(at(500_000));
@@ -88,6 +96,34 @@ fn the_classic_report_of_a_run_in_which_nothing_happened() {
 #[test]
 fn the_latency_section() {
     insta::assert_snapshot!(latency(&many()));
+}
+
+#[test]
+fn where_latency_and_service_differ_a_sentence_says_why() {
+    let sentence = |lag: u64, connect: u64| {
+        let mut recorder = Recorder::new(at(0), Figures::default());
+        recorder.connect_done(micros(connect));
+        recorder.arrival_started(micros(lag));
+        recorder.record(&Sample {
+            status: 200,
+            intended: at(0),
+            sent: at(100_000),
+            first_byte: at(101_000),
+            done: at(101_000),
+            header_size: 0,
+            content_size: 0,
+            footer_size: 0,
+        });
+        let text = latency(&finish(recorder, micros(100))).to_string();
+        text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
+    };
+    assert_eq!(sentence(10, 10).as_deref(), Some("for a connection that was free"));
+    assert_eq!(sentence(90_000, 10).as_deref(), Some("until the generator came to them"));
+    assert_eq!(sentence(10, 90_000).as_deref(), Some("for their connection to be established"));
+    assert_eq!(
+        sentence(30_000, 50_000).as_deref(),
+        Some("until the generator came to them and for their connection to be established")
+    );
 }
 
 #[test]
@@ -289,6 +325,7 @@ proptest! {
                 Step::Session(completed, replies, lifetime) => recorder.session_ended(SessionEnd {
                     completed,
                     lifetime: Duration::from_nanos(lifetime),
+                    latency: Duration::from_nanos(lifetime),
                     replies,
                     connections: 1,
                 }),

@@ -19,7 +19,7 @@ pub use instant::Instant;
 pub use lifetimes::Lifetimes;
 pub use moments::{DurationMoments, RateMoments, SizeMoments};
 pub use recorder::{Figures, Recorder, Sample, SessionEnd, TickRates};
-pub use summary::{CpuTime, SessionSummary, Summary, Warning};
+pub use summary::{Clocks, CpuTime, Outcome, SessionSummary, Summary, Warning};
 pub use timing::Timing;
 pub use tls::{
     Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,

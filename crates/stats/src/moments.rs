@@ -23,6 +23,19 @@ impl DurationMoments {
         self.sum_ns2 = self.sum_ns2.saturating_add(u128::from(ns).pow(2));
     }
 
+    /// Adds all that another has.
+    pub fn merge(&mut self, other: &Self) {
+        self.min_ns = match (self.count, other.count) {
+            (0, _) => other.min_ns,
+            (_, 0) => self.min_ns,
+            _ => self.min_ns.min(other.min_ns),
+        };
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.sum_ns2 = self.sum_ns2.saturating_add(other.sum_ns2);
+    }
+
     /// How many.
     #[must_use]
     pub fn count(&self) -> u64 {

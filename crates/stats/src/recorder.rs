@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::{
     Certificate, CpuTime, EarlyRequests, Errors, Failure, Handshake, HandshakeFailure, Instant, Lifetimes,
-    RateMoments, SessionSummary, Summary, Timing, TlsSummary,
+    Outcome, RateMoments, SessionSummary, Summary, Timing, TlsSummary,
 };
 
 /// One completed call.
@@ -14,6 +14,10 @@ use crate::{
 pub struct Sample {
     /// The status of the reply, 100 to 599.
     pub status: u16,
+    /// When the call was due: what its user waits for begins here.
+    pub intended: Instant,
+    /// When the first byte of its request was handed over.
+    pub sent: Instant,
     /// When the status line was complete.
     pub first_byte: Instant,
     /// When the reply was complete.
@@ -33,6 +37,8 @@ pub struct SessionEnd {
     pub completed: bool,
     /// From its creation to its end.
     pub lifetime: Duration,
+    /// From the instant at which it was due to its end.
+    pub latency: Duration,
     /// Complete replies it received.
     pub replies: u64,
     /// Connections it established.
@@ -88,6 +94,9 @@ impl Recorder {
             lifetimes: Lifetimes::default(),
             connect: Timing::default(),
             response: Timing::default(),
+            calls: Default::default(),
+            wait: Timing::default(),
+            lag: Timing::default(),
             transfer: Duration::ZERO,
             request_bytes: 0,
             header_bytes: 0,
@@ -105,6 +114,7 @@ impl Recorder {
                 lifetime: Duration::ZERO,
                 failtime: Duration::ZERO,
                 lengths: BTreeMap::new(),
+                latency: Timing::default(),
             }),
             tls: figures.tls.then(Box::default),
             periodic: (0, 0),
@@ -218,6 +228,26 @@ impl Recorder {
         summary.content_bytes += sample.content_size;
         summary.footer_bytes += sample.footer_size;
         summary.statuses[usize::from(sample.status / 100 - 1)] += 1;
+        let outcome = if sample.status < 400 { Outcome::Success } else { Outcome::HttpError };
+        let clocks = &mut summary.calls[outcome as usize];
+        clocks.latency.add(sample.done - sample.intended);
+        clocks.service.add(sample.done - sample.sent);
+        summary.wait.add(sample.sent - sample.intended);
+    }
+
+    /// A call that was due at `intended` will have no reply: its time is over, its connection or its session is.
+    /// `sent`: when the first byte of its request was handed over, if it was.
+    pub fn call_failed(&mut self, intended: Instant, sent: Option<Instant>, now: Instant) {
+        let clocks = &mut self.summary.calls[Outcome::Failure as usize];
+        clocks.latency.add(now - intended);
+        if let Some(sent) = sent {
+            clocks.service.add(now - sent);
+        }
+    }
+
+    /// Work on a scheduled arrival began this long after it was due: the generator's own error.
+    pub fn arrival_started(&mut self, lag: Duration) {
+        self.summary.lag.add(lag);
     }
 
     /// A connection is gone. `lifetime`, from its connect on, if it completed at least one call.
@@ -241,6 +271,7 @@ impl Recorder {
             sessions.completed += 1;
             sessions.connections += end.connections;
             sessions.lifetime += end.lifetime;
+            sessions.latency.add(end.latency);
         } else {
             sessions.failed += 1;
             sessions.failtime += end.lifetime;
@@ -313,7 +344,16 @@ mod tests {
     }
 
     fn reply(status: u16) -> Sample {
-        Sample { status, first_byte: at(1), done: at(3), header_size: 38, content_size: 5, footer_size: 0 }
+        Sample {
+            status,
+            intended: at(0),
+            sent: at(1),
+            first_byte: at(1),
+            done: at(3),
+            header_size: 38,
+            content_size: 5,
+            footer_size: 0,
+        }
     }
 
     fn end(recorder: Recorder) -> Summary {
@@ -341,6 +381,26 @@ mod tests {
         assert_eq!(summary.statuses, [0, 2, 1, 1, 1]);
         assert_eq!((summary.replies, summary.header_bytes, summary.content_bytes), (5, 190, 25));
         assert_eq!(summary.transfer, Duration::from_millis(10));
+    }
+
+    #[test]
+    fn calls_are_timed_by_two_clocks_and_by_outcome() {
+        let mut recorder = Recorder::new(at(0), Figures::default());
+        recorder.record(&reply(200));
+        recorder.record(&reply(503));
+        recorder.call_failed(at(0), None, at(10));
+        recorder.call_failed(at(0), Some(at(4)), at(10));
+        let summary = end(recorder);
+        let of = |outcome| {
+            let clocks = summary.calls_with(outcome);
+            let mean_ms = |timing: &Timing| timing.moments.mean() * 1e3;
+            (clocks.latency.moments.count(), mean_ms(&clocks.latency), mean_ms(&clocks.service))
+        };
+        assert_eq!(of(Outcome::Success), (1, 3.0, 2.0));
+        assert_eq!(of(Outcome::HttpError), (1, 3.0, 2.0));
+        assert_eq!(of(Outcome::Failure), (2, 10.0, 6.0));
+        assert_eq!(summary.wait.moments.mean(), 1e-3);
+        assert_eq!(summary.completed().latency.moments.count(), 2);
     }
 
     #[test]
@@ -442,6 +502,7 @@ mod tests {
             recorder.session_ended(SessionEnd {
                 completed,
                 lifetime: Duration::from_secs(2),
+                latency: Duration::from_secs(3),
                 replies,
                 connections: 2,
             });

@@ -27,6 +27,12 @@ pub struct Summary {
     pub connect: Timing,
     /// From the first byte of a request to the status line of its reply.
     pub response: Timing,
+    /// How long calls took, by [`Outcome`] in the order of its variants.
+    pub calls: [Clocks; Outcome::ALL.len()],
+    /// From the instants at which completed calls were due to the first bytes of their requests.
+    pub wait: Timing,
+    /// From the instants at which scheduled arrivals were due to the work on them: the generator's own error.
+    pub lag: Timing,
     /// From status lines to the ends of their replies, added up.
     pub transfer: Duration,
     /// Bytes of requests written completely.
@@ -61,6 +67,32 @@ pub struct Summary {
     pub retries_exhausted: u64,
 }
 
+/// What became of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A reply of status 399 or below.
+    Success,
+    /// A reply of status 400 or above.
+    HttpError,
+    /// No reply.
+    Failure,
+}
+
+impl Outcome {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Success, Self::HttpError, Self::Failure];
+}
+
+/// The two clocks of a call.
+#[derive(Clone, Debug, Default)]
+pub struct Clocks {
+    /// From the instant at which the call was due to its end: what a user who arrives on schedule waits. Free of
+    /// coordinated omission.
+    pub latency: Timing,
+    /// From the first byte of its request to its end: what the server is asked to account for.
+    pub service: Timing,
+}
+
 /// Figures of a session workload.
 #[derive(Clone, Debug)]
 pub struct SessionSummary {
@@ -76,6 +108,8 @@ pub struct SessionSummary {
     pub lifetime: Duration,
     /// Lifetimes of failed sessions, added up.
     pub failtime: Duration,
+    /// From the instants at which completed sessions were due to their ends.
+    pub latency: Timing,
     /// Sessions, completed or failed, by the number of complete replies they received.
     pub lengths: BTreeMap<u64, u64>,
 }
@@ -159,6 +193,22 @@ impl fmt::Display for Warning {
 }
 
 impl Summary {
+    /// How long calls with this outcome took.
+    #[must_use]
+    pub fn calls_with(&self, outcome: Outcome) -> &Clocks {
+        &self.calls[outcome as usize]
+    }
+
+    /// How long calls with a reply took, whatever its status.
+    #[must_use]
+    pub fn completed(&self) -> Clocks {
+        let mut all = self.calls_with(Outcome::Success).clone();
+        let errors = self.calls_with(Outcome::HttpError);
+        all.latency.merge(&errors.latency);
+        all.service.merge(&errors.service);
+        all
+    }
+
     /// What a reader of the figures should know, most important first.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {

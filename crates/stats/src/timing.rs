@@ -35,6 +35,12 @@ impl Timing {
         self.histogram.saturating_record(us.min(MAX_US));
     }
 
+    /// Adds all that another has, exactly.
+    pub fn merge(&mut self, other: &Self) {
+        self.moments.merge(&other.moments);
+        self.histogram.add(&other.histogram).expect("both have the same bounds");
+    }
+
     /// The value below or at which this share (0 to 1) of the durations lie, to 3 significant digits; `None`
     /// if there are none.
     #[must_use]
@@ -61,6 +67,23 @@ mod tests {
         near(0.5, 500.0);
         near(0.99, 990.0);
         near(1.0, 1000.0);
+    }
+
+    #[test]
+    fn merged_timings_are_those_of_all_values() {
+        let values: Vec<Duration> = (1..=1000).map(|us| Duration::from_micros(us * us)).collect();
+        let of = |values: &[Duration]| {
+            let mut timing = Timing::default();
+            values.iter().for_each(|&value| timing.add(value));
+            timing
+        };
+        let (whole, mut left) = (of(&values), of(&values[..300]));
+        left.merge(&of(&values[300..]));
+        left.merge(&Timing::default());
+        assert_eq!(left.moments, whole.moments);
+        for share in [0.0, 0.1, 0.5, 0.9, 0.99, 1.0] {
+            assert_eq!(left.quantile(share), whole.quantile(share));
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ enum Pace {
 pub(super) struct Due {
     /// Its number, from 0.
     pub(super) index: u64,
+    /// When it was due.
+    pub(super) at: Instant,
     /// Seconds to the next one, if it was drawn (the first of a run is not).
     pub(super) delay: Option<f64>,
 }
@@ -51,17 +53,17 @@ impl Arrivals {
             return None;
         }
         let index = self.started;
-        let delay = match &mut self.pace {
-            Pace::Open(most) if open < *most => None,
+        let (at, delay) = match &mut self.pace {
+            Pace::Open(most) if open < *most => (now, None),
             Pace::Open(_) => return None,
             Pace::Schedule(schedule) => {
                 let start = self.start;
                 let arrival = schedule.next_if(|arrival| start + arrival.at <= now)?;
-                (index > 0).then_some(arrival.delay)
+                (start + arrival.at, (index > 0).then_some(arrival.delay))
             }
         };
         self.started += 1;
-        Some(Due { index, delay })
+        Some(Due { index, at, delay })
     }
 
     /// When the next arrival is due; `open` as in [`Arrivals::take_due`], and what depends on that is due at once,
@@ -74,6 +76,11 @@ impl Arrivals {
             Pace::Open(most) => (open < *most).then_some(at_once),
             Pace::Schedule(schedule) => schedule.peek().map(|arrival| self.start + arrival.at),
         }
+    }
+
+    /// Whether arrivals have times of their own, so that they can be late.
+    pub(super) fn is_scheduled(&self) -> bool {
+        matches!(self.pace, Pace::Schedule(_))
     }
 
     /// One of those that started has ended.

@@ -15,6 +15,8 @@ use crate::{Network, Observation};
 /// One call.
 pub(super) struct Call {
     pub(super) session: SessionKey,
+    /// When it was due.
+    pub(super) intended: Instant,
     /// Its number in order of creation, from 0.
     pub(super) serial: u64,
     pub(super) request: Request,
@@ -23,6 +25,8 @@ pub(super) struct Call {
     /// Its request target, where something depends on it (cookies, pages).
     pub(super) uri: Option<Rc<[u8]>>,
     pub(super) phase: Phase,
+    /// When its first byte was last sent, if it was.
+    pub(super) sent: Option<Instant>,
     /// When its reply must be complete (or go on, before the status line is): `None` before the request is
     /// written, or without a time limit.
     pub(super) deadline: Option<Instant>,
@@ -124,15 +128,24 @@ impl<N: Network> Worker<'_, '_, N> {
         self.serials.calls += 1;
         self.calls.insert(Call {
             session,
+            intended: self.sessions[session].ready_at,
             serial,
             request,
             contents_size,
             uri,
             phase: Phase::Waiting,
+            sent: None,
             deadline: None,
             attempts: 0,
             scanner: None,
         })
+    }
+
+    /// Gives a call up that will have no reply.
+    pub(super) fn abandon_call(&mut self, key: CallKey, now: Instant) {
+        if let Some(call) = self.calls.remove(key) {
+            self.recorder.call_failed(call.intended, call.sent, now);
+        }
     }
 
     /// Time allowed for a reply from now on.

@@ -216,7 +216,8 @@ impl<N: Network> Worker<'_, '_, N> {
         while let Some(sent) = self.connections[key].engine.poll_sent() {
             match sent {
                 Sent::Started(call) => {
-                    self.calls[CallKey::from(call)].phase = Phase::Sent { at };
+                    let call = &mut self.calls[CallKey::from(call)];
+                    (call.phase, call.sent) = (Phase::Sent { at }, Some(at));
                 }
                 Sent::Finished(call) => {
                     let call = &mut self.calls[CallKey::from(call)];
@@ -366,6 +367,8 @@ impl<N: Network> Worker<'_, '_, N> {
         };
         self.recorder.record(&Sample {
             status,
+            intended: call.intended,
+            sent: call.sent.expect("a call that is answered was sent"),
             first_byte: at,
             done: now,
             header_size: size.header,
@@ -386,8 +389,9 @@ impl<N: Network> Worker<'_, '_, N> {
             if matches!(self.plan.workload, Workload::Connections(_)) && others > 0 {
                 // The workload is made of connections: this one ends here, though it did not fail.
                 self.recorder.closed_early(others);
-                self.end_session(session_key, false, now);
                 self.calls.remove(call_key);
+                self.forget_calls(session_key);
+                self.end_session(session_key, false, now);
                 return;
             }
             self.retire_connection(key, now);

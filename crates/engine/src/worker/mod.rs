@@ -265,7 +265,11 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                 self.recorder.arrival_skipped();
                 self.arrivals.ended();
             } else {
-                self.start_session(arrival.index, now);
+                if self.arrivals.is_scheduled() {
+                    let lag = self.network.now() - arrival.at;
+                    self.recorder.arrival_started(lag);
+                }
+                self.start_session(arrival.index, arrival.at, now);
             }
         }
     }

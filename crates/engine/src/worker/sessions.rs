@@ -23,6 +23,10 @@ pub(super) struct Session<'p> {
     /// Which of the plan's targets it talks to.
     pub(super) target: usize,
     started: Instant,
+    /// When it was due.
+    intended: Instant,
+    /// When the calls that are ready became so: they are due since then.
+    pub(super) ready_at: Instant,
     pub(super) slots: SmallVec<[Slot; 1]>,
     pub(super) cookies: Option<Box<Jar>>,
     pub(super) page: Option<Box<Page>>,
@@ -45,7 +49,7 @@ pub(super) struct Slot {
 }
 
 impl<'p> Session<'p> {
-    fn new(plan: &'p Plan, index: u64, now: Instant) -> Self {
+    fn new(plan: &'p Plan, index: u64, intended: Instant, now: Instant) -> Self {
         let target = (index % plan.targets.len() as u64) as usize;
         let (cookies, pages) = match &plan.workload {
             Workload::Connections(_) => (false, false),
@@ -61,6 +65,8 @@ impl<'p> Session<'p> {
             visit: Visit::new(&plan.workload, index),
             target,
             started: now,
+            intended,
+            ready_at: intended,
             slots: SmallVec::new(),
             cookies: cookies.then(|| Box::new(Jar::new(plan.limits.cookies))),
             page: pages.then(|| Box::new(Page::new(&plan.targets[target].host, port, plan.tls.is_some()))),
@@ -91,8 +97,9 @@ fn retry_pause(limits: &Limits, attempt: u32) -> Duration {
 }
 
 impl<N: Network> Worker<'_, '_, N> {
-    pub(super) fn start_session(&mut self, index: u64, now: Instant) {
-        let key = self.sessions.insert(Session::new(self.plan, index, now));
+    /// Starts a session that was due at `intended`.
+    pub(super) fn start_session(&mut self, index: u64, intended: Instant, now: Instant) {
+        let key = self.sessions.insert(Session::new(self.plan, index, intended, now));
         if self.opens_without_calls() {
             self.sessions[key].slots.push(Slot::default());
             self.open_connection(key, 0, now);
@@ -233,13 +240,16 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         self.calls.remove(call);
-        match self.sessions[key].visit.handle_reply() {
+        let session = &mut self.sessions[key];
+        match session.visit.handle_reply() {
             Step::Finished => self.end_session(key, true, now),
             Step::Think(pause) => {
+                session.ready_at = now + pause;
                 self.timers.push(Reverse((now + pause, Timer::Think(key))));
                 self.drive_slot(key, slot, now);
             }
             Step::Continue => {
+                session.ready_at = now;
                 self.submit_slot(key, slot, now);
                 self.pump(key, now);
             }
@@ -302,23 +312,38 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// Ends a session and all that belongs to it.
+    /// Drops the calls of a session that have not been answered, as if they had never been made.
+    pub(super) fn forget_calls(&mut self, key: SessionKey) {
+        for slot in &mut self.sessions[key].slots {
+            if let Some(connection) = slot.connection {
+                for call in self.connections[connection].engine.pending() {
+                    self.calls.remove(call.into());
+                }
+            }
+            for call in slot.queue.drain(..) {
+                self.calls.remove(call);
+            }
+        }
+    }
+
+    /// Ends a session and all that belongs to it. Calls that have not been answered count as failed.
     pub(super) fn end_session(&mut self, key: SessionKey, completed: bool, now: Instant) {
         let Some(session) = self.sessions.remove(key) else { return };
         for slot in session.slots {
             if let Some(connection) = slot.connection {
                 let connection = self.close_connection(connection, now);
                 for call in connection.engine.pending() {
-                    self.calls.remove(call.into());
+                    self.abandon_call(call.into(), now);
                 }
             }
             for call in slot.queue {
-                self.calls.remove(call);
+                self.abandon_call(call, now);
             }
         }
         self.recorder.session_ended(SessionEnd {
             completed,
             lifetime: now - session.started,
+            latency: now - session.intended,
             replies: session.replies,
             connections: session.established,
         });
