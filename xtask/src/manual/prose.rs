@@ -128,7 +128,9 @@ pub(super) const REPORT_VERBOSE: &[&str] = &[
     "With `-v` reply rates are printed as they are sampled, and with `-v -v` a histogram of connection lifetimes \
      precedes the report. `--report` chooses between this classic report and the full one, which adds to it: \
      percentiles, and for TLS what was agreed on, the time and the size of handshakes of each kind, and why any \
-     failed.",
+     failed. Of the percentiles, `latency` counts from the instant at which a call was due (its arrival, or the end of \
+     the reply or the pause before it) and `service` from the first byte sent, both to the end of the reply; `lag` is how \
+     late the generator began the work on an arrival, and so its own error.",
 ];
 
 pub(super) const TLS_LAB: &[&str] = &[
