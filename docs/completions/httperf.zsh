@@ -152,6 +152,15 @@ _arguments "${_arguments_options[@]}" : \
 '*::URL -- the target, such as http\://host\:8080/path:_urls' \
 && ret=0
 ;;
+(doctor)
+_arguments "${_arguments_options[@]}" : \
+'--rate=[looks whether the machine can open this many connections per second]:X:' \
+'--connections=[looks whether the machine can hold this many connections at once]:N:' \
+'-h[explains the options and exits]' \
+'--help[explains the options and exits]' \
+'*::URL -- the target, such as http\://host\:8080/path:_urls' \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -162,8 +171,14 @@ _httperf_commands() {
     local commands; commands=(
 'serve:Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.' \
 'tls-lab:Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.' \
+'doctor:Looks for what on this machine would spoil a measurement, and names the command that mends it.' \
     )
     _describe -t commands 'httperf commands' commands "$@"
+}
+(( $+functions[_httperf__subcmd__doctor_commands] )) ||
+_httperf__subcmd__doctor_commands() {
+    local commands; commands=()
+    _describe -t commands 'httperf doctor commands' commands "$@"
 }
 (( $+functions[_httperf__subcmd__serve_commands] )) ||
 _httperf__subcmd__serve_commands() {

@@ -174,6 +174,7 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
         "An option or a file could not be used, the server's name could not be resolved, output could not be \
          written, or `httperf tls-lab` has nothing to report because the server accepts no variant.",
     ),
+    entry("2", "`httperf doctor` found what would spoil the measurement."),
     entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
     entry(
         "255",

@@ -18,7 +18,12 @@ use httperf_plan::number;
 /// Every command of the program, for the documents: the program itself and then its subcommands.
 #[must_use]
 pub fn commands() -> Vec<Description> {
-    vec![program::COMMAND.describe(), crate::serve::COMMAND.describe(), crate::tls_lab::COMMAND.describe()]
+    vec![
+        program::COMMAND.describe(),
+        crate::serve::COMMAND.describe(),
+        crate::tls_lab::COMMAND.describe(),
+        crate::doctor::COMMAND.describe(),
+    ]
 }
 
 /// A command line: a table of options, and what to do with the other words.
