@@ -60,10 +60,13 @@ const COMPARED: f64 = 0.99;
 /// from this share of the wait on.
 const WORTH_A_SENTENCE: f64 = 0.2;
 
+/// A shorter wait is worth none, whatever its share.
+const WORTH_A_SENTENCE_FROM: Duration = Duration::from_millis(1);
+
 /// Why latency and service differ, if they do.
 fn divergence(summary: &Summary, latency: &Timing) -> Option<String> {
     let wait = summary.wait.quantile(COMPARED)?;
-    if !is_share(wait, latency.quantile(COMPARED)?) {
+    if wait < WORTH_A_SENTENCE_FROM || !is_share(wait, latency.quantile(COMPARED)?) {
         return None;
     }
     let mut causes = Vec::new();

@@ -100,16 +100,16 @@ fn the_latency_section() {
 
 #[test]
 fn where_latency_and_service_differ_a_sentence_says_why() {
-    let sentence = |lag: u64, connect: u64| {
+    let sentence_after = |wait: u64, lag: u64, connect: u64| {
         let mut recorder = Recorder::new(at(0), Figures::default());
         recorder.connect_done(micros(connect));
         recorder.arrival_started(micros(lag));
         recorder.record(&Sample {
             status: 200,
             intended: at(0),
-            sent: at(100_000),
-            first_byte: at(101_000),
-            done: at(101_000),
+            sent: at(wait),
+            first_byte: at(wait + 1000),
+            done: at(wait + 1000),
             header_size: 0,
             content_size: 0,
             footer_size: 0,
@@ -117,6 +117,8 @@ fn where_latency_and_service_differ_a_sentence_says_why() {
         let text = latency(&finish(recorder, micros(100))).to_string();
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
     };
+    let sentence = |lag, connect| sentence_after(100_000, lag, connect);
+    assert_eq!(sentence_after(900, 10, 10), None, "not worth it");
     assert_eq!(sentence(10, 10).as_deref(), Some("for a connection that was free"));
     assert_eq!(sentence(90_000, 10).as_deref(), Some("until the generator came to them"));
     assert_eq!(sentence(10, 90_000).as_deref(), Some("for their connection to be established"));
