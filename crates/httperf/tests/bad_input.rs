@@ -200,6 +200,7 @@ const NEWLY: &[&[&str]] = &[
     &["--tls-sigalgs=md5"],
     &["--tls-alpn=h2"],
     &["--tls-alpn=", "--tls-handshake-only"],
+    &["--tls-server-name=127.0.0.1"],
     &["--tls-keylog="],
     &["--tls-keylog=missing/keys", "--server=127.0.0.1"],
     &["--tls-resume=130"],
@@ -220,6 +221,7 @@ const NEWLY: &[&[&str]] = &[
     &["--ssl", "--ssl-key=key"],
     &["--ssl", "--ssl-verify", "--ssl-ca-file=missing"],
     &["--ssl", "--ssl-verify", "--ssl-ca-file=empty"],
+    &["--ssl", "--ssl-ca-file=empty"],
     &["--ssl", "--ssl-verify", "--ssl-ca-path=missing"],
     &["--ssl", "--ssl-verify", "--ssl-ca-path=without-certificates"],
 ];

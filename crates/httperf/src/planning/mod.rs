@@ -199,7 +199,8 @@ fn tls_name(args: &Args, names: &[Option<&[u8]>]) -> Option<String> {
         return None;
     }
     match &args.tls.server_name {
-        Some(name) => tls::server_name(&[Some(name)]),
+        // As it was typed.
+        Some(name) => Some(text(name)),
         None => tls::server_name(names),
     }
 }

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use httperf_plan::{Identity, Resumption, Tls, TlsVersion, Trust};
-use httperf_proto::tls::{CipherList, ConfigError, cipher_list};
+use httperf_proto::tls::{CipherList, ConfigError, are_certificates, cipher_list};
 use thiserror::Error;
 use url::Host;
 
@@ -46,9 +46,6 @@ pub enum TlsError {
     /// An application protocol that cannot be spoken.
     #[error("--tls-alpn: expected http/1.0 or http/1.1 (or --tls-handshake-only beside it), got `{0}`")]
     Protocol(String),
-    /// A key without a certificate.
-    #[error("--ssl-key: expected --ssl-certificate beside it")]
-    KeyAlone,
     /// A certificate and key that cannot be used. The beginning is the classic tool's.
     #[error("SSL certificate and key failed consistency check: {0}")]
     Identity(String),
@@ -93,7 +90,7 @@ pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<T
         signature_algorithms: given.signature_algorithms.as_deref().map(text),
         alpn: alpn(args)?,
         identity: identity(args)?,
-        verify: if given.verify { Some(trust(args)?) } else { None },
+        verify: Some(trust(args)?).filter(|_| given.verify),
         certificate_compression: given.certificate_compression.clone(),
         key_log: key_log(args, std::env::var_os("SSLKEYLOGFILE")),
         resumption: resumption(args, max)?,
@@ -164,44 +161,52 @@ fn resumption(args: &Args, max: TlsVersion) -> Result<Resumption, TlsError> {
     }
 }
 
-/// The certificate and key to show. Whether they belong together is the library's to say.
+/// The certificate and key to show: one file may hold both. Whether they belong together is the library's to say.
 fn identity(args: &Args) -> Result<Option<Identity>, TlsError> {
     let given = &args.tls;
-    let Some(certificate) = &given.certificate else {
-        return if given.key.is_some() { Err(TlsError::KeyAlone) } else { Ok(None) };
-    };
+    let Some(certificate) = given.certificate.as_ref().or(given.key.as_ref()) else { return Ok(None) };
+    let key = given.key.as_ref().unwrap_or(certificate);
     let read = |option: &str, file: &OsStr| {
         fs::read(file).map_err(|error| {
             TlsError::Identity(format!("{option}: cannot read {}: {error}", file_name(file)))
         })
     };
-    let key = given.key.as_ref().unwrap_or(certificate);
-    Ok(Some(Identity { certificates: read("--ssl-certificate", certificate)?, key: read("--ssl-key", key)? }))
+    Ok(Some(Identity {
+        certificates: read(certificate_option(args), certificate)?,
+        key: read(key_option(args), key)?,
+    }))
 }
 
+/// The option that names the file of the certificate, and that of the key.
+fn certificate_option(args: &Args) -> &'static str {
+    if args.tls.certificate.is_some() { "--ssl-certificate" } else { "--ssl-key" }
+}
+
+fn key_option(args: &Args) -> &'static str {
+    if args.tls.key.is_some() { "--ssl-key" } else { "--ssl-certificate" }
+}
+
+/// The roots that options name. They must be usable even if nothing is to be checked.
 fn trust(args: &Args) -> Result<Trust, TlsError> {
     let mut roots = Vec::new();
     if let Some(file) = &args.tls.ca_file {
-        let certificates = fs::read(file).map_err(|error| unusable("--ssl-ca-file", file, &error))?;
-        if !holds_certificate(&certificates) {
-            return Err(TlsError::Trust {
-                option: "--ssl-ca-file",
-                reason: "expected PEM certificates in".to_owned(),
-                path: file.into(),
-            });
-        }
-        append(&mut roots, &certificates);
+        let option = "--ssl-ca-file";
+        let certificates = fs::read(file).map_err(|error| unusable(option, file, &error))?;
+        append(&mut roots, option, Path::new(file), &certificates)?;
     }
     if let Some(path) = &args.tls.ca_path {
-        let files = certificate_files(path).map_err(|error| unusable("--ssl-ca-path", path, &error))?;
+        let option = "--ssl-ca-path";
+        let files = certificate_files(path).map_err(|error| unusable(option, path, &error))?;
         if files.is_empty() {
             return Err(TlsError::Trust {
-                option: "--ssl-ca-path",
+                option,
                 reason: "expected files with PEM certificates in".to_owned(),
                 path: path.into(),
             });
         }
-        files.iter().for_each(|certificates| append(&mut roots, certificates));
+        for (file, certificates) in &files {
+            append(&mut roots, option, file, certificates)?;
+        }
     }
     Ok(Trust { roots })
 }
@@ -210,22 +215,39 @@ fn unusable(option: &'static str, path: &OsString, error: &io::Error) -> TlsErro
     TlsError::Refused { option, reason: format!("cannot read {}: {error}", file_name(path)) }
 }
 
-/// The contents of those files of a directory that hold certificates, in the order of their names.
-fn certificate_files(directory: &OsStr) -> io::Result<Vec<Vec<u8>>> {
+/// A larger file in a directory of certificates is something else.
+const CERTIFICATE_FILE_SIZE_MAX: u64 = 1 << 20;
+
+/// Those files of a directory that hold certificates, with their contents, in the order of their names.
+fn certificate_files(directory: &OsStr) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(Path::new(directory))?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    // Other things may lie beside them.
-    Ok(paths.iter().filter_map(|path| fs::read(path).ok()).filter(|bytes| holds_certificate(bytes)).collect())
+    // Other things may lie beside them; reading a pipe would wait for whoever writes to it.
+    let is_candidate = |path: &PathBuf| {
+        fs::metadata(path).is_ok_and(|entry| entry.is_file() && entry.len() <= CERTIFICATE_FILE_SIZE_MAX)
+    };
+    let files = paths.into_iter().filter(is_candidate);
+    let read = files.filter_map(|path| fs::read(&path).ok().map(|bytes| (path, bytes)));
+    Ok(read
+        .filter(|(_, bytes)| String::from_utf8_lossy(bytes).contains("-----BEGIN CERTIFICATE-----"))
+        .collect())
 }
 
-fn holds_certificate(bytes: &[u8]) -> bool {
-    String::from_utf8_lossy(bytes).contains("-----BEGIN CERTIFICATE-----")
-}
-
-fn append(roots: &mut Vec<u8>, certificates: &[u8]) {
+/// Adds certificates that can be read.
+fn append(
+    roots: &mut Vec<u8>,
+    option: &'static str,
+    file: &Path,
+    certificates: &[u8],
+) -> Result<(), TlsError> {
+    if !are_certificates(certificates) {
+        let reason = "expected PEM certificates in".to_owned();
+        return Err(TlsError::Trust { option, reason, path: file.to_owned() });
+    }
     roots.extend_from_slice(certificates);
     roots.push(b'\n');
+    Ok(())
 }
 
 /// `--tls-keylog`, or else what the environment says.
@@ -239,9 +261,12 @@ fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
     let judged = httperf_engine::tls_context(&Tls { key_log: None, ..tls.clone() });
     let Err(httperf_engine::TlsError::Config(error)) = judged else { return Ok(()) };
     let refused = |option, reason| Err(TlsError::Refused { option, reason });
-    let named = |file: &Option<OsString>| file.as_deref().map(file_name).unwrap_or_default();
-    let certificate = named(&args.tls.certificate);
-    let key = if args.tls.key.is_some() { named(&args.tls.key) } else { certificate.clone() };
+    let named = |file: &Option<OsString>, other: &Option<OsString>| {
+        file.as_deref().or(other.as_deref()).map(file_name).unwrap_or_default()
+    };
+    let certificate = named(&args.tls.certificate, &args.tls.key);
+    let key = named(&args.tls.key, &args.tls.certificate);
+    let (certificate_option, key_option) = (certificate_option(args), key_option(args));
     match error {
         ConfigError::Group(name) => {
             refused("--tls-groups", format!("expected names that --tls-groups=help lists, got `{name}`"))
@@ -256,17 +281,17 @@ fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
         ConfigError::Protocol => {
             refused("--tls-alpn", "expected names of 1 to 255 bytes, separated by commas".to_owned())
         }
-        ConfigError::Certificate => {
-            Err(TlsError::Identity(format!("--ssl-certificate: expected a PEM certificate in {certificate}")))
-        }
+        ConfigError::Certificate => Err(TlsError::Identity(format!(
+            "{certificate_option}: expected a PEM certificate in {certificate}"
+        ))),
         ConfigError::Key => {
-            Err(TlsError::Identity(format!("--ssl-key: expected a PEM private key in {key}")))
+            Err(TlsError::Identity(format!("{key_option}: expected a PEM private key in {key}")))
         }
         ConfigError::EncryptedKey => Err(TlsError::Identity(format!(
-            "--ssl-key: expected a key that is not encrypted in {key} (`openssl pkey -in KEY -out NEW` decrypts it)"
+            "{key_option}: expected a key that is not encrypted in {key} (`openssl pkey -in KEY -out NEW` decrypts it)"
         ))),
         ConfigError::Mismatch => Err(TlsError::Identity(format!(
-            "--ssl-key: expected the key of the certificate in {certificate}, got that of another in {key}"
+            "{key_option}: expected the key of the certificate in {certificate}, got that of another in {key}"
         ))),
         ConfigError::Roots => {
             refused("--ssl-ca-file", "expected PEM certificates that can be read".to_owned())
@@ -404,7 +429,6 @@ mod tests {
                 &["--tls-alpn=h2,http/1.1"],
                 "--tls-alpn: expected http/1.0 or http/1.1 (or --tls-handshake-only beside it), got `h2`",
             ),
-            (&["--ssl", "--ssl-key=f"], "--ssl-key: expected --ssl-certificate beside it"),
         ] {
             check_error(argv, message);
         }
@@ -456,6 +480,14 @@ mod tests {
         )
         .unwrap();
         fs::write(path("text"), "text").unwrap();
+        fs::write(path("malformed"), "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+            .unwrap();
+        fs::create_dir(path("broken")).unwrap();
+        fs::copy(path("malformed"), path("broken/ca.pem")).unwrap();
+        fs::create_dir(path("good")).unwrap();
+        fs::copy(path("cert"), path("good/ca.pem")).unwrap();
+        let pipe = path("good/pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         fs::create_dir(path("empty")).unwrap();
         fs::write(path("empty/readme"), "no certificate").unwrap();
 
@@ -469,6 +501,8 @@ mod tests {
         };
         assert!(with("cert", "key").unwrap().unwrap().identity.is_some());
         let both = format!("--ssl-certificate={}", path("both"));
+        assert!(tls(&["--ssl", &both]).identity.is_some());
+        let both = format!("--ssl-key={}", path("both"));
         assert!(tls(&["--ssl", &both]).identity.is_some());
         let prefix = "SSL certificate and key failed consistency check: ";
         for (certificate, key, reason) in [
@@ -507,9 +541,16 @@ mod tests {
             planned(&["--ssl", "--ssl-verify", &format!("{option}={}", path(name))]).0
         };
         assert!(trusting("--ssl-ca-file", "cert").unwrap().unwrap().verify.is_some());
-        assert!(trusting("--ssl-ca-path", "").unwrap().unwrap().verify.is_some());
+        assert!(
+            trusting("--ssl-ca-path", "good").unwrap().unwrap().verify.is_some(),
+            "a pipe is passed over"
+        );
+        let unchecked = format!("--ssl-ca-file={}", path("missing"));
+        assert!(planned(&["--ssl", &unchecked]).0.is_err(), "even if nothing is to be checked");
         for (option, name, reason) in [
             ("--ssl-ca-file", "text", format!("expected PEM certificates in {}", path("text"))),
+            ("--ssl-ca-file", "malformed", format!("expected PEM certificates in {}", path("malformed"))),
+            ("--ssl-ca-path", "broken", format!("expected PEM certificates in {}", path("broken/ca.pem"))),
             ("--ssl-ca-path", "empty", format!("expected files with PEM certificates in {}", path("empty"))),
             (
                 "--ssl-ca-file",

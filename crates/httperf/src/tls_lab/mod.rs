@@ -367,10 +367,7 @@ const SERVER_OPTIONS: &[Opt<Args>] = &[
         help: "calls the server by this name in TLS",
         details: &["Default: the host of the URL. Of an address nothing is sent."],
         apply: |args, value| {
-            if value.bytes().is_empty() {
-                return Err(Stop::expected("--tls-server-name", "the name of a host", value));
-            }
-            args.base.tls.server_name = Some(value.bytes().to_vec());
+            args.base.tls.server_name = Some(program::parse_server_name(value)?);
             Ok(())
         },
     },

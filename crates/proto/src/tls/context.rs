@@ -206,6 +206,8 @@ pub struct CipherList {
 pub fn cipher_list(list: &str) -> CipherList {
     let mut usable: Vec<&str> = Vec::new();
     let mut unknown = Vec::new();
+    // OpenSSL lets a command follow a name without a separator: DEFAULT@SECLEVEL=0.
+    let list = list.replace('@', ":@");
     for element in list.split([':', ',', ';', ' ']).filter(|element| !element.is_empty()) {
         let name = element.trim_start_matches(['!', '-', '+']);
         if is_cipher_name(name) {
@@ -226,22 +228,27 @@ fn is_cipher_name(name: &str) -> bool {
 }
 
 fn group_list(list: &str) -> Result<String, ConfigError> {
-    let names: Result<Vec<&str>, ConfigError> = list
-        .split([':', ','])
-        .map(|name| match Group::named(name.trim()) {
-            Some(group) => Ok(group.name),
-            None => Err(ConfigError::Group(name.to_owned())),
-        })
-        .collect();
-    Ok(names?.join(":"))
+    let mut names: Vec<&str> = Vec::new();
+    for name in list.split([':', ',']) {
+        let group = Group::named(name.trim()).ok_or_else(|| ConfigError::Group(name.to_owned()))?;
+        // The library refuses a name that it has had.
+        if !names.contains(&group.name) {
+            names.push(group.name);
+        }
+    }
+    Ok(names.join(":"))
 }
 
 fn set_signature_algorithms(builder: &mut SslContextBuilder, list: &str) -> Result<(), ConfigError> {
-    let names: Vec<&str> = list.split([':', ',']).map(str::trim).collect();
-    for name in &names {
-        builder.set_sigalgs_list(name).map_err(|_| ConfigError::SignatureAlgorithm((*name).to_owned()))?;
+    let unknown = |name: &str| ConfigError::SignatureAlgorithm(name.to_owned());
+    let mut names: Vec<&str> = Vec::new();
+    for name in list.split([':', ',']).map(str::trim) {
+        builder.set_sigalgs_list(name).map_err(|_| unknown(name))?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
     }
-    Ok(builder.set_sigalgs_list(&names.join(":"))?)
+    builder.set_sigalgs_list(&names.join(":")).map_err(|_| unknown(list))
 }
 
 /// Each name behind a byte with its length (RFC 7301, section 3.1).
@@ -276,6 +283,12 @@ fn set_identity(builder: &mut SslContextBuilder, identity: &Identity) -> Result<
         builder.add_extra_chain_cert(certificate)?;
     }
     Ok(())
+}
+
+/// Whether this is one certificate or more in PEM, which the library can read.
+#[must_use]
+pub fn are_certificates(pem: &[u8]) -> bool {
+    X509::stack_from_pem(pem).is_ok_and(|certificates| !certificates.is_empty())
 }
 
 fn trust(builder: &mut SslContextBuilder, roots: &[u8]) -> Result<(), ConfigError> {

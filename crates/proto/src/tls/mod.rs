@@ -25,7 +25,9 @@ mod tests;
 
 pub use self::certificate::Certificate;
 pub use self::client::{Client, EarlyData, Handshake, Kind, Progress, Read};
-pub use self::context::{CipherList, Context, Identity, KeyLog, Options, Version, cipher_list};
+pub use self::context::{
+    CipherList, Context, Identity, KeyLog, Options, Version, are_certificates, cipher_list,
+};
 pub use self::error::{ConfigError, Failure};
 pub use self::fuzz::check_garbage;
 pub use self::groups::{DEFAULT_GROUPS, GROUPS, Group};

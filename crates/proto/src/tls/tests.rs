@@ -501,6 +501,18 @@ fn names_of_ciphers_that_the_library_lacks_are_sorted_out() {
     assert_eq!(list.unknown, ["RC4-MD5", "NOPE"]);
     assert!(list.usable.starts_with("ECDHE-RSA-AES128-GCM-SHA256:"), "{}", list.usable);
     assert!(list.usable.ends_with("HIGH:ECDHE+AESGCM"), "{}", list.usable);
+    let levelled = cipher_list("HIGH@SECLEVEL=0");
+    assert_eq!((levelled.usable.as_str(), levelled.unknown), ("HIGH", vec!["@SECLEVEL=0".to_owned()]));
+}
+
+#[test]
+fn a_name_that_is_given_twice_counts_once() {
+    let twice = Options {
+        groups: Some("X25519:P-256:x25519:prime256v1".into()),
+        signature_algorithms: Some("ed25519:ed25519".into()),
+        ..Options::default()
+    };
+    assert!(Context::new(&twice).is_ok());
 }
 
 fn is_record_header(flight: &[u8], position: usize) -> bool {

@@ -10,6 +10,8 @@ mod target;
 mod tls;
 mod workload;
 
+pub(crate) use self::tls::parse_server_name;
+
 use super::{Command, Group, Value};
 use crate::args::Args;
 

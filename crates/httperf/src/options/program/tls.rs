@@ -87,7 +87,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         value: ValueForm::Required("FILE"),
         tier: Tier::Classic091,
         help: "uses this private key with --ssl-certificate",
-        details: &["In PEM, and not encrypted.", ONLY_WITH_TLS],
+        details: &[
+            "In PEM, and not encrypted. Its certificate is taken from --ssl-certificate, or from the same file.",
+            ONLY_WITH_TLS,
+        ],
         apply: |args, value| {
             args.tls.key = Some(os_string(value.bytes()));
             Ok(())
@@ -163,7 +166,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             IMPLIES_TLS,
         ],
         apply: |args, value| {
-            args.tls.server_name = Some(value.bytes().to_vec());
+            args.tls.server_name = Some(parse_server_name(value)?);
             args.tls.want("--tls-server-name");
             Ok(())
         },
@@ -340,6 +343,17 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     },
 ];
 
+/// A name that can be sent; an address cannot (RFC 6066, section 3).
+pub(crate) fn parse_server_name(value: Value<'_>) -> Result<Vec<u8>, Stop> {
+    let name = value.bytes();
+    let is_sendable = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
+    let is_address = std::str::from_utf8(name).is_ok_and(|name| name.parse::<std::net::IpAddr>().is_ok());
+    if !is_sendable || is_address {
+        return Err(Stop::expected("--tls-server-name", "the name of a host", value));
+    }
+    Ok(name.to_vec())
+}
+
 fn parse_protocol(value: Value<'_>) -> Result<Protocol, Stop> {
     let name = value.bytes().to_ascii_lowercase();
     match &name[..] {
@@ -485,6 +499,9 @@ mod tests {
             ("--tls-resume=101", "--tls-resume: expected a number from 0 to 100, got `101`"),
             ("--tls-resume=-1", "--tls-resume: expected a number from 0 to 100, got `-1`"),
             ("--tls-resume=nan", "--tls-resume: expected a number from 0 to 100, got `nan`"),
+            ("--tls-server-name=", "--tls-server-name: expected the name of a host, got ``"),
+            ("--tls-server-name=a b", "--tls-server-name: expected the name of a host, got `a b`"),
+            ("--tls-server-name=::1", "--tls-server-name: expected the name of a host, got `::1`"),
             ("--tls-keylog=", "--tls-keylog: expected the path of a file, got ``"),
             (
                 "--tls-cert-compression=zlib,lzma",
