@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// How arrivals are spaced. Times are in seconds, as given, so that a report can say them exactly.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Arrivals {
     /// The next one starts when the previous one has ended.
     Sequential,
@@ -12,18 +16,26 @@ pub enum Arrivals {
     /// One every `period` seconds; 0 offers all at once.
     Deterministic {
         /// Seconds between two arrivals.
+        #[serde(with = "crate::text::real")]
+        #[schemars(with = "crate::text::real::Real")]
         period: f64,
     },
     /// Intervals uniform in `[min, max)` seconds.
     Uniform {
         /// Shortest interval, seconds.
+        #[serde(with = "crate::text::real")]
+        #[schemars(with = "crate::text::real::Real")]
         min: f64,
         /// Bound of the intervals, seconds.
+        #[serde(with = "crate::text::real")]
+        #[schemars(with = "crate::text::real::Real")]
         max: f64,
     },
     /// Exponential intervals: a Poisson process.
     Exponential {
         /// Mean interval, seconds.
+        #[serde(with = "crate::text::real")]
+        #[schemars(with = "crate::text::real::Real")]
         mean: f64,
     },
     /// A cycle of deterministic steps; never empty.
@@ -31,11 +43,15 @@ pub enum Arrivals {
 }
 
 /// One step of [`Arrivals::Variable`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Seconds between two arrivals during this step.
+    #[serde(with = "crate::text::real")]
+    #[schemars(with = "crate::text::real::Real")]
     pub period: f64,
     /// Seconds until the next step.
+    #[serde(with = "crate::text::real")]
+    #[schemars(with = "crate::text::real::Real")]
     pub duration: f64,
 }
 
@@ -58,7 +74,7 @@ impl Arrivals {
 }
 
 /// Which of how many co-operating generators this is (`--client=I/N`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// Its number, from 0; below `count`.
     pub index: u32,

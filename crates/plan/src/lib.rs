@@ -12,12 +12,16 @@ pub mod uri_list;
 
 mod arrivals;
 mod limits;
+mod nanos;
+mod recording;
 mod target;
+mod text;
 mod tls;
 mod workload;
 
 pub use arrivals::{Arrivals, Client, Step};
 pub use limits::Limits;
+pub use recording::{Phases, Precision, Recording, Split};
 pub use target::{Endpoint, SourceAddresses, Target};
 pub use tls::{CertificateCompression, Identity, Resumption, Tls, TlsVersion, Trust};
 pub use workload::{
@@ -26,8 +30,11 @@ pub use workload::{
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Everything a run needs to know, fixed before it starts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The word that prefixes messages: the base name the program was started by.
     pub program: String,
@@ -49,8 +56,16 @@ pub struct Plan {
     pub tls: Option<Tls>,
     /// How sockets are made.
     pub sockets: Sockets,
-    /// Ends the run this long after its start, as SIGINT would; `None` runs to the end of the workload.
+    /// How long load is offered and measured, not counting the warm-up; `None` runs to the end of the workload.
+    #[serde(rename = "runtime_ns", with = "crate::nanos::option")]
+    #[schemars(with = "Option<u64>")]
     pub runtime: Option<Duration>,
+    /// What comes before the measured phase and after it.
+    pub phases: Phases,
+    /// Ends the run as soon as it has measured this exactly.
+    pub until: Option<Precision>,
+    /// What is recorded.
+    pub recording: Recording,
     /// Whether to poll through the last stretch before a due instant instead of sleeping.
     pub spin: bool,
     /// What to print while the run goes on.
@@ -60,7 +75,8 @@ pub struct Plan {
 }
 
 /// The version of HTTP that requests are written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum HttpVersion {
     /// HTTP/1.0, with `Connection: keep-alive`.
     Http10,
@@ -69,26 +85,34 @@ pub enum HttpVersion {
 }
 
 /// The parts of a request that every call of a run shares. Bytes are sent as they are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RequestTemplate {
     /// The version in the request line.
     pub version: HttpVersion,
     /// The method, unless a session file names another.
+    #[serde(with = "crate::text")]
+    #[schemars(with = "crate::text::Text")]
     pub method: Vec<u8>,
     /// The value of `User-Agent`.
     pub user_agent: String,
     /// Whether to send `Host`.
     pub host_header: bool,
     /// Header lines (each with its own line end) placed after `Host`.
+    #[serde(with = "crate::text")]
+    #[schemars(with = "crate::text::Text")]
     pub extra_headers: Vec<u8>,
 }
 
 /// How long to wait for a server. `None` waits for ever.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Timeouts {
     /// `--timeout`: for a connect, for a request to be written, and for a reply.
+    #[serde(rename = "timeout_ns", with = "crate::nanos::option")]
+    #[schemars(with = "Option<u64>")]
     pub timeout: Option<Duration>,
     /// `--think-timeout`: further time that a server may take to form its reply.
+    #[serde(rename = "think_timeout_ns", with = "crate::nanos::option")]
+    #[schemars(with = "Option<u64>")]
     pub think_timeout: Option<Duration>,
 }
 
@@ -104,7 +128,7 @@ impl Timeouts {
 }
 
 /// How sockets are made and closed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sockets {
     /// `SO_SNDBUF` in bytes.
     pub send_buffer: usize,
@@ -119,7 +143,7 @@ pub struct Sockets {
 }
 
 /// What to print while the run goes on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Watch {
     /// `-v` given this many times.
     pub verbose: u8,
@@ -131,10 +155,13 @@ pub struct Watch {
     pub lifetimes: bool,
     /// One line per second with the replies of status 200 and 302.
     pub periodic: bool,
+    /// Each call as it ends.
+    pub calls: bool,
 }
 
 /// Which parts of a message to print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Parts {
     /// Start line and header.
     Header,

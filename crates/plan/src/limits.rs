@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Bounds on what a peer or a plan may make the generator hold or do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
     /// Bytes of a reply's header block, status line included; also of its trailers.
     pub reply_head_size: usize,
@@ -17,14 +20,20 @@ pub struct Limits {
     /// before it counts as failed (`--retry-on-failure`).
     pub retries: u32,
     /// Pause before the second retry in a row; doubles with each one (the first is immediate).
+    #[serde(rename = "retry_pause_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
     pub retry_pause: Duration,
     /// Longest pause between retries.
+    #[serde(rename = "retry_pause_max_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
     pub retry_pause_max: Duration,
     /// Cookies a session keeps; the oldest goes first.
     pub cookies: usize,
     /// TLS sessions kept for other connections to resume, per target; the oldest goes first.
     pub tls_sessions: usize,
     /// How long a connection that has nothing else to do waits for a session ticket that others need.
+    #[serde(rename = "tls_ticket_wait_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
     pub tls_ticket_wait: Duration,
     /// Objects fetched for one page (`--wsesspage`).
     pub page_objects: usize,

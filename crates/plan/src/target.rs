@@ -4,8 +4,11 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// A server: what it is called in requests and where it listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// The value of `Host`, sent as it is (the classic tool never adds the port).
     pub host: String,
@@ -17,12 +20,17 @@ pub struct Target {
 }
 
 /// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Endpoint {
     /// A TCP address, resolved before the run.
     Tcp(SocketAddr),
     /// A unix-domain stream socket.
-    Unix(PathBuf),
+    Unix(
+        #[serde(with = "crate::text::path")]
+        #[schemars(with = "crate::text::Text")]
+        PathBuf,
+    ),
 }
 
 impl fmt::Display for Endpoint {
@@ -35,10 +43,30 @@ impl fmt::Display for Endpoint {
 }
 
 /// Local addresses that connections use in turn: addresses and inclusive ranges, never expanded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Vec<(IpAddr, IpAddr)>", into = "Vec<(IpAddr, IpAddr)>")]
+#[schemars(with = "Vec<(IpAddr, IpAddr)>")]
 pub struct SourceAddresses {
     ranges: Vec<(IpAddr, IpAddr)>,
     count: u128,
+}
+
+impl From<SourceAddresses> for Vec<(IpAddr, IpAddr)> {
+    fn from(addresses: SourceAddresses) -> Self {
+        addresses.ranges
+    }
+}
+
+impl TryFrom<Vec<(IpAddr, IpAddr)>> for SourceAddresses {
+    type Error = String;
+
+    fn try_from(ranges: Vec<(IpAddr, IpAddr)>) -> Result<Self, String> {
+        let mut addresses = Self::default();
+        match ranges.into_iter().find(|&(first, last)| !addresses.push(first, last)) {
+            Some((first, last)) => Err(format!("expected a range of addresses, got {first}-{last}")),
+            None => Ok(addresses),
+        }
+    }
 }
 
 impl SourceAddresses {

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// How connections are secured. Lists are in BoringSSL's syntax and words; whoever makes a plan has checked
 /// that the library knows them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tls {
     /// The oldest version offered.
     pub min: TlsVersion,
@@ -17,6 +20,8 @@ pub struct Tls {
     /// Signature algorithms taken from the server, most preferred first, separated by colons.
     pub signature_algorithms: Option<String>,
     /// Protocols offered by ALPN, most preferred first; empty sends no ALPN.
+    #[serde(with = "crate::text::list")]
+    #[schemars(with = "Vec<crate::text::Text>")]
     pub alpn: Vec<Vec<u8>>,
     /// What to show to a server that asks for a certificate.
     pub identity: Option<Identity>,
@@ -25,6 +30,8 @@ pub struct Tls {
     /// How certificates may be compressed (RFC 8879).
     pub certificate_compression: Vec<CertificateCompression>,
     /// A file to append session secrets to, in the format of `SSLKEYLOGFILE`.
+    #[serde(with = "crate::text::optional_path")]
+    #[schemars(with = "Option<crate::text::Text>")]
     pub key_log: Option<PathBuf>,
     /// Which connections resume an earlier TLS session.
     pub resumption: Resumption,
@@ -52,7 +59,8 @@ impl Default for Tls {
 }
 
 /// A version of TLS.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum TlsVersion {
     /// RFC 2246.
     Tls10,
@@ -65,11 +73,14 @@ pub enum TlsVersion {
 }
 
 /// A certificate with its key, to show to a server that asks for one.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
     /// The certificate and those that lead from it to a root, in PEM.
+    #[serde(with = "crate::text")]
+    #[schemars(with = "crate::text::Text")]
     pub certificates: Vec<u8>,
-    /// Its private key, not encrypted, in PEM.
+    /// Its private key, not encrypted, in PEM. It is not written into result files; empty if it was read from one.
+    #[serde(skip)]
     pub key: Vec<u8>,
 }
 
@@ -81,14 +92,17 @@ impl std::fmt::Debug for Identity {
 }
 
 /// Whom to trust when certificates are checked: the system's roots, and these.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trust {
     /// Further roots, in PEM.
+    #[serde(with = "crate::text")]
+    #[schemars(with = "crate::text::Text")]
     pub roots: Vec<u8>,
 }
 
 /// How a certificate may be compressed (RFC 8879).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum CertificateCompression {
     /// RFC 1950.
     Zlib,
@@ -97,7 +111,8 @@ pub enum CertificateCompression {
 }
 
 /// Which connections resume an earlier TLS session.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Resumption {
     /// None: each connection makes a full handshake.
     Never,

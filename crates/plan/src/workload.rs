@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// What each arrival does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Workload {
     /// Each arrival is one connection.
     Connections(Connections),
@@ -12,7 +16,7 @@ pub enum Workload {
 }
 
 /// The connection workload: one connection, `calls` calls in bursts of `burst`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Connections {
     /// How many connections; 0 ends the run at once.
     pub count: u64,
@@ -25,7 +29,7 @@ pub struct Connections {
 }
 
 /// The session workload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sessions {
     /// How many sessions; 0 ends the run at once.
     pub count: u64,
@@ -44,7 +48,8 @@ pub struct Sessions {
 }
 
 /// What a session asks for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Script {
     /// `--wsess`: calls in bursts with a think time between them.
     Uniform {
@@ -53,6 +58,8 @@ pub enum Script {
         /// Calls in a burst; the last burst may be shorter.
         burst: u64,
         /// Pause between bursts.
+        #[serde(rename = "think_ns", with = "crate::nanos")]
+        #[schemars(with = "u64")]
         think: Duration,
     },
     /// `--wsesslog`: session k follows definition k modulo their number; never empty.
@@ -62,45 +69,62 @@ pub enum Script {
         /// Pages in a session; 0 behaves as 1.
         pages: u64,
         /// Pause between pages.
+        #[serde(rename = "think_ns", with = "crate::nanos")]
+        #[schemars(with = "u64")]
         think: Duration,
     },
 }
 
 /// One session definition of a session file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptedSession {
     /// Bursts in order; never empty.
     pub bursts: Vec<Burst>,
 }
 
 /// Requests of which the first goes alone and the others follow together once it was answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
     /// Requests in order; never empty.
     pub requests: Vec<Request>,
     /// Pause after the burst.
+    #[serde(rename = "think_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
     pub think: Duration,
 }
 
 /// One request of a session file. Bytes are sent as they are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// The method.
+    #[serde(with = "crate::text")]
+    #[schemars(with = "crate::text::Text")]
     pub method: Vec<u8>,
     /// The request target.
+    #[serde(with = "crate::text")]
+    #[schemars(with = "crate::text::Text")]
     pub uri: Vec<u8>,
     /// The body; empty sends no body and no `Content-length`.
+    #[serde(with = "crate::text")]
+    #[schemars(with = "crate::text::Text")]
     pub contents: Vec<u8>,
 }
 
 /// Where requests take their URI from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum UriSource {
     /// Always this one (`--uri`).
-    Fixed(Vec<u8>),
+    Fixed(
+        #[serde(with = "crate::text")]
+        #[schemars(with = "crate::text::Text")]
+        Vec<u8>,
+    ),
     /// One after the other (`--wlog`).
     List {
         /// The URIs; never empty.
+        #[serde(with = "crate::text::list")]
+        #[schemars(with = "Vec<crate::text::Text>")]
         uris: Vec<Vec<u8>>,
         /// Whether to start again after the last; otherwise the run ends with it.
         wrap: bool,
@@ -110,12 +134,16 @@ pub enum UriSource {
 }
 
 /// `--wset=N,X`: names `PREFIX/0/0/0.html` … over a set of files, moving on with a given probability.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSet {
     /// What every name begins with (`--uri`).
+    #[serde(with = "crate::text")]
+    #[schemars(with = "crate::text::Text")]
     pub prefix: Vec<u8>,
     /// Number of files.
     pub files: u32,
     /// Share of calls that move on to another file, 0 to 1.
+    #[serde(with = "crate::text::real")]
+    #[schemars(with = "crate::text::real::Real")]
     pub miss_rate: f64,
 }

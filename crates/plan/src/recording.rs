@@ -1,0 +1,65 @@
+//! What of a run is measured, and how closely.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The phases around the measured one.
+///
+/// ```text
+///   start ─── warm-up ─── measured ─────────────── drain ─── end
+///             offered,    offered, measured        not offered: what is under way may end
+///             not measured
+/// ```
+///
+/// A call belongs to the phase in which it was due, and so does a connection or a session: what a slow start leaves
+/// behind does not count as measured, and what was due while it was measured counts however late it ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Phases {
+    /// How long load is offered before it is measured.
+    #[serde(rename = "warmup_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub warmup: Duration,
+    /// How long what is under way has to end, once the plan's `runtime` is over.
+    #[serde(rename = "drain_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub drain: Duration,
+}
+
+/// What is recorded of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Recording {
+    /// Everything: both clocks of a call by outcome, the series, the slowest calls. Otherwise only what the classic
+    /// report shows.
+    pub detail: bool,
+    /// By what calls are told apart.
+    pub split: Option<Split>,
+    /// How many of the slowest calls are kept.
+    pub slowest: u32,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self { detail: true, split: None, slowest: 10 }
+    }
+}
+
+/// By what calls are told apart in a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Split {
+    /// By the request target.
+    Uri,
+    /// By the status of the reply; calls without one are one class.
+    Status,
+}
+
+/// When a run has measured exactly enough: the 95 % confidence interval of a quantile of the latency is this narrow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Precision {
+    /// The quantile, above 0 and below 1.
+    pub quantile: f64,
+    /// The width of half its interval as a share of its value, above 0 and below 1.
+    pub share: f64,
+}
