@@ -14,7 +14,7 @@ mod worker;
 
 pub use network::{Network, Ready};
 pub use observer::{Observation, Observer, Silent};
-pub use os::{OsNetwork, cpu_time, raise_descriptor_limit};
+pub use os::{OsNetwork, raise_descriptor_limit};
 pub use secure::{TlsError, tls_context};
 pub use stop::Stop;
 pub use worker::Worker;
@@ -41,7 +41,7 @@ pub enum Error {
 
 /// Carries out a plan over real sockets and returns what it measured.
 ///
-/// The run ends with its workload, with the plan's `runtime`, or when `stop` is asked for; what is open then
+/// The run ends with its workload, with the plan's `runtime` and drain, or when `stop` is asked for; what is open then
 /// is abandoned.
 ///
 /// # Errors
@@ -49,13 +49,5 @@ pub enum Error {
 pub fn run(plan: &Plan, observer: &mut dyn Observer, stop: &Stop) -> Result<Summary, Error> {
     let context = plan.tls.as_ref().map(tls_context).transpose()?;
     let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
-    let cpu_before = cpu_time();
-    let worker = Worker::new(plan, context, network, observer);
-    let (recorder, duration) = worker.run().map_err(Error::Wait)?;
-    let cpu_after = cpu_time();
-    let cpu = httperf_stats::CpuTime {
-        user: cpu_after.user.saturating_sub(cpu_before.user),
-        system: cpu_after.system.saturating_sub(cpu_before.system),
-    };
-    Ok(recorder.finish(duration, cpu))
+    Worker::new(plan, context, network, observer).run().map_err(Error::Wait)
 }

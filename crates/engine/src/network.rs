@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::SystemTime;
 
 use httperf_plan::Endpoint;
-use httperf_stats::Instant;
+use httperf_stats::{Counters, Instant, Transport};
 
 /// A clock, non-blocking stream sockets, and a poller over them.
 ///
@@ -60,6 +60,12 @@ pub trait Network {
     /// # Errors
     /// When the poller itself is broken.
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()>;
+
+    /// What the machine's counters say now.
+    fn counters(&mut self) -> Counters;
+
+    /// What the transport says of a connection, if it has anything to say.
+    fn transport(&mut self, socket: &Self::Socket) -> Option<Transport>;
 
     /// Whether someone asked for the end of the run.
     fn stop_requested(&self) -> bool;

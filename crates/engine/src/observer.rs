@@ -4,12 +4,17 @@
 use std::time::Duration;
 
 use httperf_proto::ReplySize;
-use httperf_stats::TickRates;
+use httperf_stats::{Instant, Interval, Sample, TickRates};
 
-/// Watches a run.
+/// Watches a run. The worker waits for it, so whatever takes time is for another thread to do.
 pub trait Observer {
     /// Something happened.
     fn observe(&mut self, what: Observation<'_>);
+
+    /// How many calls it was told of and could not keep. Asked when the run ends.
+    fn calls_not_logged(&self) -> u64 {
+        0
+    }
 }
 
 /// Something that happened. `call` is the serial number of a call, counted from 0 in order of creation.
@@ -66,6 +71,18 @@ pub enum Observation<'a> {
         rates: TickRates,
         /// Whether the workload has sessions.
         sessions: bool,
+    },
+    /// A call has ended.
+    Call {
+        /// The call.
+        sample: &'a Sample<'a>,
+        /// When the run began.
+        start: Instant,
+    },
+    /// An interval of the series has ended, some time ago if the worker was late. Always told.
+    Interval {
+        /// What happened in it.
+        interval: &'a Interval,
     },
     /// A second has passed.
     Second {

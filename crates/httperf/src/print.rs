@@ -133,6 +133,7 @@ impl Observer for Printer<'_> {
             Observation::UnexpectedError { errno } => {
                 self.program.say(format_args!("connection failed with unexpected error {errno}"));
             }
+            Observation::Call { .. } | Observation::Interval { .. } => {}
             Observation::ProtocolError { error } => {
                 self.program.say(format_args!("a reply could not be understood: {error}"));
             }

@@ -189,8 +189,15 @@ impl<'p> Visit<'p> {
         self.start_burst();
     }
 
-    /// Issues nothing more: the run's URIs are used up. Replies that are outstanding may still come.
-    pub fn stop_issuing(&mut self) {
+    /// Issues nothing more, as the run's URIs are used up, or its time is. Replies that are outstanding may still come.
+    /// Returns whether there was anything left to issue.
+    pub fn stop_issuing(&mut self) -> bool {
+        let script_left = match &self.script {
+            Position::Counted { left, .. } => *left > 0,
+            Position::Scripted { burst, issued, rest } => *issued < burst.requests.len() || !rest.is_empty(),
+            Position::Pages { left, objects, page_due, .. } => *left > 0 || *page_due || !objects.is_empty(),
+        };
+        let was_unfinished = script_left || self.ready > 0 || self.held > 0;
         self.ready = 0;
         self.held = 0;
         match &mut self.script {
@@ -202,6 +209,7 @@ impl<'p> Visit<'p> {
                 objects.clear();
             }
         }
+        was_unfinished
     }
 
     /// Takes back the call just taken, which could not be made.

@@ -107,7 +107,7 @@ fn write_requests(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result 
 }
 
 fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
-    let rates = &summary.reply_rates;
+    let rates = summary.reply_rates.moments();
     writeln!(
         f,
         "Reply rate [replies/s]: min {} avg {} max {} stddev {} ({} samples)",
@@ -121,7 +121,7 @@ fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
         f,
         "Reply time [ms]: response {} transfer {}",
         fixed(summary.response.moments.mean() * 1e3, 1),
-        fixed(ratio(summary.transfer.as_secs_f64() * 1e3, summary.replies as f64), 1)
+        fixed(ratio(summary.transfer.moments.sum() * 1e3, summary.replies as f64), 1)
     )?;
     let sizes = [summary.header_bytes, summary.content_bytes, summary.footer_bytes]
         .map(|bytes| bytes.checked_div(summary.replies).unwrap_or(0));
@@ -136,7 +136,7 @@ fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
 /// framing and incomplete replies.
 fn write_costs(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     let seconds = summary.duration.as_secs_f64();
-    let (user, system) = (summary.cpu.user.as_secs_f64(), summary.cpu.system.as_secs_f64());
+    let (user, system) = (summary.usage.cpu.user.as_secs_f64(), summary.usage.cpu.system.as_secs_f64());
     let percent = |time: f64| fixed(ratio(time * 100.0, seconds), 1);
     writeln!(
         f,
@@ -165,14 +165,15 @@ fn write_errors(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
 
 fn write_sessions(f: &mut fmt::Formatter<'_>, summary: &Summary, sessions: &SessionSummary) -> fmt::Result {
     let (completed, failed) = (sessions.completed, sessions.failed);
+    let rates = sessions.rates.moments();
     let average = ratio(completed as f64, summary.duration.as_secs_f64());
     writeln!(
         f,
         "\nSession rate [sess/s]: min {} avg {} max {} stddev {} ({completed}/{})",
-        fixed(sessions.rates.min(), 2),
+        fixed(rates.min(), 2),
         fixed(average, 2),
-        fixed(sessions.rates.max(), 2),
-        fixed(sessions.rates.stddev(), 2),
+        fixed(rates.max(), 2),
+        fixed(rates.stddev(), 2),
         completed + failed
     )?;
     let per_session = ratio(sessions.connections as f64, completed as f64);

@@ -5,8 +5,8 @@ use std::time::Duration;
 use httperf_plan::{Plan, Script, Tls, Trust};
 use httperf_report::{classic, latency, tls};
 use httperf_stats::{
-    Certificate, CpuTime, EarlyRequests, Failure, Figures, Handshake, HandshakeFailure,
-    HandshakeFailureClass, HandshakeKind, Instant, Recorder, Sample, SessionEnd, Summary,
+    Certificate, CpuTime, EarlyRequests, End, Failure, Figures, Handshake, HandshakeFailure,
+    HandshakeFailureClass, HandshakeKind, Instant, Recorder, Sample, SessionEnd, Summary, Usage,
 };
 use httperf_testkit::sim::{connections, sessions};
 use proptest::prelude::*;
@@ -21,37 +21,51 @@ fn micros(micros: u64) -> Duration {
 
 /// One connection with one call, as in any test of the field: 1 KiB, answered in 400 µs.
 fn record_connection(recorder: &mut Recorder, turn: u64, lifetime: Duration) {
-    recorder.connection_opened();
-    recorder.connect_initiated(turn);
-    recorder.connect_done(micros(100));
-    recorder.request_sent(71);
-    recorder.reply_started(200, micros(400));
-    recorder.record(&Sample {
-        status: 200,
+    recorder.connection_opened(at(0));
+    recorder.connect_initiated(at(0), turn);
+    recorder.connect_done(at(0), micros(100));
+    recorder.request_sent(at(0), 71);
+    recorder.reply_started(at(0), 200, micros(400));
+    recorder.record(&reply(100, 400, 30), None);
+    recorder.connection_closed(at(0), Some(lifetime));
+}
+
+/// A call of 1 KiB with these times in µs.
+fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
+    Sample {
+        call: 0,
+        uri: b"/",
+        status: Some(200),
         intended: at(0),
-        sent: at(100),
-        first_byte: at(500),
-        done: at(530),
+        sent: Some(at(wait)),
+        first_byte: Some(at(wait + response)),
+        done: at(wait + response + transfer),
         header_size: 239,
         content_size: 1024,
         footer_size: 0,
-    });
-    recorder.connection_closed(Some(lifetime));
+        carrier: None,
+    }
+}
+
+fn recorder(figures: Figures) -> Recorder {
+    Recorder::new(at(0), at(0), figures)
 }
 
 fn finish(recorder: Recorder, duration: Duration) -> Summary {
-    recorder.finish(duration, CpuTime { user: micros(123_456), system: micros(654_321) })
+    let cpu = CpuTime { user: micros(123_456), system: micros(654_321) };
+    let usage = Usage { cpu, ..Usage::default() };
+    recorder.finish(End { at: at(0) + duration, duration, usage, ..End::default() })
 }
 
 fn many() -> Summary {
-    let mut recorder = Recorder::new(at(0), Figures::default());
+    let mut recorder = recorder(Figures::USUAL);
     for turn in 0..1000 {
         record_connection(&mut recorder, turn, micros(500 + 11 * turn));
     }
     record_connection(&mut recorder, 1000, Duration::from_secs(120));
     recorder.tick(at(5_000_000));
     for failure in Failure::ALL {
-        recorder.failed(failure);
+        recorder.failed(at(0), failure);
     }
     finish(recorder, micros(5_000_400))
 }
@@ -71,13 +85,14 @@ fn the_classic_report_with_all_that_verbosity_adds() {
 #[test]
 fn the_classic_report_of_sessions() {
     let plan = sessions(3, Script::Uniform { calls: 2, burst: 1, think: Duration::ZERO });
-    let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
+    let mut recorder = recorder(Figures { sessions: true, ..Figures::USUAL });
     for (completed, replies) in [(true, 2), (true, 2), (false, 0)] {
         record_connection(&mut recorder, 1, micros(51_200));
         let end = SessionEnd {
             completed,
-            lifetime: micros(251_000),
-            latency: micros(251_000),
+            intended: at(0),
+            started: at(0),
+            ended: at(251_000),
             replies,
             connections: 1,
         };
@@ -89,7 +104,7 @@ fn the_classic_report_of_sessions() {
 
 #[test]
 fn the_classic_report_of_a_run_in_which_nothing_happened() {
-    let recorder = Recorder::new(at(0), Figures::default());
+    let recorder = recorder(Figures::USUAL);
     insta::assert_snapshot!(classic(&connections(0, 1, 1), &finish(recorder, Duration::ZERO)));
 }
 
@@ -101,19 +116,10 @@ fn the_latency_section() {
 #[test]
 fn where_latency_and_service_differ_a_sentence_says_why() {
     let sentence_after = |wait: u64, lag: u64, connect: u64| {
-        let mut recorder = Recorder::new(at(0), Figures::default());
-        recorder.connect_done(micros(connect));
-        recorder.arrival_started(micros(lag));
-        recorder.record(&Sample {
-            status: 200,
-            intended: at(0),
-            sent: at(wait),
-            first_byte: at(wait + 1000),
-            done: at(wait + 1000),
-            header_size: 0,
-            content_size: 0,
-            footer_size: 0,
-        });
+        let mut recorder = recorder(Figures::USUAL);
+        recorder.connect_done(at(0), micros(connect));
+        recorder.arrival_started(at(0), at(lag));
+        recorder.record(&reply(wait, 1000, 0), None);
         let text = latency(&finish(recorder, micros(100))).to_string();
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
     };
@@ -130,7 +136,7 @@ fn where_latency_and_service_differ_a_sentence_says_why() {
 
 #[test]
 fn percentiles_that_the_samples_do_not_support_are_not_shown() {
-    let mut recorder = Recorder::new(at(0), Figures::default());
+    let mut recorder = recorder(Figures::USUAL);
     (0..99).for_each(|turn| record_connection(&mut recorder, turn, micros(500)));
     let text = latency(&finish(recorder, micros(100))).to_string();
     let row: Vec<&str> =
@@ -143,7 +149,7 @@ fn secured(tls: Tls) -> Plan {
 }
 
 fn tls_recorder() -> Recorder {
-    Recorder::new(at(0), Figures { sessions: true, tls: true })
+    recorder(Figures { sessions: true, tls: true, ..Figures::USUAL })
 }
 
 fn handshake(kind: HandshakeKind, time: Duration) -> Handshake<'static> {
@@ -179,10 +185,10 @@ fn certificate(days_left: i64) -> Certificate {
 fn the_tls_section_of_a_run_without_surprises() {
     let mut recorder = tls_recorder();
     for turn in 0..1000 {
-        recorder.transport_done(micros(100));
-        recorder.handshake_done(&handshake(HandshakeKind::Full, micros(700 + turn)));
+        recorder.transport_done(at(0), micros(100));
+        recorder.handshake_done(at(0), &handshake(HandshakeKind::Full, micros(700 + turn)));
     }
-    recorder.certificate_shown(|| Some(certificate(89)));
+    recorder.certificate_shown(at(0), || Some(certificate(89)));
     let plan = secured(Tls { verify: Some(Trust::default()), ..Tls::default() });
     insta::assert_snapshot!(tls(&plan, &finish(recorder, micros(5_000_000))));
 }
@@ -191,31 +197,37 @@ fn the_tls_section_of_a_run_without_surprises() {
 fn the_tls_section_with_all_that_it_can_show() {
     let mut recorder = tls_recorder();
     for turn in 0..200 {
-        recorder.transport_done(micros(100));
-        recorder.handshake_done(&Handshake {
-            sent: 1764 + turn % 2,
-            hello_retry: turn % 10 == 0,
-            protocol: Some(b"http/1.1"),
-            compressed_certificate: true,
-            ..handshake(HandshakeKind::Full, micros(700 + turn))
-        });
-        recorder.handshake_done(&Handshake {
-            version: "TLSv1.2",
-            cipher: "ECDHE-RSA-AES128-GCM-SHA256",
-            group: None,
-            sent: 260,
-            received: 143,
-            ..handshake(HandshakeKind::Resumed, micros(200))
-        });
+        recorder.transport_done(at(0), micros(100));
+        recorder.handshake_done(
+            at(0),
+            &Handshake {
+                sent: 1764 + turn % 2,
+                hello_retry: turn % 10 == 0,
+                protocol: Some(b"http/1.1"),
+                compressed_certificate: true,
+                ..handshake(HandshakeKind::Full, micros(700 + turn))
+            },
+        );
+        recorder.handshake_done(
+            at(0),
+            &Handshake {
+                version: "TLSv1.2",
+                cipher: "ECDHE-RSA-AES128-GCM-SHA256",
+                group: None,
+                sent: 260,
+                received: 143,
+                ..handshake(HandshakeKind::Resumed, micros(200))
+            },
+        );
     }
-    recorder.handshake_done(&handshake(HandshakeKind::EarlyData, micros(150)));
-    recorder.certificate_shown(|| Some(certificate(-3)));
+    recorder.handshake_done(at(0), &handshake(HandshakeKind::EarlyData, micros(150)));
+    recorder.certificate_shown(at(0), || Some(certificate(-3)));
     for reason in ["timed out", "alert handshake_failure from the server", "timed out"] {
-        recorder.handshake_failed(failure(reason));
+        recorder.handshake_failed(at(0), failure(reason));
     }
-    recorder.early_requests(EarlyRequests { accepted: 3, rejected: 2, replayed: 2 });
-    recorder.truncated();
-    (0..2).for_each(|_| recorder.unclean_close());
+    recorder.early_requests(at(0), EarlyRequests { accepted: 3, rejected: 2, replayed: 2 });
+    recorder.truncated(at(0));
+    (0..2).for_each(|_| recorder.unclean_close(at(0)));
     insta::assert_snapshot!(tls(&secured(Tls::default()), &finish(recorder, micros(5_000_000))));
 }
 
@@ -223,8 +235,8 @@ fn the_tls_section_with_all_that_it_can_show() {
 fn the_tls_section_of_a_server_that_does_not_speak_tls() {
     let mut recorder = tls_recorder();
     for _ in 0..7 {
-        recorder.transport_done(micros(100));
-        recorder.handshake_failed(failure("wrong version number"));
+        recorder.transport_done(at(0), micros(100));
+        recorder.handshake_failed(at(0), failure("wrong version number"));
     }
     insta::assert_snapshot!(tls(&secured(Tls::default()), &finish(recorder, micros(5_000))));
 }
@@ -250,7 +262,7 @@ fn a_certificate_says_how_many_days_it_has_left_or_is_over() {
         (i64::MIN, "expired 9223372036854775808 days ago"),
     ] {
         let mut recorder = tls_recorder();
-        recorder.certificate_shown(|| Some(certificate(days_left)));
+        recorder.certificate_shown(at(0), || Some(certificate(days_left)));
         let text = tls(&secured(Tls::default()), &finish(recorder, micros(1))).to_string();
         assert!(text.contains(&format!("EC P-256, chain of 2, {expected}, not checked\n")), "{text}");
     }
@@ -314,20 +326,21 @@ proptest! {
                 Step::Connection(turn, lifetime) => {
                     record_connection(&mut recorder, turn, Duration::from_nanos(lifetime));
                 }
-                Step::Refused => recorder.failed(Failure::Refused),
+                Step::Refused => recorder.failed(at(0), Failure::Refused),
                 Step::Handshake(kind, time, size) => {
                     let time = Duration::from_nanos(time);
-                    recorder.transport_done(time);
-                    recorder.handshake_done(&Handshake { sent: size, received: size, ..handshake(kind, time) });
+                    recorder.transport_done(at(0), time);
+                    recorder.handshake_done(at(0), &Handshake { sent: size, received: size, ..handshake(kind, time) });
                 }
-                Step::HandshakeFailure => recorder.handshake_failed(failure("timed out")),
+                Step::HandshakeFailure => recorder.handshake_failed(at(0), failure("timed out")),
                 Step::EarlyRequests(accepted) => {
-                    recorder.early_requests(EarlyRequests { accepted, ..EarlyRequests::default() });
+                    recorder.early_requests(at(0), EarlyRequests { accepted, ..EarlyRequests::default() });
                 }
                 Step::Session(completed, replies, lifetime) => recorder.session_ended(SessionEnd {
                     completed,
-                    lifetime: Duration::from_nanos(lifetime),
-                    latency: Duration::from_nanos(lifetime),
+                    intended: at(0),
+                    started: at(0),
+                    ended: Instant::from_nanos(lifetime),
                     replies,
                     connections: 1,
                 }),

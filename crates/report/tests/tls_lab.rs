@@ -5,7 +5,9 @@ use std::time::Duration;
 use httperf_report::tls_lab::{
     Agreed, Outcome, Results, Settings, Trial, Variant, csv, json, table, verdict,
 };
-use httperf_stats::{CpuTime, Failure, Figures, Handshake, HandshakeKind, Instant, Recorder, Summary};
+use httperf_stats::{
+    CpuTime, End, Failure, Figures, Handshake, HandshakeKind, Instant, Recorder, Summary, Usage,
+};
 use proptest::prelude::*;
 
 const SETTINGS: Settings = Settings {
@@ -174,25 +176,30 @@ fn a_variant_that_is_named_twice_is_compared_with_itself() {
 
 /// A run of so many handshakes in so many ms, using so much CPU time; the first of them takes longest.
 fn run(count: u64, kind: HandshakeKind, duration_ms: u64, cpu_ms: u64) -> Summary {
-    let mut recorder = Recorder::new(Instant::from_nanos(0), Figures { tls: true, ..Figures::default() });
+    let start = Instant::from_nanos(0);
+    let mut recorder = Recorder::new(start, start, Figures { tls: true, ..Figures::USUAL });
     for number in 0..count {
-        recorder.handshake_done(&Handshake {
-            kind,
-            time: Duration::from_micros(1000 - number),
-            sent: 250,
-            received: 1251,
-            hello_retry: false,
-            version: "TLSv1.3",
-            cipher: "TLS_AES_256_GCM_SHA384",
-            group: Some("X25519"),
-            signature: None,
-            protocol: None,
-            compressed_certificate: false,
-        });
+        recorder.handshake_done(
+            start,
+            &Handshake {
+                kind,
+                time: Duration::from_micros(1000 - number),
+                sent: 250,
+                received: 1251,
+                hello_retry: false,
+                version: "TLSv1.3",
+                cipher: "TLS_AES_256_GCM_SHA384",
+                group: Some("X25519"),
+                signature: None,
+                protocol: None,
+                compressed_certificate: false,
+            },
+        );
     }
-    recorder.failed(Failure::ClientTimeout);
+    recorder.failed(start, Failure::ClientTimeout);
     let half = Duration::from_millis(cpu_ms) / 2;
-    recorder.finish(Duration::from_millis(duration_ms), CpuTime { user: half, system: half })
+    let usage = Usage { cpu: CpuTime { user: half, system: half }, ..Usage::default() };
+    recorder.finish(End { duration: Duration::from_millis(duration_ms), usage, ..End::default() })
 }
 
 #[test]

@@ -1,6 +1,12 @@
 //! Why connections fail, in the classes of the classic report.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Why a connection failed. One failed connection is one failure, however many calls it carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,5 +81,49 @@ impl Errors {
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
+    }
+}
+
+impl Errors {
+    /// Adds all that another has.
+    pub fn merge(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(own, their)| *own += their);
+    }
+}
+
+/// An object of the classes that occurred, by the words of the report.
+impl Serialize for Errors {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let classes = Failure::ALL.into_iter().filter(|&failure| self.count(failure) > 0);
+        serializer.collect_map(classes.map(|failure| (failure.to_string(), self.count(failure))))
+    }
+}
+
+impl<'de> Deserialize<'de> for Errors {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut errors = Self::default();
+        for (name, count) in BTreeMap::<String, u64>::deserialize(deserializer)? {
+            let failure = Failure::ALL.into_iter().find(|failure| failure.to_string() == name);
+            let failure =
+                failure.ok_or_else(|| D::Error::custom(format!("unknown class of errors `{name}`")))?;
+            errors.counts[failure as usize] = count;
+        }
+        Ok(errors)
+    }
+}
+
+impl JsonSchema for Errors {
+    fn schema_name() -> Cow<'static, str> {
+        "Errors".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<String> = Failure::ALL.iter().map(ToString::to_string).collect();
+        schemars::json_schema!({
+            "description": "Failed connections by class; classes without one are left out.",
+            "type": "object",
+            "propertyNames": { "enum": names },
+            "additionalProperties": { "type": "integer", "minimum": 0 },
+        })
     }
 }

@@ -3,25 +3,38 @@
 //! A [`Recorder`] takes what happens during a run; the [`Summary`] it ends with is all that a report needs.
 //! Nothing here reads a clock: instants come in as arguments.
 
+mod call;
+mod classes;
 mod confidence;
 mod errors;
 mod instant;
 mod lifetimes;
 mod moments;
+mod nanos;
 mod recorder;
+mod series;
+mod split;
+mod stall;
 mod summary;
 mod timing;
 mod tls;
+mod usage;
 
-pub use confidence::{Estimate, Interval};
+pub use call::{Carrier, Outcome, Sample, SlowCall, SlowDetail, Transport};
+pub use classes::Classes;
+pub use confidence::{Estimate, Interval as ConfidenceInterval};
 pub use errors::{Errors, Failure};
 pub use instant::Instant;
 pub use lifetimes::Lifetimes;
-pub use moments::{DurationMoments, RateMoments, SizeMoments};
-pub use recorder::{Figures, Recorder, Sample, SessionEnd, TickRates};
-pub use summary::{Clocks, CpuTime, Outcome, SessionSummary, Summary, Warning};
+pub use moments::{DurationMoments, RateMoments, RateSamples, SizeMoments};
+pub use recorder::{End, Figures, Recorder, SessionEnd, TickRates};
+pub use series::{Interval, Phase, Series};
+pub use split::{Group, Groups};
+pub use stall::Stall;
+pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
 pub use timing::Timing;
 pub use tls::{
     Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,
     HandshakeKind, Tally, TlsSummary,
 };
+pub use usage::{Counters, CpuTime, ThreadUsage, Usage};

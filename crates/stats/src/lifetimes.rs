@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::DurationMoments;
 
 /// Bins kept in a plain array, as the classic tool has them (0 to 100 s); longer lifetimes are rare and go
@@ -10,7 +13,9 @@ use crate::DurationMoments;
 const DENSE_BINS: usize = 100_000;
 
 /// Lifetimes of connections that completed at least one call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(from = "Saved", into = "Saved")]
+#[schemars(with = "Saved")]
 pub struct Lifetimes {
     /// Count, mean and so on.
     pub moments: DurationMoments,
@@ -23,15 +28,24 @@ impl Lifetimes {
     /// Adds one.
     pub fn add(&mut self, lifetime: Duration) {
         self.moments.add(lifetime);
-        let bin = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
+        self.add_to_bin(u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX), 1);
+    }
+
+    /// Adds all that others have.
+    pub fn merge(&mut self, other: &Self) {
+        self.moments.merge(&other.moments);
+        other.bins().for_each(|(bin, count)| self.add_to_bin(bin, count));
+    }
+
+    fn add_to_bin(&mut self, bin: u64, count: u64) {
         match usize::try_from(bin) {
             Ok(index) if index < DENSE_BINS => {
                 if index >= self.dense.len() {
                     self.dense.resize(index + 1, 0);
                 }
-                self.dense[index] += 1;
+                self.dense[index] += count;
             }
-            _ => *self.sparse.entry(bin).or_default() += 1,
+            _ => *self.sparse.entry(bin).or_default() += count,
         }
     }
 
@@ -54,6 +68,30 @@ impl Lifetimes {
             }
         }
         0.0
+    }
+}
+
+/// Lifetimes as they are saved.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Lifetimes")]
+struct Saved {
+    /// Count, mean and so on.
+    moments: DurationMoments,
+    /// The bins that are not empty, in order: lower edge in ms, and count.
+    bins_ms: Vec<(u64, u64)>,
+}
+
+impl From<Lifetimes> for Saved {
+    fn from(lifetimes: Lifetimes) -> Self {
+        Self { moments: lifetimes.moments, bins_ms: lifetimes.bins().collect() }
+    }
+}
+
+impl From<Saved> for Lifetimes {
+    fn from(saved: Saved) -> Self {
+        let mut lifetimes = Self { moments: saved.moments, ..Self::default() };
+        saved.bins_ms.into_iter().for_each(|(bin, count)| lifetimes.add_to_bin(bin, count));
+        lifetimes
     }
 }
 

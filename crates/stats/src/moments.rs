@@ -2,14 +2,41 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 /// Moments of durations. Sums are integers, so they are exact in any order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DurationMoments {
+    /// How many.
     count: u64,
+    /// Their sum, in decimal digits: it may be larger than other programs' numbers.
+    #[serde(with = "digits")]
+    #[schemars(with = "String")]
     sum_ns: u128,
+    /// The sum of their squares, in decimal digits.
+    #[serde(with = "digits")]
+    #[schemars(with = "String")]
     sum_ns2: u128,
+    /// The least.
     min_ns: u64,
+    /// The greatest.
     max_ns: u64,
+}
+
+/// Whole numbers as strings of decimal digits.
+mod digits {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    pub(super) fn serialize<S: Serializer>(number: &u128, serializer: S) -> Result<S::Ok, S::Error> {
+        number.to_string().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u128, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
 }
 
 impl DurationMoments {
@@ -84,11 +111,15 @@ impl DurationMoments {
 }
 
 /// Moments of sizes in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeMoments {
+    /// How many.
     count: u64,
+    /// Their sum.
     sum: u64,
+    /// The least.
     min: u64,
+    /// The greatest.
     max: u64,
 }
 
@@ -99,6 +130,18 @@ impl SizeMoments {
         self.max = self.max.max(size);
         self.count += 1;
         self.sum = self.sum.saturating_add(size);
+    }
+
+    /// Adds all that another has.
+    pub fn merge(&mut self, other: &Self) {
+        self.min = match (self.count, other.count) {
+            (0, _) => other.min,
+            (_, 0) => self.min,
+            _ => self.min.min(other.min),
+        };
+        self.max = self.max.max(other.max);
+        self.count += other.count;
+        self.sum = self.sum.saturating_add(other.sum);
     }
 
     /// How many.
@@ -177,6 +220,47 @@ impl RateMoments {
     pub fn stddev(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.spread / (self.count - 1) as f64).max(0.0).sqrt() }
     }
+}
+
+/// Rates, as counts over times: what happened from one sampling instant to the next.
+///
+/// Counts and times are whole numbers, so that samples of the parts of a run add up exactly, in any order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct RateSamples {
+    /// Counts, and nanoseconds.
+    samples: Vec<(u64, u64)>,
+}
+
+impl RateSamples {
+    /// Adds one, and returns its rate per second; 0 if no time has passed.
+    pub fn add(&mut self, count: u64, time: Duration) -> f64 {
+        let sample = (count, crate::nanos::whole(time));
+        self.samples.push(sample);
+        rate_of(sample)
+    }
+
+    /// Adds those of another part of the same run, which was sampled when this one was.
+    pub fn merge(&mut self, other: &Self) {
+        for (index, &(count, time)) in other.samples.iter().enumerate() {
+            match self.samples.get_mut(index) {
+                Some(own) => *own = (own.0 + count, own.1.max(time)),
+                None => self.samples.push((count, time)),
+            }
+        }
+    }
+
+    /// Their moments, in events per second.
+    #[must_use]
+    pub fn moments(&self) -> RateMoments {
+        let mut moments = RateMoments::default();
+        self.samples.iter().for_each(|&sample| moments.add(rate_of(sample)));
+        moments
+    }
+}
+
+fn rate_of((count, time_ns): (u64, u64)) -> f64 {
+    if time_ns == 0 { 0.0 } else { count as f64 / Duration::from_nanos(time_ns).as_secs_f64() }
 }
 
 #[cfg(test)]

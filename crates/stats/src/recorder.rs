@@ -1,44 +1,27 @@
 //! Takes what happens during a run. One per worker; nothing in it is shared or locked.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::call::Slowest;
+use crate::series::SeriesRecorder;
+use crate::stall::Silence;
 use crate::{
-    Certificate, CpuTime, EarlyRequests, Errors, Failure, Handshake, HandshakeFailure, Instant, Lifetimes,
-    Outcome, RateMoments, SessionSummary, Summary, Timing, TlsSummary,
+    Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Instant, Interval, Outcome,
+    Phase, Sample, SessionSummary, SlowDetail, Summary, TlsSummary, Usage, WarmUp,
 };
-
-/// One completed call.
-#[derive(Clone, Copy, Debug)]
-pub struct Sample {
-    /// The status of the reply, 100 to 599.
-    pub status: u16,
-    /// When the call was due: what its user waits for begins here.
-    pub intended: Instant,
-    /// When the first byte of its request was handed over.
-    pub sent: Instant,
-    /// When the status line was complete.
-    pub first_byte: Instant,
-    /// When the reply was complete.
-    pub done: Instant,
-    /// Bytes of the reply's header block.
-    pub header_size: u64,
-    /// Bytes of its body.
-    pub content_size: u64,
-    /// Bytes of its trailers.
-    pub footer_size: u64,
-}
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionEnd {
     /// Whether every call was answered to satisfaction.
     pub completed: bool,
-    /// From its creation to its end.
-    pub lifetime: Duration,
-    /// From the instant at which it was due to its end.
-    pub latency: Duration,
+    /// When it was due.
+    pub intended: Instant,
+    /// When it began.
+    pub started: Instant,
+    /// When it ended.
+    pub ended: Instant,
     /// Complete replies it received.
     pub replies: u64,
     /// Connections it established.
@@ -61,16 +44,57 @@ pub struct Figures {
     pub sessions: bool,
     /// Those of TLS.
     pub tls: bool,
+    /// Histograms of both clocks, the series, silences: all that the classic report does not show.
+    pub detail: bool,
+    /// Those of groups of calls.
+    pub groups: bool,
+    /// How many of the slowest calls.
+    pub slowest: usize,
+}
+
+impl Figures {
+    /// All of connections and calls, as a run without options has them.
+    pub const USUAL: Self = Self { sessions: false, tls: false, detail: true, groups: false, slowest: 10 };
+}
+
+/// What is known when a run ends.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// When it ended.
+    pub at: Instant,
+    /// How long the measured phase was.
+    pub duration: Duration,
+    /// What that took from the machine.
+    pub usage: Usage,
+    /// Arrivals that were due in it and were not started.
+    pub arrivals_missed: u64,
+    /// Calls that were due in it and are still under way.
+    pub unfinished: u64,
+    /// Calls of which an observer was to be told and could not be.
+    pub calls_not_logged: u64,
 }
 
 /// Takes what happens during a run.
+///
+/// What was `due` before the measured phase is kept apart. Where a method asks for it, that is when the connection, the
+/// call or the session was due of which it tells.
 #[derive(Debug)]
 pub struct Recorder {
-    summary: Summary,
+    figures: Figures,
+    start: Instant,
+    measured_from: Instant,
+    measured: Box<Summary>,
+    /// What was due before it was measured.
+    warmup: Option<Box<Summary>>,
     open: u64,
     burst: Burst,
     /// Replies and completed sessions at the last sampling instant, and when that was.
     sampled: (u64, u64, Instant),
+    series: SeriesRecorder,
+    silence: Silence,
+    slowest: Slowest,
+    /// When the first and the last arrival of the measured phase were due and were started.
+    arrivals: Option<[(Instant, Instant); 2]>,
 }
 
 /// Connects initiated in one turn of the loop.
@@ -81,101 +105,118 @@ struct Burst {
 }
 
 impl Recorder {
-    /// Starts recording.
+    /// Starts recording at the `start` of a run of which what is due from `measured_from` on is to be measured.
     #[must_use]
-    pub fn new(start: Instant, figures: Figures) -> Self {
-        let summary = Summary {
-            duration: Duration::ZERO,
-            connections: 0,
-            requests: 0,
-            replies: 0,
-            concurrent_max: 0,
-            connect_burst_max: 0,
-            lifetimes: Lifetimes::default(),
-            connect: Timing::default(),
-            response: Timing::default(),
-            calls: Default::default(),
-            wait: Timing::default(),
-            lag: Timing::default(),
-            transfer: Duration::ZERO,
-            request_bytes: 0,
-            header_bytes: 0,
-            content_bytes: 0,
-            footer_bytes: 0,
-            statuses: [0; 5],
-            reply_rates: RateMoments::default(),
-            cpu: CpuTime::default(),
-            errors: Errors::default(),
-            sessions: figures.sessions.then(|| SessionSummary {
-                rates: RateMoments::default(),
-                completed: 0,
-                failed: 0,
-                connections: 0,
-                lifetime: Duration::ZERO,
-                failtime: Duration::ZERO,
-                lengths: BTreeMap::new(),
-                latency: Timing::default(),
-            }),
-            tls: figures.tls.then(Box::default),
-            periodic: (0, 0),
-            calls_not_offered: 0,
-            closed_early: 0,
-            arrivals_skipped: 0,
-            retries_exhausted: 0,
+    pub fn new(start: Instant, measured_from: Instant, figures: Figures) -> Self {
+        let summary = || {
+            Box::new(Summary {
+                sessions: figures.sessions.then(SessionSummary::default),
+                tls: figures.tls.then(Box::default),
+                groups: figures.groups.then(Groups::default),
+                ..Summary::default()
+            })
         };
-        Self { summary, open: 0, burst: Burst::default(), sampled: (0, 0, start) }
+        let has_warmup = measured_from > start;
+        let phase = if has_warmup { Phase::WarmUp } else { Phase::Measured };
+        Self {
+            figures,
+            start,
+            measured_from,
+            measured: summary(),
+            warmup: has_warmup.then(summary),
+            open: 0,
+            burst: Burst::default(),
+            sampled: (0, 0, measured_from),
+            series: SeriesRecorder::new(start, phase),
+            silence: Silence::new(start),
+            slowest: Slowest::new(if figures.detail { figures.slowest } else { 0 }),
+            arrivals: None,
+        }
+    }
+
+    /// The warm-up is over.
+    pub fn begin_measuring(&mut self, now: Instant) {
+        self.measured.concurrent_max = self.open;
+        self.silence.restart(now);
+        self.sampled.2 = now;
+        self.enter(Phase::Measured, now);
+    }
+
+    /// Nothing is offered any more.
+    pub fn begin_draining(&mut self, now: Instant) {
+        self.enter(Phase::Drain, now);
+    }
+
+    fn enter(&mut self, phase: Phase, now: Instant) {
+        self.series.enter(phase, now, self.open);
+    }
+
+    /// The figures to which something belongs that was due at this instant.
+    fn of(&mut self, due: Instant) -> &mut Summary {
+        match &mut self.warmup {
+            Some(warmup) if due < self.measured_from => warmup,
+            _ => &mut self.measured,
+        }
+    }
+
+    fn is_measured(&self, due: Instant) -> bool {
+        due >= self.measured_from
     }
 
     /// A connection object came into being, whether or not it will get a socket.
-    pub fn connection_opened(&mut self) {
+    pub fn connection_opened(&mut self, due: Instant) {
         self.open += 1;
-        self.summary.concurrent_max = self.summary.concurrent_max.max(self.open);
+        let open = self.open;
+        let summary = self.of(due);
+        summary.concurrent_max = summary.concurrent_max.max(open);
     }
 
     /// A socket was made and a connect is about to be initiated, in this turn of the loop.
-    pub fn connect_initiated(&mut self, turn: u64) {
-        self.summary.connections += 1;
+    pub fn connect_initiated(&mut self, due: Instant, turn: u64) {
         // As in the classic tool, a turn counts once a later one connects: the last never does.
-        if turn != self.burst.turn {
-            self.summary.connect_burst_max = self.summary.connect_burst_max.max(self.burst.count);
-            self.burst = Burst { turn, count: 0 };
-        }
+        let ended = (turn != self.burst.turn)
+            .then(|| std::mem::replace(&mut self.burst, Burst { turn, count: 0 }).count);
         self.burst.count += 1;
+        let summary = self.of(due);
+        summary.connections += 1;
+        if let Some(count) = ended {
+            summary.connect_burst_max = summary.connect_burst_max.max(count);
+        }
     }
 
     /// A connection was established, this long after its connect was initiated.
-    pub fn connect_done(&mut self, time: Duration) {
-        self.summary.connect.add(time);
+    pub fn connect_done(&mut self, due: Instant, time: Duration) {
+        self.of(due).connect.add(time);
     }
 
     /// A connection that TLS is to secure has its transport, this long after its connect was initiated.
-    pub fn transport_done(&mut self, time: Duration) {
-        self.tls(|tls| tls.transport.add(time));
+    pub fn transport_done(&mut self, due: Instant, time: Duration) {
+        self.tls(due, |tls| tls.transport.add(time));
     }
 
     /// A TLS handshake was completed.
-    pub fn handshake_done(&mut self, handshake: &Handshake<'_>) {
-        self.tls(|tls| tls.add(handshake));
+    pub fn handshake_done(&mut self, due: Instant, handshake: &Handshake<'_>) {
+        self.tls(due, |tls| tls.add(handshake));
     }
 
     /// A TLS handshake failed. The connection's own failure is reported beside it.
-    pub fn handshake_failed(&mut self, failure: HandshakeFailure) {
-        self.tls(|tls| tls.add_failure(failure));
+    pub fn handshake_failed(&mut self, due: Instant, failure: HandshakeFailure) {
+        self.tls(due, |tls| tls.add_failure(failure));
     }
 
     /// A connection failed before its TLS handshake could begin.
-    pub fn handshake_impossible(&mut self, failure: HandshakeFailure) {
-        self.tls(|tls| tls.note_first_failure(failure));
+    pub fn handshake_impossible(&mut self, due: Instant, failure: HandshakeFailure) {
+        self.tls(due, |tls| tls.note_first_failure(failure));
     }
 
     /// TLS failed on an established connection, for this reason.
-    pub fn tls_error(&mut self, reason: Cow<'static, str>) {
-        self.tls(|tls| tls.errors.add(reason));
+    pub fn tls_error(&mut self, due: Instant, reason: Cow<'static, str>) {
+        self.tls(due, |tls| tls.errors.add(reason));
     }
 
-    /// The server showed its certificate. The first one is kept.
-    pub fn certificate_shown(&mut self, certificate: impl FnOnce() -> Option<Certificate>) {
-        self.tls(|tls| {
+    /// The server showed its certificate. The first one of a phase is kept.
+    pub fn certificate_shown(&mut self, due: Instant, certificate: impl FnOnce() -> Option<Certificate>) {
+        self.tls(due, |tls| {
             if tls.certificate.is_none() {
                 tls.certificate = certificate();
             }
@@ -183,134 +224,227 @@ impl Recorder {
     }
 
     /// Requests that travelled as 0-RTT data met this end.
-    pub fn early_requests(&mut self, outcome: EarlyRequests) {
-        self.tls(|tls| tls.early_requests += outcome);
+    pub fn early_requests(&mut self, due: Instant, outcome: EarlyRequests) {
+        self.tls(due, |tls| tls.early_requests += outcome);
     }
 
     /// A reply that the end of the connection delimits was followed by no close_notify.
-    pub fn truncated(&mut self) {
-        self.tls(|tls| tls.truncated += 1);
+    pub fn truncated(&mut self, due: Instant) {
+        self.tls(due, |tls| tls.truncated += 1);
     }
 
     /// An idle connection was ended by the server without a close_notify.
-    pub fn unclean_close(&mut self) {
-        self.tls(|tls| tls.unclean_closes += 1);
+    pub fn unclean_close(&mut self, due: Instant) {
+        self.tls(due, |tls| tls.unclean_closes += 1);
     }
 
-    fn tls(&mut self, note: impl FnOnce(&mut TlsSummary)) {
-        if let Some(tls) = &mut self.summary.tls {
+    fn tls(&mut self, due: Instant, note: impl FnOnce(&mut TlsSummary)) {
+        if let Some(tls) = &mut self.of(due).tls {
             note(tls);
         }
     }
 
+    /// A call was made that was due then.
+    pub fn call_made(&mut self, due: Instant) {
+        if self.figures.detail {
+            self.series.at(due).offered += 1;
+        }
+    }
+
+    /// A reply is awaited from now on: the first byte of a request was written.
+    pub fn reply_awaited(&mut self, now: Instant) {
+        self.silence.awaits(now);
+    }
+
+    /// A reply is no longer awaited: it came, or its request is given up or is to be made again.
+    pub fn reply_settled(&mut self) {
+        self.silence.settled();
+    }
+
     /// A request of this many bytes was written completely.
-    pub fn request_sent(&mut self, size: u64) {
-        self.summary.requests += 1;
-        self.summary.request_bytes += size;
+    pub fn request_sent(&mut self, due: Instant, size: u64) {
+        let summary = self.of(due);
+        summary.requests += 1;
+        summary.request_bytes += size;
+        self.series.current().sent += 1;
+    }
+
+    /// Bytes came from the server.
+    pub fn heard(&mut self, now: Instant) {
+        self.silence.heard(now);
+    }
+
+    /// The generator was late and did not look whether anything came, until now.
+    pub fn deaf_until(&mut self, now: Instant) {
+        self.silence.deaf_until(now);
     }
 
     /// A status line arrived, this long after its request began to be sent.
-    pub fn reply_started(&mut self, status: u16, response: Duration) {
-        self.summary.response.add(response);
+    pub fn reply_started(&mut self, due: Instant, status: u16, response: Duration) {
+        let summary = self.of(due);
+        summary.response.add(response);
         match status {
-            200 => self.summary.periodic.0 += 1,
-            302 => self.summary.periodic.1 += 1,
+            200 => summary.periodic.0 += 1,
+            302 => summary.periodic.1 += 1,
             _ => {}
         }
     }
 
-    /// A call was completed.
-    pub fn record(&mut self, sample: &Sample) {
-        let summary = &mut self.summary;
-        summary.replies += 1;
-        summary.transfer += sample.done - sample.first_byte;
-        summary.header_bytes += sample.header_size;
-        summary.content_bytes += sample.content_size;
-        summary.footer_bytes += sample.footer_size;
-        summary.statuses[usize::from(sample.status / 100 - 1)] += 1;
-        let outcome = if sample.status < 400 { Outcome::Success } else { Outcome::HttpError };
+    /// A call has ended, with a reply or without. `group`: the one it belongs to, if calls are told apart.
+    pub fn record(&mut self, sample: &Sample<'_>, group: Option<&[u8]>) {
+        let detail = self.figures.detail;
+        let is_measured = self.is_measured(sample.intended);
+        let outcome = sample.outcome();
+        let summary = self.of(sample.intended);
+        if let (Some(status), Some(first_byte)) = (sample.status, sample.first_byte) {
+            summary.replies += 1;
+            summary.transfer.add(sample.done - first_byte);
+            summary.header_bytes += sample.header_size;
+            summary.content_bytes += sample.content_size;
+            summary.footer_bytes += sample.footer_size;
+            summary.statuses[usize::from(status / 100 - 1)] += 1;
+        }
+        let interval = self.series.current();
+        match outcome {
+            Outcome::Success => interval.replies += 1,
+            Outcome::HttpError => {
+                interval.replies += 1;
+                interval.http_errors += 1;
+            }
+            Outcome::Failure => interval.failed_calls += 1,
+        }
+        if !detail {
+            return;
+        }
+        let latency = sample.latency();
+        if outcome != Outcome::Failure && (is_measured || self.series.current().phase == Phase::WarmUp) {
+            self.series.add_latency(latency);
+        }
+        let summary = self.of(sample.intended);
         let clocks = &mut summary.calls[outcome as usize];
-        clocks.latency.add(sample.done - sample.intended);
-        clocks.service.add(sample.done - sample.sent);
-        summary.wait.add(sample.sent - sample.intended);
-    }
-
-    /// A call that was due at `intended` will have no reply: its time is over, its connection or its session is.
-    /// `sent`: when the first byte of its request was handed over, if it was.
-    pub fn call_failed(&mut self, intended: Instant, sent: Option<Instant>, now: Instant) {
-        let clocks = &mut self.summary.calls[Outcome::Failure as usize];
-        clocks.latency.add(now - intended);
-        if let Some(sent) = sent {
-            clocks.service.add(now - sent);
+        clocks.latency.add(latency);
+        if let Some(sent) = sample.sent {
+            clocks.service.add(sample.done - sent);
+            if outcome != Outcome::Failure {
+                summary.wait.add(sent - sample.intended);
+            }
+        }
+        if let (Some(groups), Some(group)) = (&mut summary.groups, group) {
+            groups.add(group, sample);
         }
     }
 
-    /// Work on a scheduled arrival began this long after it was due: the generator's own error.
-    pub fn arrival_started(&mut self, lag: Duration) {
-        self.summary.lag.add(lag);
+    /// Whether a call is among the slowest so far; [`Recorder::record_slow`] wants to hear of it then.
+    #[must_use]
+    pub fn is_slow(&self, intended: Instant, now: Instant) -> bool {
+        self.is_measured(intended) && self.slowest.wants(now - intended)
+    }
+
+    /// A call has ended that is among the slowest so far.
+    pub fn record_slow(&mut self, sample: &Sample<'_>, detail: SlowDetail) {
+        self.slowest.add(sample, self.start, detail);
+    }
+
+    /// Work began on a scheduled arrival that was due then: the difference is the generator's own error.
+    pub fn arrival_started(&mut self, due: Instant, now: Instant) {
+        if !self.figures.detail {
+            return;
+        }
+        let lag = now - due;
+        let interval = self.series.at(due);
+        interval.arrivals += 1;
+        interval.lag_max = interval.lag_max.max(lag);
+        let is_measured = self.is_measured(due);
+        let summary = self.of(due);
+        summary.lag.add(lag);
+        summary.arrivals.started += 1;
+        if is_measured {
+            let figures = &mut self.measured.arrivals;
+            match &mut self.arrivals {
+                None => self.arrivals = Some([(due, now); 2]),
+                Some([_, last]) => {
+                    figures.intervals_due.add(due - last.0);
+                    figures.intervals_started.add(now - last.1);
+                    *last = (due, now);
+                }
+            }
+        }
     }
 
     /// A connection is gone. `lifetime`, from its connect on, if it completed at least one call.
-    pub fn connection_closed(&mut self, lifetime: Option<Duration>) {
+    pub fn connection_closed(&mut self, due: Instant, lifetime: Option<Duration>) {
         self.open -= 1;
         if let Some(lifetime) = lifetime {
-            self.summary.lifetimes.add(lifetime);
+            self.of(due).lifetimes.add(lifetime);
         }
     }
 
     /// A connection failed.
-    pub fn failed(&mut self, failure: Failure) {
-        self.summary.errors.add(failure);
+    pub fn failed(&mut self, due: Instant, failure: Failure) {
+        self.of(due).errors.add(failure);
+        self.series.current().errors.add(failure);
     }
 
     /// A session ended.
     pub fn session_ended(&mut self, end: SessionEnd) {
-        let Some(sessions) = &mut self.summary.sessions else { return };
+        let Some(sessions) = &mut self.of(end.intended).sessions else { return };
         *sessions.lengths.entry(end.replies).or_default() += 1;
+        let (lifetime, latency) = (end.ended - end.started, end.ended - end.intended);
         if end.completed {
             sessions.completed += 1;
             sessions.connections += end.connections;
-            sessions.lifetime += end.lifetime;
-            sessions.latency.add(end.latency);
+            sessions.lifetime += lifetime;
+            sessions.latency.add(latency);
+            sessions.service.add(lifetime);
         } else {
             sessions.failed += 1;
-            sessions.failtime += end.lifetime;
+            sessions.failtime += lifetime;
+            sessions.failed_latency.add(latency);
         }
     }
 
     /// The server closed a connection of a connection workload, as it had announced, before these calls were
     /// made.
-    pub fn closed_early(&mut self, calls_left: u64) {
-        self.summary.closed_early += 1;
-        self.summary.calls_not_offered += calls_left;
+    pub fn closed_early(&mut self, due: Instant, calls_left: u64) {
+        let summary = self.of(due);
+        summary.closed_early += 1;
+        summary.calls_not_offered += calls_left;
     }
 
     /// An arrival was skipped because too many connections were open.
-    pub fn arrival_skipped(&mut self) {
-        self.summary.arrivals_skipped += 1;
+    pub fn arrival_skipped(&mut self, due: Instant) {
+        self.of(due).arrivals_skipped += 1;
     }
 
     /// A session gave up after too many retries in a row.
-    pub fn retries_exhausted(&mut self) {
-        self.summary.retries_exhausted += 1;
+    pub fn retries_exhausted(&mut self, due: Instant) {
+        self.of(due).retries_exhausted += 1;
     }
 
     /// Takes a rate sample over the time since the previous one.
     pub fn tick(&mut self, now: Instant) -> TickRates {
         let (replies_before, sessions_before, before) = self.sampled;
-        let completed = self.summary.sessions.as_ref().map_or(0, |sessions| sessions.completed);
-        let seconds = (now - before).as_secs_f64();
-        let rate = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
-        let rates = TickRates {
-            replies: rate(self.summary.replies - replies_before),
-            sessions: rate(completed - sessions_before),
-        };
-        self.sampled = (self.summary.replies, completed, now);
-        self.summary.reply_rates.add(rates.replies);
-        if let Some(sessions) = &mut self.summary.sessions {
-            sessions.rates.add(rates.sessions);
-        }
-        rates
+        let summary = &mut self.measured;
+        let completed = summary.sessions.as_ref().map_or(0, |sessions| sessions.completed);
+        let replies = summary.reply_rates.add(summary.replies - replies_before, now - before);
+        let sessions = summary
+            .sessions
+            .as_mut()
+            .map_or(0.0, |sessions| sessions.rates.add(completed - sessions_before, now - before));
+        self.sampled = (summary.replies, completed, now);
+        TickRates { replies, sessions }
+    }
+
+    /// When the interval of the series that goes on is to end.
+    #[must_use]
+    pub fn interval_end(&self) -> Instant {
+        self.series.next_end()
+    }
+
+    /// Ends the intervals of the series that are over. Returns the last of them, if there is one.
+    pub fn end_intervals(&mut self, now: Instant) -> Option<&Interval> {
+        self.series.advance(now, self.open);
+        self.series.take_ended()
     }
 
     /// Connections open now.
@@ -319,45 +453,74 @@ impl Recorder {
         self.open
     }
 
-    /// Replies so far with status 200, and with status 302.
+    /// Replies so far with status 200, and with status 302, those of the warm-up included.
     #[must_use]
     pub fn periodic(&self) -> (u64, u64) {
-        self.summary.periodic
+        let (ok, found) = self.measured.periodic;
+        let (warmup_ok, warmup_found) = self.warmup.as_ref().map_or((0, 0), |warmup| warmup.periodic);
+        (ok + warmup_ok, found + warmup_found)
     }
 
     /// Ends recording.
     #[must_use]
-    pub fn finish(mut self, duration: Duration, cpu: CpuTime) -> Summary {
-        self.summary.duration = duration;
-        self.summary.cpu = cpu;
-        self.summary
+    pub fn finish(mut self, end: End) -> Summary {
+        let mut summary = *self.measured;
+        summary.duration = end.duration;
+        summary.usage = end.usage;
+        summary.unfinished = end.unfinished;
+        summary.calls_not_logged = end.calls_not_logged;
+        summary.warmup = self.warmup.map(|warmup| WarmUp {
+            duration: self.measured_from - self.start,
+            connections: warmup.connections,
+            requests: warmup.requests,
+            replies: warmup.replies,
+            errors: warmup.errors,
+        });
+        if self.figures.detail {
+            summary.arrivals.due = summary.arrivals.started + end.arrivals_missed;
+            if let Some([first, last]) = self.arrivals {
+                summary.arrivals.span_due = last.0 - first.0;
+                summary.arrivals.span_started = last.1 - first.1;
+            }
+            summary.stall = self.silence.longest(end.at);
+            summary.series = self.series.finish(end.at, self.open);
+            summary.slowest = self.slowest.into_sorted();
+        }
+        summary
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{HandshakeFailureClass, HandshakeKind};
+    use crate::{HandshakeFailureClass, HandshakeKind, Timing};
 
     fn at(ms: u64) -> Instant {
         Instant::from_nanos(ms * 1_000_000)
     }
 
-    fn reply(status: u16) -> Sample {
+    fn reply(status: u16) -> Sample<'static> {
         Sample {
-            status,
+            call: 0,
+            uri: b"/",
+            status: Some(status),
             intended: at(0),
-            sent: at(1),
-            first_byte: at(1),
+            sent: Some(at(1)),
+            first_byte: Some(at(1)),
             done: at(3),
             header_size: 38,
             content_size: 5,
             footer_size: 0,
+            carrier: None,
         }
     }
 
+    fn recorder(figures: Figures) -> Recorder {
+        Recorder::new(at(0), at(0), figures)
+    }
+
     fn end(recorder: Recorder) -> Summary {
-        recorder.finish(Duration::from_secs(1), CpuTime::default())
+        recorder.finish(End { at: at(1000), duration: Duration::from_secs(1), ..End::default() })
     }
 
     #[test]
@@ -365,31 +528,32 @@ mod tests {
         for (turns, expected) in
             [(&[][..], 0), (&[1], 0), (&[1, 2], 1), (&[1, 1, 1, 4], 3), (&[1, 4, 4, 4, 4], 1)]
         {
-            let mut recorder = Recorder::new(at(0), Figures::default());
-            turns.iter().for_each(|&turn| recorder.connect_initiated(turn));
+            let mut recorder = recorder(Figures::USUAL);
+            turns.iter().for_each(|&turn| recorder.connect_initiated(at(0), turn));
             assert_eq!(end(recorder).connect_burst_max, expected, "{turns:?}");
         }
     }
 
     #[test]
     fn replies_are_counted_by_class_with_their_sizes() {
-        let mut recorder = Recorder::new(at(0), Figures::default());
+        let mut recorder = recorder(Figures::USUAL);
         for status in [200, 204, 301, 404, 599] {
-            recorder.record(&reply(status));
+            recorder.record(&reply(status), None);
         }
         let summary = end(recorder);
         assert_eq!(summary.statuses, [0, 2, 1, 1, 1]);
         assert_eq!((summary.replies, summary.header_bytes, summary.content_bytes), (5, 190, 25));
-        assert_eq!(summary.transfer, Duration::from_millis(10));
+        assert_eq!(summary.transfer.moments.sum(), 0.01);
     }
 
     #[test]
     fn calls_are_timed_by_two_clocks_and_by_outcome() {
-        let mut recorder = Recorder::new(at(0), Figures::default());
-        recorder.record(&reply(200));
-        recorder.record(&reply(503));
-        recorder.call_failed(at(0), None, at(10));
-        recorder.call_failed(at(0), Some(at(4)), at(10));
+        let mut recorder = recorder(Figures::USUAL);
+        recorder.record(&reply(200), None);
+        recorder.record(&reply(503), None);
+        let failed = Sample { status: None, first_byte: None, done: at(10), ..reply(200) };
+        recorder.record(&Sample { sent: None, ..failed }, None);
+        recorder.record(&Sample { sent: Some(at(4)), ..failed }, None);
         let summary = end(recorder);
         let of = |outcome| {
             let clocks = summary.calls_with(outcome);
@@ -405,24 +569,25 @@ mod tests {
 
     #[test]
     fn rates_are_taken_over_the_real_time_between_samples() {
-        let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
-        (0..20).for_each(|_| recorder.record(&reply(200)));
+        let mut recorder = recorder(Figures { sessions: true, ..Figures::USUAL });
+        (0..20).for_each(|_| recorder.record(&reply(200), None));
         assert_eq!(recorder.tick(at(5000)).replies, 4.0);
-        (0..30).for_each(|_| recorder.record(&reply(200)));
+        (0..30).for_each(|_| recorder.record(&reply(200), None));
         assert_eq!(recorder.tick(at(15_000)).replies, 3.0);
         assert_eq!(recorder.tick(at(15_000)).replies, 0.0, "no time, no rate");
         let summary = end(recorder);
-        assert_eq!((summary.reply_rates.count(), summary.reply_rates.max()), (3, 4.0));
+        let rates = summary.reply_rates.moments();
+        assert_eq!((rates.count(), rates.max()), (3, 4.0));
     }
 
     #[test]
     fn connections_open_at_once_are_counted_at_their_most() {
-        let mut recorder = Recorder::new(at(0), Figures::default());
-        recorder.connection_opened();
-        recorder.connection_opened();
-        recorder.connection_closed(None);
-        recorder.connection_opened();
-        recorder.connection_closed(Some(Duration::from_millis(7)));
+        let mut recorder = recorder(Figures::USUAL);
+        recorder.connection_opened(at(0));
+        recorder.connection_opened(at(0));
+        recorder.connection_closed(at(0), None);
+        recorder.connection_opened(at(0));
+        recorder.connection_closed(at(0), Some(Duration::from_millis(7)));
         assert_eq!(recorder.open(), 1);
         let summary = end(recorder);
         assert_eq!(summary.concurrent_max, 2);
@@ -431,13 +596,13 @@ mod tests {
 
     /// Everything of TLS that a worker can tell, each in a different number.
     fn tell_of_tls(recorder: &mut Recorder) {
-        recorder.transport_done(Duration::from_micros(50));
+        recorder.transport_done(at(0), Duration::from_micros(50));
         let failure = HandshakeFailure {
             class: HandshakeFailureClass::Transport,
             reason: "timed out".into(),
             details: Vec::new(),
         };
-        recorder.handshake_failed(failure);
+        recorder.handshake_failed(at(0), failure);
         let handshake = Handshake {
             kind: HandshakeKind::Full,
             time: Duration::from_micros(700),
@@ -451,7 +616,7 @@ mod tests {
             protocol: None,
             compressed_certificate: false,
         };
-        (0..2).for_each(|_| recorder.handshake_done(&handshake));
+        (0..2).for_each(|_| recorder.handshake_done(at(0), &handshake));
         for subject in ["CN=first", "CN=second"] {
             let certificate = || Certificate {
                 subject: subject.to_owned(),
@@ -459,17 +624,17 @@ mod tests {
                 chain_length: 1,
                 days_left: 9,
             };
-            recorder.certificate_shown(|| Some(certificate()));
+            recorder.certificate_shown(at(0), || Some(certificate()));
         }
-        recorder.early_requests(EarlyRequests { accepted: 3, rejected: 2, replayed: 1 });
-        recorder.early_requests(EarlyRequests { accepted: 1, ..EarlyRequests::default() });
-        (0..3).for_each(|_| recorder.truncated());
-        (0..4).for_each(|_| recorder.unclean_close());
+        recorder.early_requests(at(0), EarlyRequests { accepted: 3, rejected: 2, replayed: 1 });
+        recorder.early_requests(at(0), EarlyRequests { accepted: 1, ..EarlyRequests::default() });
+        (0..3).for_each(|_| recorder.truncated(at(0)));
+        (0..4).for_each(|_| recorder.unclean_close(at(0)));
     }
 
     #[test]
     fn what_tls_did_is_kept_if_its_figures_were_asked_for() {
-        let mut recorder = Recorder::new(at(0), Figures { tls: true, ..Figures::default() });
+        let mut recorder = recorder(Figures { tls: true, ..Figures::USUAL });
         tell_of_tls(&mut recorder);
         let tls = end(recorder).tls.unwrap();
         assert_eq!((tls.transport.moments.count(), tls.completed(), tls.failed()), (1, 2, 1));
@@ -480,29 +645,30 @@ mod tests {
 
     #[test]
     fn without_figures_of_tls_nothing_of_it_is_kept() {
-        let mut recorder = Recorder::new(at(0), Figures::default());
+        let mut recorder = recorder(Figures::USUAL);
         tell_of_tls(&mut recorder);
-        recorder.certificate_shown(|| panic!("nobody wants to see it"));
+        recorder.certificate_shown(at(0), || panic!("nobody wants to see it"));
         assert!(end(recorder).tls.is_none());
     }
 
     #[test]
     fn of_the_certificates_that_are_shown_the_first_is_kept() {
-        let mut recorder = Recorder::new(at(0), Figures { tls: true, ..Figures::default() });
-        recorder.certificate_shown(|| None);
+        let mut recorder = recorder(Figures { tls: true, ..Figures::USUAL });
+        recorder.certificate_shown(at(0), || None);
         tell_of_tls(&mut recorder);
-        recorder.certificate_shown(|| panic!("one is enough"));
+        recorder.certificate_shown(at(0), || panic!("one is enough"));
         assert_eq!(end(recorder).tls.unwrap().certificate.unwrap().subject, "CN=first");
     }
 
     #[test]
     fn sessions_are_counted_by_their_end_and_length() {
-        let mut recorder = Recorder::new(at(0), Figures { sessions: true, ..Figures::default() });
+        let mut recorder = recorder(Figures { sessions: true, ..Figures::USUAL });
         for (completed, replies) in [(true, 3), (true, 3), (false, 0)] {
             recorder.session_ended(SessionEnd {
                 completed,
-                lifetime: Duration::from_secs(2),
-                latency: Duration::from_secs(3),
+                intended: at(0),
+                started: at(1000),
+                ended: at(3000),
                 replies,
                 connections: 2,
             });
@@ -511,5 +677,137 @@ mod tests {
         assert_eq!((sessions.completed, sessions.failed, sessions.connections), (2, 1, 4));
         assert_eq!(sessions.lengths.into_iter().collect::<Vec<_>>(), [(0, 1), (3, 2)]);
         assert_eq!((sessions.lifetime, sessions.failtime), (Duration::from_secs(4), Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn what_was_due_before_the_measured_phase_is_not_measured() {
+        let mut recorder = Recorder::new(at(0), at(10), Figures::USUAL);
+        let call = |due: u64, done: u64| Sample {
+            intended: at(due),
+            sent: Some(at(due)),
+            first_byte: Some(at(done)),
+            done: at(done),
+            ..reply(200)
+        };
+        recorder.connection_opened(at(2));
+        recorder.connect_initiated(at(2), 1);
+        recorder.arrival_started(at(2), at(3));
+        recorder.record(&call(2, 5), None);
+        recorder.begin_measuring(at(10));
+        recorder.connection_opened(at(12));
+        recorder.arrival_started(at(12), at(12));
+        recorder.record(&call(9, 700), None);
+        recorder.record(&call(12, 14), None);
+        recorder.failed(at(9), Failure::Reset);
+        recorder.begin_draining(at(900));
+        recorder.record(&call(899, 950), None);
+        let summary = end(recorder);
+        assert_eq!((summary.replies, summary.connections, summary.concurrent_max), (2, 0, 2));
+        assert_eq!(summary.calls_with(Outcome::Success).latency.moments.max(), 0.051);
+        assert_eq!((summary.lag.moments.count(), summary.errors.total()), (1, 0));
+        let warmup = summary.warmup.unwrap();
+        assert_eq!((warmup.connections, warmup.replies, warmup.errors.total()), (1, 2, 1));
+        let phases: Vec<_> = summary
+            .series
+            .intervals()
+            .iter()
+            .map(|interval| (interval.phase, interval.replies, interval.latency.total()))
+            .collect();
+        assert_eq!(phases, [(Phase::WarmUp, 1, 1), (Phase::Measured, 2, 1), (Phase::Drain, 1, 1)]);
+    }
+
+    #[test]
+    fn without_detail_only_what_the_classic_report_shows_is_recorded() {
+        let mut recorder = recorder(Figures { detail: false, ..Figures::USUAL });
+        recorder.arrival_started(at(0), at(1));
+        recorder.record(&reply(200), None);
+        assert!(!recorder.is_slow(at(0), at(5)));
+        let summary = end(recorder);
+        assert_eq!((summary.replies, summary.transfer.moments.count()), (1, 1));
+        assert!(summary.lag.is_empty() && summary.completed().latency.is_empty());
+        assert!(summary.series.intervals().is_empty() && summary.slowest.is_empty());
+    }
+
+    #[test]
+    fn the_series_counts_each_thing_where_it_happened_and_what_was_due_where_it_was_due() {
+        let mut recorder = recorder(Figures::USUAL);
+        recorder.call_made(at(900));
+        recorder.arrival_started(at(900), at(900));
+        assert!(recorder.end_intervals(at(999)).is_none());
+        assert_eq!(recorder.end_intervals(at(1000)).unwrap().offered, 1);
+        // Two that were due before, and were started only now.
+        recorder.call_made(at(950));
+        recorder.arrival_started(at(950), at(1950));
+        recorder.record(&Sample { first_byte: Some(at(1990)), done: at(1990), ..reply(404) }, None);
+        assert_eq!(recorder.interval_end(), at(2000));
+        let summary = recorder.finish(End { at: at(3500), ..End::default() });
+        let intervals = summary.series.intervals();
+        let counts: Vec<_> = intervals
+            .iter()
+            .map(|interval| (interval.arrivals, interval.offered, interval.http_errors))
+            .collect();
+        assert_eq!(counts, [(2, 2, 0), (0, 0, 1), (0, 0, 0), (0, 0, 0)]);
+        assert_eq!(intervals[0].lag_max, Duration::from_secs(1));
+        assert_eq!(intervals[3].length, Duration::from_millis(500));
+        assert!(intervals[1].latency.quantile(0.5).unwrap() >= Duration::from_millis(1990));
+    }
+
+    #[test]
+    fn a_long_run_has_longer_intervals_instead_of_more_of_them() {
+        let mut recorder = recorder(Figures::USUAL);
+        for second in 0..10_000 {
+            recorder.call_made(at(second * 1000));
+            recorder.end_intervals(at(second * 1000 + 1000));
+        }
+        let summary = recorder.finish(End { at: at(10_000_000), ..End::default() });
+        let series = &summary.series;
+        assert!((500..1200).contains(&series.intervals().len()), "{}", series.intervals().len());
+        assert_eq!(series.width(), Duration::from_secs(16));
+        let mut end = Duration::ZERO;
+        for interval in series.intervals() {
+            assert_eq!(interval.from, end);
+            assert_eq!(interval.offered, interval.length.as_secs());
+            end = interval.end();
+        }
+        assert_eq!(end, Duration::from_secs(10_000));
+    }
+
+    #[test]
+    fn parts_of_a_run_add_up_in_any_order() {
+        let part = |seed: u64| {
+            let mut recorder =
+                recorder(Figures { sessions: true, tls: true, groups: true, ..Figures::USUAL });
+            tell_of_tls(&mut recorder);
+            for call in 0..40 {
+                let done = at(seed * 7 + call * call % 300);
+                let sample =
+                    Sample { call, first_byte: Some(done), done, ..reply(200 + 100 * (call % 4) as u16) };
+                recorder.record(&sample, Some(if call % 2 == 0 { b"even" } else { b"odd" }));
+                if recorder.is_slow(sample.intended, done) {
+                    recorder.record_slow(&sample, SlowDetail::default());
+                }
+                recorder.arrival_started(at(call * seed), at(call * seed + 1));
+            }
+            recorder.tick(at(500 + seed));
+            recorder.finish(End {
+                at: at(1000 * seed),
+                duration: Duration::from_secs(seed),
+                ..End::default()
+            })
+        };
+        let parts: Vec<Summary> = (1..=3).map(part).collect();
+        let merged = |order: [usize; 3]| {
+            let mut all = parts[order[0]].clone();
+            order[1..].iter().for_each(|&index| all.merge(&parts[index], 10));
+            all
+        };
+        let all = merged([0, 1, 2]);
+        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            assert_eq!(merged(order), all, "{order:?}");
+        }
+        assert_eq!((all.replies, all.slowest.len(), all.series.intervals().len()), (120, 10, 3));
+        assert_eq!(all.completed().latency.moments.count(), 120);
+        let json = serde_json::to_string(&all).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&json).unwrap(), all, "saved and read again");
     }
 }

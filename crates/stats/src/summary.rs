@@ -4,12 +4,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::{Errors, Lifetimes, RateMoments, Timing, TlsSummary};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::call::merge_slowest;
+use crate::{
+    Errors, Groups, Lifetimes, Outcome, RateSamples, Series, SlowCall, Stall, Timing, TlsSummary, Usage,
+};
 
 /// All that a run measured. With the plan, it is all that a report needs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// From just after the first arrivals were started to the end of the run.
+    /// How long the measured phase was: from just after its first arrivals were started to the end of the run, or of the
+    /// time for which it was to be offered load.
+    #[serde(rename = "duration_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
     pub duration: Duration,
     /// Connections for which a socket was made and a connect initiated.
     pub connections: u64,
@@ -33,8 +42,8 @@ pub struct Summary {
     pub wait: Timing,
     /// From the instants at which scheduled arrivals were due to the work on them: the generator's own error.
     pub lag: Timing,
-    /// From status lines to the ends of their replies, added up.
-    pub transfer: Duration,
+    /// From status lines to the ends of their replies.
+    pub transfer: Timing,
     /// Bytes of requests written completely.
     pub request_bytes: u64,
     /// Bytes of the header blocks of complete replies.
@@ -46,9 +55,9 @@ pub struct Summary {
     /// Complete replies by class: 1xx to 5xx.
     pub statuses: [u64; 5],
     /// Replies per second at the sampling instants.
-    pub reply_rates: RateMoments,
-    /// Processor time of the run.
-    pub cpu: CpuTime,
+    pub reply_rates: RateSamples,
+    /// What it took from the machine, and the machine from it.
+    pub usage: Usage,
     /// Failed connections.
     pub errors: Errors,
     /// Figures of a session workload.
@@ -65,26 +74,85 @@ pub struct Summary {
     pub arrivals_skipped: u64,
     /// Sessions given up after too many retries in a row.
     pub retries_exhausted: u64,
+    /// How the arrivals kept to their schedule.
+    pub arrivals: ArrivalFigures,
+    /// Calls that were due while it was measured, and neither answered nor given up when the run ended.
+    pub unfinished: u64,
+    /// The longest time in which replies were due and nothing came.
+    pub stall: Option<Stall>,
+    /// What was offered before it was measured, if anything was.
+    pub warmup: Option<WarmUp>,
+    /// The whole run, interval by interval.
+    pub series: Series,
+    /// The slowest calls, the slowest first.
+    pub slowest: Vec<SlowCall>,
+    /// Calls told apart, if the plan asked for it.
+    pub groups: Option<Groups>,
+    /// Calls of which an observer was to be told and could not be.
+    pub calls_not_logged: u64,
 }
 
-/// What became of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// A reply of status 399 or below.
-    Success,
-    /// A reply of status 400 or above.
-    HttpError,
-    /// No reply.
-    Failure,
+/// How arrivals kept to their schedule.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ArrivalFigures {
+    /// How many were due, on a schedule.
+    pub due: u64,
+    /// How many of them were started.
+    pub started: u64,
+    /// From the first to the last of those started, as they were due.
+    #[serde(rename = "span_due_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub span_due: Duration,
+    /// From the first to the last of those started, as they were started.
+    #[serde(rename = "span_started_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub span_started: Duration,
+    /// The intervals between them, as they were due.
+    pub intervals_due: Timing,
+    /// The intervals between them, as they were started.
+    pub intervals_started: Timing,
 }
 
-impl Outcome {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Success, Self::HttpError, Self::Failure];
+impl ArrivalFigures {
+    fn merge(&mut self, other: &Self) {
+        self.due += other.due;
+        self.started += other.started;
+        self.span_due = self.span_due.max(other.span_due);
+        self.span_started = self.span_started.max(other.span_started);
+        self.intervals_due.merge(&other.intervals_due);
+        self.intervals_started.merge(&other.intervals_started);
+    }
+}
+
+/// What was offered before it was measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmUp {
+    /// How long.
+    #[serde(rename = "duration_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub duration: Duration,
+    /// Connections initiated.
+    pub connections: u64,
+    /// Requests sent.
+    pub requests: u64,
+    /// Complete replies.
+    pub replies: u64,
+    /// Connections that failed.
+    pub errors: Errors,
+}
+
+impl WarmUp {
+    fn merge(&mut self, other: &Self) {
+        self.duration = self.duration.max(other.duration);
+        self.connections += other.connections;
+        self.requests += other.requests;
+        self.replies += other.replies;
+        self.errors.merge(&other.errors);
+    }
 }
 
 /// The two clocks of a call.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clocks {
     /// From the instant at which the call was due to its end: what a user who arrives on schedule waits. Free of
     /// coordinated omission.
@@ -94,10 +162,10 @@ pub struct Clocks {
 }
 
 /// Figures of a session workload.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionSummary {
     /// Completed sessions per second at the sampling instants.
-    pub rates: RateMoments,
+    pub rates: RateSamples,
     /// Sessions whose every call was answered to satisfaction.
     pub completed: u64,
     /// Sessions that failed.
@@ -105,22 +173,38 @@ pub struct SessionSummary {
     /// Connections established by completed sessions.
     pub connections: u64,
     /// Lifetimes of completed sessions, added up.
+    #[serde(rename = "lifetime_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
     pub lifetime: Duration,
     /// Lifetimes of failed sessions, added up.
+    #[serde(rename = "failtime_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
     pub failtime: Duration,
     /// From the instants at which completed sessions were due to their ends.
     pub latency: Timing,
+    /// From their beginnings to their ends.
+    pub service: Timing,
+    /// From the instants at which failed sessions were due to their ends.
+    pub failed_latency: Timing,
     /// Sessions, completed or failed, by the number of complete replies they received.
     pub lengths: BTreeMap<u64, u64>,
 }
 
-/// Processor time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTime {
-    /// Spent in this program.
-    pub user: Duration,
-    /// Spent in the kernel on its behalf.
-    pub system: Duration,
+impl SessionSummary {
+    fn merge(&mut self, other: &Self) {
+        self.rates.merge(&other.rates);
+        self.completed += other.completed;
+        self.failed += other.failed;
+        self.connections += other.connections;
+        self.lifetime += other.lifetime;
+        self.failtime += other.failtime;
+        self.latency.merge(&other.latency);
+        self.service.merge(&other.service);
+        self.failed_latency.merge(&other.failed_latency);
+        for (&length, count) in &other.lengths {
+            *self.lengths.entry(length).or_default() += count;
+        }
+    }
 }
 
 /// What a reader of the figures should know about how they came about.
@@ -209,6 +293,57 @@ impl Summary {
         all
     }
 
+    /// Adds what another part of the same run measured: another worker, another machine. Counts and histograms add up
+    /// exactly, in any order; times that parts spent side by side do not add up, the longest counts. How many connections
+    /// were open at once is the sum of what each part had at most, which is no less than it was. Of the slowest calls,
+    /// `slowest_kept` stay.
+    pub fn merge(&mut self, other: &Self, slowest_kept: usize) {
+        self.duration = self.duration.max(other.duration);
+        self.connections += other.connections;
+        self.requests += other.requests;
+        self.replies += other.replies;
+        self.concurrent_max += other.concurrent_max;
+        self.connect_burst_max = self.connect_burst_max.max(other.connect_burst_max);
+        self.lifetimes.merge(&other.lifetimes);
+        for (own, their) in self.calls.iter_mut().zip(&other.calls) {
+            own.latency.merge(&their.latency);
+            own.service.merge(&their.service);
+        }
+        for (own, their) in [
+            (&mut self.connect, &other.connect),
+            (&mut self.response, &other.response),
+            (&mut self.transfer, &other.transfer),
+            (&mut self.wait, &other.wait),
+            (&mut self.lag, &other.lag),
+        ] {
+            own.merge(their);
+        }
+        self.request_bytes += other.request_bytes;
+        self.header_bytes += other.header_bytes;
+        self.content_bytes += other.content_bytes;
+        self.footer_bytes += other.footer_bytes;
+        self.statuses.iter_mut().zip(other.statuses).for_each(|(own, their)| *own += their);
+        self.reply_rates.merge(&other.reply_rates);
+        self.usage.merge(&other.usage);
+        self.errors.merge(&other.errors);
+        merge_option(&mut self.sessions, other.sessions.as_ref(), SessionSummary::merge);
+        merge_option(&mut self.tls, other.tls.as_ref(), |own, their| own.merge(their));
+        self.periodic.0 += other.periodic.0;
+        self.periodic.1 += other.periodic.1;
+        self.closed_early += other.closed_early;
+        self.calls_not_offered += other.calls_not_offered;
+        self.arrivals_skipped += other.arrivals_skipped;
+        self.retries_exhausted += other.retries_exhausted;
+        self.arrivals.merge(&other.arrivals);
+        self.unfinished += other.unfinished;
+        self.stall = self.stall.max(other.stall);
+        merge_option(&mut self.warmup, other.warmup.as_ref(), WarmUp::merge);
+        self.series.merge(&other.series);
+        merge_slowest(&mut self.slowest, &other.slowest, slowest_kept);
+        merge_option(&mut self.groups, other.groups.as_ref(), Groups::merge);
+        self.calls_not_logged += other.calls_not_logged;
+    }
+
     /// What a reader of the figures should know, most important first.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
@@ -241,5 +376,13 @@ impl Summary {
             warnings.push(Warning::RetriesExhausted { sessions: self.retries_exhausted });
         }
         warnings
+    }
+}
+
+fn merge_option<T: Clone>(own: &mut Option<T>, their: Option<&T>, merge: impl FnOnce(&mut T, &T)) {
+    match (own, their) {
+        (Some(own), Some(their)) => merge(own, their),
+        (own @ None, Some(their)) => *own = Some(their.clone()),
+        (_, None) => {}
     }
 }

@@ -2,16 +2,23 @@
 
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::DurationMoments;
 
 /// The range of the histogram: 1 µs to 1 h. Longer times count as 1 h; the moments stay exact.
-const MAX_US: u64 = 3_600_000_000;
+pub(crate) const MAX_US: u64 = 3_600_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// Durations in an HDR histogram of microseconds (3 significant digits), with exact moments beside it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "Saved", into = "Saved")]
+#[schemars(with = "Saved")]
 pub struct Timing {
     /// Count, mean and so on, exact.
     pub moments: DurationMoments,
@@ -30,9 +37,7 @@ impl Timing {
     /// Adds one.
     pub fn add(&mut self, duration: Duration) {
         self.moments.add(duration);
-        // Rounded to the nearest microsecond.
-        let us = u64::try_from((duration.as_nanos() + 500) / 1000).unwrap_or(u64::MAX);
-        self.histogram.saturating_record(us.min(MAX_US));
+        self.histogram.saturating_record(whole_micros(duration));
     }
 
     /// Adds all that another has, exactly.
@@ -49,6 +54,76 @@ impl Timing {
             let us = self.histogram.value_at_quantile(share);
             Duration::from_micros(us).min(Duration::from_secs_f64(self.moments.max()))
         })
+    }
+}
+
+impl Timing {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.moments.count() == 0
+    }
+
+    /// The classes that are not empty, ascending: upper end in microseconds, and count.
+    pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.histogram.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()))
+    }
+
+    /// The share (0 to 1) of the durations that are at most this long, to 3 significant digits; 0 if there are none.
+    #[must_use]
+    pub fn share_up_to(&self, duration: Duration) -> f64 {
+        if self.is_empty() { 0.0 } else { self.histogram.quantile_below(whole_micros(duration)) }
+    }
+}
+
+/// To the nearest microsecond, 1 h at most.
+pub(crate) fn whole_micros(duration: Duration) -> u64 {
+    u64::try_from((duration.as_nanos() + 500) / 1000).unwrap_or(u64::MAX).min(MAX_US)
+}
+
+/// A timing as it is saved.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Timing")]
+struct Saved {
+    /// Count, mean and so on, exact.
+    moments: DurationMoments,
+    /// An HDR histogram of microseconds (1 to 3.6e9, 3 significant digits) in the compressed V2 encoding, in base64.
+    /// Empty if there are no values.
+    histogram: String,
+}
+
+impl From<Timing> for Saved {
+    fn from(timing: Timing) -> Self {
+        let mut bytes = Vec::new();
+        if !timing.is_empty() {
+            V2DeflateSerializer::new()
+                .serialize(&timing.histogram, &mut bytes)
+                .expect("writing to memory does not fail");
+        }
+        Self { moments: timing.moments, histogram: STANDARD.encode(bytes) }
+    }
+}
+
+impl TryFrom<Saved> for Timing {
+    type Error = String;
+
+    fn try_from(saved: Saved) -> Result<Self, String> {
+        let mut timing = Self { moments: saved.moments, ..Self::default() };
+        let bytes = STANDARD.decode(&saved.histogram).map_err(|error| format!("histogram: {error}"))?;
+        if !bytes.is_empty() {
+            let histogram: Histogram<u64> = Deserializer::new()
+                .deserialize(&mut &bytes[..])
+                .map_err(|error| format!("histogram: expected the compressed V2 encoding: {error}"))?;
+            timing.histogram.add(&histogram).map_err(|_| "histogram: values beyond 1 h".to_owned())?;
+        }
+        if timing.histogram.len() != timing.moments.count() {
+            return Err(format!(
+                "histogram: it has {} values, of {}",
+                timing.histogram.len(),
+                timing.moments.count()
+            ));
+        }
+        Ok(timing)
     }
 }
 
@@ -95,5 +170,28 @@ mod tests {
         assert_eq!(timing.moments.count(), 2);
         assert_eq!(timing.quantile(0.5), Some(Duration::ZERO));
         assert!(timing.quantile(1.0).unwrap() >= Duration::from_secs(3590));
+    }
+
+    #[test]
+    fn a_timing_is_the_same_after_it_was_saved() {
+        let mut timing = Timing::default();
+        (0..2000).for_each(|us: u64| timing.add(Duration::from_nanos(us.pow(3))));
+        for timing in [timing, Timing::default()] {
+            let json = serde_json::to_string(&timing).unwrap();
+            assert_eq!(serde_json::from_str::<Timing>(&json).unwrap(), timing, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_saved_timing_that_was_tampered_with_is_refused() {
+        let mut timing = Timing::default();
+        timing.add(Duration::from_millis(1));
+        let json = serde_json::to_string(&timing).unwrap();
+        let two = json.replace("\"count\":1", "\"count\":2");
+        assert!(
+            serde_json::from_str::<Timing>(&two).unwrap_err().to_string().contains("it has 1 values, of 2")
+        );
+        let broken = json.replace("HIST", "HISS");
+        assert!(serde_json::from_str::<Timing>(&broken).is_err());
     }
 }

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::{SizeMoments, Timing};
 
 /// What TLS did in a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsSummary {
     /// From connect to the transport's being established, before the handshake.
     pub transport: Timing,
@@ -97,11 +100,47 @@ impl TlsSummary {
         }
     }
 
+    /// Adds that of another part of the same run. Of what there is only one, the first in alphabetical order stays.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.transport.merge(&other.transport);
+        for (own, their) in self.handshakes.iter_mut().zip(&other.handshakes) {
+            own.time.merge(&their.time);
+            own.sent.merge(&their.sent);
+            own.received.merge(&their.received);
+        }
+        self.hello_retries += other.hello_retries;
+        self.compressed_certificates += other.compressed_certificates;
+        self.truncated += other.truncated;
+        self.unclean_closes += other.unclean_closes;
+        self.early_requests += other.early_requests;
+        for (own, their) in [
+            (&mut self.versions, &other.versions),
+            (&mut self.ciphers, &other.ciphers),
+            (&mut self.groups, &other.groups),
+            (&mut self.signatures, &other.signatures),
+            (&mut self.protocols, &other.protocols),
+            (&mut self.failures, &other.failures),
+            (&mut self.errors, &other.errors),
+        ] {
+            own.merge(their);
+        }
+        merge_first(&mut self.first_failure, other.first_failure.as_ref());
+        merge_first(&mut self.certificate, other.certificate.as_ref());
+    }
+
     /// Why the run as a whole counts as unable to speak TLS with the server: its first handshake failed, and
     /// none ever succeeded.
     #[must_use]
     pub fn hopeless(&self) -> Option<&HandshakeFailure> {
         self.first_failure.as_ref().filter(|_| self.completed() == 0)
+    }
+}
+
+fn merge_first<T: Clone + Ord>(own: &mut Option<T>, their: Option<&T>) {
+    if let Some(their) = their
+        && own.as_ref().is_none_or(|own| their < own)
+    {
+        *own = Some(their.clone());
     }
 }
 
@@ -133,7 +172,7 @@ impl fmt::Display for HandshakeKind {
 }
 
 /// What handshakes of one kind cost.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandshakeFigures {
     /// From the transport's being established to the end of the handshake.
     pub time: Timing,
@@ -171,7 +210,7 @@ pub struct Handshake<'a> {
 }
 
 /// Why a handshake failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct HandshakeFailure {
     /// The class that the classic tool's message names.
     pub class: HandshakeFailureClass,
@@ -182,7 +221,8 @@ pub struct HandshakeFailure {
 }
 
 /// The classes of failure that OpenSSL tells apart; the numbers are its `SSL_get_error`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum HandshakeFailureClass {
     /// A TLS error: an alert, an unusable message, a certificate that is not trusted.
     Protocol = 1,
@@ -191,7 +231,7 @@ pub enum HandshakeFailureClass {
 }
 
 /// Requests that travelled as 0-RTT data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlyRequests {
     /// Those the server took.
     pub accepted: u64,
@@ -210,7 +250,8 @@ impl std::ops::AddAssign for EarlyRequests {
 }
 
 /// How often each of some names occurred.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
 pub struct Tally {
     counts: BTreeMap<Cow<'static, str>, u64>,
 }
@@ -219,6 +260,13 @@ impl Tally {
     /// Counts one occurrence.
     pub fn add(&mut self, name: impl Into<Cow<'static, str>>) {
         *self.counts.entry(name.into()).or_default() += 1;
+    }
+
+    /// Adds all that another has.
+    pub fn merge(&mut self, other: &Self) {
+        for (name, count) in &other.counts {
+            *self.counts.entry(name.clone()).or_default() += count;
+        }
     }
 
     /// Occurrences of one name.
@@ -244,7 +292,7 @@ impl Tally {
 }
 
 /// A server's certificate, in what an operator wants to see of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Certificate {
     /// The subject in one line, such as `CN=www.example.com`.
     pub subject: String,

@@ -7,5 +7,5 @@ mod process;
 mod socket;
 pub mod tls;
 
-pub use process::{CpuUsage, cpu_usage};
-pub use socket::set_bind_address_no_port;
+pub use process::{CpuUsage, cpu_usage, thread_usage};
+pub use socket::{TcpInfo, set_bind_address_no_port, tcp_info};

@@ -15,13 +15,25 @@ pub struct CpuUsage {
 /// The processor time this process has used so far, all threads together.
 #[must_use]
 pub fn cpu_usage() -> CpuUsage {
+    usage_of(libc::RUSAGE_SELF).0
+}
+
+/// The processor time that the calling thread has used so far, and how often it was taken off a processor that it still
+/// needed.
+#[must_use]
+pub fn thread_usage() -> (CpuUsage, u64) {
+    usage_of(libc::RUSAGE_THREAD)
+}
+
+fn usage_of(who: libc::c_int) -> (CpuUsage, u64) {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the pointer is valid for writes of a whole `rusage`.
-    let result = unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    let result = unsafe { libc::getrusage(who, usage.as_mut_ptr()) };
     assert_eq!(result, 0, "getrusage fails only for a wrong first argument or a bad pointer");
     // SAFETY: the call succeeded, so it has written the whole structure.
     let usage = unsafe { usage.assume_init() };
-    CpuUsage { user: duration(usage.ru_utime), system: duration(usage.ru_stime) }
+    let cpu = CpuUsage { user: duration(usage.ru_utime), system: duration(usage.ru_stime) };
+    (cpu, usage.ru_nivcsw.unsigned_abs())
 }
 
 fn duration(time: libc::timeval) -> Duration {
@@ -42,5 +54,7 @@ mod tests {
         }
         let after = cpu_usage();
         assert!(after.user + after.system > before.user + before.system, "after {sum} additions");
+        let (thread, _) = thread_usage();
+        assert!(thread.user + thread.system > Duration::ZERO);
     }
 }

@@ -1,7 +1,9 @@
 //! Socket options.
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
+use std::time::Duration;
 
 /// Leaves the choice of a local port to `connect`, so that one port can serve many destinations (ip(7),
 /// `IP_BIND_ADDRESS_NO_PORT`; Linux uses it for IPv6 sockets as well).
@@ -23,6 +25,44 @@ pub fn set_bind_address_no_port(socket: impl AsFd) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// What the kernel says of a TCP connection (tcp(7), `TCP_INFO`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpInfo {
+    /// The smoothed round-trip time.
+    pub rtt: Duration,
+    /// How far it varies.
+    pub rtt_variance: Duration,
+    /// Segments retransmitted since the connection began.
+    pub retransmits: u32,
+}
+
+/// What the kernel says of a TCP connection; `None` for a socket of another kind.
+#[must_use]
+pub fn tcp_info(socket: impl AsFd) -> Option<TcpInfo> {
+    let mut info = MaybeUninit::<libc::tcp_info>::zeroed();
+    let mut size = size_of::<libc::tcp_info>() as libc::socklen_t;
+    // SAFETY: the pointer is valid for writes of `size` bytes, and the kernel writes no more.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut size,
+        )
+    };
+    if result != 0 {
+        return None;
+    }
+    // SAFETY: the structure has whole numbers only, so that zeros stand for what an older kernel left out.
+    let info = unsafe { info.assume_init() };
+    Some(TcpInfo {
+        rtt: Duration::from_micros(info.tcpi_rtt.into()),
+        rtt_variance: Duration::from_micros(info.tcpi_rttvar.into()),
+        retransmits: info.tcpi_total_retrans,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,5 +73,15 @@ mod tests {
         set_bind_address_no_port(&socket).unwrap();
         let file = std::fs::File::open("/dev/null").unwrap();
         assert!(set_bind_address_no_port(&file).is_err());
+    }
+
+    #[test]
+    fn the_kernel_tells_of_tcp_connections_and_of_no_other_socket() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let stream = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let info = tcp_info(&stream).unwrap();
+        assert!(info.rtt > Duration::ZERO && info.rtt < Duration::from_secs(1), "{info:?}");
+        assert_eq!(info.retransmits, 0);
+        assert_eq!(tcp_info(std::net::UdpSocket::bind("127.0.0.1:0").unwrap()), None);
     }
 }

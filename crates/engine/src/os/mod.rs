@@ -1,5 +1,6 @@
 //! The real world: Linux sockets, epoll and the monotonic clock.
 
+mod counters;
 mod ports;
 
 use std::io;
@@ -9,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, SystemTime};
 
 use httperf_plan::{Endpoint, Plan, Sockets};
-use httperf_stats::{CpuTime, Instant};
+use httperf_stats::{Counters, Instant, Transport};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
@@ -210,6 +211,18 @@ impl Network for OsNetwork {
         Ok(())
     }
 
+    fn counters(&mut self) -> Counters {
+        counters::read()
+    }
+
+    fn transport(&mut self, socket: &OwnedFd) -> Option<Transport> {
+        httperf_sys::tcp_info(socket).map(|info| Transport {
+            rtt: info.rtt,
+            rtt_variance: info.rtt_variance,
+            retransmits: info.retransmits,
+        })
+    }
+
     fn stop_requested(&self) -> bool {
         self.stop.is_asked()
     }
@@ -220,13 +233,6 @@ fn any_address(destination: &SocketAddr) -> IpAddr {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     }
-}
-
-/// The processor time this process has used so far.
-#[must_use]
-pub fn cpu_time() -> CpuTime {
-    let usage = httperf_sys::cpu_usage();
-    CpuTime { user: usage.user, system: usage.system }
 }
 
 /// Raises the limit of open descriptors as far as the system lets this user, and returns it.

@@ -6,6 +6,9 @@ use httperf_load::schedule::Schedule;
 use httperf_plan::{Plan, Workload};
 use httperf_stats::Instant;
 
+/// Up to where the arrivals are counted that a run could not start.
+const MISSED_MAX: usize = 10_000_000;
+
 /// The arrivals of a run, started and ended.
 pub(super) struct Arrivals {
     start: Instant,
@@ -76,6 +79,14 @@ impl Arrivals {
             Pace::Open(most) => (open < *most).then_some(at_once),
             Pace::Schedule(schedule) => schedule.peek().map(|arrival| self.start + arrival.at),
         }
+    }
+
+    /// How many arrivals were due before `end` and have not started. Beyond [`MISSED_MAX`] they are not counted.
+    pub(super) fn missed(&self, end: Instant) -> u64 {
+        let Pace::Schedule(schedule) = &self.pace else { return 0 };
+        let left = usize::try_from(self.total - self.started).unwrap_or(usize::MAX);
+        let due = schedule.clone().take(left.min(MISSED_MAX));
+        due.take_while(|arrival| self.start + arrival.at < end).count() as u64
     }
 
     /// Whether arrivals have times of their own, so that they can be late.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use httperf_load::page::Scanner;
 use httperf_load::visit::Next;
-use httperf_plan::{HttpVersion, UriSource};
+use httperf_plan::{HttpVersion, Plan, Split, UriSource};
 use httperf_proto::http1::{Request, RequestHead};
-use httperf_stats::Instant;
+use httperf_stats::{Carrier, Instant, Recorder, Sample, SlowDetail, Transport};
 
 use super::{CallKey, SessionKey, Worker};
 use crate::{Network, Observation};
@@ -27,6 +27,10 @@ pub(super) struct Call {
     pub(super) phase: Phase,
     /// When its first byte was last sent, if it was.
     pub(super) sent: Option<Instant>,
+    /// The connection on which that was.
+    pub(super) carrier: Option<Carrier>,
+    /// What the transport had to say when a connection went on which it was not answered, if it is slow.
+    pub(super) transport: Option<Box<Transport>>,
     /// When its reply must be complete (or go on, before the status line is): `None` before the request is
     /// written, or without a time limit.
     pub(super) deadline: Option<Instant>,
@@ -48,11 +52,26 @@ pub(super) enum Phase {
 }
 
 impl Call {
-    /// Forgets what happened on a connection that is gone: the call is made again.
-    pub(super) fn reset(&mut self) {
-        self.phase = Phase::Waiting;
-        self.deadline = None;
-        self.scanner = None;
+    /// Whether its first byte was sent, on the connection where it is now.
+    pub(super) fn is_sent(&self) -> bool {
+        !matches!(self.phase, Phase::Waiting)
+    }
+
+    /// The call as it ends now, without a reply.
+    pub(super) fn sample(&self, now: Instant) -> Sample<'_> {
+        Sample {
+            call: self.serial,
+            uri: self.request.target(),
+            status: None,
+            intended: self.intended,
+            sent: self.sent,
+            first_byte: None,
+            done: now,
+            header_size: 0,
+            content_size: 0,
+            footer_size: 0,
+            carrier: self.carrier,
+        }
     }
 
     pub(super) fn is_answering(&self) -> bool {
@@ -126,6 +145,7 @@ impl<N: Network> Worker<'_, '_, N> {
     ) -> CallKey {
         let serial = self.serials.calls;
         self.serials.calls += 1;
+        self.recorder.call_made(self.sessions[session].ready_at);
         self.calls.insert(Call {
             session,
             intended: self.sessions[session].ready_at,
@@ -135,6 +155,8 @@ impl<N: Network> Worker<'_, '_, N> {
             uri,
             phase: Phase::Waiting,
             sent: None,
+            carrier: None,
+            transport: None,
             deadline: None,
             attempts: 0,
             scanner: None,
@@ -143,13 +165,65 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Gives a call up that will have no reply.
     pub(super) fn abandon_call(&mut self, key: CallKey, now: Instant) {
-        if let Some(call) = self.calls.remove(key) {
-            self.recorder.call_failed(call.intended, call.sent, now);
+        let Some(call) = self.calls.remove(key) else { return };
+        if call.is_sent() {
+            self.recorder.reply_settled();
         }
+        let sample = call.sample(now);
+        record(&mut self.recorder, self.plan, &sample, || SlowDetail {
+            transport: call.transport.as_deref().copied(),
+            server_timing: None,
+        });
+        if self.plan.watch.calls {
+            self.observer.observe(Observation::Call { sample: &sample, start: self.start });
+        }
+    }
+
+    /// Drops a call as if it had never been made.
+    pub(super) fn forget_call(&mut self, key: CallKey) {
+        if self.calls.remove(key).is_some_and(|call| call.is_sent()) {
+            self.recorder.reply_settled();
+        }
+    }
+
+    /// Forgets what happened to a call on a connection that is gone: it is made again.
+    pub(super) fn reset_call(&mut self, key: CallKey) {
+        let call = &mut self.calls[key];
+        if call.is_sent() {
+            self.recorder.reply_settled();
+        }
+        call.phase = Phase::Waiting;
+        call.deadline = None;
+        call.scanner = None;
     }
 
     /// Time allowed for a reply from now on.
     pub(super) fn reply_deadline(&self, now: Instant) -> Option<Instant> {
         self.plan.timeouts.reply().map(|limit: Duration| now + limit)
     }
+}
+
+/// Records a call that has ended. `detail` is asked only if the call is one of the slowest.
+pub(super) fn record(
+    recorder: &mut Recorder,
+    plan: &Plan,
+    sample: &Sample<'_>,
+    detail: impl FnOnce() -> SlowDetail,
+) {
+    match plan.recording.split {
+        None => recorder.record(sample, None),
+        Some(Split::Uri) => recorder.record(sample, Some(sample.uri)),
+        Some(Split::Status) => {
+            let status = sample.status.map_or_else(|| "none".to_owned(), |status| status.to_string());
+            recorder.record(sample, Some(status.as_bytes()));
+        }
+    }
+    if recorder.is_slow(sample.intended, sample.done) {
+        recorder.record_slow(sample, detail());
+    }
+}
+
+/// Bytes from the server as text; `None` for none.
+pub(super) fn text(bytes: &[u8]) -> Option<String> {
+    (!bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())
 }

@@ -1,14 +1,15 @@
 //! Connections: connecting, writing, reading, and how each of them ends.
 
 use std::io;
+use std::time::Duration;
 
 use httperf_plan::Workload;
 use httperf_proto::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent, http1};
-use httperf_stats::{Failure, Instant, Sample};
+use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
 use slotmap::{Key, KeyData};
 
-use super::calls::Phase;
+use super::calls::{self, Phase};
 use super::secure::Secured;
 use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
 use crate::{Network, Observation, Ready, failure};
@@ -27,7 +28,15 @@ pub(super) struct Connection<S> {
     /// Its TLS side, if the plan wants one.
     pub(super) secured: Option<Box<Secured>>,
     pub(super) stage: Stage,
+    /// Its number in the order in which connections were initiated, from 0.
+    serial: u64,
+    /// When it was due: when the call was for which it was opened.
+    pub(super) due: Instant,
     pub(super) connect_started: Instant,
+    /// How long it took to establish.
+    connect: Duration,
+    /// Calls whose first byte was sent on it.
+    calls_sent: u64,
     /// When the request at the head of the queue got there, or the last of it was taken by the socket.
     pub(super) progress: Instant,
     /// Complete replies.
@@ -72,18 +81,20 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Initiates a connection for a slot.
     pub(super) fn open_connection(&mut self, session_key: SessionKey, slot: usize, now: Instant) {
         let session = &self.sessions[session_key];
+        let due = session.ready_at;
         let endpoint = &self.plan.targets[session.target].endpoint;
-        self.recorder.connection_opened();
+        self.recorder.connection_opened(due);
         let socket = match self.network.open(endpoint) {
             Ok(socket) => socket,
             Err(error) => {
-                self.recorder.connection_closed(None);
+                self.recorder.connection_closed(due, None);
                 self.fail_to_open(session_key, slot, &error, now);
                 return;
             }
         };
-        self.recorder.connect_initiated(self.turn);
-        let source = self.plan.sockets.sources.nth(self.serials.connections);
+        self.recorder.connect_initiated(due, self.turn);
+        let serial = self.serials.connections;
+        let source = self.plan.sockets.sources.nth(serial);
         self.serials.connections += 1;
         let connect_started = self.network.now();
         let secured = self.secure(session_key, connect_started);
@@ -94,7 +105,11 @@ impl<N: Network> Worker<'_, '_, N> {
             engine: http1::Engine::new(self.http1),
             secured,
             stage: Stage::Connecting,
+            serial,
+            due,
             connect_started,
+            connect: Duration::ZERO,
+            calls_sent: 0,
             progress: connect_started,
             replies: 0,
             unwritten: Vec::new(),
@@ -105,7 +120,7 @@ impl<N: Network> Worker<'_, '_, N> {
         if let Err(error) = self.network.connect(socket, poll_key(key), endpoint, source) {
             self.note_insecure(key, failure::of_io(&error));
             self.connections.remove(key);
-            self.recorder.connection_closed(None);
+            self.recorder.connection_closed(due, None);
             self.fail_to_open(session_key, slot, &error, now);
             return;
         }
@@ -146,7 +161,8 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &mut self.connections[key];
         connection.stage = Stage::Established;
         connection.progress = now;
-        self.recorder.connect_done(now - connection.connect_started);
+        connection.connect = now - connection.connect_started;
+        self.recorder.connect_done(connection.due, connection.connect);
         let session = connection.session;
         self.sessions[session].established += 1;
         if self.opens_without_calls() && !self.stays_for_ticket(key, now) {
@@ -216,13 +232,21 @@ impl<N: Network> Worker<'_, '_, N> {
         while let Some(sent) = self.connections[key].engine.poll_sent() {
             match sent {
                 Sent::Started(call) => {
+                    let connection = &mut self.connections[key];
+                    let carrier = Carrier {
+                        connection: connection.serial,
+                        reused: connection.calls_sent > 0,
+                        connect: connection.connect,
+                    };
+                    connection.calls_sent += 1;
                     let call = &mut self.calls[CallKey::from(call)];
-                    (call.phase, call.sent) = (Phase::Sent { at }, Some(at));
+                    (call.phase, call.sent, call.carrier) = (Phase::Sent { at }, Some(at), Some(carrier));
+                    self.recorder.reply_awaited(at);
                 }
                 Sent::Finished(call) => {
                     let call = &mut self.calls[CallKey::from(call)];
                     let bytes = &call.request.bytes;
-                    self.recorder.request_sent(bytes.len() as u64);
+                    self.recorder.request_sent(call.intended, bytes.len() as u64);
                     if !call.is_answering() {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
@@ -260,6 +284,7 @@ impl<N: Network> Worker<'_, '_, N> {
                     break;
                 }
                 Ok(count) => {
+                    self.recorder.heard(now);
                     if is_secured {
                         self.handle_ciphertext(key, count, now);
                     } else {
@@ -345,7 +370,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 };
                 call.phase = Phase::Answering { at: now.max(at), status };
                 call.deadline = deadline;
-                self.recorder.reply_started(status, now - at);
+                self.recorder.reply_started(call.intended, status, now - at);
             }
             Event::ReplyHead { call, head } => self.handle_head(call.into(), &head),
             Event::ReplyBody { call, data } => self.handle_body(call.into(), &data, now),
@@ -365,16 +390,23 @@ impl<N: Network> Worker<'_, '_, N> {
         let Phase::Answering { at, status } = call.phase else {
             unreachable!("a reply ends after it started")
         };
-        self.recorder.record(&Sample {
-            status,
-            intended: call.intended,
-            sent: call.sent.expect("a call that is answered was sent"),
-            first_byte: at,
-            done: now,
+        let connection = &self.connections[key];
+        let sample = Sample {
+            status: Some(status),
+            first_byte: Some(at),
             header_size: size.header,
             content_size: size.content,
             footer_size: size.footer,
+            ..call.sample(now)
+        };
+        self.recorder.reply_settled();
+        calls::record(&mut self.recorder, self.plan, &sample, || SlowDetail {
+            transport: self.network.transport(&connection.socket),
+            server_timing: calls::text(connection.engine.server_timing()),
         });
+        if self.plan.watch.calls {
+            self.observer.observe(Observation::Call { sample: &sample, start: self.start });
+        }
         if self.plan.watch.replies.is_some() {
             self.observer.observe(Observation::ReplyDone { call: call.serial, size });
         }
@@ -388,7 +420,7 @@ impl<N: Network> Worker<'_, '_, N> {
         if reuse == Reuse::Close || self.closes_after_reply() {
             if matches!(self.plan.workload, Workload::Connections(_)) && others > 0 {
                 // The workload is made of connections: this one ends here, though it did not fail.
-                self.recorder.closed_early(others);
+                self.recorder.closed_early(self.sessions[session_key].ready_at, others);
                 self.calls.remove(call_key);
                 self.forget_calls(session_key);
                 self.end_session(session_key, false, now);
@@ -411,12 +443,12 @@ impl<N: Network> Worker<'_, '_, N> {
             // TLS ends with a close_notify, which ends the connection before this. Without one, a reply that seems
             // to be complete may have been cut short (RFC 9112, section 9.8).
             if connection.engine.ends_with_connection() {
-                self.recorder.truncated();
+                self.recorder.truncated(self.due_of(key));
                 self.fail(key, Failure::Reset, now);
                 return;
             }
             if connection.engine.pending_count() == 0 {
-                self.recorder.unclean_close();
+                self.recorder.unclean_close(connection.due);
             }
         }
         self.handle_end(key, now);
@@ -477,7 +509,7 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     pub(super) fn fail(&mut self, key: ConnectionKey, failure: Failure, now: Instant) {
-        self.recorder.failed(failure);
+        self.recorder.failed(self.due_of(key), failure);
         let connection = &self.connections[key];
         let (session, slot, answered) = (connection.session, connection.slot, connection.replies > 0);
         self.retire_connection(key, now);
@@ -487,7 +519,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// A connection that never came to be watched.
     fn fail_to_open(&mut self, session: SessionKey, slot: usize, error: &io::Error, now: Instant) {
         let failure = self.classify(error);
-        self.recorder.failed(failure);
+        self.recorder.failed(self.sessions[session].ready_at, failure);
         self.handle_failure(session, slot, failure, false, now);
     }
 
@@ -502,14 +534,31 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Closes a connection; calls without a reply go back to the head of the slot's queue.
     fn retire_connection(&mut self, key: ConnectionKey, now: Instant) {
+        self.note_transport(key, now);
         let connection = self.close_connection(key, now);
+        let pending: Vec<CallKey> = connection.engine.pending().map(CallKey::from).collect();
+        pending.iter().for_each(|&call| self.reset_call(call));
         let slot = &mut self.sessions[connection.session].slots[connection.slot];
         slot.connection = None;
-        let pending: Vec<CallKey> = connection.engine.pending().map(CallKey::from).collect();
-        for call in pending.into_iter().rev() {
-            self.calls[call].reset();
-            slot.queue.push_front(call);
+        pending.into_iter().rev().for_each(|call| slot.queue.push_front(call));
+    }
+
+    /// Asks, before a connection goes, what its transport has to say about the calls that will not be answered on it.
+    pub(super) fn note_transport(&mut self, key: ConnectionKey, now: Instant) {
+        let connection = &self.connections[key];
+        for call in connection.engine.pending() {
+            // One that was forgotten is of no interest.
+            let Some(call) = self.calls.get_mut(CallKey::from(call)) else { continue };
+            if call.is_sent() && self.recorder.is_slow(call.intended, now) {
+                call.transport = self.network.transport(&connection.socket).map(Box::new);
+            }
         }
+    }
+
+    /// When it was due what happens on a connection: the call at the head of its queue, or the connection itself.
+    pub(super) fn due_of(&self, key: ConnectionKey) -> Instant {
+        let connection = &self.connections[key];
+        connection.engine.front().map_or(connection.due, |front| self.calls[CallKey::from(front)].intended)
     }
 
     /// Closes a connection and counts it.
@@ -518,7 +567,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = self.connections.remove(key).expect("only living connections are closed");
         self.deadlines.remove(poll_key(key));
         let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);
-        self.recorder.connection_closed(lifetime);
+        self.recorder.connection_closed(connection.due, lifetime);
         if let Some(lifetime) = lifetime
             && self.plan.watch.lifetimes
         {

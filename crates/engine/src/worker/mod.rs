@@ -13,6 +13,7 @@ mod arrivals;
 mod calls;
 mod connections;
 mod pages;
+mod phases;
 mod resumption;
 mod secure;
 mod sessions;
@@ -26,12 +27,13 @@ use httperf_load::uris::Uris;
 use httperf_plan::{Plan, UriSource, Workload};
 use httperf_proto::http1;
 use httperf_proto::tls::Context;
-use httperf_stats::{Figures, Instant, Recorder};
+use httperf_stats::{Figures, Instant, Recorder, Summary};
 use slotmap::{KeyData, SlotMap, new_key_type};
 
 use self::arrivals::Arrivals;
 use self::calls::Call;
 use self::connections::Connection;
+use self::phases::Phases;
 use self::secure::Tls;
 use self::sessions::Session;
 use crate::deadlines::Deadlines;
@@ -56,6 +58,9 @@ const READS_PER_TURN: u32 = 8;
 /// Bytes read at once.
 const READ_SIZE: usize = 64 * 1024;
 
+/// A worker that wakes up this much too late has not heard what came meanwhile.
+const DEAF: Duration = Duration::from_millis(1);
+
 /// Between two rate samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -66,6 +71,7 @@ pub struct Worker<'p, 'o, N: Network> {
     observer: &'o mut dyn Observer,
     recorder: Recorder,
     start: Instant,
+    phases: Phases,
     /// Counts passes of the loop.
     turn: u64,
     arrivals: Arrivals,
@@ -151,6 +157,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             pipeline,
             heads: cookies || pages || watch.replies.is_some_and(httperf_plan::Parts::header),
             bodies: pages || watch.replies.is_some_and(httperf_plan::Parts::body),
+            server_timing: plan.recording.detail && plan.recording.slowest > 0,
             limits: http1::Limits {
                 head_size: plan.limits.reply_head_size,
                 fields: plan.limits.reply_fields,
@@ -158,12 +165,20 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                 interim_replies: plan.limits.interim_replies,
             },
         };
+        let phases = Phases::new(plan, start);
+        let figures = Figures {
+            sessions: has_sessions,
+            tls: plan.tls.is_some(),
+            detail: plan.recording.detail,
+            groups: plan.recording.split.is_some(),
+            slowest: plan.recording.slowest as usize,
+        };
         let fixed = matches!(plan.uris, UriSource::Fixed(_));
         Self {
             plan,
             network,
             observer,
-            recorder: Recorder::new(start, Figures { sessions: has_sessions, tls: plan.tls.is_some() }),
+            recorder: Recorder::new(start, phases.measured_from(), figures),
             start,
             turn: 0,
             arrivals: Arrivals::new(plan, start),
@@ -176,7 +191,8 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             timers: BinaryHeap::new(),
             unread: Vec::new(),
             reading: None,
-            next_sample: start + plan.client.first_sample(),
+            next_sample: phases.measured_from() + plan.client.first_sample(),
+            phases,
             next_second: watch.periodic.then(|| start + Duration::from_secs(1)),
             shown: (0, 0),
             fixed_requests: if fixed { vec![None; plan.targets.len()] } else { Vec::new() },
@@ -188,22 +204,25 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         }
     }
 
-    /// Runs to the end of the workload, the plan's `runtime`, or the request to stop. Returns what was
-    /// recorded, and how long the run took from just after the first arrivals were started.
+    /// Runs to the end of the workload, of the plan's `runtime` and what follows it, or to the request to stop. Returns
+    /// what was measured.
     ///
     /// # Errors
     /// When the poller is broken.
-    pub fn run(mut self) -> io::Result<(Recorder, Duration)> {
-        let end = self.plan.runtime.map(|runtime| self.start + runtime);
+    pub fn run(mut self) -> io::Result<Summary> {
         let mut ready: Vec<Ready> = Vec::new();
-        self.start_due(self.start);
-        let measured_from = self.network.now();
-        let mut now = measured_from;
-        while !self.is_finished() && !self.network.stop_requested() && end.is_none_or(|end| now < end) {
-            let deadline = self.next_instant(end);
+        self.begin();
+        let mut now = self.network.now();
+        while !self.is_finished() && !self.network.stop_requested() && !self.phases.is_over() {
+            let deadline = self.next_instant();
+            let before = now;
             self.network.wait(deadline, &mut ready)?;
             self.turn += 1;
             now = self.network.now();
+            if deadline.is_some_and(|deadline| deadline > before && now - deadline > DEAF) {
+                self.recorder.deaf_until(now);
+            }
+            self.change_phase(now);
             self.start_due(now);
             self.fire_timers(now);
             for event in &ready {
@@ -220,26 +239,28 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             // What waited for the end of another arrival starts without another wait.
             self.start_due(now);
         }
-        let duration = self.network.now() - measured_from;
-        Ok((self.recorder, duration))
+        Ok(self.finish())
     }
 
     fn is_finished(&self) -> bool {
-        self.arrivals.all_ended() || (self.sessions.is_empty() && self.uris.exhausted())
+        let offers_no_more = self.uris.exhausted() || !self.phases.is_offering();
+        self.arrivals.all_ended() || (self.sessions.is_empty() && offers_no_more)
     }
 
     /// When the loop must wake at the latest; `None` if only readiness matters.
-    fn next_instant(&mut self, end: Option<Instant>) -> Option<Instant> {
+    fn next_instant(&mut self) -> Option<Instant> {
         if !self.unread.is_empty() {
             return Some(self.start);
         }
-        let arrival = if self.uris.exhausted() {
+        let arrival = if self.uris.exhausted() || !self.phases.is_offering() {
             None
         } else {
             self.arrivals.next_due(self.sessions.len(), self.start)
         };
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
-        [arrival, timer, self.deadlines.next(), Some(self.next_sample), self.next_second, end]
+        let interval = self.plan.recording.detail.then(|| self.recorder.interval_end());
+        let sample = self.phases.is_offering().then_some(self.next_sample);
+        [arrival, timer, self.deadlines.next(), sample, self.next_second, interval, self.phases.next_change()]
             .into_iter()
             .flatten()
             .min()
@@ -247,6 +268,9 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
 
     /// Starts the arrivals that are due.
     fn start_due(&mut self, now: Instant) {
+        if !self.phases.is_offering() {
+            return;
+        }
         for _ in 0..ARRIVALS_PER_TURN {
             if self.uris.exhausted() {
                 return;
@@ -262,12 +286,11 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                 Workload::Sessions(_) => None,
             };
             if open_max.is_some_and(|max| self.recorder.open() >= u64::from(max)) {
-                self.recorder.arrival_skipped();
+                self.recorder.arrival_skipped(arrival.at);
                 self.arrivals.ended();
             } else {
                 if self.arrivals.is_scheduled() {
-                    let lag = self.network.now() - arrival.at;
-                    self.recorder.arrival_started(lag);
+                    self.recorder.arrival_started(arrival.at, self.network.now());
                 }
                 self.start_session(arrival.index, arrival.at, now);
             }
@@ -295,7 +318,10 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
 
     /// Takes rate samples and shows the periodic statistics when their time has come.
     fn tick(&mut self, now: Instant) {
-        if now >= self.next_sample {
+        if let Some(interval) = self.recorder.end_intervals(now) {
+            self.observer.observe(Observation::Interval { interval });
+        }
+        if now >= self.next_sample && self.phases.is_offering() {
             let rates = self.recorder.tick(now);
             self.next_sample = self.next_sample + SAMPLE_INTERVAL;
             if self.plan.watch.verbose >= 1 {

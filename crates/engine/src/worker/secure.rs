@@ -138,7 +138,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn start_handshake(&mut self, key: ConnectionKey, now: Instant) {
         let connection = &mut self.connections[key];
         connection.stage = Stage::Handshaking;
-        self.recorder.transport_done(now - connection.connect_started);
+        self.recorder.transport_done(connection.due, now - connection.connect_started);
         let started = self.network.now();
         if let Some(secured) = &mut connection.secured {
             secured.started = started;
@@ -160,7 +160,7 @@ impl<N: Network> Worker<'_, '_, N> {
                     lent.secured.replays = lent.secured.early;
                     lent.engine.rewind();
                     let pending: Vec<CallKey> = lent.engine.pending().map(CallKey::from).collect();
-                    pending.into_iter().for_each(|call| self.calls[call].reset());
+                    pending.into_iter().for_each(|call| self.reset_call(call));
                 }
                 Ok(Progress::Done) => {
                     self.handle_secured(key);
@@ -181,7 +181,7 @@ impl<N: Network> Worker<'_, '_, N> {
     fn handle_secured(&mut self, key: ConnectionKey) {
         let now = self.network.now();
         let connection = &mut self.connections[key];
-        let session_key = connection.session;
+        let (session_key, due) = (connection.session, connection.due);
         let Some(secured) = &mut connection.secured else { return };
         let handshake = secured.client.handshake();
         let kind = match handshake.kind {
@@ -189,7 +189,7 @@ impl<N: Network> Worker<'_, '_, N> {
             Kind::Resumed => HandshakeKind::Resumed,
             Kind::EarlyData => HandshakeKind::EarlyData,
         };
-        self.recorder.handshake_done(&Handshake {
+        let done = Handshake {
             kind,
             time: now - secured.started,
             sent: handshake.sent,
@@ -201,19 +201,22 @@ impl<N: Network> Worker<'_, '_, N> {
             signature: handshake.signature,
             protocol: handshake.protocol,
             compressed_certificate: handshake.compressed_certificate,
-        });
+        };
+        self.recorder.handshake_done(due, &done);
         match secured.client.early_data() {
             EarlyData::Accepted => {
-                self.recorder.early_requests(EarlyRequests { accepted: secured.early, ..Default::default() });
+                let accepted = EarlyRequests { accepted: secured.early, ..EarlyRequests::default() };
+                self.recorder.early_requests(due, accepted);
             }
             EarlyData::Rejected => {
-                self.recorder.early_requests(EarlyRequests { rejected: secured.early, ..Default::default() });
+                let rejected = EarlyRequests { rejected: secured.early, ..EarlyRequests::default() };
+                self.recorder.early_requests(due, rejected);
             }
             EarlyData::None | EarlyData::Offered => {}
         }
         if kind == HandshakeKind::Full {
             let unix_now = self.network.wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-            self.recorder.certificate_shown(|| {
+            self.recorder.certificate_shown(due, || {
                 let shown = secured.client.certificate(i64::try_from(unix_now).unwrap_or(i64::MAX))?;
                 Some(Certificate {
                     subject: shown.subject,
@@ -235,7 +238,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     fn handshake_failed(&mut self, key: ConnectionKey, class: HandshakeFailureClass, error: tls::Failure) {
         let failure = HandshakeFailure { class, reason: error.reason, details: error.details };
-        self.recorder.handshake_failed(failure);
+        self.recorder.handshake_failed(self.connections[key].due, failure);
         self.give_up_handshake(key);
     }
 
@@ -267,7 +270,7 @@ impl<N: Network> Worker<'_, '_, N> {
         match connection.stage {
             Stage::Connecting => {
                 let failure = HandshakeFailure { class, reason: error.reason, details: Vec::new() };
-                self.recorder.handshake_impossible(failure);
+                self.recorder.handshake_impossible(self.connections[key].due, failure);
                 self.give_up_handshake(key);
             }
             Stage::Handshaking => self.handshake_failed(key, class, error),
@@ -320,7 +323,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 }
                 Err(error) => {
                     self.send_last_words(key);
-                    self.recorder.tls_error(error.reason);
+                    self.recorder.tls_error(self.due_of(key), error.reason);
                     self.fail(key, Failure::Other, now);
                     break;
                 }
@@ -463,10 +466,12 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// A request was sent completely: counts it if it is one that had been refused as early data.
     pub(super) fn note_replay(&mut self, key: ConnectionKey) {
-        let Some(secured) = &mut self.connections[key].secured else { return };
+        let connection = &mut self.connections[key];
+        let Some(secured) = &mut connection.secured else { return };
         if secured.replays > 0 {
             secured.replays -= 1;
-            self.recorder.early_requests(EarlyRequests { replayed: 1, ..EarlyRequests::default() });
+            let replayed = EarlyRequests { replayed: 1, ..EarlyRequests::default() };
+            self.recorder.early_requests(connection.due, replayed);
         }
     }
 }

@@ -13,6 +13,7 @@ use httperf_proto::tls;
 use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
 
+use super::calls::Phase;
 use super::pages::Page;
 use super::{CallKey, ConnectionKey, SessionKey, Timer, Worker};
 use crate::Network;
@@ -34,6 +35,8 @@ pub(super) struct Session<'p> {
     pub(super) tls_session: Option<tls::Session>,
     pub(super) replies: u64,
     pub(super) established: u64,
+    /// The run's time was over before it had issued all its calls.
+    is_cut: bool,
 }
 
 /// A place for a connection, and the calls that are to travel on it.
@@ -73,6 +76,7 @@ impl<'p> Session<'p> {
             tls_session: None,
             replies: 0,
             established: 0,
+            is_cut: false,
         }
     }
 
@@ -259,7 +263,10 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Makes a call again whose reply had the failure status.
     fn retry_call(&mut self, key: SessionKey, slot: usize, call_key: CallKey, now: Instant) {
         let call = &mut self.calls[call_key];
-        call.reset();
+        // It was answered, so that no reply is awaited until it is sent again.
+        call.phase = Phase::Waiting;
+        self.reset_call(call_key);
+        let call = &mut self.calls[call_key];
         call.attempts += 1;
         let attempts = call.attempts;
         self.sessions[key].slots[slot].queue.push_front(call_key);
@@ -269,7 +276,7 @@ impl<N: Network> Worker<'_, '_, N> {
     fn wait_and_retry(&mut self, key: SessionKey, slot: usize, attempts: u32, now: Instant) {
         let limits = &self.plan.limits;
         if attempts > limits.retries {
-            self.recorder.retries_exhausted();
+            self.recorder.retries_exhausted(self.sessions[key].ready_at);
             self.end_session(key, false, now);
             return;
         }
@@ -314,16 +321,14 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Drops the calls of a session that have not been answered, as if they had never been made.
     pub(super) fn forget_calls(&mut self, key: SessionKey) {
+        let mut forgotten: Vec<CallKey> = Vec::new();
         for slot in &mut self.sessions[key].slots {
             if let Some(connection) = slot.connection {
-                for call in self.connections[connection].engine.pending() {
-                    self.calls.remove(call.into());
-                }
+                forgotten.extend(self.connections[connection].engine.pending().map(CallKey::from));
             }
-            for call in slot.queue.drain(..) {
-                self.calls.remove(call);
-            }
+            forgotten.extend(slot.queue.drain(..));
         }
+        forgotten.into_iter().for_each(|call| self.forget_call(call));
     }
 
     /// Ends a session and all that belongs to it. Calls that have not been answered count as failed.
@@ -331,6 +336,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let Some(session) = self.sessions.remove(key) else { return };
         for slot in session.slots {
             if let Some(connection) = slot.connection {
+                self.note_transport(connection, now);
                 let connection = self.close_connection(connection, now);
                 for call in connection.engine.pending() {
                     self.abandon_call(call.into(), now);
@@ -340,14 +346,29 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.abandon_call(call, now);
             }
         }
-        self.recorder.session_ended(SessionEnd {
-            completed,
-            lifetime: now - session.started,
-            latency: now - session.intended,
-            replies: session.replies,
-            connections: session.established,
-        });
+        if !session.is_cut || !completed {
+            self.recorder.session_ended(SessionEnd {
+                completed,
+                intended: session.intended,
+                started: session.started,
+                ended: now,
+                replies: session.replies,
+                connections: session.established,
+            });
+        }
         self.arrivals.ended();
+    }
+
+    /// The run's time is over: sessions issue nothing more, and end with the replies they wait for.
+    pub(super) fn cut_sessions(&mut self, now: Instant) {
+        let opens_without_calls = self.opens_without_calls();
+        for key in self.sessions.keys().collect::<Vec<SessionKey>>() {
+            let session = &mut self.sessions[key];
+            session.is_cut |= session.visit.stop_issuing();
+            if session.visit.is_idle() && !opens_without_calls {
+                self.end_session(key, true, now);
+            }
+        }
     }
 
     /// Whether a session closes a connection after each reply: it speaks HTTP/1.0 that way, as the classic

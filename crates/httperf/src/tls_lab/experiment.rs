@@ -255,7 +255,7 @@ mod tests {
     use std::cell::Cell;
 
     use httperf_stats::{
-        CpuTime, Figures, Handshake, HandshakeFailure, HandshakeFailureClass, Instant, Recorder,
+        End, Figures, Handshake, HandshakeFailure, HandshakeFailureClass, Instant, Recorder,
     };
     use httperf_testkit::sim::connections;
 
@@ -306,19 +306,22 @@ mod tests {
         let mut recorder = recorder();
         for number in 0..count {
             let kind = if resumes && number > 0 { HandshakeKind::Resumed } else { HandshakeKind::Full };
-            recorder.handshake_done(&Handshake {
-                kind,
-                time: Duration::from_micros(400),
-                sent: 250,
-                received: 1250,
-                hello_retry: false,
-                version: "TLSv1.3",
-                cipher: "TLS_AES_128_GCM_SHA256",
-                group: Some("X25519"),
-                signature: None,
-                protocol: None,
-                compressed_certificate: false,
-            });
+            recorder.handshake_done(
+                Instant::default(),
+                &Handshake {
+                    kind,
+                    time: Duration::from_micros(400),
+                    sent: 250,
+                    received: 1250,
+                    hello_retry: false,
+                    version: "TLSv1.3",
+                    cipher: "TLS_AES_128_GCM_SHA256",
+                    group: Some("X25519"),
+                    signature: None,
+                    protocol: None,
+                    compressed_certificate: false,
+                },
+            );
         }
         finish(recorder)
     }
@@ -326,16 +329,18 @@ mod tests {
     fn failure(reason: &'static str) -> Summary {
         let mut recorder = recorder();
         let class = HandshakeFailureClass::Protocol;
-        recorder.handshake_failed(HandshakeFailure { class, reason: reason.into(), details: Vec::new() });
+        let failure = HandshakeFailure { class, reason: reason.into(), details: Vec::new() };
+        recorder.handshake_failed(Instant::default(), failure);
         finish(recorder)
     }
 
     fn recorder() -> Recorder {
-        Recorder::new(Instant::default(), Figures { tls: true, ..Figures::default() })
+        let start = Instant::default();
+        Recorder::new(start, start, Figures { tls: true, ..Figures::USUAL })
     }
 
     fn finish(recorder: Recorder) -> Summary {
-        recorder.finish(Duration::from_millis(10), CpuTime::default())
+        recorder.finish(End { duration: Duration::from_millis(10), ..End::default() })
     }
 
     /// Runs it with a server that answers as `serve` says, told how many runs there were before. Returns what was asked

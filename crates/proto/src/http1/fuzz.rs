@@ -26,7 +26,12 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     let limits = Limits { head_size: 512, fields: 16, chunk_line_size: 32, interim_replies: 3 };
     let mut engine = Engine::new(Options { heads: true, bodies: true, limits, ..Options::default() });
     for call in 0..calls {
-        let request = Request { bytes: Rc::from(&b"GET"[..]), head: head && call + 1 == calls, safe: true };
+        let request = Request {
+            bytes: Rc::from(&b"GET"[..]),
+            target: 0..0,
+            head: head && call + 1 == calls,
+            safe: true,
+        };
         engine.submit(CallId(u64::from(call)), request).expect("the pipeline has no bound here");
     }
     let mut out = Vec::new();

@@ -3,8 +3,8 @@
 
 use std::mem::MaybeUninit;
 
-use super::BAD_STATUS_LINE;
 use super::framing::{Body, Chunked};
+use super::{BAD_STATUS_LINE, SERVER_TIMING_SIZE};
 use crate::{ProtocolError, Reuse};
 
 /// The most header fields an engine reads, whatever its options say.
@@ -26,8 +26,13 @@ pub(super) struct Head {
 }
 
 impl Head {
-    /// Reads a complete header block, from the status line to the empty line.
-    pub(super) fn parse(block: &[u8], fields_max: usize) -> Result<Self, ProtocolError> {
+    /// Reads a complete header block, from the status line to the empty line. The values of `Server-Timing` go where it
+    /// says.
+    pub(super) fn parse(
+        block: &[u8],
+        fields_max: usize,
+        mut server_timing: Option<&mut Vec<u8>>,
+    ) -> Result<Self, ProtocolError> {
         let (line, fields_start) = first_line(block).ok_or(ProtocolError::BadHead)?;
         let (status, persistent, understood) = match StatusLine::parse(line)? {
             StatusLine::Valid { status, persistent } => (status, persistent, true),
@@ -50,7 +55,7 @@ impl Head {
             .allow_spaces_after_header_name_in_responses(true)
             .allow_multiple_spaces_in_response_status_delimiters(true);
         match config.parse_response_with_uninit_headers(&mut reply, block, fields) {
-            Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers),
+            Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers, &mut server_timing),
             Ok(httparse::Status::Partial) => return Err(ProtocolError::BadHead),
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(ProtocolError::TooManyFields { limit: fields_max });
@@ -63,7 +68,7 @@ impl Head {
                 let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
                 let mut reply = httparse::Response::new(&mut fields[..fields_max.min(MAX_FIELDS)]);
                 match config.parse_response(&mut reply, &copy) {
-                    Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers),
+                    Ok(httparse::Status::Complete(_)) => head.read_fields(reply.headers, &mut server_timing),
                     Err(httparse::Error::TooManyHeaders) => {
                         return Err(ProtocolError::TooManyFields { limit: fields_max });
                     }
@@ -77,11 +82,16 @@ impl Head {
         Ok(head)
     }
 
-    fn read_fields(&mut self, fields: &[httparse::Header<'_>]) {
+    fn read_fields(&mut self, fields: &[httparse::Header<'_>], server_timing: &mut Option<&mut Vec<u8>>) {
         for field in fields {
             // The length tells the interesting ones from nearly all others.
             match field.name.len() {
                 10 if field.name.eq_ignore_ascii_case("connection") => self.read_connection(field.value),
+                13 if field.name.eq_ignore_ascii_case("server-timing") => {
+                    if let Some(kept) = server_timing {
+                        add_to_list(kept, field.value);
+                    }
+                }
                 14 if field.name.eq_ignore_ascii_case("content-length") => self.read_length(field.value),
                 17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
                     self.read_coding(field.value);
@@ -141,6 +151,15 @@ impl Head {
         }
         Ok(self.length.clone()?.map_or(Body::UntilClose, Body::Length))
     }
+}
+
+/// Appends a value to a list that commas separate, as far as there is room.
+fn add_to_list(list: &mut Vec<u8>, value: &[u8]) {
+    if !list.is_empty() {
+        list.extend_from_slice(b", ");
+    }
+    list.extend_from_slice(value);
+    list.truncate(SERVER_TIMING_SIZE);
 }
 
 /// Whether a reply of this status precedes the final one.

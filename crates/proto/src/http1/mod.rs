@@ -16,6 +16,7 @@ mod request;
 mod tests;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::rc::Rc;
 
 use self::framing::{Body, Progress};
@@ -32,6 +33,9 @@ pub const BAD_STATUS_LINE: u16 = 599;
 /// How many bytes [`Engine::poll_transmit`] adds at most, beyond the request it is in.
 const TRANSMIT_SIZE: usize = 64 * 1024;
 
+/// How much of `Server-Timing` is kept.
+const SERVER_TIMING_SIZE: usize = 512;
+
 /// What an engine must know beforehand.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -41,6 +45,8 @@ pub struct Options {
     pub heads: bool,
     /// Whether to hand out bodies ([`Event::ReplyBody`]).
     pub bodies: bool,
+    /// Whether to keep the `Server-Timing` of the last reply ([`Engine::server_timing`]).
+    pub server_timing: bool,
     /// Bounds on what the peer may send.
     pub limits: Limits,
 }
@@ -66,7 +72,13 @@ impl Default for Limits {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { pipeline: usize::MAX, heads: false, bodies: false, limits: Limits::default() }
+        Self {
+            pipeline: usize::MAX,
+            heads: false,
+            bodies: false,
+            server_timing: false,
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -75,11 +87,21 @@ impl Default for Options {
 pub struct Request {
     /// All bytes of the request, body included; never empty.
     pub bytes: Rc<[u8]>,
+    /// Which of them are the request target.
+    pub target: Range<usize>,
     /// Whether its method is `HEAD`, whose replies have no body.
     pub head: bool,
     /// Whether it may be made twice without harm: it has no body, and its method is safe (RFC 9110, section
     /// 9.2.1). Only such a request may travel as early data, which an attacker can replay.
     pub safe: bool,
+}
+
+impl Request {
+    /// The request target.
+    #[must_use]
+    pub fn target(&self) -> &[u8] {
+        &self.bytes[self.target.clone()]
+    }
 }
 
 /// Returned by [`Engine::submit`] when no further call fits on the connection.
@@ -108,6 +130,8 @@ pub struct Engine {
     owed: Owed,
     /// A header block of which only a part has arrived.
     partial: Vec<u8>,
+    /// `Server-Timing` of the last final reply, cut to [`SERVER_TIMING_SIZE`].
+    server_timing: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -171,6 +195,7 @@ impl Engine {
             state: NEXT_REPLY,
             owed: Owed::default(),
             partial: Vec::new(),
+            server_timing: Vec::new(),
         }
     }
 
@@ -295,6 +320,13 @@ impl Engine {
             self.started += 1;
             Sent::Started(next.call)
         })
+    }
+
+    /// The value of `Server-Timing` in the last reply whose header block is complete; several are joined by commas. Empty
+    /// without one, or if the options do not ask for it.
+    #[must_use]
+    pub fn server_timing(&self) -> &[u8] {
+        &self.server_timing
     }
 
     /// Whether some of the submitted bytes have not been taken by the transport yet.
@@ -434,7 +466,9 @@ impl Engine {
         }
         *input = &input[end - known..];
         let block = &block[..end];
-        let head = Head::parse(block, self.options.limits.fields)?;
+        self.server_timing.clear();
+        let server_timing = self.options.server_timing.then_some(&mut self.server_timing);
+        let head = Head::parse(block, self.options.limits.fields, server_timing)?;
         if head.is_interim() {
             *interim += 1;
             let limit = self.options.limits.interim_replies;

@@ -27,7 +27,13 @@ impl RequestHead<'_> {
     /// The request, rendered.
     #[must_use]
     pub fn request(&self) -> Request {
-        Request { bytes: self.render().into(), head: self.method == b"HEAD", safe: self.is_safe() }
+        let target_start = self.method.len() + 1;
+        Request {
+            bytes: self.render().into(),
+            target: target_start..target_start + self.uri.len(),
+            head: self.method == b"HEAD",
+            safe: self.is_safe(),
+        }
     }
 
     /// See [`Request::safe`].

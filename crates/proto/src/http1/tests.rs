@@ -12,6 +12,7 @@ const TWO: CallId = CallId(1);
 fn request(bytes: &str) -> Request {
     Request {
         bytes: Rc::from(bytes.as_bytes()),
+        target: 0..0,
         head: bytes.starts_with("HEAD"),
         safe: !bytes.starts_with("POST"),
     }
@@ -33,6 +34,7 @@ const BODIES: Options = Options {
     pipeline: usize::MAX,
     heads: false,
     bodies: true,
+    server_timing: false,
     limits: Limits { head_size: 1024, fields: 8, chunk_line_size: 32, interim_replies: 2 },
 };
 
@@ -458,5 +460,23 @@ proptest! {
     #[test]
     fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200) {
         check_cuts(&bytes, cut, 2, false);
+    }
+}
+
+#[test]
+fn server_timing_is_kept_if_it_was_asked_for() {
+    let reply = b"HTTP/1.1 103 Early Hints\r\nServer-Timing: early\r\n\r\n\
+                  HTTP/1.1 200 OK\r\nserver-timing: db;dur=53\r\nContent-Length: 0\r\nServer-Timing: app;dur=47.2\r\n\r\n\
+                  HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    for (asked, first) in [(true, &b"db;dur=53, app;dur=47.2"[..]), (false, b"")] {
+        let mut engine = engine_with(&["GET", "GET"], Options { server_timing: asked, ..Options::default() });
+        let mut input = &reply[..];
+        let mut kept = Vec::new();
+        while let Some(event) = engine.poll_event(&mut input).unwrap() {
+            if matches!(event, Event::ReplyDone { .. }) {
+                kept.push(engine.server_timing().to_vec());
+            }
+        }
+        assert_eq!(kept, [first, b""], "asked: {asked}");
     }
 }

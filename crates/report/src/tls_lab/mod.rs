@@ -129,7 +129,7 @@ impl Trial {
         let handshakes = latency.tls.as_deref()?.handshakes_of(kind);
         let time = &handshakes.time;
         let p99 = time.quantile(0.99).filter(|_| time.moments.count() >= 100);
-        let cpu = latency.cpu.user + latency.cpu.system;
+        let cpu = latency.usage.cpu.total();
         Some(Self {
             p50: time.quantile(0.5)?,
             p99,

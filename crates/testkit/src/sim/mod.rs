@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Observer, Ready, Silent, Worker, tls_context};
 use httperf_plan::{Endpoint, Plan};
-use httperf_stats::{CpuTime, Instant, Summary};
+use httperf_stats::{Counters, Instant, Summary, Transport};
 
 use self::world::World;
 
@@ -138,13 +138,9 @@ pub fn run_observed(plan: &Plan, link: Link, peer: impl Peer + 'static, observer
     let context =
         plan.tls.as_ref().map(|tls| tls_context(tls).expect("the library knows what the plan names"));
     let worker = Worker::new(plan, context, network, observer);
-    let (recorder, duration) = worker.run().expect("the poller in memory never fails");
+    let summary = worker.run().expect("the poller in memory never fails");
     let world = world.borrow();
-    Run {
-        summary: recorder.finish(duration, CpuTime::default()),
-        connections: world.traces(),
-        is_endless: world.is_endless(),
-    }
+    Run { summary, connections: world.traces(), is_endless: world.is_endless() }
 }
 
 /// The worker's side of the world.
@@ -200,6 +196,14 @@ impl Network for SimNetwork {
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.world.borrow_mut().wait(deadline, ready);
         Ok(())
+    }
+
+    fn counters(&mut self) -> Counters {
+        Counters::default()
+    }
+
+    fn transport(&mut self, _: &SimSocket) -> Option<Transport> {
+        None
     }
 
     fn stop_requested(&self) -> bool {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use httperf_plan::{
-    Arrivals, Burst, Client, Connections, Endpoint, HttpVersion, Limits, Plan, Request, RequestTemplate,
-    Script, ScriptedSession, Sessions, Sockets, SourceAddresses, Target, Timeouts, UriSource, Watch,
-    Workload,
+    Arrivals, Burst, Client, Connections, Endpoint, HttpVersion, Limits, Phases, Plan, Recording, Request,
+    RequestTemplate, Script, ScriptedSession, Sessions, Sockets, SourceAddresses, Target, Timeouts,
+    UriSource, Watch, Workload,
 };
 
 /// So many connections, one after the other.
@@ -66,6 +66,9 @@ fn plan(workload: Workload) -> Plan {
             sources: SourceAddresses::default(),
         },
         runtime: None,
+        phases: Phases::default(),
+        until: None,
+        recording: Recording::default(),
         tls: None,
         spin: false,
         watch: Watch::default(),

@@ -1,0 +1,136 @@
+//! Warm-up, measured phase and drain: when each ends, and what the machine's counters said between them.
+
+use std::time::Duration;
+
+use httperf_plan::Plan;
+use httperf_stats::{Counters, End, Instant, Phase, Summary, Usage};
+
+use super::Worker;
+use crate::Network;
+
+/// Where a run stands.
+///
+/// ```text
+///   WarmUp ──► Measured ──► Drain ──► over
+///     └── without a warm-up ─┘└── without a drain ─┘
+/// ```
+pub(super) struct Phases {
+    now: Phase,
+    is_over: bool,
+    measured_from: Instant,
+    /// When no more is offered, if the plan says when.
+    measured_to: Option<Instant>,
+    drain: Duration,
+    /// When measuring really began, and what the counters said then.
+    began: (Instant, Counters),
+    /// How long the measured phase was and what it took, once it is over.
+    measured: Option<Measured>,
+}
+
+struct Measured {
+    duration: Duration,
+    usage: Usage,
+    arrivals_missed: u64,
+}
+
+impl Phases {
+    pub(super) fn new(plan: &Plan, start: Instant) -> Self {
+        let measured_from = start + plan.phases.warmup;
+        Self {
+            now: if measured_from > start { Phase::WarmUp } else { Phase::Measured },
+            is_over: false,
+            measured_from,
+            measured_to: plan.runtime.map(|runtime| measured_from + runtime),
+            drain: plan.phases.drain,
+            began: (start, Counters::default()),
+            measured: None,
+        }
+    }
+
+    pub(super) fn measured_from(&self) -> Instant {
+        self.measured_from
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether new work is offered.
+    pub(super) fn is_offering(&self) -> bool {
+        !self.is_over && self.now != Phase::Drain
+    }
+
+    /// When the present phase ends at the latest.
+    pub(super) fn next_change(&self) -> Option<Instant> {
+        match self.now {
+            Phase::WarmUp => Some(self.measured_from),
+            Phase::Measured => self.measured_to,
+            Phase::Drain => self.measured_to.map(|end| end + self.drain),
+        }
+    }
+}
+
+impl<N: Network> Worker<'_, '_, N> {
+    /// Starts what is due at once, and begins to measure if there is no warm-up.
+    pub(super) fn begin(&mut self) {
+        let counters = self.network.counters();
+        self.start_due(self.start);
+        // As in the classic tool, the test lasts from when the first are under way.
+        self.phases.began = (self.network.now(), counters);
+    }
+
+    /// Goes on to the next phase if it is time.
+    pub(super) fn change_phase(&mut self, now: Instant) {
+        while !self.phases.is_over && self.phases.next_change().is_some_and(|at| now >= at) {
+            match self.phases.now {
+                Phase::WarmUp => {
+                    self.phases.now = Phase::Measured;
+                    self.phases.began = (now, self.network.counters());
+                    self.recorder.begin_measuring(now);
+                }
+                Phase::Measured => {
+                    self.end_measuring(now);
+                    if self.phases.drain.is_zero() {
+                        self.phases.is_over = true;
+                    } else {
+                        self.phases.now = Phase::Drain;
+                        self.recorder.begin_draining(now);
+                        self.cut_sessions(now);
+                    }
+                }
+                Phase::Drain => self.phases.is_over = true,
+            }
+        }
+    }
+
+    fn end_measuring(&mut self, now: Instant) {
+        let (from, before) = &self.phases.began;
+        let usage = self.network.counters().since(before);
+        let end = self.phases.measured_to.unwrap_or(now).min(now);
+        let arrivals_missed = if self.uris.exhausted() { 0 } else { self.arrivals.missed(end) };
+        self.phases.measured = Some(Measured { duration: now - *from, usage, arrivals_missed });
+    }
+
+    /// The run is over: what it measured.
+    pub(super) fn finish(mut self) -> Summary {
+        let now = self.network.now();
+        if self.phases.now == Phase::WarmUp {
+            // It was stopped before anything was measured.
+            self.phases.began.0 = now;
+        }
+        if self.phases.measured.is_none() {
+            self.end_measuring(now);
+        }
+        let measured_from = self.phases.measured_from;
+        let unfinished = self.calls.values().filter(|call| call.intended >= measured_from).count() as u64;
+        let measured = self.phases.measured.take().expect("measuring has ended");
+        self.recorder.finish(End {
+            at: now,
+            duration: measured.duration,
+            usage: measured.usage,
+            arrivals_missed: measured.arrivals_missed,
+            unfinished,
+            calls_not_logged: self.observer.calls_not_logged(),
+        })
+    }
+}

@@ -1,0 +1,36 @@
+//! Durations in result files: whole nanoseconds, at most what 64 bits hold (584 years).
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+pub(crate) fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    whole(*duration).serialize(serializer)
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    Ok(Duration::from_nanos(u64::deserialize(deserializer)?))
+}
+
+pub(crate) fn whole(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Those that may be missing.
+pub(crate) mod option {
+    use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, whole};
+
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    pub(crate) fn serialize<S: Serializer>(
+        duration: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        duration.map(whole).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(Duration::from_nanos))
+    }
+}

@@ -1,0 +1,129 @@
+//! Calls told apart by what they have in common: their request target, or the status of their reply.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Outcome, Sample, Timing};
+
+/// How many groups are told apart; what comes after them is counted with the others.
+const GROUPS_MAX: usize = 100;
+
+/// Calls by group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Groups {
+    /// The groups by name. What is not UTF-8 in a name was replaced.
+    groups: BTreeMap<String, Group>,
+    /// Calls of the groups that came when there were 100 already.
+    other: Group,
+}
+
+/// The calls of one group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Group {
+    /// How many ended in each [`Outcome`], in the order of its variants.
+    pub outcomes: [u64; Outcome::ALL.len()],
+    /// The latency of those with a reply.
+    pub latency: Timing,
+    /// Their time from the first byte sent to the end.
+    pub service: Timing,
+}
+
+impl Groups {
+    /// The groups by name, and last what was not told apart, if anything was not.
+    pub fn iter(&self) -> impl Iterator<Item = (Option<&str>, &Group)> {
+        let named = self.groups.iter().map(|(name, group)| (Some(name.as_str()), group));
+        let has_others = self.other.calls() > 0;
+        named.chain(has_others.then_some((None, &self.other)))
+    }
+
+    pub(crate) fn add(&mut self, name: &[u8], sample: &Sample<'_>) {
+        self.group(&String::from_utf8_lossy(name)).add(sample);
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for (name, group) in &other.groups {
+            self.groups.entry(name.clone()).or_default().merge(group);
+        }
+        self.other.merge(&other.other);
+    }
+
+    fn group(&mut self, name: &str) -> &mut Group {
+        if !self.groups.contains_key(name) {
+            if self.groups.len() >= GROUPS_MAX {
+                return &mut self.other;
+            }
+            self.groups.insert(name.to_owned(), Group::default());
+        }
+        self.groups.get_mut(name).expect("it was put there if it was not there")
+    }
+}
+
+impl Group {
+    /// How many calls there are.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.outcomes.iter().sum()
+    }
+
+    fn add(&mut self, sample: &Sample<'_>) {
+        self.outcomes[sample.outcome() as usize] += 1;
+        if sample.status.is_some() {
+            self.latency.add(sample.latency());
+            self.service.add(sample.service().unwrap_or_default());
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.outcomes.iter_mut().zip(other.outcomes).for_each(|(own, their)| *own += their);
+        self.latency.merge(&other.latency);
+        self.service.merge(&other.service);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Instant;
+
+    fn sample(status: Option<u16>) -> Sample<'static> {
+        let at = Instant::from_nanos;
+        Sample {
+            call: 0,
+            uri: b"/",
+            status,
+            intended: at(0),
+            sent: Some(at(10_000)),
+            first_byte: None,
+            done: at(30_000),
+            header_size: 0,
+            content_size: 0,
+            footer_size: 0,
+            carrier: None,
+        }
+    }
+
+    #[test]
+    fn calls_are_counted_with_their_group() {
+        let mut groups = Groups::default();
+        groups.add(b"/a", &sample(Some(200)));
+        groups.add(b"/a", &sample(None));
+        groups.add(b"/b\xff", &sample(Some(500)));
+        let listed: Vec<_> = groups
+            .iter()
+            .map(|(name, group)| (name.unwrap(), group.outcomes, group.latency.moments.count()))
+            .collect();
+        assert_eq!(listed, [("/a", [1, 0, 1], 1), ("/b\u{fffd}", [0, 1, 0], 1)]);
+    }
+
+    #[test]
+    fn what_comes_after_a_hundred_groups_is_counted_with_the_others() {
+        let mut groups = Groups::default();
+        for index in 0..150 {
+            groups.add(format!("/{index}").as_bytes(), &sample(Some(200)));
+        }
+        let (name, others) = groups.iter().last().unwrap();
+        assert_eq!((groups.iter().count(), name, others.calls()), (101, None, 50));
+    }
+}

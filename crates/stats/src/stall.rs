@@ -1,0 +1,121 @@
+//! Silence of the server: the longest time in which replies were due and nothing came.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Instant;
+
+/// A time in which replies were due and nothing came, though the generator listened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Stall {
+    /// How long it was.
+    #[serde(rename = "length_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub length: Duration,
+    /// When it began, since the start of the run.
+    #[serde(rename = "from_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub from: Duration,
+}
+
+/// Listens for silence.
+#[derive(Clone, Debug)]
+pub(crate) struct Silence {
+    start: Instant,
+    /// Requests sent whose replies have not come.
+    awaited: u64,
+    /// Since when nothing came, if anything is awaited.
+    since: Instant,
+    longest: Option<Stall>,
+}
+
+impl Silence {
+    pub(crate) fn new(start: Instant) -> Self {
+        Self { start, awaited: 0, since: start, longest: None }
+    }
+
+    /// A reply is awaited from now on.
+    pub(crate) fn awaits(&mut self, now: Instant) {
+        if self.awaited == 0 {
+            self.since = now;
+        }
+        self.awaited += 1;
+    }
+
+    /// A reply is no longer awaited: it came, or was given up.
+    pub(crate) fn settled(&mut self) {
+        self.awaited = self.awaited.saturating_sub(1);
+    }
+
+    /// Something came.
+    pub(crate) fn heard(&mut self, now: Instant) {
+        if self.awaited > 0 && now - self.since > self.longest.map_or(Duration::ZERO, |stall| stall.length) {
+            self.longest = Some(Stall { length: now - self.since, from: self.since - self.start });
+        }
+        self.since = self.since.max(now);
+    }
+
+    /// Nobody listened until now: what was silent before does not count.
+    pub(crate) fn deaf_until(&mut self, now: Instant) {
+        self.since = self.since.max(now);
+    }
+
+    /// Forgets what was silent before now.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.deaf_until(now);
+        self.longest = None;
+    }
+
+    /// The longest silence up to now, the last one included.
+    pub(crate) fn longest(&mut self, now: Instant) -> Option<Stall> {
+        self.heard(now);
+        self.longest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[test]
+    fn the_longest_silence_counts_from_the_last_that_was_heard() {
+        let mut silence = Silence::new(at(100));
+        silence.awaits(at(110));
+        silence.heard(at(115));
+        silence.awaits(at(120));
+        silence.heard(at(400));
+        silence.heard(at(450));
+        assert_eq!(silence.longest(at(450)), Some(Stall { length: ms(285), from: ms(15) }));
+        assert_eq!(silence.longest(at(1450)), Some(Stall { length: ms(1000), from: ms(350) }));
+    }
+
+    #[test]
+    fn nothing_is_missed_where_nothing_is_awaited() {
+        let mut silence = Silence::new(at(0));
+        silence.awaits(at(1));
+        silence.heard(at(2));
+        silence.settled();
+        silence.awaits(at(5000));
+        silence.heard(at(5003));
+        assert_eq!(silence.longest(at(5003)), Some(Stall { length: ms(3), from: ms(5000) }));
+    }
+
+    #[test]
+    fn who_does_not_listen_does_not_blame_the_server() {
+        let mut silence = Silence::new(at(0));
+        silence.awaits(at(10));
+        silence.deaf_until(at(900));
+        silence.heard(at(901));
+        assert_eq!(silence.longest(at(901)), Some(Stall { length: ms(1), from: ms(900) }));
+    }
+}
