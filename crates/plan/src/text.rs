@@ -118,7 +118,6 @@ pub(crate) mod real {
         NotANumber,
     }
 
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
     pub(crate) fn serialize<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         let real = match *number {
             finite if finite.is_finite() => Real::Finite(finite),

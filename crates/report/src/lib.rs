@@ -7,7 +7,9 @@ mod latency;
 mod number;
 mod table;
 mod tls;
+mod verdict;
 
 pub use classic::classic;
 pub use latency::latency;
 pub use tls::tls;
+pub use verdict::{Finding, Level, Reason, Verdict, verdict, verdict_section};

@@ -69,6 +69,30 @@ impl Timing {
         self.histogram.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()))
     }
 
+    /// How far two distributions are apart: the mean difference between their durations, each in order (the first
+    /// Wasserstein distance). Zero if one of them is empty.
+    #[must_use]
+    pub fn distance(&self, other: &Self) -> Duration {
+        if self.is_empty() || other.is_empty() {
+            return Duration::ZERO;
+        }
+        let (count, other_count) = (self.moments.count() as f64, other.moments.count() as f64);
+        let (mut own, mut theirs) = (self.classes().peekable(), other.classes().peekable());
+        // Between one value and the next, the shares at or below them differ by this much.
+        let (mut share, mut other_share, mut from, mut area) = (0.0, 0.0, 0, 0.0);
+        while let Some(us) = own.peek().into_iter().chain(theirs.peek()).map(|&(us, _)| us).min() {
+            area += (us - from) as f64 * f64::abs(share - other_share);
+            from = us;
+            while let Some((_, values)) = own.next_if(|&(value, _)| value == us) {
+                share += values as f64 / count;
+            }
+            while let Some((_, values)) = theirs.next_if(|&(value, _)| value == us) {
+                other_share += values as f64 / other_count;
+            }
+        }
+        Duration::from_secs_f64(area / 1e6)
+    }
+
     /// The share (0 to 1) of the durations that are at most this long, to 3 significant digits; 0 if there are none.
     #[must_use]
     pub fn share_up_to(&self, duration: Duration) -> f64 {
@@ -170,6 +194,22 @@ mod tests {
         assert_eq!(timing.moments.count(), 2);
         assert_eq!(timing.quantile(0.5), Some(Duration::ZERO));
         assert!(timing.quantile(1.0).unwrap() >= Duration::from_secs(3590));
+    }
+
+    #[test]
+    fn the_distance_is_how_far_values_must_be_moved_on_average() {
+        let of = |milliseconds: &[u64]| {
+            let mut timing = Timing::default();
+            milliseconds.iter().for_each(|&ms| timing.add(Duration::from_millis(ms)));
+            timing
+        };
+        let distance_ms = |a: &[u64], b: &[u64]| of(a).distance(&of(b)).as_secs_f64() * 1e3;
+        let near = |got: f64, expected: f64| assert!((got - expected).abs() < 0.01, "{got}, not {expected}");
+        near(distance_ms(&[1, 2, 3], &[3, 1, 2]), 0.0);
+        near(distance_ms(&[1, 1, 1], &[1, 1, 4]), 1.0);
+        near(distance_ms(&[0, 0, 0, 4], &[1]), 1.5);
+        near(distance_ms(&[], &[1]), 0.0);
+        near(distance_ms(&[1, 2], &[3, 4, 3, 4]), 2.0);
     }
 
     #[test]

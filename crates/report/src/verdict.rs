@@ -1,0 +1,480 @@
+//! Whether a run's figures can be relied on: what the generator, the machine and the sample have to answer for.
+//!
+//! A verdict says nothing of the server. A run against a server that fails every call may be perfectly valid; one whose
+//! generator was late is not, however good its figures look.
+
+use std::fmt::{self, Display};
+use std::time::Duration;
+
+use httperf_plan::{Arrivals, Plan};
+use httperf_stats::{Failure, Outcome, Summary, Timing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::number::{fixed, ratio};
+
+/// Whether a run's figures can be relied on, and why not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdict {
+    /// The worst of the reasons.
+    pub level: Level,
+    /// What led to it, the worst first, and what is worth knowing beside.
+    pub reasons: Vec<Reason>,
+}
+
+/// How far figures can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Level {
+    /// They can.
+    Valid,
+    /// Some of them may be off: see the reasons.
+    Suspect,
+    /// They describe the generator or the machine rather than the server.
+    Invalid,
+}
+
+impl Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Valid => "VALID",
+            Self::Suspect => "SUSPECT",
+            Self::Invalid => "INVALID",
+        })
+    }
+}
+
+/// One reason: what was found, and how bad it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// How bad it is. What is only worth knowing is `VALID`.
+    pub level: Level,
+    /// What was found.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// What was found of a run. Shares are of 1, rates are per second.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "code", rename_all = "snake_case")]
+pub enum Finding {
+    /// A worker's thread needed nearly all of a processor.
+    ClientCpu {
+        /// The share of the time in which it ran or could have run.
+        share: f64,
+    },
+    /// Arrivals were started late.
+    ScheduleLag {
+        /// The quantile that is compared.
+        quantile: f64,
+        /// That of the lag, in milliseconds.
+        lag_ms: f64,
+        /// That of the latency, in milliseconds.
+        latency_ms: f64,
+    },
+    /// Less was offered than was asked for.
+    Rate {
+        /// Arrivals that were due, per second.
+        asked: f64,
+        /// Arrivals that were started, per second.
+        achieved: f64,
+    },
+    /// The intervals between arrivals were not those of the schedule.
+    ArrivalProcess {
+        /// How far they were off on average, in milliseconds.
+        off_ms: f64,
+        /// Their mean on the schedule, in milliseconds.
+        mean_ms: f64,
+    },
+    /// A cap on open connections held arrivals back.
+    ArrivalsSkipped {
+        /// How many.
+        arrivals: u64,
+        /// As a share of those that were due.
+        share: f64,
+    },
+    /// Connections failed because no descriptor was left.
+    Descriptors {
+        /// How many.
+        connections: u64,
+    },
+    /// Connections failed because no local port was left.
+    Ports {
+        /// How many.
+        connections: u64,
+    },
+    /// A hypervisor gave the machine's time to others.
+    TimeStolen {
+        /// The share of all processors' time.
+        share: f64,
+    },
+    /// A worker's thread was ready to run, and other programs ran.
+    KeptWaiting {
+        /// The share of the time.
+        share: f64,
+        /// How often it was taken off its processor.
+        preempted: u64,
+    },
+    /// Percentiles need more calls than there were.
+    FewSamples {
+        /// Calls with a reply.
+        samples: u64,
+        /// The least quantile that they do not support.
+        quantile: f64,
+    },
+    /// Calls were under way when the run ended, and how long they took is not known.
+    Unfinished {
+        /// How many.
+        calls: u64,
+        /// As a share of all that were due.
+        share: f64,
+    },
+    /// Calls are missing from the log of calls.
+    LogIncomplete {
+        /// How many.
+        calls: u64,
+    },
+    /// The plan left out the records on which a verdict rests.
+    NotRecorded,
+    /// The server sent nothing for a time in which replies were due.
+    ServerStall {
+        /// How long, in seconds.
+        length_s: f64,
+        /// When it began, in seconds since the start of the run.
+        from_s: f64,
+    },
+    /// The run became steady after a while, without a warm-up that would have kept that out of the figures.
+    SteadyFrom {
+        /// Seconds since the measured phase began.
+        seconds: f64,
+    },
+    /// The run never became steady.
+    NeverSteady,
+}
+
+/// From this share of a processor on a thread has no time left.
+const CPU_FULL: f64 = 0.95;
+
+/// A run must last this long for shares of its time to mean something.
+const SHARES_FROM: Duration = Duration::from_millis(100);
+
+/// Lag below this is none, whatever the latency.
+const LAG_FROM: Duration = Duration::from_millis(1);
+
+/// Lag from this share of the latency on makes it suspect.
+const LAG_SUSPECT: f64 = 0.1;
+
+/// Lag from this share of the latency on, and from this long on, is most of what was measured.
+const LAG_INVALID: (f64, Duration) = (0.5, Duration::from_millis(10));
+
+/// Below these shares of the rate that was asked for, less was offered than that.
+const RATE_SUSPECT: f64 = 0.99;
+const RATE_INVALID: f64 = 0.9;
+
+/// Fewer arrivals have no rate.
+const RATE_ARRIVALS_MIN: u64 = 100;
+
+/// Intervals that are off by more than this share of their mean, and by more than this time, are another process.
+const INTERVALS_OFF: (f64, Duration) = (0.25, Duration::from_micros(100));
+
+/// From this share of the connections or calls on, what went wrong with them counts.
+const SHARE_COUNTS: f64 = 0.01;
+
+/// From these shares of the time on, what the machine took counts.
+const STOLEN_COUNTS: f64 = 0.05;
+const WAITING_COUNTS: f64 = 0.1;
+
+/// A silence of the server this long, and this many times its usual service time, is a stall.
+const STALL: (Duration, u32) = (Duration::from_millis(100), 10);
+
+/// Fewer calls do not support a 99th percentile.
+const SAMPLES_MIN: u64 = 100;
+
+/// The verdict on a run.
+#[must_use]
+pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
+    let mut reasons = Vec::new();
+    let mut add = |level, finding| reasons.push(Reason { level, finding });
+    let completed = summary.completed();
+    if plan.recording.detail {
+        judge_generator(plan, summary, &completed.latency, &mut add);
+        judge_sample(summary, &completed.latency, &mut add);
+        note_server(summary, &completed.service, &mut add);
+    } else {
+        add(Level::Suspect, Finding::NotRecorded);
+    }
+    judge_resources(summary, &mut add);
+    if summary.calls_not_logged > 0 {
+        add(Level::Suspect, Finding::LogIncomplete { calls: summary.calls_not_logged });
+    }
+    // Stable: within a level, in the order in which they were found.
+    reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));
+    let level = reasons.first().map_or(Level::Valid, |reason| reason.level);
+    Verdict { level, reasons }
+}
+
+/// Whether the generator kept its schedule.
+fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
+    let is_scheduled = !matches!(plan.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_));
+    let is_late = summary.lag.quantile(0.99).is_some_and(|lag| lag >= LAG_FROM);
+    let seconds = summary.duration.as_secs_f64();
+    let usage = &summary.usage;
+    if summary.duration >= SHARES_FROM {
+        let busiest = usage.workers.iter().map(|worker| worker.cpu.total() + worker.kept_waiting).max();
+        let busy = ratio(busiest.unwrap_or_default().as_secs_f64(), seconds).min(1.0);
+        // A thread that polls is always busy, and has time left all the same as long as it is not late.
+        let is_full = busy >= CPU_FULL && (is_late || !(plan.spin && is_scheduled));
+        if is_full {
+            let level = if is_scheduled && is_late { Level::Invalid } else { Level::Suspect };
+            add(level, Finding::ClientCpu { share: busy });
+        }
+        let stolen = ratio(usage.stolen.as_secs_f64(), seconds * f64::from(usage.processors));
+        if stolen >= STOLEN_COUNTS {
+            add(Level::Suspect, Finding::TimeStolen { share: stolen.min(1.0) });
+        }
+        let waiting = usage.workers.iter().map(|worker| worker.kept_waiting).max().unwrap_or_default();
+        let waiting = ratio(waiting.as_secs_f64(), seconds);
+        if waiting >= WAITING_COUNTS && !is_full {
+            let preempted = usage.workers.iter().map(|worker| worker.preempted).sum();
+            add(Level::Suspect, Finding::KeptWaiting { share: waiting.min(1.0), preempted });
+        }
+    }
+    if let Some((level, finding)) = lag_against(&summary.lag, latency) {
+        add(level, finding);
+    }
+    judge_arrivals(summary, add);
+}
+
+/// The lag, if it is a part of the latency that counts.
+fn lag_against(lag: &Timing, latency: &Timing) -> Option<(Level, Finding)> {
+    let judged = [0.5, 0.99].into_iter().filter_map(|quantile| {
+        let (late, whole) = (lag.quantile(quantile)?, latency.quantile(quantile).unwrap_or_default());
+        let share = late.as_secs_f64() / whole.as_secs_f64().max(f64::MIN_POSITIVE);
+        let level = match share {
+            share if share >= LAG_INVALID.0 && late >= LAG_INVALID.1 => Level::Invalid,
+            share if share >= LAG_SUSPECT && late >= LAG_FROM => Level::Suspect,
+            _ => return None,
+        };
+        let finding = Finding::ScheduleLag { quantile, lag_ms: in_ms(late), latency_ms: in_ms(whole) };
+        Some((level, finding))
+    });
+    judged.max_by_key(|(level, _)| *level)
+}
+
+fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+    let arrivals = &summary.arrivals;
+    let (span_due, span_started) = (arrivals.span_due.as_secs_f64(), arrivals.span_started.as_secs_f64());
+    if arrivals.due >= RATE_ARRIVALS_MIN && arrivals.span_due >= SHARES_FROM {
+        let of_those_started = if span_started > 0.0 { (span_due / span_started).min(1.0) } else { 1.0 };
+        let share = of_those_started * ratio(arrivals.started as f64, arrivals.due as f64);
+        if share < RATE_SUSPECT {
+            let asked = ratio(arrivals.started.saturating_sub(1) as f64, span_due);
+            let level = if share < RATE_INVALID { Level::Invalid } else { Level::Suspect };
+            add(level, Finding::Rate { asked, achieved: asked * share });
+        }
+        let off = arrivals.intervals_due.distance(&arrivals.intervals_started);
+        let mean = arrivals.intervals_due.moments.mean();
+        if off >= INTERVALS_OFF.1 && off.as_secs_f64() >= mean * INTERVALS_OFF.0 {
+            add(Level::Suspect, Finding::ArrivalProcess { off_ms: in_ms(off), mean_ms: mean * 1e3 });
+        }
+    }
+    if summary.arrivals_skipped > 0 {
+        let due = arrivals.due + summary.arrivals_skipped;
+        let share = ratio(summary.arrivals_skipped as f64, due as f64);
+        let finding = Finding::ArrivalsSkipped { arrivals: summary.arrivals_skipped, share };
+        add(level_of_share(share), finding);
+    }
+}
+
+/// Whether there are enough calls, and none of them left out.
+fn judge_sample(summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
+    let samples = latency.moments.count();
+    let wants_calls = summary.requests > 0 || summary.unfinished > 0;
+    if wants_calls && samples < SAMPLES_MIN {
+        let quantile = if samples < 2 {
+            0.5
+        } else if samples < 10 {
+            0.9
+        } else {
+            0.99
+        };
+        add(Level::Suspect, Finding::FewSamples { samples, quantile });
+    } else if wants_calls && samples < 1000 {
+        add(Level::Valid, Finding::FewSamples { samples, quantile: 0.999 });
+    }
+    if summary.unfinished > 0 {
+        let failed = summary.calls_with(Outcome::Failure).latency.moments.count();
+        let share = ratio(summary.unfinished as f64, (summary.unfinished + samples + failed) as f64);
+        add(level_of_share(share), Finding::Unfinished { calls: summary.unfinished, share });
+    }
+}
+
+/// Whether the machine had what the plan needed.
+fn judge_resources(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+    let errors = &summary.errors;
+    let descriptors = errors.count(Failure::FdUnavailable) + errors.count(Failure::FileTableFull);
+    let ports = errors.count(Failure::AddressUnavailable);
+    let attempts = (summary.connections + descriptors) as f64;
+    let level = |count: u64| {
+        if ratio(count as f64, attempts) >= SHARE_COUNTS { Level::Invalid } else { Level::Suspect }
+    };
+    if descriptors > 0 {
+        add(level(descriptors), Finding::Descriptors { connections: descriptors });
+    }
+    if ports > 0 {
+        add(level(ports), Finding::Ports { connections: ports });
+    }
+}
+
+/// What the server did that a reader of the figures should know.
+fn note_server(summary: &Summary, service: &Timing, add: &mut impl FnMut(Level, Finding)) {
+    if let (Some(stall), Some(usual)) = (summary.stall, service.quantile(0.5))
+        && stall.length >= STALL.0
+        && stall.length >= usual * STALL.1
+    {
+        let (length_s, from_s) = (stall.length.as_secs_f64(), stall.from.as_secs_f64());
+        add(Level::Valid, Finding::ServerStall { length_s, from_s });
+    }
+}
+
+fn level_of_share(share: f64) -> Level {
+    if share >= SHARE_COUNTS { Level::Suspect } else { Level::Valid }
+}
+
+fn in_ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+impl Finding {
+    /// Its name in words, such as `client cpu`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::ClientCpu { .. } => "client cpu",
+            Self::ScheduleLag { .. } => "schedule lag",
+            Self::Rate { .. } => "rate",
+            Self::ArrivalProcess { .. } => "arrival process",
+            Self::ArrivalsSkipped { .. } => "arrivals skipped",
+            Self::Descriptors { .. } => "descriptors",
+            Self::Ports { .. } => "ports",
+            Self::TimeStolen { .. } => "time stolen",
+            Self::KeptWaiting { .. } => "kept waiting",
+            Self::FewSamples { .. } => "few samples",
+            Self::Unfinished { .. } => "unfinished",
+            Self::LogIncomplete { .. } => "log incomplete",
+            Self::NotRecorded => "not recorded",
+            Self::ServerStall { .. } => "server stall",
+            Self::SteadyFrom { .. } => "steady from",
+            Self::NeverSteady => "never steady",
+        }
+    }
+}
+
+/// What was found and what it means, in one clause.
+impl Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: f64| fixed(share * 100.0, 1);
+        match *self {
+            Self::ClientCpu { share } => write!(
+                f,
+                "the generator needed its processor for {} % of the time: it set the pace, not the server",
+                percent(share)
+            ),
+            Self::ScheduleLag { quantile, lag_ms, latency_ms } => write!(
+                f,
+                "arrivals were late by {} ms, of a latency of {} ms ({})",
+                fixed(lag_ms, 3),
+                fixed(latency_ms, 3),
+                quantile_name(quantile)
+            ),
+            Self::Rate { asked, achieved } => write!(
+                f,
+                "{} arrivals per second were due, {} were started",
+                fixed(asked, 1),
+                fixed(achieved, 1)
+            ),
+            Self::ArrivalProcess { off_ms, mean_ms } => write!(
+                f,
+                "the intervals between arrivals were off by {} ms on average, of {} ms: they came in bursts",
+                fixed(off_ms, 3),
+                fixed(mean_ms, 3)
+            ),
+            Self::ArrivalsSkipped { arrivals, share } => write!(
+                f,
+                "{arrivals} arrivals ({} %) were skipped because --max-connections were open",
+                percent(share)
+            ),
+            Self::Descriptors { connections } => {
+                write!(f, "{connections} connections failed because no file descriptor was left (ulimit -n)")
+            }
+            Self::Ports { connections } => write!(
+                f,
+                "{connections} connections failed because no local port was left; more local addresses help \
+                 (--myaddr)"
+            ),
+            Self::TimeStolen { share } => {
+                write!(f, "{} % of the machine's time went to other virtual machines", percent(share))
+            }
+            Self::KeptWaiting { share, preempted } => write!(
+                f,
+                "the generator waited for a processor for {} % of the time, and was taken off it {preempted} times",
+                percent(share)
+            ),
+            Self::FewSamples { samples, quantile } => {
+                write!(f, "{samples} answered calls are too few for {} and above", quantile_name(quantile))
+            }
+            Self::Unfinished { calls, share } => write!(
+                f,
+                "{calls} calls ({} %) were under way when the run ended, and their latency is not known; --drain lets \
+                 them end",
+                percent(share)
+            ),
+            Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the log of calls"),
+            Self::NotRecorded => {
+                f.write_str("--record=classic leaves out the figures on which a verdict rests")
+            }
+            Self::ServerStall { length_s, from_s } => write!(
+                f,
+                "the server stood still for {} s, {} s into the run, while the generator kept its schedule",
+                fixed(length_s, 2),
+                fixed(from_s, 2)
+            ),
+            Self::SteadyFrom { seconds } => write!(
+                f,
+                "the run was steady from {} s on; --warmup would keep what was before out of the figures",
+                fixed(seconds, 0)
+            ),
+            Self::NeverSteady => f.write_str("latency did not become steady while it was measured"),
+        }
+    }
+}
+
+/// Such as `p99.9`.
+pub(crate) fn quantile_name(quantile: f64) -> String {
+    format!("p{}", (quantile * 1e5).round() / 1e3)
+}
+
+/// The section `Verdict`, which begins with an empty line.
+#[must_use]
+pub fn verdict_section(verdict: &Verdict) -> impl Display + '_ {
+    Section { verdict }
+}
+
+struct Section<'a> {
+    verdict: &'a Verdict,
+}
+
+impl Display for Section<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\nVerdict: {}", self.verdict.level)?;
+        for reason in &self.verdict.reasons {
+            let word = match reason.level {
+                Level::Valid => "note",
+                Level::Suspect => "suspect",
+                Level::Invalid => "invalid",
+            };
+            writeln!(f, "  {word:<8} {:<16} {}", reason.finding.name(), reason.finding)?;
+        }
+        Ok(())
+    }
+}
