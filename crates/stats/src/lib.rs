@@ -3,6 +3,7 @@
 //! A [`Recorder`] takes what happens during a run; the [`Summary`] it ends with is all that a report needs.
 //! Nothing here reads a clock: instants come in as arguments.
 
+mod batches;
 mod confidence;
 mod errors;
 mod instant;
@@ -13,6 +14,7 @@ mod summary;
 mod timing;
 mod tls;
 
+pub use batches::{BatchedEstimate, Classes};
 pub use confidence::{Estimate, Interval};
 pub use errors::{Errors, Failure};
 pub use instant::Instant;
