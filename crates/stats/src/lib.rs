@@ -10,6 +10,7 @@ mod instant;
 mod lifetimes;
 mod moments;
 mod recorder;
+mod steadiness;
 mod summary;
 mod timing;
 mod tls;
@@ -21,6 +22,7 @@ pub use instant::Instant;
 pub use lifetimes::Lifetimes;
 pub use moments::{DurationMoments, RateMoments, SizeMoments};
 pub use recorder::{Figures, Recorder, Sample, SessionEnd, TickRates};
+pub use steadiness::{Steadiness, steady_from};
 pub use summary::{Clocks, CpuTime, Outcome, SessionSummary, Summary, Warning};
 pub use timing::Timing;
 pub use tls::{
