@@ -6,66 +6,50 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Durations in classes: how many of each value, in ascending order, as pairs of microseconds and a count.
+/// Latencies of one interval of time, in classes: values in microseconds, and how many there were of each.
 ///
-/// The values are upper ends of the classes of an HDR histogram, so what was recorded in histograms of the same precision
-/// merges exactly.
+/// Values are upper ends of the classes of an HDR histogram, so what was recorded with the same precision merges exactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
+#[serde(from = "Vec<(u32, u32)>", into = "Vec<(u32, u32)>")]
+#[schemars(with = "Vec<(u32, u32)>")]
 pub struct Classes {
+    /// Pairs of value in microseconds and count. The values ascend, each is there once, and no count is 0.
     counts: Vec<(u32, u32)>,
+    /// The sum of all counts.
+    total: u64,
 }
 
 impl Classes {
-    /// Those of these pairs of microseconds and counts.
+    /// From pairs of a value in microseconds and its count. What does not fit is taken for the most that does: a value
+    /// for 71 minutes, a count for 4 billion.
+    ///
+    /// # Panics
+    ///
+    /// If a value is less than the one before it.
     #[must_use]
-    pub fn new(counts: impl IntoIterator<Item = (u32, u32)>) -> Self {
-        let mut counts: Vec<(u32, u32)> = counts.into_iter().filter(|&(_, count)| count > 0).collect();
-        counts.sort_unstable();
-        counts.dedup_by(|next, kept| {
-            let is_same = next.0 == kept.0;
-            if is_same {
-                kept.1 = kept.1.saturating_add(next.1);
-            }
-            is_same
-        });
-        Self { counts }
+    pub fn from_ascending(counts: impl IntoIterator<Item = (u64, u64)>) -> Self {
+        let saturate = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let counts = counts.into_iter().filter(|&(_, count)| count > 0);
+        let counts: Vec<_> = counts.map(|(us, count)| (saturate(us), saturate(count))).collect();
+        assert!(counts.is_sorted_by_key(|&(us, _)| us), "values are handed over in ascending order");
+        Self::from_sorted(counts)
     }
 
-    pub(crate) fn from_histogram(histogram: &Histogram<u32>) -> Self {
-        let counts = histogram.iter_recorded().map(|value| {
-            (u32::try_from(value.value_iterated_to()).unwrap_or(u32::MAX), value.count_at_value())
-        });
-        Self { counts: counts.collect() }
-    }
-
-    /// The pairs of microseconds and counts, ascending.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (u32, u32)> + '_ {
+    /// Pairs of value in microseconds and count, in ascending order. No value is there twice, and no count is 0.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         self.counts.iter().copied()
     }
 
-    /// How many durations there are.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.counts.iter().map(|&(_, count)| u64::from(count)).sum()
+    /// What is in a histogram of microseconds.
+    pub(crate) fn from_histogram(histogram: &Histogram<u32>) -> Self {
+        let recorded = histogram.iter_recorded();
+        Self::from_ascending(recorded.map(|value| (value.value_iterated_to(), value.count_at_value().into())))
     }
 
-    /// Their sum in microseconds.
-    #[must_use]
-    pub fn sum_us(&self) -> u64 {
-        self.counts.iter().map(|&(us, count)| u64::from(us) * u64::from(count)).sum()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
-    }
-
-    /// The least value at or below which this share (0 to 1) of the durations lie; `None` if there are none.
+    /// The least value at or below which this share (0 to 1) of the latencies lie; `None` if there are none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
-        let rank = ((share * self.total() as f64).ceil() as u64).max(1);
+        let rank = ((share * self.total as f64).ceil() as u64).max(1);
         let mut seen = 0;
         self.iter()
             .find(|&(_, count)| {
@@ -75,14 +59,73 @@ impl Classes {
             .map(|(us, _)| Duration::from_micros(us.into()))
     }
 
-    /// Adds all that another has.
-    pub fn merge(&mut self, other: &Self) {
-        if self.is_empty() {
-            self.counts.clone_from(&other.counts);
-        } else if !other.is_empty() {
-            *self = Self::new(self.iter().chain(other.iter()));
-        }
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
     }
+
+    /// The pairs, as they are kept.
+    pub(crate) fn counts(&self) -> &[(u32, u32)] {
+        &self.counts
+    }
+
+    /// How many latencies.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The sum of all latencies in microseconds.
+    #[must_use]
+    pub fn sum_us(&self) -> u128 {
+        self.iter().map(|(us, count)| u128::from(u64::from(us) * u64::from(count))).sum()
+    }
+
+    /// Adds all that another has. The order in which several are merged makes no difference.
+    pub fn merge(&mut self, other: &Self) {
+        let mut counts = std::mem::take(&mut self.counts);
+        counts.extend_from_slice(&other.counts);
+        // A stable sort finds that these are two ascending runs, and takes linear time.
+        counts.sort_by_key(|&(us, _)| us);
+        *self = Self::from_sorted(counts);
+    }
+
+    /// From counts that are not 0, by ascending value; those of equal values become one.
+    fn from_sorted(mut counts: Vec<(u32, u32)>) -> Self {
+        counts.dedup_by(|(us, count), (us_before, count_before)| {
+            let equal = us == us_before;
+            if equal {
+                *count_before = count_before.saturating_add(*count);
+            }
+            equal
+        });
+        let total = sum_of_counts(&counts);
+        Self { counts, total }
+    }
+
+    /// How many latencies there are before the first whose value in microseconds is not `low`.
+    pub(crate) fn count_while(&self, low: impl Fn(u32) -> bool) -> u64 {
+        sum_of_counts(&self.counts[..self.counts.partition_point(|&(us, _)| low(us))])
+    }
+}
+
+impl From<Vec<(u32, u32)>> for Classes {
+    fn from(mut counts: Vec<(u32, u32)>) -> Self {
+        counts.retain(|&(_, count)| count > 0);
+        counts.sort_unstable();
+        Self::from_sorted(counts)
+    }
+}
+
+impl From<Classes> for Vec<(u32, u32)> {
+    fn from(classes: Classes) -> Self {
+        classes.counts
+    }
+}
+
+pub(crate) fn sum_of_counts(counts: &[(u32, u32)]) -> u64 {
+    counts.iter().map(|&(_, count)| u64::from(count)).sum()
 }
 
 #[cfg(test)]
@@ -91,14 +134,14 @@ mod tests {
 
     #[test]
     fn equal_values_are_one_class() {
-        let classes = Classes::new([(7, 1), (3, 2), (7, 4), (5, 0)]);
+        let classes = Classes::from(vec![(7, 1), (3, 2), (7, 4), (5, 0)]);
         assert_eq!(classes.iter().collect::<Vec<_>>(), [(3, 2), (7, 5)]);
         assert_eq!((classes.total(), classes.sum_us()), (7, 41));
     }
 
     #[test]
     fn quantiles_are_values_that_were_recorded() {
-        let classes = Classes::new((1..=100).map(|us| (us, 1)));
+        let classes = Classes::from_ascending((1..=100).map(|us| (us, 1)));
         for (share, us) in [(0.0, 1), (0.5, 50), (0.991, 100), (1.0, 100)] {
             assert_eq!(classes.quantile(share), Some(Duration::from_micros(us)), "{share}");
         }
@@ -107,14 +150,17 @@ mod tests {
 
     #[test]
     fn merging_takes_any_order() {
-        let (a, b, c) =
-            (Classes::new([(1, 1), (9, 2)]), Classes::new([(1, 5)]), Classes::new([(4, 3), (9, 1)]));
+        let (a, b, c) = (
+            Classes::from_ascending([(1, 1), (9, 2)]),
+            Classes::from_ascending([(1, 5)]),
+            Classes::from_ascending([(4, 3), (9, 1)]),
+        );
         let merged = |order: [&Classes; 3]| {
             let mut all = Classes::default();
             order.iter().for_each(|part| all.merge(part));
             all
         };
         assert_eq!(merged([&a, &b, &c]), merged([&c, &b, &a]));
-        assert_eq!(merged([&a, &b, &c]), Classes::new([(1, 6), (4, 3), (9, 3)]));
+        assert_eq!(merged([&a, &b, &c]), Classes::from_ascending([(1, 6), (4, 3), (9, 3)]));
     }
 }

@@ -11,7 +11,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// The quantile that leaves 2.5 % on either side.
 const UPPER_QUANTILE: f64 = 0.975;
 
-/// A mean with its interval of 95 % confidence, in the unit of the samples. All numbers in it are finite.
+/// A mean, or another figure, with its interval of 95 % confidence, in the unit of the samples. All numbers in it are
+/// finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     value: f64,
@@ -70,25 +71,30 @@ impl Estimate {
         value.is_finite().then_some(Self { value, interval })
     }
 
-    /// The mean.
+    /// A figure whose interval was found in another way. All numbers are finite.
+    pub(crate) fn new(value: f64, interval: Option<Interval>) -> Self {
+        Self { value, interval }
+    }
+
+    /// The mean, or what else is estimated.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// The interval; `None` if there was a single sample, from which nothing can be said.
+    /// The interval; `None` if there were too few samples to say anything. For a mean, that is a single one.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.interval
     }
 
-    /// How far the mean is from the farther end of its interval: what follows a `±`.
+    /// How far the value is from the farther end of its interval: what follows a `±`.
     #[must_use]
     pub fn margin(&self) -> Option<f64> {
         self.interval.map(|Interval { low, high }| (high - self.value).max(self.value - low))
     }
 
-    /// Whether the mean differs significantly from `value`: its interval does not include it. Never so without
+    /// Whether the estimate differs significantly from `value`: its interval does not include it. Never so without
     /// interval.
     #[must_use]
     pub fn differs_from(&self, value: f64) -> bool {
@@ -104,7 +110,7 @@ impl Interval {
 }
 
 /// How many standard errors lie on either side of the mean.
-fn students_t(degrees_of_freedom: f64) -> f64 {
+pub(crate) fn students_t(degrees_of_freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees_of_freedom)
         .expect("two samples or more leave at least one degree of freedom")
         .inverse_cdf(UPPER_QUANTILE)

@@ -3,6 +3,7 @@
 //! A [`Recorder`] takes what happens during a run; the [`Summary`] it ends with is all that a report needs.
 //! Nothing here reads a clock: instants come in as arguments.
 
+mod batches;
 mod call;
 mod classes;
 mod confidence;
@@ -15,11 +16,13 @@ mod recorder;
 mod series;
 mod split;
 mod stall;
+mod steadiness;
 mod summary;
 mod timing;
 mod tls;
 mod usage;
 
+pub use batches::BatchedEstimate;
 pub use call::{Carrier, Outcome, Sample, SlowCall, SlowDetail, Transport};
 pub use classes::Classes;
 pub use confidence::{Estimate, Interval as ConfidenceInterval};
@@ -31,6 +34,7 @@ pub use recorder::{End, Figures, Recorder, SessionEnd, TickRates};
 pub use series::{Interval, Phase, Series};
 pub use split::{Group, Groups};
 pub use stall::Stall;
+pub use steadiness::{Steadiness, steady_from};
 pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
 pub use timing::Timing;
 pub use tls::{
