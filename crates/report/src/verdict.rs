@@ -11,6 +11,7 @@ use httperf_stats::{Failure, Outcome, Summary, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::figures::Steady;
 use crate::number::{fixed, ratio};
 
 /// Whether a run's figures can be relied on, and why not.
@@ -200,6 +201,7 @@ pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
         judge_generator(plan, summary, &completed.latency, &mut add);
         judge_sample(summary, &completed.latency, &mut add);
         note_server(summary, &completed.service, &mut add);
+        note_steadiness(summary, &mut add);
     } else {
         add(Level::Suspect, Finding::NotRecorded);
     }
@@ -334,6 +336,14 @@ fn note_server(summary: &Summary, service: &Timing, add: &mut impl FnMut(Level, 
     {
         let (length_s, from_s) = (stall.length.as_secs_f64(), stall.from.as_secs_f64());
         add(Level::Valid, Finding::ServerStall { length_s, from_s });
+    }
+}
+
+fn note_steadiness(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+    match Steady::of(summary) {
+        Steady::From { seconds } if seconds > 0.0 => add(Level::Valid, Finding::SteadyFrom { seconds }),
+        Steady::Never => add(Level::Valid, Finding::NeverSteady),
+        Steady::From { .. } | Steady::Unknown => {}
     }
 }
 

@@ -1,0 +1,175 @@
+//! The result of a run as a document that keeps: what was run, where, what came of it, and how far it can be relied on.
+//!
+//! Every other form of report is a function of such documents. Fields may be added within a version of the format; none
+//! goes or changes its meaning. `docs/reference/result.md` describes it, `docs/reference/result.schema.json` is its schema.
+
+mod merge;
+
+use httperf_plan::Plan;
+use httperf_stats::Summary;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::figures::Figures;
+use crate::verdict::{Verdict, verdict};
+
+pub use merge::{Difference, MergeError, merge};
+
+/// What a document of this kind calls itself.
+pub const FORMAT: &str = "httperf-result";
+
+/// The version of the format that is written. Older ones are read.
+pub const VERSION: u32 = 1;
+
+/// The result of a run, or of several parts of a run.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(title = "Result of httperf", extend("$id" = "urn:httperf:result:1"))]
+pub struct Document {
+    /// `httperf-result`.
+    format: String,
+    /// The version of the format.
+    version: u32,
+    /// Who ran what, where and when: one part, or each of those that were merged.
+    pub parts: Vec<Part>,
+    /// What was run. It can be run again.
+    pub plan: Plan,
+    /// Whether the figures can be relied on.
+    pub verdict: Verdict,
+    /// The figures that are asked for most, worked out from the summary.
+    pub figures: Figures,
+    /// All that was measured. Durations are in nanoseconds.
+    pub summary: Summary,
+}
+
+/// One run of the program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Part {
+    /// When it began: a date and time of RFC 3339, in UTC.
+    pub started: String,
+    /// The command line, from the program's name on. What is not UTF-8 in it was replaced.
+    pub command: Vec<String>,
+    /// The version of the program.
+    pub httperf: String,
+    /// Why it ended before its workload did, if so.
+    pub ended_early: Option<EarlyEnd>,
+    /// Where it ran.
+    pub machine: Machine,
+}
+
+/// Why a run ended before its workload did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EarlyEnd {
+    /// A signal, or the user at the screen, asked for it.
+    Asked,
+    /// It had measured as exactly as was asked for (`--until`).
+    Exact,
+}
+
+/// A machine, in what matters to a measurement.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Machine {
+    /// Its name.
+    pub host: String,
+    /// The operating system, with the release of its kernel.
+    pub system: String,
+    /// The model of its processors, if known.
+    pub processor: Option<String>,
+    /// How many of them this program may use.
+    pub processors: u32,
+    /// Its memory in bytes, if known.
+    pub memory: Option<u64>,
+    /// Open files this program may have.
+    pub open_files: u64,
+    /// Local ports for connections: the first and the last, if known.
+    pub local_ports: Option<(u16, u16)>,
+}
+
+/// Why a file cannot be read as a result.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// It is not JSON.
+    #[error("not JSON: {0}")]
+    Json(serde_json::Error),
+    /// It is JSON, and something else.
+    #[error("not a result of httperf: its `format` is not `{FORMAT}`")]
+    Format,
+    /// It is of a version that is newer than this program.
+    #[error("version {0} of the format is newer than this program, which reads up to {VERSION}")]
+    Version(u64),
+    /// It does not have the shape that it should.
+    #[error("not a result of version {VERSION}: {0}")]
+    Shape(serde_json::Error),
+}
+
+impl Document {
+    /// The result of one run.
+    #[must_use]
+    pub fn new(part: Part, plan: Plan, summary: Summary) -> Self {
+        Self::of_parts(vec![part], plan, summary)
+    }
+
+    fn of_parts(parts: Vec<Part>, plan: Plan, summary: Summary) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            parts,
+            verdict: verdict(&plan, &summary),
+            figures: Figures::of(&plan, &summary),
+            plan,
+            summary,
+        }
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// When it is something else, too new, or broken.
+    pub fn read(json: &[u8]) -> Result<Self, ReadError> {
+        /// What every version has.
+        #[derive(Deserialize)]
+        struct Head {
+            format: Option<serde_json::Value>,
+            version: Option<u64>,
+        }
+        let value: Head = serde_json::from_slice(json).map_err(|error| match error.classify() {
+            serde_json::error::Category::Data => ReadError::Format,
+            _ => ReadError::Json(error),
+        })?;
+        if value.format.as_ref().and_then(serde_json::Value::as_str) != Some(FORMAT) {
+            return Err(ReadError::Format);
+        }
+        match value.version {
+            Some(version) if version > u64::from(VERSION) => Err(ReadError::Version(version)),
+            _ => serde_json::from_slice(json).map_err(ReadError::Shape),
+        }
+    }
+
+    /// The document as it is saved: one line for each of its fields down to the figures, with a line end.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("all keys are text");
+        text.push('\n');
+        text
+    }
+
+    /// The classic report, and what has been added to it if `full`.
+    #[must_use]
+    pub fn text(&self, full: bool) -> String {
+        let classic = crate::classic(&self.plan, &self.summary);
+        match full {
+            true => format!("{classic}{}", crate::full(&self.plan, &self.summary, &self.verdict)),
+            false => classic.to_string(),
+        }
+    }
+}
+
+/// The schema of the documents that are written, with a line end.
+#[must_use]
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Document);
+    let mut text = serde_json::to_string_pretty(&schema).expect("a schema has text for keys");
+    text.push('\n');
+    text
+}

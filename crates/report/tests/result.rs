@@ -1,0 +1,134 @@
+//! Results as documents: saved, read again, added up.
+
+use std::time::Duration;
+
+use httperf_plan::{Arrivals, Plan, Tls};
+use httperf_report::result::{Document, Machine, MergeError, Part, merge};
+use httperf_report::{Finding, Level, Reason};
+use httperf_stats::Summary;
+use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
+
+fn part(host: &str) -> Part {
+    Part {
+        started: "2026-11-21T07:00:00Z".to_owned(),
+        command: vec!["httperf".to_owned(), "--rate=100".to_owned()],
+        httperf: "1.0.0".to_owned(),
+        ended_early: None,
+        machine: Machine { host: host.to_owned(), ..Machine::default() },
+    }
+}
+
+fn plan(index: u32) -> Plan {
+    let mut plan = Plan {
+        arrivals: Arrivals::Exponential { mean: 0.01 },
+        runtime: Some(Duration::from_secs(5)),
+        ..connections(1_000_000, 2, 1)
+    };
+    plan.client.index = index;
+    plan
+}
+
+fn measured(plan: &Plan) -> Summary {
+    let peer = HttpPeer::new(|_| vec![Action::Send(Duration::from_millis(7), reply(200, "", "ok"))]);
+    run(plan, Link::default(), peer).summary
+}
+
+fn document(index: u32) -> Document {
+    let plan = plan(index);
+    let summary = measured(&plan);
+    Document::new(part(&format!("host{index}")), plan, summary)
+}
+
+#[test]
+fn a_document_is_the_same_after_it_was_saved_and_read() {
+    let document = document(0);
+    let json = document.json();
+    let again = Document::read(json.as_bytes()).unwrap();
+    assert_eq!(again.json(), json);
+    assert_eq!(again.text(true), document.text(true));
+}
+
+#[test]
+fn merging_takes_any_order_and_adds_up_exactly() {
+    let parts = [document(0), document(1), document(2)];
+    let of =
+        |order: &[usize]| merge(order.iter().map(|&index| parts[index].clone()).collect()).unwrap().json();
+    let all = of(&[0, 1, 2]);
+    for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        assert_eq!(of(&order), all, "{order:?}");
+    }
+    // In steps, too.
+    let two = merge(vec![parts[2].clone(), parts[1].clone()]).unwrap();
+    assert_eq!(merge(vec![two, parts[0].clone()]).unwrap().json(), all);
+    let merged = Document::read(all.as_bytes()).unwrap();
+    let replies: u64 = parts.iter().map(|part| part.summary.replies).sum();
+    assert_eq!((merged.summary.replies, merged.parts.len()), (replies, 3));
+}
+
+#[test]
+fn plans_that_differ_are_not_merged_and_it_is_said_in_what() {
+    let other = Plan { arrivals: Arrivals::Deterministic { period: 0.5 }, ..plan(1) };
+    let mut other = Document::new(part("b"), other.clone(), measured(&other));
+    other.plan.timeouts.timeout = Some(Duration::from_secs(5));
+    let error = merge(vec![document(0), other]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the plans differ in arrivals ({\"exponential\":{\"mean\":0.01}} and {\"deterministic\":{\"period\":0.5}}), \
+         timeouts.timeout_ns (null and 5000000000)"
+    );
+    assert_eq!(merge(Vec::new()).unwrap_err(), MergeError::Nothing);
+}
+
+#[test]
+fn what_is_no_result_is_refused_in_a_sentence() {
+    let json = document(0).json();
+    for (text, expected) in [
+        ("".to_owned(), "not JSON: EOF while parsing a value at line 1 column 0"),
+        ("{\"format\": ".to_owned(), "not JSON: EOF while parsing a value at line 1 column 11"),
+        ("[1]".to_owned(), "not a result of httperf: its `format` is not `httperf-result`"),
+        ("{}".to_owned(), "not a result of httperf: its `format` is not `httperf-result`"),
+        (
+            json.replacen("httperf-result", "httperf-tls-lab", 1),
+            "not a result of httperf: its `format` is not `httperf-result`",
+        ),
+        (
+            json.replacen("\"version\": 1", "\"version\": 7", 1),
+            "version 7 of the format is newer than this program, which reads up to 1",
+        ),
+        (json.replacen("\"connections\":", "\"connexions\":", 1), "not a result of version 1: "),
+    ] {
+        let message = Document::read(text.as_bytes()).unwrap_err().to_string();
+        assert!(message.starts_with(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_private_key_is_not_saved() {
+    let mut plan = plan(0);
+    let identity = httperf_plan::Identity { certificates: b"CERT".to_vec(), key: b"TOP SECRET".to_vec() };
+    plan.tls = Some(Tls { identity: Some(identity), ..Tls::default() });
+    let json = Document::new(part("a"), plan, Summary::default()).json();
+    assert!(json.contains("CERT") && !json.contains("SECRET"));
+    let again = Document::read(json.as_bytes()).unwrap();
+    assert!(again.plan.tls.unwrap().identity.unwrap().key.is_empty());
+}
+
+#[test]
+fn a_plan_without_a_form_in_json_keeps_its_values() {
+    let mut plan = plan(0);
+    plan.request.extra_headers = b"X: \xff\r\n".to_vec();
+    plan.arrivals = Arrivals::Uniform { min: 0.0, max: f64::INFINITY };
+    plan.timeouts.think_timeout = Some(Duration::MAX);
+    let json = Document::new(part("a"), plan.clone(), Summary::default()).json();
+    let again = Document::read(json.as_bytes()).unwrap().plan;
+    assert_eq!(format!("{again:?}"), format!("{plan:?}"));
+}
+
+#[test]
+fn a_generator_that_keeps_its_schedule_is_valid() {
+    let verdict = document(0).verdict;
+    assert_eq!(verdict.level, Level::Valid, "{verdict:?}");
+    let known =
+        |reason: &Reason| matches!(reason.finding, Finding::FewSamples { .. } | Finding::Unfinished { .. });
+    assert!(verdict.reasons.iter().all(known), "{verdict:?}");
+}
