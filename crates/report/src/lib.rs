@@ -4,7 +4,9 @@ pub mod result;
 pub mod tls_lab;
 
 mod classic;
+mod csv_row;
 mod figures;
+mod hgrm;
 mod latency;
 mod number;
 mod table;
@@ -12,7 +14,9 @@ mod tls;
 mod verdict;
 
 pub use classic::classic;
+pub use csv_row::{csv_header, csv_row};
 pub use figures::{Confidence, Figures, Steady, Times};
+pub use hgrm::hgrm;
 pub use latency::latency;
 pub use tls::tls;
 pub use verdict::{Finding, Level, Reason, Verdict, verdict, verdict_section};

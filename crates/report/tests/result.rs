@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use httperf_plan::{Arrivals, Plan, Tls};
 use httperf_report::result::{Document, Machine, MergeError, Part, merge};
-use httperf_report::{Finding, Level, Reason};
-use httperf_stats::Summary;
+use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
+use httperf_stats::{Summary, Timing};
 use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
 
 fn part(host: &str) -> Part {
@@ -131,4 +131,23 @@ fn a_generator_that_keeps_its_schedule_is_valid() {
     let known =
         |reason: &Reason| matches!(reason.finding, Finding::FewSamples { .. } | Finding::Unfinished { .. });
     assert!(verdict.reasons.iter().all(known), "{verdict:?}");
+}
+
+#[test]
+fn a_row_of_csv_has_a_value_for_each_column() {
+    let header = csv_header();
+    let mut row = csv_row(&document(0));
+    insta::assert_snapshot!("csv", format!("{header}{row}"));
+    row.push_str(&csv_row(&Document::new(part("a"), connections(0, 1, 1), Summary::default())));
+    let table = format!("{header}{row}");
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    assert_eq!(reader.records().filter(|record| record.is_ok()).count(), 2, "all of the same length");
+}
+
+#[test]
+fn the_distribution_is_one_that_plotters_read() {
+    let mut timing = Timing::default();
+    (1..=1000).for_each(|ms| timing.add(Duration::from_millis(ms)));
+    insta::assert_snapshot!("hgrm", hgrm(&timing));
+    insta::assert_snapshot!("hgrm_of_nothing", hgrm(&Timing::default()));
 }

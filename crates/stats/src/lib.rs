@@ -36,7 +36,7 @@ pub use split::{Group, Groups};
 pub use stall::Stall;
 pub use steadiness::{Steadiness, steady_from};
 pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
-pub use timing::Timing;
+pub use timing::{Percentile, Timing};
 pub use tls::{
     Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,
     HandshakeKind, Tally, TlsSummary,

@@ -57,7 +57,32 @@ impl Timing {
     }
 }
 
+/// A point of a distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentile {
+    /// The duration.
+    pub value: Duration,
+    /// The share (0 to 1) of durations that are no longer.
+    pub share: f64,
+    /// How many are no longer.
+    pub count: u64,
+}
+
 impl Timing {
+    /// Points of the distribution, ever closer to each other towards the longest: so many for each halving of the distance
+    /// to it.
+    pub fn percentiles(&self, per_halving: u32) -> impl Iterator<Item = Percentile> + '_ {
+        let mut count = 0;
+        self.histogram.iter_quantiles(per_halving).map(move |value| {
+            count += value.count_since_last_iteration();
+            Percentile {
+                value: Duration::from_micros(value.value_iterated_to()),
+                share: value.quantile_iterated_to(),
+                count,
+            }
+        })
+    }
+
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {

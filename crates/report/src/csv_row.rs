@@ -1,0 +1,111 @@
+//! One row of CSV for each result: the columns that tools which sweep httperf over rates have had for twenty years, and
+//! after them ours.
+
+use crate::number::{fixed, ratio};
+use crate::result::Document;
+
+/// The names of the columns. Columns are added at the end; none goes or changes its meaning.
+///
+/// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
+/// percentage of connections that failed.
+const COLUMNS: [&str; 41] = [
+    "dem_req_rate",
+    "req_rate",
+    "con_rate",
+    "min_rep_rate",
+    "avg_rep_rate",
+    "max_rep_rate",
+    "stddev_rep_rate",
+    "resp_time",
+    "net_io",
+    "errors",
+    "started",
+    "target",
+    "duration_s",
+    "connections",
+    "requests",
+    "replies",
+    "status_1xx",
+    "status_2xx",
+    "status_3xx",
+    "status_4xx",
+    "status_5xx",
+    "failed_connections",
+    "latency_mean_ms",
+    "latency_p50_ms",
+    "latency_p90_ms",
+    "latency_p99_ms",
+    "latency_p99.9_ms",
+    "latency_max_ms",
+    "service_mean_ms",
+    "service_p50_ms",
+    "service_p90_ms",
+    "service_p99_ms",
+    "service_p99.9_ms",
+    "service_max_ms",
+    "connect_p50_ms",
+    "connect_p99_ms",
+    "lag_p50_ms",
+    "lag_p99_ms",
+    "cpu_percent",
+    "verdict",
+    "reasons",
+];
+
+/// The line that names the columns, with its line end.
+#[must_use]
+pub fn csv_header() -> String {
+    record(COLUMNS.map(str::to_owned).to_vec())
+}
+
+/// The row of one result, with its line end. What is not known is empty.
+#[must_use]
+pub fn csv_row(document: &Document) -> String {
+    let Document { plan, summary, figures, verdict, parts, .. } = document;
+    let rates = summary.reply_rates.moments();
+    let calls_per_connection = match &plan.workload {
+        httperf_plan::Workload::Connections(connections) => Some(connections.calls),
+        httperf_plan::Workload::Sessions(_) => None,
+    };
+    let demanded = figures.rate_asked.zip(calls_per_connection).map(|(rate, calls)| rate * calls as f64);
+    let failed_percent = 100.0 * ratio(figures.errors as f64, summary.connections as f64);
+    let ms = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 3));
+    let seconds = figures.duration_s;
+    let cpu = 100.0 * ratio(summary.usage.cpu.total().as_secs_f64(), seconds);
+    let target = plan.targets.iter().map(|target| target.endpoint.to_string()).collect::<Vec<_>>().join(" ");
+    let names: Vec<&str> = verdict.reasons.iter().map(|reason| reason.finding.name()).collect();
+    let mut row = vec![
+        demanded.map_or_else(String::new, |rate| fixed(rate, 1)),
+        fixed(figures.request_rate, 1),
+        fixed(figures.connection_rate, 1),
+        fixed(rates.min(), 1),
+        fixed(rates.mean(), 1),
+        fixed(rates.max(), 1),
+        fixed(rates.stddev(), 1),
+        fixed(summary.response.moments.mean() * 1e3, 1),
+        fixed(figures.bytes_per_second / 1024.0, 1),
+        fixed(failed_percent, 2),
+        parts.first().map_or_else(String::new, |part| part.started.clone()),
+        target,
+        fixed(seconds, 3),
+    ];
+    row.extend([figures.connections, figures.requests, figures.replies].map(|count| count.to_string()));
+    row.extend(figures.statuses.map(|count| count.to_string()));
+    row.push(figures.errors.to_string());
+    for times in [&figures.latency_ms, &figures.service_ms] {
+        row.extend([times.mean, times.p50, times.p90, times.p99, times.p999, times.max].map(ms));
+    }
+    for times in [&figures.connect_ms, &figures.lag_ms] {
+        row.extend([times.p50, times.p99].map(ms));
+    }
+    row.extend([fixed(cpu, 1), verdict.level.to_string(), names.join("; ")]);
+    debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
+    record(row)
+}
+
+fn record(values: Vec<String>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(values).expect("writing to memory does not fail");
+    let bytes = writer.into_inner().expect("writing to memory does not fail");
+    String::from_utf8(bytes).expect("text was written")
+}
