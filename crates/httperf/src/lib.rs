@@ -10,6 +10,7 @@ pub mod options;
 pub mod planning;
 pub mod print;
 pub mod printf;
+pub mod results;
 pub mod run;
 pub mod serve;
 pub mod tls_lab;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use httperf::args::Args;
 use httperf::messages::Program;
+use httperf::results::{merge, report, rerun};
 use httperf::{doctor, echo, options, planning, run, serve, tls_lab};
 
 fn main() -> ExitCode {
@@ -17,6 +18,9 @@ fn main() -> ExitCode {
         Some((word, words)) if *word == doctor::COMMAND.name => doctor::main(&program, words),
         Some((word, words)) if *word == serve::COMMAND.name => serve::main(&program, words),
         Some((word, words)) if *word == tls_lab::COMMAND.name => tls_lab::main(&program, words),
+        Some((word, words)) if *word == report::COMMAND.name => report::main(&program, words),
+        Some((word, words)) if *word == merge::COMMAND.name => merge::main(&program, words),
+        Some((word, words)) if *word == rerun::COMMAND.name => rerun::main(&program, words),
         _ => offer_load(&program, words).unwrap_or_else(|status| status),
     }
 }
@@ -24,12 +28,14 @@ fn main() -> ExitCode {
 /// The program without a subcommand. An early end has been explained when its exit status comes back.
 fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCode> {
     let args = parse(program, words)?;
-    program.print(&echo::line(program.name(), &args))?;
+    if !args.results.document_on_stdout() {
+        program.print(&echo::line(program.name(), &args))?;
+    }
     let plan = planning::plan(program, &args, &mut |warning| program.say(warning)).map_err(|error| {
         program.say_bytes(error.text().as_bytes());
         error.status()
     })?;
-    run::run(program, &args, &plan)
+    run::run(program, &args, plan)
 }
 
 fn parse(program: &Program, words: &[OsString]) -> Result<Args, ExitCode> {

@@ -6,38 +6,81 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use anyhow::Context;
-use httperf_engine::Stop;
+use httperf_engine::{Observation, Observer, Stop};
 use httperf_plan::Plan;
+use httperf_report::result::{Document, EarlyEnd};
+use httperf_report::{Finding, Level, Reason, Verdict};
 use httperf_stats::{HandshakeFailure, Summary, TlsSummary};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::{Args, ReportForm};
+use crate::doctor;
 use crate::messages::Program;
 use crate::print::Printer;
+use crate::results::{CallLog, Origin, Outputs};
 
 /// What a shell sees of a program that a signal ended: 128 and the signal's number.
 const SIGNAL_STATUS: u8 = 128;
 
-/// Carries out the plan and prints its report.
+/// Carries out the plan, prints its report and writes the files that were asked for.
 ///
 /// # Errors
 /// The exit status of a run that could not be carried out or reported. The reason was printed.
-pub fn run(program: &Program, args: &Args, plan: &Plan) -> Result<ExitCode, ExitCode> {
+pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitCode> {
     let descriptors = httperf_engine::raise_descriptor_limit();
     if plan.watch.verbose >= 1 {
         let name = program.name_text();
         program.print(format!("{name}: maximum number of open descriptors = {descriptors}\n").as_bytes())?;
     }
-    let (summary, signals) = carry_out(program, plan)?;
-    program.print_with(|out| write_report(out, args, plan, &summary))?;
-    for warning in summary.warnings() {
+    let outputs = Outputs::prepare(&args.results).map_err(|error| fail(program, &error))?;
+    doctor::problems(&plan).iter().for_each(|problem| program.say(format_args!("warning: {problem}")));
+    let origin = Origin::now(descriptors);
+    let (summary, signals) = carry_out(program, args, &plan)?;
+    let document = origin.document(plan, summary, signals.was_asked().then_some(EarlyEnd::Asked));
+    let reported = program.print_with(|out| write_report(out, args, &document));
+    let errors = outputs.write(&document);
+    errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
+    for warning in document.summary.warnings() {
         program.say(format_args!("warning: {warning}"));
     }
-    if let Some(failure) = summary.tls.as_deref().and_then(TlsSummary::hopeless) {
+    if form(args) == Form::Classic {
+        tell_verdict(program, &document.verdict);
+    }
+    reported?;
+    if !errors.is_empty() {
+        return Err(ExitCode::FAILURE);
+    }
+    if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
         return Err(no_tls(program, failure));
     }
-    Ok(signals.exit_code())
+    match document.verdict.level {
+        Level::Suspect if args.results.strict => Err(ExitCode::from(SUSPECT_STATUS)),
+        Level::Invalid if args.results.strict => Err(ExitCode::from(INVALID_STATUS)),
+        _ => Ok(signals.exit_code()),
+    }
+}
+
+/// The exit statuses of runs that cannot be relied on, with `--strict`.
+const SUSPECT_STATUS: u8 = 2;
+const INVALID_STATUS: u8 = 3;
+
+/// Says what the classic report has no place for: that its figures cannot be relied on. Whoever makes few calls knows
+/// that there are few.
+fn tell_verdict(program: &Program, verdict: &Verdict) {
+    let counts = |reason: &&Reason| {
+        reason.level > Level::Valid
+            && !matches!(reason.finding, Finding::FewSamples { .. } | Finding::NotRecorded)
+    };
+    for reason in verdict.reasons.iter().filter(counts) {
+        let (name, finding) = (reason.finding.name(), &reason.finding);
+        program.say(format_args!("verdict: {}: {name}: {finding}", reason.level));
+    }
+}
+
+fn fail(program: &Program, error: &anyhow::Error) -> ExitCode {
+    program.say(format_args!("{error:#}"));
+    ExitCode::FAILURE
 }
 
 /// Says in the words of the classic tool that TLS cannot be spoken with the server, and returns its exit status for
@@ -55,38 +98,76 @@ fn no_tls(program: &Program, failure: &HandshakeFailure) -> ExitCode {
 /// The exit status of a run in which the first TLS handshake failed and none succeeded.
 const NO_TLS_STATUS: u8 = 255;
 
-fn carry_out(program: &Program, plan: &Plan) -> Result<(Summary, EndSignals), ExitCode> {
-    let mut printer = Printer::new(program, plan.watch);
+fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<(Summary, EndSignals), ExitCode> {
+    let calls = args.results.calls.as_deref().map(CallLog::create).transpose();
+    let calls = calls.map_err(|error| fail(program, &error))?;
+    let mut watcher = Watcher { printer: Printer::new(program, plan.watch), calls };
     let mut attempt = || -> anyhow::Result<(Summary, EndSignals)> {
         let stop = Stop::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
-        Ok((httperf_engine::run(plan, &mut printer, &stop)?, signals))
+        Ok((httperf_engine::run(plan, &mut watcher, &stop)?, signals))
     };
     let outcome = attempt();
-    let printed = printer.finish();
-    let outcome = outcome.map_err(|error| {
-        program.say(format_args!("{error:#}"));
-        ExitCode::FAILURE
-    })?;
+    let printed = watcher.printer.finish();
+    let logged = watcher.calls.map_or(Ok(()), CallLog::finish);
+    let outcome = outcome.map_err(|error| fail(program, &error))?;
     // What was measured is reported even if the lines before it could not be printed; that fails likewise,
     // unless a full disk has room again.
     if let Err(error) = printed {
         program.stdout_failed(&error);
     }
+    if let Err(error) = logged {
+        program.say(format_args!("{error:#}"));
+    }
     Ok(outcome)
 }
 
-fn write_report(out: &mut dyn Write, args: &Args, plan: &Plan, summary: &Summary) -> io::Result<()> {
-    write!(out, "{}", httperf_report::classic(plan, summary))?;
-    let full = match args.report {
-        ReportForm::Classic => false,
-        ReportForm::Full => true,
-        ReportForm::Auto => io::stdout().is_terminal(),
-    };
-    if full {
-        write!(out, "{}{}", httperf_report::latency(summary), httperf_report::tls(plan, summary))?;
+/// Hands on what happens in a run to those who want to know.
+struct Watcher<'a> {
+    printer: Printer<'a>,
+    calls: Option<CallLog>,
+}
+
+impl Observer for Watcher<'_> {
+    fn observe(&mut self, what: Observation<'_>) {
+        match (&what, &mut self.calls) {
+            (Observation::Call { sample, start }, Some(calls)) => calls.add(sample, *start),
+            _ => self.printer.observe(what),
+        }
     }
-    Ok(())
+
+    fn calls_not_logged(&self) -> u64 {
+        self.calls.as_ref().map_or(0, CallLog::dropped)
+    }
+}
+
+/// What goes to standard output when the run is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The classic block.
+    Classic,
+    /// The classic block and what has been added to it.
+    Full,
+    /// The document.
+    Document,
+}
+
+fn form(args: &Args) -> Form {
+    match args.report {
+        _ if args.results.document_on_stdout() => Form::Document,
+        ReportForm::Classic => Form::Classic,
+        ReportForm::Full => Form::Full,
+        ReportForm::Auto if io::stdout().is_terminal() => Form::Full,
+        ReportForm::Auto => Form::Classic,
+    }
+}
+
+fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Result<()> {
+    match form(args) {
+        Form::Document => out.write_all(document.json().as_bytes()),
+        Form::Classic => out.write_all(document.text(false).as_bytes()),
+        Form::Full => out.write_all(document.text(true).as_bytes()),
+    }
 }
 
 /// The signals that end a run early: it then reports what it measured.
@@ -113,6 +194,11 @@ impl EndSignals {
             })
             .context("cannot start the thread that watches for signals")?;
         Ok(Self { received })
+    }
+
+    /// Whether one came.
+    fn was_asked(&self) -> bool {
+        self.received.load(Ordering::Relaxed) != 0
     }
 
     /// 0 after SIGINT, as in the classic tool; 143 after SIGTERM.

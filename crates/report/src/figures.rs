@@ -159,19 +159,24 @@ impl Times {
     pub fn of(timing: &Timing) -> Self {
         let moments = &timing.moments;
         let is_any = !timing.is_empty();
-        let quantile = |share| supported_quantile(timing, share).map(|value| value * 1e3);
+        let quantile = |share| supported_quantile(timing, share).map(in_ms);
         Self {
             samples: moments.count(),
-            mean: is_any.then(|| moments.mean() * 1e3),
-            min: is_any.then(|| moments.min() * 1e3),
+            mean: is_any.then(|| in_ms(moments.mean())),
+            min: is_any.then(|| in_ms(moments.min())),
             p50: quantile(0.5),
             p90: quantile(0.9),
             p99: quantile(0.99),
             p999: quantile(0.999),
             p9999: quantile(0.9999),
-            max: is_any.then(|| moments.max() * 1e3),
+            max: is_any.then(|| in_ms(moments.max())),
         }
     }
+}
+
+/// Seconds as milliseconds, to the nanosecond: what is beyond is the noise of arithmetic.
+fn in_ms(seconds: f64) -> f64 {
+    (seconds * 1e9).round() / 1e6
 }
 
 /// A quantile in seconds, if there are enough samples for it: one in a thousand needs a thousand.
@@ -191,7 +196,7 @@ fn confidence(summary: &Summary) -> Vec<Confidence> {
     let batches = batches(summary);
     let named = |figure: String, batched: BatchedEstimate| {
         let Ends { low, high } = Ends::of(&batched.estimate);
-        let value = batched.estimate.value() * 1e3;
+        let value = in_ms(batched.estimate.value());
         Confidence { figure, value, low, high, inflation: batched.inflation }
     };
     let mean = BatchedEstimate::of_mean(&batches).map(|mean| named("mean".to_owned(), mean));
@@ -212,8 +217,8 @@ impl Ends {
     fn of(estimate: &Estimate) -> Self {
         let interval = estimate.interval();
         Self {
-            low: interval.map(|interval| interval.low.max(0.0) * 1e3),
-            high: interval.map(|interval| interval.high * 1e3),
+            low: interval.map(|interval| in_ms(interval.low.max(0.0))),
+            high: interval.map(|interval| in_ms(interval.high)),
         }
     }
 }

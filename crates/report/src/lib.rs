@@ -5,6 +5,7 @@ pub mod tls_lab;
 
 mod classic;
 mod csv_row;
+mod details;
 mod figures;
 mod hgrm;
 mod latency;
@@ -23,24 +24,30 @@ pub use verdict::{Finding, Level, Reason, Verdict, verdict, verdict_section};
 
 use std::fmt::{self, Display};
 
-use httperf_plan::Plan;
-use httperf_stats::Summary;
+use crate::result::Document;
 
-/// All that the full report adds to the classic one: percentiles, TLS, the verdict.
+/// All that the full report adds to the classic one: percentiles, TLS, details, the verdict.
 #[must_use]
-pub fn full<'a>(plan: &'a Plan, summary: &'a Summary, verdict: &'a Verdict) -> impl Display + 'a {
-    Full { plan, summary, verdict }
+pub fn full(document: &Document) -> impl Display + '_ {
+    Full { document }
 }
 
 struct Full<'a> {
-    plan: &'a Plan,
-    summary: &'a Summary,
-    verdict: &'a Verdict,
+    document: &'a Document,
 }
 
 impl Display for Full<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { plan, summary, verdict } = *self;
-        write!(f, "{}{}{}", latency(summary), tls(plan, summary), verdict_section(verdict))
+        let Document { plan, summary, figures, verdict, .. } = self.document;
+        write!(f, "{}{}", latency(summary), tls(plan, summary))?;
+        write!(f, "{}{}", details::details(summary, figures), verdict_section(verdict))
+    }
+}
+/// TEMPORARY
+pub mod html {
+    /// p
+    #[must_use]
+    pub fn page(_: &crate::result::Document) -> String {
+        String::new()
     }
 }

@@ -141,7 +141,7 @@ fn a_row_of_csv_has_a_value_for_each_column() {
     row.push_str(&csv_row(&Document::new(part("a"), connections(0, 1, 1), Summary::default())));
     let table = format!("{header}{row}");
     let mut reader = csv::Reader::from_reader(table.as_bytes());
-    assert_eq!(reader.records().filter(|record| record.is_ok()).count(), 2, "all of the same length");
+    assert_eq!(reader.records().filter(Result::is_ok).count(), 2, "all of the same length");
 }
 
 #[test]

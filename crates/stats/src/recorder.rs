@@ -139,16 +139,12 @@ impl Recorder {
         self.measured.concurrent_max = self.open;
         self.silence.restart(now);
         self.sampled.2 = now;
-        self.enter(Phase::Measured, now);
+        self.series.enter(Phase::Measured, self.measured_from, self.open);
     }
 
-    /// Nothing is offered any more.
-    pub fn begin_draining(&mut self, now: Instant) {
-        self.enter(Phase::Drain, now);
-    }
-
-    fn enter(&mut self, phase: Phase, now: Instant) {
-        self.series.enter(phase, now, self.open);
+    /// Nothing is offered any more, since then.
+    pub fn begin_draining(&mut self, since: Instant) {
+        self.series.enter(Phase::Drain, since, self.open);
     }
 
     /// The figures to which something belongs that was due at this instant.

@@ -81,7 +81,10 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Goes on to the next phase if it is time.
     pub(super) fn change_phase(&mut self, now: Instant) {
-        while !self.phases.is_over && self.phases.next_change().is_some_and(|at| now >= at) {
+        while !self.phases.is_over
+            && let Some(at) = self.phases.next_change()
+            && now >= at
+        {
             match self.phases.now {
                 Phase::WarmUp => {
                     self.phases.now = Phase::Measured;
@@ -94,7 +97,7 @@ impl<N: Network> Worker<'_, '_, N> {
                         self.phases.is_over = true;
                     } else {
                         self.phases.now = Phase::Drain;
-                        self.recorder.begin_draining(now);
+                        self.recorder.begin_draining(at);
                         self.cut_sessions(now);
                     }
                 }

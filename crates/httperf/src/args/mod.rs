@@ -1,5 +1,6 @@
 //! What was typed: the value of every option, before anything was looked up.
 
+mod results;
 mod tls;
 
 use std::ffi::{OsStr, OsString};
@@ -9,6 +10,7 @@ use httperf_plan::{Arrivals, Client, Parts};
 
 use crate::options::{Order, Stop, parse, program};
 
+pub use results::{ResultArgs, STDOUT};
 pub use tls::{Protocol, TlsArgs};
 
 /// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
@@ -95,6 +97,8 @@ pub struct Args {
     /// `--use-timer-cache`.
     pub use_timer_cache: bool,
 
+    /// All about results.
+    pub results: ResultArgs,
     /// `--report`.
     pub report: ReportForm,
     /// `--print-reply`.
@@ -242,6 +246,7 @@ impl Default for Args {
             my_addresses: Vec::new(),
             spin: false,
             use_timer_cache: false,
+            results: ResultArgs::default(),
             report: ReportForm::Auto,
             print_reply: None,
             print_request: None,
@@ -302,11 +307,37 @@ impl Args {
             let option = self.tls.wanted_by;
             return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
         }
+        self.check_results()?;
         if self.session_cookies && self.session.is_none() {
             return Err(Stop::Rejected {
                 message: b"--session-cookie requires session-oriented workload (e.g., --wsess)".to_vec(),
                 status: 255,
             });
+        }
+        Ok(())
+    }
+
+    fn check_results(&self) -> Result<(), Stop> {
+        let results = &self.results;
+        if results.drain > 0.0 && self.runtime == 0.0 {
+            return Err(Stop::rejected(
+                "--drain: needs --runtime, which says when nothing is offered any more",
+            ));
+        }
+        if let Some(option) = results.needs_detail().filter(|_| results.classic_record) {
+            return Err(Stop::rejected(format!(
+                "{option}: needs the figures that --record=classic leaves out"
+            )));
+        }
+        let prints = self.verbose > 0
+            || self.print_reply.is_some()
+            || self.print_request.is_some()
+            || self.print_lifetimes
+            || self.periodic_stats;
+        if results.document_on_stdout() && prints {
+            let message = "--output=-: standard output cannot carry the result and what is printed while the run goes \
+                           on";
+            return Err(Stop::rejected(message));
         }
         Ok(())
     }

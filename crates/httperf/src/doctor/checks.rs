@@ -1,5 +1,7 @@
 //! The checks, each a function of a system and of what is planned.
 
+use httperf_plan::{Arrivals, Endpoint, Plan, Workload};
+
 use super::system::System;
 
 /// What is planned.
@@ -9,8 +11,52 @@ pub(super) struct Need {
     pub(super) rate: f64,
     /// Connections open at once.
     pub(super) connections: u64,
+    /// Connections that the run makes in all.
+    pub(super) total: u64,
+    /// Local addresses they come from, each with ports of its own.
+    pub(super) addresses: u64,
     /// Whether the server is on this machine.
     pub(super) is_local: bool,
+}
+
+/// How long a connection is taken to be open in a run with a rate, which nobody knows beforehand.
+const OPEN_SECONDS: f64 = 0.1;
+
+impl Need {
+    /// What a plan needs.
+    pub(super) fn of(plan: &Plan) -> Self {
+        // A session opens a second connection only for calls that go side by side.
+        let count = match &plan.workload {
+            Workload::Connections(connections) => connections.count,
+            Workload::Sessions(sessions) => sessions.count,
+        };
+        let interval = plan.arrivals.mean_interval();
+        let (rate, at_once) = match plan.arrivals {
+            Arrivals::Sequential => (0.0, 1.0),
+            Arrivals::Concurrent(most) => (0.0, f64::from(most)),
+            _ if interval > 0.0 => (1.0 / interval, OPEN_SECONDS / interval),
+            _ => (0.0, count as f64),
+        };
+        let offered =
+            plan.runtime.map_or(f64::INFINITY, |runtime| rate * (runtime + plan.phases.warmup).as_secs_f64());
+        let is_timed = rate > 0.0;
+        let total = if is_timed { (count as f64).min(offered) } else { count as f64 } as u64;
+        let is_tcp = plan.targets.iter().any(|target| matches!(target.endpoint, Endpoint::Tcp(_)));
+        let is_local = plan.targets.iter().all(|target| match &target.endpoint {
+            Endpoint::Tcp(address) => address.ip().is_loopback(),
+            Endpoint::Unix(_) => true,
+        });
+        // A connection that ends with a reset leaves no port behind, and one over a unix socket has none.
+        let leaves_ports = is_tcp && !plan.sockets.close_with_reset;
+        let addresses = u64::try_from(plan.sockets.sources.len()).unwrap_or(u64::MAX).max(1);
+        Self {
+            rate: if leaves_ports { rate } else { 0.0 },
+            connections: at_once.min(total as f64) as u64,
+            total: if is_tcp { total } else { 0 },
+            addresses: addresses.saturating_mul(plan.targets.len() as u64),
+            is_local,
+        }
+    }
 }
 
 /// What a check found.
@@ -85,7 +131,8 @@ fn local_ports(system: &System, need: &Need) -> Option<Finding> {
     let reuse = system.number("/proc/sys/net/ipv4/tcp_tw_reuse").unwrap_or(0);
     let is_reused = reuse == 1 || reuse == 2 && need.is_local;
     let wait_seconds = if is_reused { 1.0 } else { TIME_WAIT_SECONDS };
-    let needed = need.connections as f64 + need.rate * wait_seconds;
+    let at_once = (need.connections as f64 + need.rate * wait_seconds).min(need.total as f64);
+    let needed = (at_once / need.addresses as f64).ceil();
     let text = format!(
         "{ports} local ports for one server, {needed:.0} are needed at {} connections per second{}",
         need.rate,
@@ -240,7 +287,8 @@ mod tests {
 
     use super::*;
 
-    const NEED: Need = Need { rate: 1000.0, connections: 1000, is_local: true };
+    const NEED: Need =
+        Need { rate: 1000.0, connections: 1000, total: u64::MAX, addresses: 1, is_local: true };
 
     /// A system with these files.
     fn system(files: &[(&str, &str)]) -> (System, tempfile::TempDir) {

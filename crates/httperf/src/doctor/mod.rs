@@ -10,6 +10,8 @@ use std::fmt;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
+use httperf_plan::Plan;
+
 use crate::messages::Program;
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
 
@@ -25,6 +27,19 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
         Ok(()) => examine(&program, &args).unwrap_or_else(|status| status),
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
     }
+}
+
+/// What on this machine would spoil a run of this plan: a sentence for each problem.
+#[must_use]
+pub fn problems(plan: &Plan) -> Vec<String> {
+    let findings = checks::all(&System::this(), &Need::of(plan));
+    let problems = findings.into_iter().filter(|finding| finding.level == Level::Problem);
+    problems
+        .map(|Finding { name, text, remedy, .. }| match remedy {
+            Some(remedy) => format!("{name}: {text}; mended by: {remedy}"),
+            None => format!("{name}: {text}"),
+        })
+        .collect()
 }
 
 /// Looks, and says what it found.
@@ -59,7 +74,7 @@ impl Default for Args {
 impl Args {
     fn need(&self) -> Need {
         let is_local = self.host.as_deref().is_none_or(is_loopback);
-        Need { rate: self.rate, connections: self.connections, is_local }
+        Need { rate: self.rate, connections: self.connections, total: u64::MAX, addresses: 1, is_local }
     }
 }
 

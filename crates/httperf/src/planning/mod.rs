@@ -12,9 +12,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use httperf_plan::{
-    Connections, Endpoint, HttpVersion, Limits, Phases, Plan, Recording, RequestTemplate, Script, Sessions,
-    Sockets, SourceAddresses, Target, Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes,
-    session_file, uri_list,
+    Connections, Endpoint, HttpVersion, Limits, Phases, Plan, RequestTemplate, Script, Sessions, Sockets,
+    SourceAddresses, Target, Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes, session_file,
+    uri_list,
 };
 use thiserror::Error;
 
@@ -63,9 +63,9 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
             sources,
         },
         runtime: limit(args.runtime),
-        phases: Phases::default(),
-        until: None,
-        recording: Recording::default(),
+        phases: Phases { warmup: pause(args.results.warmup), drain: pause(args.results.drain) },
+        until: args.results.until,
+        recording: args.results.recording(),
         spin: args.spin,
         watch: Watch {
             verbose: args.verbose,
@@ -73,7 +73,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
             replies: args.print_reply,
             lifetimes: args.print_lifetimes,
             periodic: args.periodic_stats,
-            calls: false,
+            calls: args.results.calls.is_some(),
         },
         limits: Limits::default(),
     })

@@ -159,7 +159,7 @@ impl Document {
     pub fn text(&self, full: bool) -> String {
         let classic = crate::classic(&self.plan, &self.summary);
         match full {
-            true => format!("{classic}{}", crate::full(&self.plan, &self.summary, &self.verdict)),
+            true => format!("{classic}{}", crate::full(self)),
             false => classic.to_string(),
         }
     }

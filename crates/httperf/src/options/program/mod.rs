@@ -1,8 +1,9 @@
 //! The options of the program itself: those of the classic tool and ours.
 
 mod general;
-mod reports;
+pub(crate) mod reports;
 mod requests;
+pub(crate) mod results;
 mod schedule;
 mod sessions;
 mod sockets;
@@ -28,6 +29,8 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Requests", options: requests::OPTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
+        Group { title: "Results", options: results::FILES },
+        Group { title: "Recording", options: results::RECORDING },
         Group { title: "Reports", options: reports::OPTIONS },
         Group { title: "General", options: general::OPTIONS },
     ],

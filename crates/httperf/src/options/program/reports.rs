@@ -5,27 +5,32 @@ use httperf_plan::Parts;
 use crate::args::{Args, ReportForm};
 use crate::options::{Opt, Stop, Tier, Value, ValueForm};
 
-pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "report",
-        short: None,
-        value: ValueForm::Required("auto|classic|full"),
-        tier: Tier::New,
-        help: "prints the classic report or the full one",
-        details: &[
-            "The classic report is what scripts parse; the full one adds percentiles and what the generator has \
-             to say of itself. Default: auto, which is full on a terminal and classic elsewhere.",
-        ],
-        apply: |args, value| {
-            args.report = match value.bytes() {
-                b"auto" => ReportForm::Auto,
-                b"classic" => ReportForm::Classic,
-                b"full" => ReportForm::Full,
-                _ => return Err(Stop::expected("--report", "auto, classic or full", value)),
-            };
-            Ok(())
-        },
+/// Which report is printed.
+pub(crate) const FORMS: &[Opt<Args>] = &[REPORT];
+
+const REPORT: Opt<Args> = Opt {
+    long: "report",
+    short: None,
+    value: ValueForm::Required("auto|classic|full"),
+    tier: Tier::New,
+    help: "prints the classic report or the full one",
+    details: &[
+        "The classic report is what scripts parse; the full one adds percentiles and what the generator has \
+         to say of itself. Default: auto, which is full on a terminal and classic elsewhere.",
+    ],
+    apply: |args, value| {
+        args.report = match value.bytes() {
+            b"auto" => ReportForm::Auto,
+            b"classic" => ReportForm::Classic,
+            b"full" => ReportForm::Full,
+            _ => return Err(Stop::expected("--report", "auto, classic or full", value)),
+        };
+        Ok(())
     },
+};
+
+pub(super) const OPTIONS: &[Opt<Args>] = &[
+    REPORT,
     Opt {
         long: "print-reply",
         short: None,

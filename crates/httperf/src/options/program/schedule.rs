@@ -3,6 +3,7 @@
 use httperf_plan::number::{self, Base};
 use httperf_plan::{Arrivals, Client, Step};
 
+use super::results::{precision, seconds};
 use crate::args::Args;
 use crate::options::{Opt, Stop, Tier, ValueForm};
 
@@ -57,6 +58,52 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         apply: |args, value| {
             let runtime = value.real().filter(|&seconds| seconds > 0.0);
             args.runtime = runtime.ok_or_else(|| Stop::illegal("illegal runtime value", value))?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "warmup",
+        short: None,
+        value: ValueForm::Required("X"),
+        tier: Tier::New,
+        help: "offers load for X seconds before it is measured",
+        details: &[
+            "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime counts from \
+             its end on.",
+        ],
+        apply: |args, value| {
+            args.results.warmup = seconds("--warmup", value)?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "drain",
+        short: None,
+        value: ValueForm::Required("X"),
+        tier: Tier::New,
+        help: "lets what is under way end in the X seconds after --runtime",
+        details: &[
+            "Default: 0, which leaves unknown how long calls would have taken that are under way when the time is \
+             over. Nothing is offered meanwhile, and rates do not count it.",
+        ],
+        apply: |args, value| {
+            args.results.drain = seconds("--drain", value)?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "until",
+        short: None,
+        value: ValueForm::Required("pQ:S%"),
+        tier: Tier::New,
+        help: "ends the run as soon as a percentile of the latency is known to S percent",
+        details: &[
+            "With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no further than 5 % \
+             of its value to either side; at the latest with --runtime or its workload. That takes 10 seconds or \
+             more. Looked at once a second.",
+        ],
+        apply: |args, value| {
+            args.results.until = Some(precision(value)?);
             Ok(())
         },
     },

@@ -1,0 +1,83 @@
+//! What was typed about results: the files they go to, what is recorded, and how they are judged.
+
+use std::ffi::OsString;
+
+use httperf_plan::{Precision, Recording, Split};
+
+/// What was typed about results.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResultArgs {
+    /// `--warmup` in seconds; 0 if not given.
+    pub warmup: f64,
+    /// `--drain` in seconds; 0 if not given.
+    pub drain: f64,
+    /// `--until`.
+    pub until: Option<Precision>,
+    /// `--output`.
+    pub output: Option<OsString>,
+    /// `--html`.
+    pub html: Option<OsString>,
+    /// `--csv`.
+    pub csv: Option<OsString>,
+    /// `--hgrm`.
+    pub hgrm: Option<OsString>,
+    /// `--calls`.
+    pub calls: Option<OsString>,
+    /// `--exemplars`.
+    pub exemplars: u32,
+    /// `--split`.
+    pub split: Option<Split>,
+    /// Whether `--record` leaves out what the classic report does not show.
+    pub classic_record: bool,
+    /// `--strict`.
+    pub strict: bool,
+}
+
+impl Default for ResultArgs {
+    fn default() -> Self {
+        let recording = Recording::default();
+        Self {
+            warmup: 0.0,
+            drain: 0.0,
+            until: None,
+            output: None,
+            html: None,
+            csv: None,
+            hgrm: None,
+            calls: None,
+            exemplars: recording.slowest,
+            split: None,
+            classic_record: false,
+            strict: false,
+        }
+    }
+}
+
+impl ResultArgs {
+    /// Whether standard output carries the result document and nothing else.
+    #[must_use]
+    pub fn document_on_stdout(&self) -> bool {
+        self.output.as_deref().is_some_and(|file| file == STDOUT)
+    }
+
+    /// The recording that was asked for.
+    #[must_use]
+    pub fn recording(&self) -> Recording {
+        Recording { detail: !self.classic_record, split: self.split, slowest: self.exemplars }
+    }
+
+    /// The options that need more than the classic record, if they were given.
+    #[must_use]
+    pub fn needs_detail(&self) -> Option<&'static str> {
+        let given = [
+            ("--split", self.split.is_some()),
+            ("--until", self.until.is_some()),
+            ("--html", self.html.is_some()),
+            ("--hgrm", self.hgrm.is_some()),
+        ];
+        given.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)
+    }
+}
+
+/// The name that stands for standard output.
+pub const STDOUT: &str = "-";

@@ -1,0 +1,218 @@
+//! `--calls`: a row of CSV for each call, written by a thread of its own.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::Context;
+use httperf_stats::{Instant, Outcome, Sample};
+
+/// Calls that may wait to be written.
+const QUEUE: usize = 65_536;
+
+/// The names of the columns. Times of day are seconds since the start of the run; what did not happen is empty.
+const COLUMNS: [&str; 14] = [
+    "call",
+    "due_s",
+    "sent_s",
+    "first_byte_s",
+    "done_s",
+    "latency_us",
+    "service_us",
+    "outcome",
+    "status",
+    "header_bytes",
+    "content_bytes",
+    "connection",
+    "reused",
+    "uri",
+];
+
+/// Writes calls to a file as they end. Whoever tells it of them never waits.
+#[derive(Debug)]
+pub struct CallLog {
+    queue: SyncSender<Row>,
+    writer: JoinHandle<csv::Result<()>>,
+    file: PathBuf,
+    dropped: u64,
+}
+
+/// A call, as far as it is written.
+#[derive(Debug)]
+struct Row {
+    call: u64,
+    due: Duration,
+    sent: Option<Duration>,
+    first_byte: Option<Duration>,
+    done: Duration,
+    outcome: Outcome,
+    status: Option<u16>,
+    header_size: u64,
+    content_size: u64,
+    connection: Option<u64>,
+    is_reused: bool,
+    uri: Box<[u8]>,
+}
+
+impl CallLog {
+    /// Begins a file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn create(name: &OsStr) -> anyhow::Result<Self> {
+        let cannot_write = || format!("--calls: cannot write `{}`", name.to_string_lossy());
+        let mut writer = File::create(name)
+            .map_err(csv::Error::from)
+            .and_then(|file| {
+                let mut writer = csv::Writer::from_writer(BufWriter::new(file));
+                writer.write_record(COLUMNS)?;
+                writer.flush()?;
+                Ok(writer)
+            })
+            .with_context(cannot_write)?;
+        let (queue, rows) = sync_channel(QUEUE);
+        let writer = std::thread::Builder::new()
+            .name("calls".into())
+            .spawn(move || write_all(&rows, &mut writer))
+            .context("cannot start the thread that writes calls")?;
+        Ok(Self { queue, writer, file: name.into(), dropped: 0 })
+    }
+
+    /// Takes a call that has ended in a run that began at `start`.
+    pub fn add(&mut self, sample: &Sample<'_>, start: Instant) {
+        let row = Row {
+            call: sample.call,
+            due: sample.intended - start,
+            sent: sample.sent.map(|sent| sent - start),
+            first_byte: sample.first_byte.map(|first| first - start),
+            done: sample.done - start,
+            outcome: sample.outcome(),
+            status: sample.status,
+            header_size: sample.header_size,
+            content_size: sample.content_size,
+            connection: sample.carrier.map(|carrier| carrier.connection),
+            is_reused: sample.carrier.is_some_and(|carrier| carrier.reused),
+            uri: sample.uri.into(),
+        };
+        // A writer that has failed takes nothing either: those calls are missing all the same.
+        self.dropped += u64::from(self.queue.try_send(row).is_err());
+    }
+
+    /// How many calls could not be kept.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Waits until all is written.
+    ///
+    /// # Errors
+    /// When something could not be written.
+    pub fn finish(self) -> anyhow::Result<()> {
+        drop(self.queue);
+        let outcome = self.writer.join().expect("the thread that writes calls does not panic");
+        outcome.with_context(|| format!("--calls: cannot write `{}`", self.file.display()))
+    }
+}
+
+fn write_all(rows: &Receiver<Row>, writer: &mut csv::Writer<BufWriter<File>>) -> csv::Result<()> {
+    for row in rows {
+        writer.write_byte_record(&row.record())?;
+    }
+    writer.flush().map_err(io::Error::into)
+}
+
+impl Row {
+    fn record(&self) -> csv::ByteRecord {
+        let seconds = |time: Duration| format!("{}.{:09}", time.as_secs(), time.subsec_nanos());
+        let micros = |time: Duration| format!("{:.3}", time.as_secs_f64() * 1e6);
+        let optional = |time: Option<Duration>| time.map_or_else(String::new, seconds);
+        let service = self.sent.map(|sent| micros(self.done.saturating_sub(sent)));
+        let texts = [
+            self.call.to_string(),
+            seconds(self.due),
+            optional(self.sent),
+            optional(self.first_byte),
+            seconds(self.done),
+            micros(self.done.saturating_sub(self.due)),
+            service.unwrap_or_default(),
+            match self.outcome {
+                Outcome::Success => "success",
+                Outcome::HttpError => "http_error",
+                Outcome::Failure => "failure",
+            }
+            .to_owned(),
+            self.status.map_or_else(String::new, |status| status.to_string()),
+            self.header_size.to_string(),
+            self.content_size.to_string(),
+            self.connection.map_or_else(String::new, |connection| connection.to_string()),
+            if self.is_reused { "yes" } else { "no" }.to_owned(),
+        ];
+        let mut record: csv::ByteRecord = texts.iter().map(String::as_bytes).collect();
+        record.push_field(&self.uri);
+        record
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(call: u64, status: Option<u16>) -> Sample<'static> {
+        let at = |us: u64| Instant::from_nanos(us * 1000);
+        Sample {
+            call,
+            uri: b"/a,\"b\"",
+            status,
+            intended: at(1_000_000),
+            sent: status.map(|_| at(1_000_050)),
+            first_byte: status.map(|_| at(1_000_400)),
+            done: at(1_000_500),
+            header_size: 80,
+            content_size: 5,
+            footer_size: 0,
+            carrier: None,
+        }
+    }
+
+    #[test]
+    fn each_call_is_a_row() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut log = CallLog::create(file.path().as_os_str()).unwrap();
+        log.add(&sample(0, Some(200)), Instant::default());
+        log.add(&sample(1, None), Instant::from_nanos(500_000_000));
+        assert_eq!(log.dropped(), 0);
+        log.finish().unwrap();
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        let rows: Vec<&str> = text.lines().skip(1).collect();
+        assert_eq!(
+            rows,
+            [
+                "0,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,success,200,80,5,,no,\"/a,\"\"b\"\"\"",
+                "1,0.500000000,,,0.500500000,500.000,,failure,,80,5,,no,\"/a,\"\"b\"\"\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_told_and_its_calls_are_counted_as_missing() {
+        let (queue, rows) = sync_channel(1);
+        let mut log = CallLog {
+            queue,
+            writer: std::thread::spawn(move || {
+                drop(rows);
+                Err(io::Error::from(io::ErrorKind::StorageFull).into())
+            }),
+            file: "full".into(),
+            dropped: 0,
+        };
+        while log.dropped() < 3 {
+            log.add(&sample(0, Some(200)), Instant::default());
+        }
+        assert!(log.finish().unwrap_err().to_string().starts_with("--calls: cannot write `full`"));
+    }
+}

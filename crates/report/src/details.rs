@@ -1,0 +1,143 @@
+//! What the full report shows beside percentiles: the warm-up, how far the figures can be relied on, groups of calls, and
+//! the slowest calls.
+
+use std::fmt::{self, Display};
+use std::time::Duration;
+
+use httperf_stats::{Groups, SlowCall, Summary};
+
+use crate::figures::{Confidence, Figures};
+use crate::number::fixed;
+use crate::table::{NAME_WIDTH, write_times, write_times_head};
+
+/// Those sections, each of which begins with an empty line. What there is nothing to say about is left out.
+pub(crate) fn details<'a>(summary: &'a Summary, figures: &'a Figures) -> impl Display + 'a {
+    Details { summary, figures }
+}
+
+struct Details<'a> {
+    summary: &'a Summary,
+    figures: &'a Figures,
+}
+
+impl Display for Details<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { summary, figures } = *self;
+        write_confidence(f, &figures.confidence)?;
+        if let Some(groups) = &summary.groups {
+            write_groups(f, groups)?;
+        }
+        write_slowest(f, &summary.slowest)?;
+        if let Some(warmup) = &summary.warmup {
+            writeln!(
+                f,
+                "\nWarm-up: {} s, not in the figures: connections {} requests {} replies {} errors {}",
+                fixed(warmup.duration.as_secs_f64(), 3),
+                warmup.connections,
+                warmup.requests,
+                warmup.replies,
+                warmup.errors.total()
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn write_confidence(f: &mut fmt::Formatter<'_>, confidence: &[Confidence]) -> fmt::Result {
+    let mut known =
+        confidence.iter().filter_map(|figure| Some((figure, figure.low?, figure.high?))).peekable();
+    if known.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(f, "\n{:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "95 % sure [ms]", "latency", "from", "to")?;
+    for (figure, low, high) in known {
+        let name = &figure.figure;
+        let (value, low, high) = (fixed(figure.value, 3), fixed(low, 3), fixed(high, 3));
+        writeln!(f, "{name:<NAME_WIDTH$}{value:>11}{low:>11}{high:>11}")?;
+    }
+    Ok(())
+}
+
+fn write_groups(f: &mut fmt::Formatter<'_>, groups: &Groups) -> fmt::Result {
+    writeln!(f)?;
+    write_times_head(f, "By group [ms]")?;
+    for (name, group) in groups.iter() {
+        let name = name.unwrap_or("(other)");
+        // A long name has a line of its own, so that the columns stay where they are.
+        if name.chars().count() >= NAME_WIDTH {
+            writeln!(f, "{}", printable(name))?;
+            write_times(f, "", &group.latency)?;
+        } else {
+            write_times(f, &printable(name), &group.latency)?;
+        }
+        let [_, errors, failures] = group.outcomes;
+        if errors + failures > 0 {
+            writeln!(f, "{:<NAME_WIDTH$}4xx and 5xx {errors}, failed {failures}", "")?;
+        }
+    }
+    Ok(())
+}
+
+fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall]) -> fmt::Result {
+    if slowest.is_empty() {
+        return Ok(());
+    }
+    let title = "Slowest [ms]";
+    writeln!(f, "\n{title:<NAME_WIDTH$}{:>11}{:>11}{:>11}  at [s], what", "wait", "response", "transfer")?;
+    for call in slowest {
+        let ms = |time: Option<Duration>| time.map_or_else(|| "-".to_owned(), in_ms);
+        write!(
+            f,
+            "{:<NAME_WIDTH$}{:>11}{:>11}{:>11}  {} ",
+            in_ms(call.latency),
+            ms(call.wait),
+            ms(call.response),
+            ms(call.transfer),
+            fixed(call.due.as_secs_f64(), 3)
+        )?;
+        match call.status {
+            Some(status) => write!(f, "{status} ")?,
+            None => f.write_str("failed ")?,
+        }
+        f.write_str(&printable(&call.uri))?;
+        match call.connection {
+            None => f.write_str(", never sent")?,
+            Some(_) if call.reused => f.write_str(", on a connection in use")?,
+            Some(_) => f.write_str(", on a new connection")?,
+        }
+        if let Some(transport) = &call.transport {
+            write!(f, ", rtt {}", in_ms(transport.rtt))?;
+            if transport.retransmits > 0 {
+                write!(f, ", {} retransmits", transport.retransmits)?;
+            }
+        }
+        if let Some(timing) = &call.server_timing {
+            write!(f, ", {}", printable(timing))?;
+        }
+        writeln!(f)?;
+    }
+    Ok(())
+}
+
+fn in_ms(time: Duration) -> String {
+    fixed(time.as_secs_f64() * 1e3, 3)
+}
+
+/// Text from elsewhere as a terminal can bear it: control characters are shown as escapes.
+fn printable(text: &str) -> String {
+    text.chars()
+        .flat_map(|letter| {
+            if letter.is_control() { letter.escape_default().collect::<Vec<char>>() } else { vec![letter] }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_sends_cannot_reach_the_terminal() {
+        assert_eq!(printable("/ä\u{1b}[2J\n"), "/ä\\u{1b}[2J\\n");
+    }
+}
