@@ -347,7 +347,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 call.deadline = deadline;
                 self.recorder.reply_started(status, now - at);
             }
-            Event::ReplyHead { call, head } => self.handle_head(call.into(), &head),
+            Event::ReplyHead { call, head } => self.handle_head(call.into(), &head, now),
             Event::ReplyBody { call, data } => self.handle_body(call.into(), &data, now),
             Event::ReplyDone { call, size, reuse } => self.handle_done(key, call.into(), size, reuse, now),
         }
