@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Plan, Script, Sessions, UriSource, Workload};
+use httperf_plan::{Plan, Resumption, Script, Sessions, Tls, UriSource, Workload};
 use httperf_stats::Outcome;
-use httperf_testkit::sim::{Action, HttpPeer, Link, RequestSeen, Run, reply, run, sessions};
+use httperf_testkit::sim::{
+    Action, Goodbye, HttpPeer, Link, RequestSeen, Run, TlsPeer, connections, reply, run, sessions, tls_server,
+};
 
 const NOW: Duration = Duration::ZERO;
 
@@ -52,4 +54,21 @@ fn an_object_of_a_page_is_due_since_it_was_found() {
     let run = run(&plan, Link::default(), peer);
     // The object goes on the page's connection, whose replies keep their order: it is answered at 70.
     assert_eq!(latencies(&run), (2, 70.0 + 20.0));
+}
+
+#[test]
+fn only_requests_that_early_data_had_room_for_count_as_early() {
+    let tls = Tls { early_data: true, resumption: Resumption::Share(1.0), ..Tls::default() };
+    let mut plan = Plan { tls: Some(tls), ..connections(2, 600, 600) };
+    plan.targets[0].tls_name = Some("server".to_owned());
+    let inner = HttpPeer::new(|_| vec![Action::Send(NOW, reply(200, "", "hello"))]);
+    let run = run(
+        &plan,
+        Link { latency: ms(1), ..Link::default() },
+        TlsPeer::new(inner, tls_server().build(), Goodbye::Said),
+    );
+    assert_eq!((run.summary.replies, run.summary.errors.total()), (1200, 0));
+    let early = run.summary.tls.unwrap().early_requests;
+    // The library takes 14,336 bytes of early data; a request has 55.
+    assert_eq!(early.accepted, 14_336u64.div_ceil(55));
 }
