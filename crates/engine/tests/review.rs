@@ -1,9 +1,13 @@
 //! Whole runs in memory, for what was found by reading the worker with suspicion.
 
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::io;
+use std::net::IpAddr;
+use std::time::{Duration, SystemTime};
 
-use httperf_plan::{Plan, Resumption, Script, Sessions, Tls, UriSource, Workload};
-use httperf_stats::Outcome;
+use httperf_engine::{Network, Ready, Silent, Worker};
+use httperf_plan::{Endpoint, Plan, Resumption, Script, Sessions, Tls, UriSource, Workload};
+use httperf_stats::{CpuTime, Instant, Outcome, Summary};
 use httperf_testkit::sim::{
     Action, Goodbye, HttpPeer, Link, RequestSeen, Run, TlsPeer, connections, reply, run, sessions, tls_server,
 };
@@ -71,4 +75,149 @@ fn only_requests_that_early_data_had_room_for_count_as_early() {
     let early = run.summary.tls.unwrap().early_requests;
     // The library takes 14,336 bytes of early data; a request has 55.
     assert_eq!(early.accepted, 14_336u64.div_ceil(55));
+}
+
+/// A network whose every wait does what a step says, for what the world in memory does not do.
+struct Scripted {
+    now: Instant,
+    steps: VecDeque<Step>,
+    /// By number of connection.
+    sockets: Vec<Socket>,
+}
+
+/// A wait: how long it takes, what changes meanwhile, and of which connections it tells.
+struct Step {
+    pause: Duration,
+    arrives: Vec<(usize, Vec<u8>)>,
+    breaks: Vec<usize>,
+    tells: Vec<(usize, Ready)>,
+}
+
+#[derive(Default)]
+struct Socket {
+    key: u64,
+    incoming: Vec<u8>,
+    /// Bytes that it takes; one that is broken takes none and says so.
+    room: usize,
+    is_broken: bool,
+}
+
+impl Scripted {
+    /// Sockets with this much room for bytes to write.
+    fn new(count: usize, room: usize, steps: Vec<Step>) -> Self {
+        let sockets = (0..count).map(|_| Socket { room, ..Socket::default() }).collect();
+        Self { now: Instant::default(), steps: steps.into(), sockets }
+    }
+}
+
+fn carry_out(plan: &Plan, network: Scripted) -> Summary {
+    let (recorder, duration) =
+        Worker::new(plan, None, network, &mut Silent).run().expect("a script never fails");
+    recorder.finish(duration, CpuTime::default())
+}
+
+impl Network for Scripted {
+    type Socket = usize;
+
+    fn now(&mut self) -> Instant {
+        self.now
+    }
+
+    fn wall_clock(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+
+    fn open(&mut self, _: &Endpoint) -> io::Result<usize> {
+        Ok(self.sockets.iter().position(|socket| socket.key == 0).expect("the test has sockets enough"))
+    }
+
+    fn connect(&mut self, socket: &usize, key: u64, _: &Endpoint, _: Option<IpAddr>) -> io::Result<()> {
+        self.sockets[*socket].key = key;
+        Ok(())
+    }
+
+    fn take_error(&mut self, _: &usize) -> Option<io::Error> {
+        None
+    }
+
+    fn read(&mut self, socket: &usize, buffer: &mut [u8]) -> io::Result<usize> {
+        let socket = &mut self.sockets[*socket];
+        let count = buffer.len().min(socket.incoming.len());
+        if count == 0 {
+            let kind =
+                if socket.is_broken { io::ErrorKind::ConnectionReset } else { io::ErrorKind::WouldBlock };
+            return Err(kind.into());
+        }
+        buffer[..count].copy_from_slice(&socket.incoming[..count]);
+        socket.incoming.drain(..count);
+        Ok(count)
+    }
+
+    fn write(&mut self, socket: &usize, bytes: &[u8]) -> io::Result<usize> {
+        let socket = &mut self.sockets[*socket];
+        let count = bytes.len().min(socket.room);
+        match (socket.is_broken, count) {
+            (true, _) => Err(io::ErrorKind::BrokenPipe.into()),
+            (false, 0) => Err(io::ErrorKind::WouldBlock.into()),
+            (false, _) => {
+                socket.room -= count;
+                Ok(count)
+            }
+        }
+    }
+
+    fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
+        ready.clear();
+        let Some(step) = self.steps.pop_front() else {
+            self.now = self.now.max(deadline.expect("something is due"));
+            return Ok(());
+        };
+        self.now = self.now + step.pause;
+        for (socket, bytes) in step.arrives {
+            self.sockets[socket].incoming.extend(bytes);
+        }
+        step.breaks.into_iter().for_each(|socket| self.sockets[socket].is_broken = true);
+        let told = step.tells.into_iter();
+        ready.extend(told.map(|(socket, what)| Ready { key: self.sockets[socket].key, ..what }));
+        Ok(())
+    }
+
+    fn stop_requested(&self) -> bool {
+        false
+    }
+}
+
+const WRITABLE: Ready = Ready { key: 0, readable: false, writable: true, ended: false, failed: false };
+const READABLE: Ready = Ready { readable: true, ..WRITABLE };
+const RESET: Ready = Ready { ended: true, failed: true, ..READABLE };
+
+fn established(count: usize) -> Step {
+    let tells = (0..count).map(|socket| (socket, WRITABLE)).collect();
+    Step { pause: NOW, arrives: Vec::new(), breaks: Vec::new(), tells }
+}
+
+#[test]
+fn a_server_that_answers_early_and_resets_is_heard() {
+    let mut plan = connections(1, 1, 1);
+    plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(10_000)).into_bytes();
+    let refusal = Step {
+        pause: ms(1),
+        arrives: vec![(0, reply(413, "Connection: close\r\n", "too large"))],
+        breaks: vec![0],
+        tells: vec![(0, RESET)],
+    };
+    let summary = carry_out(&plan, Scripted::new(1, 1000, vec![established(1), refusal]));
+    assert_eq!((summary.replies, summary.statuses[3], summary.errors.total()), (1, 1, 0));
+}
+
+#[test]
+fn a_server_that_answers_before_it_is_asked_is_heard() {
+    let answer = Step {
+        pause: NOW,
+        arrives: vec![(0, reply(200, "", "hello"))],
+        breaks: Vec::new(),
+        tells: vec![(0, READABLE)],
+    };
+    let summary = carry_out(&connections(1, 1, 1), Scripted::new(1, 1000, vec![answer]));
+    assert_eq!((summary.replies, summary.errors.total()), (1, 0));
 }

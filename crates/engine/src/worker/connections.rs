@@ -132,12 +132,15 @@ impl<N: Network> Worker<'_, '_, N> {
             } else {
                 self.establish(key, now);
             }
+            self.flush(key, now);
+        }
+        // A server may answer before it has the whole request and then reset the connection: what it said is read
+        // before a write finds that out.
+        if ready.readable || ready.ended || ready.failed {
+            self.read(key, now);
         }
         if ready.writable {
             self.flush(key, now);
-        }
-        if ready.readable || ready.ended || ready.failed {
-            self.read(key, now);
         }
     }
 
