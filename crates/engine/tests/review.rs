@@ -6,8 +6,10 @@ use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Ready, Silent, Worker};
-use httperf_plan::{Endpoint, Plan, Resumption, Script, Sessions, Tls, UriSource, Workload};
-use httperf_stats::{CpuTime, Instant, Outcome, Summary};
+use httperf_plan::{
+    Arrivals, Endpoint, Plan, Resumption, Script, Sessions, Timeouts, Tls, UriSource, Workload,
+};
+use httperf_stats::{CpuTime, Failure, Instant, Outcome, Summary};
 use httperf_testkit::sim::{
     Action, Goodbye, HttpPeer, Link, RequestSeen, Run, TlsPeer, connections, reply, run, sessions, tls_server,
 };
@@ -194,6 +196,23 @@ const RESET: Ready = Ready { ended: true, failed: true, ..READABLE };
 fn established(count: usize) -> Step {
     let tells = (0..count).map(|socket| (socket, WRITABLE)).collect();
     Step { pause: NOW, arrives: Vec::new(), breaks: Vec::new(), tells }
+}
+
+#[test]
+fn a_reply_that_came_in_time_counts_though_the_poller_tells_of_it_late() {
+    // The worker sleeps through its time limit, and the poller tells of one socket at a time.
+    let timeouts = Timeouts { timeout: Some(ms(100)), think_timeout: None };
+    let plan = Plan { arrivals: Arrivals::Concurrent(3), timeouts, ..connections(3, 1, 1) };
+    let answer = || reply(200, "", "hello");
+    let lot = |pause, socket| Step {
+        pause,
+        arrives: if socket == 0 { vec![(0, answer()), (1, answer())] } else { Vec::new() },
+        breaks: Vec::new(),
+        tells: vec![(socket, READABLE)],
+    };
+    let steps = vec![established(3), lot(ms(200), 0), lot(NOW, 1)];
+    let summary = carry_out(&plan, Scripted::new(3, 1000, steps));
+    assert_eq!((summary.replies, summary.errors.count(Failure::ClientTimeout)), (2, 1));
 }
 
 #[test]

@@ -448,10 +448,19 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     pub(super) fn time_out(&mut self, key: ConnectionKey, now: Instant) {
-        if !self.connections.contains_key(key) {
+        let Some(connection) = self.connections.get(key) else { return };
+        if connection.stage != Stage::Connecting {
+            // The poller tells of so many sockets at once. After a pause of this program, what came in time may not
+            // have had its turn yet: it has it now.
+            self.read(key, now);
+        }
+        let Some(connection) = self.connections.get(key) else { return };
+        let is_idle = connection.stage == Stage::Established && connection.engine.pending_count() == 0;
+        let awaits_ticket = self.awaits_ticket(key);
+        if is_idle && !awaits_ticket || self.deadlines.get(poll_key(key)).is_some_and(|next| next > now) {
             return;
         }
-        if self.awaits_ticket(key) {
+        if awaits_ticket {
             self.give_up_ticket(key, now);
             return;
         }
