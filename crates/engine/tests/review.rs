@@ -7,12 +7,15 @@ use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Ready, Silent, Worker};
 use httperf_plan::{
-    Arrivals, Endpoint, Plan, Resumption, Script, Sessions, Timeouts, Tls, UriSource, Workload,
+    Arrivals, Endpoint, HttpVersion, Plan, Resumption, Script, Sessions, Timeouts, Tls, TlsVersion,
+    UriSource, Workload,
 };
 use httperf_stats::{CpuTime, Failure, Instant, Outcome, Summary};
 use httperf_testkit::sim::{
-    Action, Goodbye, HttpPeer, Link, RequestSeen, Run, TlsPeer, connections, reply, run, sessions, tls_server,
+    Action, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, connections, reply, run, sessions,
+    tls_server,
 };
+use proptest::prelude::*;
 
 const NOW: Duration = Duration::ZERO;
 
@@ -77,6 +80,168 @@ fn only_requests_that_early_data_had_room_for_count_as_early() {
     let early = run.summary.tls.unwrap().early_requests;
     // The library takes 14,336 bytes of early data; a request has 55.
     assert_eq!(early.accepted, 14_336u64.div_ceil(55));
+}
+
+fn script() -> impl Strategy<Value = Script> {
+    prop_oneof![
+        (1u64..7, 1u64..4, 0u64..20).prop_map(|(calls, burst, think)| Script::Uniform {
+            calls,
+            burst,
+            think: ms(think)
+        }),
+        (1u64..3, 0u64..20).prop_map(|(pages, think)| Script::Pages { pages, think: ms(think) }),
+    ]
+}
+
+fn workload() -> impl Strategy<Value = Plan> {
+    let by_connection = (0u64..20, 0u64..6, 1u64..4, prop::option::of(1u32..4)).prop_map(
+        |(count, calls, burst, max_open)| {
+            let mut plan = connections(count, calls, burst);
+            if let Workload::Connections(connections) = &mut plan.workload {
+                connections.max_open = max_open;
+            }
+            plan
+        },
+    );
+    let by_session = (0u64..8, script(), 1u32..4, 1u32..5, any::<bool>(), any::<bool>(), any::<bool>())
+        .prop_map(|(count, script, slots, piped, retry, fails, cookies)| {
+            let mut plan = sessions(count, script);
+            let sessions = sessions_of(&mut plan);
+            (sessions.max_connections, sessions.max_piped_calls) = (slots, piped);
+            sessions.retry_on_failure = retry;
+            sessions.failure_status = fails.then_some(503);
+            sessions.cookies = cookies;
+            plan
+        });
+    let uris = prop_oneof![
+        3 => Just(UriSource::Fixed(b"/page.html".to_vec())),
+        1 => (1usize..20, any::<bool>()).prop_map(|(count, wrap)| UriSource::List {
+            uris: vec![b"/page.html".to_vec(); count],
+            wrap
+        }),
+    ];
+    let arrivals = prop_oneof![
+        Just(Arrivals::Sequential),
+        (1u32..5).prop_map(Arrivals::Concurrent),
+        (0u64..30).prop_map(|period| Arrivals::Deterministic { period: period as f64 / 1e3 }),
+    ];
+    let version = prop_oneof![Just(HttpVersion::Http11), Just(HttpVersion::Http10)];
+    let resumption = prop_oneof![
+        Just(Resumption::Never),
+        Just(Resumption::WithinSession),
+        (0.0..=1.0).prop_map(Resumption::Share),
+    ];
+    let max = prop_oneof![Just(TlsVersion::Tls12), Just(TlsVersion::Tls13)];
+    let tls =
+        prop::option::of((resumption, max, any::<bool>()).prop_map(|(resumption, max, early_data)| Tls {
+            resumption,
+            max,
+            early_data,
+            ..Tls::default()
+        }));
+    let timeouts = prop_oneof![Just((Some(100), Some(50))), Just((Some(100), None))];
+    let size = prop_oneof![3 => Just(0usize), 1 => 1usize..200_000];
+    (prop_oneof![by_connection, by_session], uris, arrivals, version, tls, timeouts, size).prop_map(
+        |(mut plan, uris, arrivals, version, tls, (timeout, think), size)| {
+            plan.request.version = version;
+            if size > 0 {
+                plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(size)).into_bytes();
+            }
+            plan.timeouts = Timeouts { timeout: timeout.map(ms), think_timeout: think.map(ms) };
+            Plan { uris, arrivals, tls, ..plan }
+        },
+    )
+}
+
+fn moody(seed: u64) -> impl Peer {
+    let mut state = seed;
+    HttpPeer::new(move |request| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let fields = "Content-Type: text/html\r\nSet-Cookie: A=b\r\nLocation: /moved\r\n";
+        let body = match request.uri() {
+            "/page.html" => "<img src=a.png><iframe src=b.html></iframe><img src=http://x/y>".to_owned(),
+            "/b.html" => {
+                "<img src=c.png><img src=d.png>".to_owned() + &"y".repeat((state >> 20) as usize % 200_000)
+            }
+            _ => "hello".to_owned(),
+        };
+        let good = reply(200, fields, &body);
+        match (state >> 33) % 60 {
+            0 => vec![Action::Send(ms(30), good)],
+            1 => vec![Action::Send(NOW, good), Action::Close(NOW)],
+            2 => vec![Action::Send(NOW, reply(200, "Connection: close\r\n", &body)), Action::Close(NOW)],
+            3 => vec![Action::Close(NOW)],
+            4 => vec![Action::Reset(NOW)],
+            5 => vec![Action::Send(NOW, good[..good.len() - 2].to_vec()), Action::Close(NOW)],
+            6 => Vec::new(),
+            7 => vec![Action::Send(NOW, b"\0\xff garbage \r\n\r\n".to_vec()), Action::Close(ms(1))],
+            8 => vec![Action::Send(NOW, [good, b"surplus".to_vec()].concat())],
+            9..12 => vec![Action::Send(NOW, reply(503, "", "sorry"))],
+            12 => vec![Action::Send(NOW, [b"HTTP/1.1 100 Continue\r\n\r\n".to_vec(), good].concat())],
+            13 => vec![Action::Send(NOW, good[..good.len() / 2].to_vec()), Action::Reset(ms(1))],
+            14 => vec![Action::Send(NOW, b"HTTP/1.1 200 OK\r\n\r\nall".to_vec()), Action::Close(ms(1))],
+            15 => vec![Action::Send(NOW, good), Action::Reset(ms(1))],
+            _ => vec![Action::Send(NOW, good)],
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Every run ends, whatever workload meets whatever peer.
+    #[test]
+    fn every_run_ends_and_every_call_is_accounted_for_once(
+        plan in workload(),
+        seed in any::<u64>(),
+        hostile in any::<bool>(),
+        latency in 0u64..5,
+        sockets_max in prop_oneof![3 => Just(usize::MAX), 1 => 1usize..5],
+        goodbye in prop_oneof![Just(Goodbye::Said), Just(Goodbye::Withheld)],
+    ) {
+        let link = Link { seed, latency: ms(latency), hostile, sockets_max, ..Link::default() };
+        let run = match &plan.tls {
+            Some(_) => run(&plan, link, TlsPeer::new(moody(seed), tls_server().build(), goodbye)),
+            None => run(&plan, link, moody(seed)),
+        };
+        let summary = &run.summary;
+        prop_assert!(!run.is_endless, "the run must end by itself");
+        prop_assert!(run.connections.iter().all(|trace| trace.closed.is_some()), "all is closed at the end");
+        prop_assert_eq!(summary.replies, summary.statuses.iter().sum::<u64>());
+        prop_assert!(summary.replies <= summary.requests);
+        let completed = summary.completed();
+        prop_assert_eq!(completed.latency.moments.count(), summary.replies);
+        prop_assert_eq!(completed.service.moments.count(), summary.replies);
+        prop_assert!(completed.service.moments.sum() <= completed.latency.moments.sum() + 1e-9);
+        let failed = summary.calls_with(Outcome::Failure);
+        match &plan.workload {
+            Workload::Connections(workload) => {
+                let listed = matches!(plan.uris, UriSource::List { wrap: false, .. });
+                let offered = workload.count * workload.calls;
+                let seen = summary.replies + failed.latency.moments.count() + summary.calls_not_offered;
+                prop_assert!(seen <= offered, "{seen} of {offered}");
+                if !listed && summary.errors.total() == 0 && summary.arrivals_skipped == 0 {
+                    prop_assert_eq!(seen, offered);
+                }
+                if !listed && summary.errors.count(Failure::FdUnavailable) == 0 {
+                    prop_assert_eq!(summary.connections + summary.arrivals_skipped, workload.count);
+                }
+            }
+            Workload::Sessions(sessions) => {
+                let ended = summary.sessions.as_ref().expect("the plan has sessions");
+                if !matches!(plan.uris, UriSource::List { wrap: false, .. }) {
+                    prop_assert_eq!(ended.completed + ended.failed, sessions.count);
+                }
+                let replies: u64 = ended.lengths.iter().map(|(length, count)| length * count).sum();
+                prop_assert_eq!(replies, summary.replies);
+            }
+        }
+        if let Some(tls) = &summary.tls {
+            let early = tls.early_requests;
+            prop_assert!(early.replayed <= early.rejected);
+            prop_assert!(tls.completed() + tls.failed() <= summary.connections);
+        }
+    }
 }
 
 /// A network whose every wait does what a step says, for what the world in memory does not do.
