@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
+use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Ready, Silent, Worker};
@@ -250,6 +251,8 @@ struct Scripted {
     steps: VecDeque<Step>,
     /// By number of connection.
     sockets: Vec<Socket>,
+    /// How long it takes to read once.
+    read_time: Duration,
 }
 
 /// A wait: how long it takes, what changes meanwhile, and of which connections it tells.
@@ -273,7 +276,7 @@ impl Scripted {
     /// Sockets with this much room for bytes to write.
     fn new(count: usize, room: usize, steps: Vec<Step>) -> Self {
         let sockets = (0..count).map(|_| Socket { room, ..Socket::default() }).collect();
-        Self { now: Instant::default(), steps: steps.into(), sockets }
+        Self { now: Instant::default(), steps: steps.into(), sockets, read_time: NOW }
     }
 }
 
@@ -308,6 +311,7 @@ impl Network for Scripted {
     }
 
     fn read(&mut self, socket: &usize, buffer: &mut [u8]) -> io::Result<usize> {
+        self.now = self.now + self.read_time;
         let socket = &mut self.sockets[*socket];
         let count = buffer.len().min(socket.incoming.len());
         if count == 0 {
@@ -337,6 +341,7 @@ impl Network for Scripted {
         ready.clear();
         let Some(step) = self.steps.pop_front() else {
             self.now = self.now.max(deadline.expect("something is due"));
+            assert!(self.now - Instant::default() < Duration::from_secs(100), "the run must end by itself");
             return Ok(());
         };
         self.now = self.now + step.pause;
@@ -404,4 +409,31 @@ fn a_server_that_answers_before_it_is_asked_is_heard() {
     };
     let summary = carry_out(&connections(1, 1, 1), Scripted::new(1, 1000, vec![answer]));
     assert_eq!((summary.replies, summary.errors.total()), (1, 0));
+}
+
+#[test]
+fn arrivals_do_not_wait_for_the_end_of_many_replies() {
+    // 64 connections at once, and one more at 1.5 ms: half a millisecond after all 64 replies came, each of which takes
+    // a tenth of a millisecond.
+    let mut steps = vec![httperf_plan::Step { period: 0.0, duration: 0.0 }; 63];
+    steps.push(httperf_plan::Step { period: 0.0015, duration: 0.0 });
+    let plan = Plan { arrivals: Arrivals::Variable(steps), ..connections(65, 1, 1) };
+    let answers = |sockets: Range<usize>| Step {
+        pause: ms(1),
+        arrives: sockets.clone().map(|socket| (socket, reply(200, "", "hello"))).collect(),
+        breaks: Vec::new(),
+        tells: sockets.map(|socket| (socket, READABLE)).collect(),
+    };
+    let script = vec![established(64), answers(0..64), established(0), answers(64..65)];
+    let summary = carry_out(
+        &plan,
+        Scripted { read_time: Duration::from_micros(100), ..Scripted::new(65, 1000, script) },
+    );
+    assert_eq!((summary.replies, summary.lag.moments.count()), (65, 65));
+    assert!(summary.lag.moments.max() < 0.002, "{}", summary.lag.moments.max());
+    // The others were there when the poller told of them, however long they took to read.
+    assert_eq!(
+        summary.calls_with(Outcome::Success).service.quantile(0.9).map(|time| time.as_millis()),
+        Some(1)
+    );
 }
