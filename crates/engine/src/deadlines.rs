@@ -70,6 +70,11 @@ impl Deadlines {
         }
     }
 
+    /// The deadline of a key, if it has one that has not been taken as passed.
+    pub(crate) fn get(&self, key: u64) -> Option<Instant> {
+        self.entries.get(index_of(key) as usize).and_then(|entry| entry.deadline)
+    }
+
     /// Forgets a key, whose index may then be used for another connection.
     pub(crate) fn remove(&mut self, key: u64) {
         let index = index_of(key);

@@ -89,14 +89,18 @@ impl OsNetwork {
 
     /// Binds a socket to a port chosen here, the next one that is free.
     fn bind_hogging(&mut self, socket: &OwnedFd, source: IpAddr) -> io::Result<()> {
-        for _ in 0..Ports::COUNT {
+        for _ in 0..self.ports.attempts(source) {
             let port = self.ports.next(source);
             match rustix::net::bind(socket, &SocketAddr::new(source, port)) {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.ports.note(source, true);
+                    return Ok(());
+                }
                 Err(Errno::ADDRINUSE | Errno::ACCESS) => {}
                 Err(errno) => return Err(errno.into()),
             }
         }
+        self.ports.note(source, false);
         Err(Errno::ADDRNOTAVAIL.into())
     }
 }

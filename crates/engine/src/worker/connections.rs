@@ -147,12 +147,15 @@ impl<N: Network> Worker<'_, '_, N> {
             } else {
                 self.establish(key, now);
             }
+            self.flush(key, now);
+        }
+        // A server may answer before it has the whole request and then reset the connection: what it said is read
+        // before a write finds that out.
+        if ready.readable || ready.ended || ready.failed {
+            self.read(key, now);
         }
         if ready.writable {
             self.flush(key, now);
-        }
-        if ready.readable || ready.ended || ready.failed {
-            self.read(key, now);
         }
     }
 
@@ -372,7 +375,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 call.deadline = deadline;
                 self.recorder.reply_started(call.intended, status, now - at);
             }
-            Event::ReplyHead { call, head } => self.handle_head(call.into(), &head),
+            Event::ReplyHead { call, head } => self.handle_head(call.into(), &head, now),
             Event::ReplyBody { call, data } => self.handle_body(call.into(), &data, now),
             Event::ReplyDone { call, size, reuse } => self.handle_done(key, call.into(), size, reuse, now),
         }
@@ -477,10 +480,19 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     pub(super) fn time_out(&mut self, key: ConnectionKey, now: Instant) {
-        if !self.connections.contains_key(key) {
+        let Some(connection) = self.connections.get(key) else { return };
+        if connection.stage != Stage::Connecting {
+            // The poller tells of so many sockets at once. After a pause of this program, what came in time may not
+            // have had its turn yet: it has it now.
+            self.read(key, now);
+        }
+        let Some(connection) = self.connections.get(key) else { return };
+        let is_idle = connection.stage == Stage::Established && connection.engine.pending_count() == 0;
+        let awaits_ticket = self.awaits_ticket(key);
+        if is_idle && !awaits_ticket || self.deadlines.get(poll_key(key)).is_some_and(|next| next > now) {
             return;
         }
-        if self.awaits_ticket(key) {
+        if awaits_ticket {
             self.give_up_ticket(key, now);
             return;
         }

@@ -7,7 +7,8 @@
 //!                                                └────► sessions: next burst, think, or ended
 //! ```
 //!
-//! The clock is read once a turn, and once for each connect and each write, whose instants are reported.
+//! The clock is read once a turn, every few events to see what is due, and once for each connect and each write, whose
+//! instants are reported.
 
 mod arrivals;
 mod calls;
@@ -51,6 +52,9 @@ new_key_type! {
 /// How many arrivals a turn starts at most before it looks for replies again, so that a generator that fell
 /// behind does not read its clock late for every reply that came meanwhile.
 const ARRIVALS_PER_TURN: u32 = 64;
+
+/// How many events of connections in the clear are handled before the worker looks for arrivals again.
+const EVENTS_PER_LOOK: usize = 16;
 
 /// How many times a connection is read in a turn before the others have theirs.
 const READS_PER_TURN: u32 = 8;
@@ -225,11 +229,15 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             self.change_phase(now);
             self.start_due(now);
             self.fire_timers(now);
-            for event in &ready {
+            for (index, event) in ready.iter().enumerate() {
                 if self.tls.is_some() {
                     // Cryptography takes its time: no arrival waits for more than one event's.
                     now = self.network.now();
                     self.start_due(now);
+                } else if index % EVENTS_PER_LOOK == EVENTS_PER_LOOK - 1 {
+                    // A thousand replies may come at once. They keep the instant at which they were found.
+                    let later = self.network.now();
+                    self.start_due(later);
                 }
                 self.handle_ready(event, now);
             }

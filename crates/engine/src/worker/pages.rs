@@ -27,7 +27,7 @@ impl Page {
 }
 
 impl<N: Network> Worker<'_, '_, N> {
-    pub(super) fn handle_head(&mut self, call_key: CallKey, head: &[u8]) {
+    pub(super) fn handle_head(&mut self, call_key: CallKey, head: &[u8], now: Instant) {
         let call = &mut self.calls[call_key];
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::header) {
             self.observer.observe(Observation::ReplyHead { call: call.serial, head });
@@ -36,10 +36,10 @@ impl<N: Network> Worker<'_, '_, N> {
         let session_key = call.session;
         let session = &mut self.sessions[session_key];
         if let Some(jar) = &mut session.cookies {
-            let now = self.network.wall_clock();
+            let wall_clock = self.network.wall_clock();
             for (_, value) in http1::fields(head).filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"))
             {
-                jar.store(value, &uri, now);
+                jar.store(value, &uri, wall_clock);
             }
         }
         let Some(page) = &session.page else { return };
@@ -52,7 +52,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 links.extend(resolve_location(&page.site, &uri, value).filter(|link| objects.admit(link)));
             }
         }
-        self.add_objects(session_key, links);
+        self.add_objects(session_key, links, now);
     }
 
     pub(super) fn handle_body(&mut self, call_key: CallKey, data: &[u8], now: Instant) {
@@ -65,15 +65,21 @@ impl<N: Network> Worker<'_, '_, N> {
         let found = scanner.take_found();
         let session = call.session;
         if !found.is_empty() {
-            self.add_objects(session, found);
+            self.add_objects(session, found, now);
             self.pump(session, now);
         }
     }
 
-    fn add_objects(&mut self, session: SessionKey, links: Vec<Link>) {
+    /// Objects are due since they were found; those that are found while others still wait for room on a connection
+    /// count with them.
+    fn add_objects(&mut self, session: SessionKey, links: Vec<Link>, now: Instant) {
+        let session = &mut self.sessions[session];
+        if !session.visit.is_ready() {
+            session.ready_at = now;
+        }
         for link in links {
             match link {
-                Link::Local(uri) => self.sessions[session].visit.add_object(uri),
+                Link::Local(uri) => session.visit.add_object(uri),
                 Link::Foreign(url) if self.plan.watch.verbose >= 2 => {
                     self.observer.observe(Observation::Ignoring { uri: url.as_bytes() });
                 }

@@ -428,7 +428,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 lent.engine.poll_transmit(&mut plaintext);
             }
             (Stage::Handshaking, EarlyData::Offered) => {
-                secured.early += lent.engine.poll_transmit_safe(&mut plaintext) as u64;
+                lent.engine.poll_transmit_safe(&mut plaintext);
             }
             (Stage::Connecting | Stage::Handshaking, _) => {}
         }
@@ -438,6 +438,9 @@ impl<N: Network> Worker<'_, '_, N> {
         match secured.client.write(lent.lane, &plaintext) {
             Ok(count) => {
                 secured.unsealed = plaintext.split_off(count);
+                if lent.stage == Stage::Handshaking {
+                    secured.early = lent.engine.transmitted_count(secured.unsealed.len()) as u64;
+                }
                 let sealed = lent.lane.outgoing_size();
                 secured.outgoing = Outgoing { control: lent.unwritten.len(), sealed, plaintext: count };
             }

@@ -245,6 +245,8 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         self.calls.remove(call);
         let session = &mut self.sessions[key];
+        // What only waits for room on a connection has been due since before this reply.
+        let had_ready = session.visit.is_ready();
         match session.visit.handle_reply() {
             Step::Finished => self.end_session(key, true, now),
             Step::Think(pause) => {
@@ -253,7 +255,9 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.drive_slot(key, slot, now);
             }
             Step::Continue => {
-                session.ready_at = now;
+                if !had_ready {
+                    session.ready_at = now;
+                }
                 self.submit_slot(key, slot, now);
                 self.pump(key, now);
             }

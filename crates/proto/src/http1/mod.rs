@@ -250,31 +250,33 @@ impl Engine {
     /// Appends request bytes that are due to go out; returns whether it added any. Bounded: call again once
     /// the transport took them.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> bool {
-        let size = out.len();
-        self.transmit(out, |_| true);
-        out.len() > size
+        self.transmit(out, |_| true)
     }
 
-    /// As [`Engine::poll_transmit`], up to the first request that is not safe. Returns how many requests it began
-    /// to hand out.
-    pub fn poll_transmit_safe(&mut self, out: &mut Vec<u8>) -> usize {
+    /// As [`Engine::poll_transmit`], up to the first request that is not safe.
+    pub fn poll_transmit_safe(&mut self, out: &mut Vec<u8>) -> bool {
         self.transmit(out, |request| request.safe)
     }
 
-    /// Appends request bytes as long as the requests are such as `may` go; returns how many requests it began to
-    /// hand out.
-    fn transmit(&mut self, out: &mut Vec<u8>, may: impl Fn(&Request) -> bool) -> usize {
+    /// How many pending requests have been handed out, at least in part, if the last `unused` bytes do not count.
+    #[must_use]
+    pub fn transmitted_count(&self, unused: usize) -> usize {
+        let used = self.transmitted - unused as u64;
+        self.pending.partition_point(|pending| pending.start < used)
+    }
+
+    /// Appends request bytes as long as the requests are such as `may` go; returns whether it added any.
+    fn transmit(&mut self, out: &mut Vec<u8>, may: impl Fn(&Request) -> bool) -> bool {
         if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
-            return 0;
+            return false;
         }
+        let size = out.len();
         let first = self.pending.partition_point(|pending| pending.end() <= self.transmitted);
         let mut room = TRANSMIT_SIZE;
-        let mut begun = 0;
         for pending in self.pending.range(first..) {
             if !may(&pending.request) {
                 break;
             }
-            begun += usize::from(self.transmitted == pending.start);
             let skip = usize::try_from(self.transmitted - pending.start).expect("a request fits in memory");
             let rest = &pending.request.bytes[skip..];
             let taken = rest.len().min(room);
@@ -285,7 +287,7 @@ impl Engine {
                 break;
             }
         }
-        begun
+        out.len() > size
     }
 
     /// Forgets that anything was sent: the peer has not looked at it, and every pending request is to go out again.

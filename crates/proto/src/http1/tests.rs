@@ -410,6 +410,19 @@ fn a_large_request_is_handed_out_in_bounded_pieces() {
 }
 
 #[test]
+fn requests_of_which_nothing_was_used_do_not_count_as_transmitted() {
+    let mut engine = Engine::new(Options::default());
+    engine.submit(ONE, request("GET")).unwrap();
+    engine.submit(TWO, request("GET")).unwrap();
+    let mut out = Vec::new();
+    assert_eq!(engine.transmitted_count(0), 0);
+    engine.poll_transmit_safe(&mut out);
+    let size = out.len() / 2;
+    let counts = [0, size - 1, size, 2 * size - 1, 2 * size].map(|unused| engine.transmitted_count(unused));
+    assert_eq!(counts, [2, 2, 1, 1, 0]);
+}
+
+#[test]
 fn the_pipeline_is_bounded() {
     let mut engine = Engine::new(Options { pipeline: 1, ..Options::default() });
     assert_eq!(engine.capacity(), 1);
