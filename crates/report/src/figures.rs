@@ -51,6 +51,8 @@ pub struct Figures {
     pub lag_ms: Times,
     /// How long calls took that were given up.
     pub failed_ms: Times,
+    /// For how long calls had been due that were under way when the run ended.
+    pub unfinished_ms: Times,
     /// From the instants at which completed sessions were due to their ends; `None` without sessions.
     pub session_ms: Option<Times>,
     /// How far figures of the latency can be relied on.
@@ -146,6 +148,7 @@ impl Figures {
             connect_ms: Times::of(&summary.connect),
             lag_ms: Times::of(&summary.lag),
             failed_ms: Times::of(&summary.calls_with(Outcome::Failure).latency),
+            unfinished_ms: Times::of(&summary.unfinished),
             session_ms: summary.sessions.as_ref().map(|sessions| Times::of(&sessions.latency)),
             confidence: confidence(summary),
             steady: Steady::of(summary),

@@ -41,6 +41,7 @@ impl Display for Latency<'_> {
         if let Some(sessions) = &summary.sessions {
             write_if_any(f, "session", &sessions.latency)?;
         }
+        write_if_any(f, "of unfinished >=", &summary.unfinished)?;
         write_if_any(f, "lag", &summary.lag)?;
         match divergence(summary, &completed.latency) {
             Some(sentence) => writeln!(f, "{sentence}"),

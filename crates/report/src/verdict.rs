@@ -129,6 +129,8 @@ pub enum Finding {
         calls: u64,
         /// As a share of all that were due.
         share: f64,
+        /// For how long the first of them had been due, in seconds.
+        longest_s: f64,
     },
     /// Calls are missing from the log of calls.
     LogIncomplete {
@@ -291,7 +293,8 @@ fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
 /// Whether there are enough calls, and none of them left out.
 fn judge_sample(summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
     let samples = latency.moments.count();
-    let wants_calls = summary.requests > 0 || summary.unfinished > 0;
+    let unfinished = &summary.unfinished.moments;
+    let wants_calls = summary.requests > 0 || unfinished.count() > 0;
     if wants_calls && samples < SAMPLES_MIN {
         let quantile = if samples < 2 {
             0.5
@@ -304,10 +307,11 @@ fn judge_sample(summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level,
     } else if wants_calls && samples < 1000 {
         add(Level::Valid, Finding::FewSamples { samples, quantile: 0.999 });
     }
-    if summary.unfinished > 0 {
+    let calls = unfinished.count();
+    if calls > 0 {
         let failed = summary.calls_with(Outcome::Failure).latency.moments.count();
-        let share = ratio(summary.unfinished as f64, (summary.unfinished + samples + failed) as f64);
-        add(level_of_share(share), Finding::Unfinished { calls: summary.unfinished, share });
+        let share = ratio(calls as f64, (calls + samples + failed) as f64);
+        add(level_of_share(share), Finding::Unfinished { calls, share, longest_s: unfinished.max() });
     }
 }
 
@@ -433,11 +437,12 @@ impl Display for Finding {
             Self::FewSamples { samples, quantile } => {
                 write!(f, "{samples} answered calls are too few for {} and above", quantile_name(quantile))
             }
-            Self::Unfinished { calls, share } => write!(
+            Self::Unfinished { calls, share, longest_s } => write!(
                 f,
-                "{calls} calls ({} %) were under way when the run ended, and their latency is not known; --drain lets \
-                 them end",
-                percent(share)
+                "{calls} calls ({} %) were under way when the run ended, for up to {} s: no percentile knows how long \
+                 they take; --drain lets them end",
+                percent(share),
+                fixed(longest_s, 3)
             ),
             Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the log of calls"),
             Self::NotRecorded => {

@@ -68,8 +68,6 @@ pub struct End {
     pub usage: Usage,
     /// Arrivals that were due in it and were not started.
     pub arrivals_missed: u64,
-    /// Calls that were due in it and are still under way.
-    pub unfinished: u64,
     /// Calls of which an observer was to be told and could not be.
     pub calls_not_logged: u64,
 }
@@ -330,6 +328,11 @@ impl Recorder {
         }
     }
 
+    /// The run ends, and a call that was due then is neither answered nor given up.
+    pub fn unfinished(&mut self, due: Instant, now: Instant) {
+        self.of(due).unfinished.add(now - due);
+    }
+
     /// Whether a call is among the slowest so far; [`Recorder::record_slow`] wants to hear of it then.
     #[must_use]
     pub fn is_slow(&self, intended: Instant, now: Instant) -> bool {
@@ -463,7 +466,6 @@ impl Recorder {
         let mut summary = *self.measured;
         summary.duration = end.duration;
         summary.usage = end.usage;
-        summary.unfinished = end.unfinished;
         summary.calls_not_logged = end.calls_not_logged;
         summary.warmup = self.warmup.map(|warmup| WarmUp {
             duration: self.measured_from - self.start,

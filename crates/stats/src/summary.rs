@@ -76,8 +76,9 @@ pub struct Summary {
     pub retries_exhausted: u64,
     /// How the arrivals kept to their schedule.
     pub arrivals: ArrivalFigures,
-    /// Calls that were due while it was measured, and neither answered nor given up when the run ended.
-    pub unfinished: u64,
+    /// For how long calls had been due that were neither answered nor given up when the run ended: less than they would
+    /// have taken.
+    pub unfinished: Timing,
     /// The longest time in which replies were due and nothing came.
     pub stall: Option<Stall>,
     /// What was offered before it was measured, if anything was.
@@ -315,6 +316,7 @@ impl Summary {
             (&mut self.transfer, &other.transfer),
             (&mut self.wait, &other.wait),
             (&mut self.lag, &other.lag),
+            (&mut self.unfinished, &other.unfinished),
         ] {
             own.merge(their);
         }
@@ -335,7 +337,6 @@ impl Summary {
         self.arrivals_skipped += other.arrivals_skipped;
         self.retries_exhausted += other.retries_exhausted;
         self.arrivals.merge(&other.arrivals);
-        self.unfinished += other.unfinished;
         self.stall = self.stall.max(other.stall);
         merge_option(&mut self.warmup, other.warmup.as_ref(), WarmUp::merge);
         self.series.merge(&other.series);

@@ -179,13 +179,6 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// Drops a call as if it had never been made.
-    pub(super) fn forget_call(&mut self, key: CallKey) {
-        if self.calls.remove(key).is_some_and(|call| call.is_sent()) {
-            self.recorder.reply_settled();
-        }
-    }
-
     /// Forgets what happened to a call on a connection that is gone: it is made again.
     pub(super) fn reset_call(&mut self, key: CallKey) {
         let call = &mut self.calls[key];

@@ -309,8 +309,11 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// Goes on with connections that had more to read than a turn allows.
-    pub(super) fn read_on(&mut self, now: Instant) {
+    pub(super) fn read_on(&mut self) {
         for key in std::mem::take(&mut self.unread) {
+            // What the others sent took its time to read.
+            let now = self.network.now();
+            self.start_due(now);
             if let Some(connection) = self.connections.get_mut(key) {
                 connection.is_unread = false;
                 self.read(key, now);
@@ -419,13 +422,13 @@ impl<N: Network> Worker<'_, '_, N> {
         let session = &mut self.sessions[session_key];
         session.replies += 1;
         session.slots[slot].failures = 0;
-        let others = session.visit.unanswered() - 1;
         if reuse == Reuse::Close || self.closes_after_reply() {
+            let others = self.sessions[session_key].visit.unanswered() - 1;
             if matches!(self.plan.workload, Workload::Connections(_)) && others > 0 {
                 // The workload is made of connections: this one ends here, though it did not fail.
-                self.recorder.closed_early(self.sessions[session_key].ready_at, others);
                 self.calls.remove(call_key);
-                self.forget_calls(session_key);
+                let sent = self.drop_calls(session_key, now);
+                self.recorder.closed_early(self.sessions[session_key].ready_at, others - sent);
                 self.end_session(session_key, false, now);
                 return;
             }

@@ -53,7 +53,7 @@ new_key_type! {
 /// behind does not read its clock late for every reply that came meanwhile.
 const ARRIVALS_PER_TURN: u32 = 64;
 
-/// How many events of connections in the clear are handled before the worker looks for arrivals again.
+/// How many events, timers or deadlines are handled before the worker looks for arrivals again.
 const EVENTS_PER_LOOK: usize = 16;
 
 /// How many times a connection is read in a turn before the others have theirs.
@@ -229,19 +229,18 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             self.change_phase(now);
             self.start_due(now);
             self.fire_timers(now);
-            for (index, event) in ready.iter().enumerate() {
+            let mut handled = 0;
+            for event in &ready {
                 if self.tls.is_some() {
                     // Cryptography takes its time: no arrival waits for more than one event's.
                     now = self.network.now();
                     self.start_due(now);
-                } else if index % EVENTS_PER_LOOK == EVENTS_PER_LOOK - 1 {
-                    // A thousand replies may come at once. They keep the instant at which they were found.
-                    let later = self.network.now();
-                    self.start_due(later);
                 }
                 self.handle_ready(event, now);
+                // A thousand replies may come at once. They keep the instant at which they were found.
+                self.look_for_arrivals(&mut handled);
             }
-            self.read_on(now);
+            self.read_on();
             self.fire_deadlines(now);
             self.tick(now);
             // What waited for the end of another arrival starts without another wait.
@@ -283,7 +282,8 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             if self.uris.exhausted() {
                 return;
             }
-            let Some(arrival) = self.arrivals.take_due(now, self.sessions.len()) else { return };
+            let offered_to = self.phases.offered_to(now);
+            let Some(arrival) = self.arrivals.take_due(offered_to, self.sessions.len()) else { return };
             if let Some(delay) = arrival.delay
                 && self.plan.watch.verbose >= 3
             {
@@ -305,7 +305,17 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         }
     }
 
+    /// Looks for arrivals after every so many of the things that a turn does.
+    fn look_for_arrivals(&mut self, done: &mut usize) {
+        *done += 1;
+        if done.is_multiple_of(EVENTS_PER_LOOK) {
+            let now = self.network.now();
+            self.start_due(now);
+        }
+    }
+
     fn fire_timers(&mut self, now: Instant) {
+        let mut fired = 0;
         while let Some(&Reverse((at, timer))) = self.timers.peek() {
             if at > now {
                 return;
@@ -315,12 +325,15 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                 Timer::Think(session) => self.resume_session(session, now),
                 Timer::Retry(session, slot) => self.retry_slot(session, slot as usize, now),
             }
+            self.look_for_arrivals(&mut fired);
         }
     }
 
     fn fire_deadlines(&mut self, now: Instant) {
+        let mut fired = 0;
         while let Some(key) = self.deadlines.pop_expired(now) {
             self.time_out(ConnectionKey::from(KeyData::from_ffi(key)), now);
+            self.look_for_arrivals(&mut fired);
         }
     }
 

@@ -47,6 +47,12 @@ impl Phases {
         }
     }
 
+    /// The last instant at which what is due is offered, if `now` is later.
+    pub(super) fn offered_to(&self, now: Instant) -> Instant {
+        let last = self.measured_to.map(|end| Instant::from_nanos(end.as_nanos().saturating_sub(1)));
+        last.map_or(now, |last| now.min(last))
+    }
+
     pub(super) fn measured_from(&self) -> Instant {
         self.measured_from
     }
@@ -124,15 +130,15 @@ impl<N: Network> Worker<'_, '_, N> {
         if self.phases.measured.is_none() {
             self.end_measuring(now);
         }
-        let measured_from = self.phases.measured_from;
-        let unfinished = self.calls.values().filter(|call| call.intended >= measured_from).count() as u64;
+        for call in self.calls.values() {
+            self.recorder.unfinished(call.intended, now);
+        }
         let measured = self.phases.measured.take().expect("measuring has ended");
         self.recorder.finish(End {
             at: now,
             duration: measured.duration,
             usage: measured.usage,
             arrivals_missed: measured.arrivals_missed,
-            unfinished,
             calls_not_logged: self.observer.calls_not_logged(),
         })
     }

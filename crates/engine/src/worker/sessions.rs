@@ -13,7 +13,7 @@ use httperf_proto::tls;
 use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
 
-use super::calls::Phase;
+use super::calls::{Call, Phase};
 use super::pages::Page;
 use super::{CallKey, ConnectionKey, SessionKey, Timer, Worker};
 use crate::Network;
@@ -323,16 +323,26 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// Drops the calls of a session that have not been answered, as if they had never been made.
-    pub(super) fn forget_calls(&mut self, key: SessionKey) {
-        let mut forgotten: Vec<CallKey> = Vec::new();
+    /// Drops the calls of a session that have not been answered: those that were sent have failed, the others were never
+    /// made. Returns how many were sent.
+    pub(super) fn drop_calls(&mut self, key: SessionKey, now: Instant) -> u64 {
+        let mut dropped: Vec<CallKey> = Vec::new();
         for slot in &mut self.sessions[key].slots {
             if let Some(connection) = slot.connection {
-                forgotten.extend(self.connections[connection].engine.pending().map(CallKey::from));
+                dropped.extend(self.connections[connection].engine.pending().map(CallKey::from));
             }
-            forgotten.extend(slot.queue.drain(..));
+            dropped.extend(slot.queue.drain(..));
         }
-        forgotten.into_iter().for_each(|call| self.forget_call(call));
+        let mut sent = 0;
+        for call in dropped {
+            if self.calls.get(call).is_some_and(Call::is_sent) {
+                sent += 1;
+                self.abandon_call(call, now);
+            } else {
+                self.calls.remove(call);
+            }
+        }
+        sent
     }
 
     /// Ends a session and all that belongs to it. Calls that have not been answered count as failed.

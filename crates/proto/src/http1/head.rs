@@ -18,6 +18,8 @@ const SWITCHING_PROTOCOLS: u16 = 101;
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) reuse: Reuse,
+    /// A `Connection` field said `close`, which no other takes back.
+    closes: bool,
     chunked: bool,
     /// A transfer coding that only the end of the connection delimits.
     other_coding: bool,
@@ -41,6 +43,7 @@ impl Head {
         let mut head = Self {
             status,
             reuse: if persistent { Reuse::Keep } else { Reuse::Close },
+            closes: false,
             chunked: false,
             other_coding: false,
             length: Ok(None),
@@ -105,10 +108,10 @@ impl Head {
     fn read_connection(&mut self, value: &[u8]) {
         for option in items(value) {
             if option.eq_ignore_ascii_case(b"close") {
+                self.closes = true;
                 self.reuse = Reuse::Close;
-                return;
             }
-            if option.eq_ignore_ascii_case(b"keep-alive") {
+            if option.eq_ignore_ascii_case(b"keep-alive") && !self.closes {
                 self.reuse = Reuse::Keep;
             }
         }

@@ -477,6 +477,24 @@ proptest! {
 }
 
 #[test]
+fn close_wins_wherever_it_stands() {
+    for fields in [
+        "Connection: close\r\nConnection: keep-alive",
+        "Connection: keep-alive, close",
+        "Connection: close, keep-alive",
+    ] {
+        let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{fields}\r\n\r\n");
+        let mut engine = engine_with(&["GET"], Options::default());
+        let mut input = reply.as_bytes();
+        let mut last = None;
+        while let Some(event) = engine.poll_event(&mut input).unwrap() {
+            last = Some(event);
+        }
+        assert!(matches!(last, Some(Event::ReplyDone { reuse: Reuse::Close, .. })), "{fields}");
+    }
+}
+
+#[test]
 fn server_timing_is_kept_if_it_was_asked_for() {
     let reply = b"HTTP/1.1 103 Early Hints\r\nServer-Timing: early\r\n\r\n\
                   HTTP/1.1 200 OK\r\nserver-timing: db;dur=53\r\nContent-Length: 0\r\nServer-Timing: app;dur=47.2\r\n\r\n\
