@@ -8,8 +8,8 @@ use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Ready, Silent, Worker};
 use httperf_plan::{
-    Arrivals, Endpoint, HttpVersion, Plan, Resumption, Script, Sessions, Timeouts, Tls, TlsVersion,
-    UriSource, Workload,
+    Arrivals, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Sessions, Timeouts, Tls,
+    TlsVersion, UriSource, Workload,
 };
 use httperf_stats::{Counters, Failure, Instant, Outcome, Summary, Transport};
 use httperf_testkit::sim::{
@@ -99,7 +99,8 @@ fn workload() -> impl Strategy<Value = Plan> {
         |(count, calls, burst, max_open)| {
             let mut plan = connections(count, calls, burst);
             if let Workload::Connections(connections) = &mut plan.workload {
-                connections.max_open = max_open;
+                connections.max_open =
+                    max_open.map(|connections| Cap { connections, excess: Excess::Skipped });
             }
             plan
         },

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{
-    Arrivals, HttpVersion, Plan, Resumption, Script, Sessions, Tls, TlsVersion, UriSource, Workload,
+    Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Resumption, Script, Sessions, Split, Tls, TlsVersion,
+    UriSource, Workload,
 };
-use httperf_stats::{Failure, Outcome, Timing};
+use httperf_stats::{Failure, Outcome, Phase, Timing};
 use httperf_testkit::sim::{
     Action, Goodbye, HttpPeer, Link, Peer, Reception, RequestSeen, Run, TlsPeer, Trace, connections,
     file_session, reply, run, run_observed, sessions, tls_server,
@@ -137,7 +138,7 @@ fn connections_without_calls_are_opened_and_closed() {
 fn a_cap_on_open_connections_skips_arrivals_and_still_ends() {
     let mut plan = Plan { arrivals: every(10), ..connections(10, 1, 1) };
     if let Workload::Connections(connections) = &mut plan.workload {
-        connections.max_open = Some(2);
+        connections.max_open = Some(Cap { connections: 2, excess: Excess::Skipped });
     }
     let run = run(&plan, Link::default(), ok_after(ms(35)));
     assert_eq!(initiated(&run), [0, 10, 40, 50, 80, 90]);
@@ -629,6 +630,145 @@ fn a_server_that_stands_still_shows_in_both_clocks_of_calls_with_connections_of_
         assert!(at(0.89) < 0.005, "{clock}: {}", at(0.89));
     }
     assert_eq!(summary.lag.moments.max(), 0.0, "the generator was never late");
+}
+
+#[test]
+fn a_bounded_number_of_connections_waits_before_it_sends_and_latency_counts_that() {
+    let mut plan = Plan { arrivals: every(1), ..connections(10_000, 1, 1) };
+    if let Workload::Connections(connections) = &mut plan.workload {
+        connections.max_open = Some(Cap { connections: 8, excess: Excess::Waits });
+    }
+    let summary = run(&plan, Link::default(), stalling()).summary;
+    let clocks = summary.calls_with(Outcome::Success);
+    let at = |timing: &Timing, share: f64| timing.quantile(share).unwrap().as_secs_f64();
+    assert_eq!(clocks.latency.moments.count(), 10_000, "nothing is dropped");
+    assert!((at(&clocks.latency, 0.95) - 0.5).abs() < 0.025, "{}", at(&clocks.latency, 0.95));
+    assert!((at(&clocks.latency, 0.99) - 0.9).abs() < 0.045, "{}", at(&clocks.latency, 0.99));
+    assert!(at(&clocks.service, 0.95) < 0.005, "only eight calls saw the server stand still");
+    assert_eq!((summary.concurrent_max, summary.arrivals.held), (8, 992));
+    assert_eq!(summary.lag.moments.max(), 0.0, "who waits for room does not wait for the generator");
+}
+
+#[test]
+fn the_time_in_which_the_server_stood_still_is_told() {
+    let plan = Plan { arrivals: every(1), ..connections(10_000, 1, 1) };
+    let stall = run(&plan, Link::default(), stalling()).summary.stall.unwrap();
+    assert_eq!((stall.from, stall.length), (Duration::from_secs(4), Duration::from_secs(1)));
+}
+
+/// 100 connections per second for 3 s after a warm-up of 2 s.
+fn phased(drain: Duration) -> Plan {
+    Plan {
+        arrivals: every(10),
+        runtime: Some(Duration::from_secs(3)),
+        phases: Phases { warmup: Duration::from_secs(2), drain },
+        ..connections(1_000_000, 1, 1)
+    }
+}
+
+#[test]
+fn what_is_due_in_the_warm_up_is_offered_and_not_measured() {
+    // In the first second each reply takes a second and a half, later 5 ms.
+    let peer = HttpPeer::new(|request| {
+        let pause = if request.at < Duration::from_secs(1) { ms(1500) } else { ms(5) };
+        vec![Action::Send(pause, reply(200, "", "hello"))]
+    });
+    let run = run(&phased(NOW), Link::default(), peer);
+    let summary = run.summary;
+    assert_eq!(run.connections.len(), 500);
+    assert_eq!((summary.connections, summary.requests, summary.replies), (300, 300, 300));
+    assert_eq!(summary.duration, Duration::from_secs(3));
+    assert_eq!(summary.completed().latency.moments.max(), 0.005);
+    let warmup = summary.warmup.unwrap();
+    assert_eq!((warmup.connections, warmup.replies), (200, 200));
+    assert_eq!((summary.arrivals.due, summary.arrivals.started), (300, 300));
+    let phases: Vec<(Phase, u64)> =
+        summary.series.intervals().iter().map(|interval| (interval.phase, interval.arrivals)).collect();
+    let (warm_up, measured) = ((Phase::WarmUp, 100), (Phase::Measured, 100));
+    assert_eq!(phases, [warm_up, warm_up, measured, measured, measured]);
+}
+
+#[test]
+fn a_drain_lets_what_is_under_way_end_and_offers_nothing() {
+    let slow = || HttpPeer::new(|_| vec![Action::Send(ms(500), reply(200, "", "hello"))]);
+    let cut = run(&phased(NOW), Link::default(), slow()).summary;
+    assert_eq!((cut.requests, cut.replies), (300, 251));
+    assert_eq!((cut.unfinished.moments.count(), cut.unfinished.moments.max()), (49, 0.49));
+    let drained = run(&phased(Duration::from_secs(2)), Link::default(), slow());
+    let summary = drained.summary;
+    assert_eq!(
+        (drained.connections.len(), summary.replies, summary.unfinished.moments.count()),
+        (500, 300, 0)
+    );
+    assert_eq!(summary.duration, Duration::from_secs(3), "rates do not count the drain");
+    let last = summary.series.intervals().last().unwrap();
+    assert_eq!(
+        (last.phase, last.arrivals, last.length),
+        (Phase::Drain, 0, ms(490)),
+        "it ends with the last reply"
+    );
+}
+
+#[test]
+fn a_drain_ends_sessions_with_the_replies_they_wait_for() {
+    let plan = Plan {
+        runtime: Some(Duration::from_secs(1)),
+        phases: Phases { warmup: NOW, drain: Duration::from_secs(60) },
+        ..sessions(1000, uniform(10, 1, ms(150)))
+    };
+    let summary = run(&plan, Link::default(), ok_after(ms(100))).summary;
+    assert_eq!(summary.replies, 4, "at 100, 350, 600 and 850 ms; the next pause ends with the run");
+    let ended = summary.sessions.unwrap();
+    assert_eq!(
+        (ended.completed, ended.failed),
+        (0, 0),
+        "a session that was cut has neither completed nor failed"
+    );
+    assert!(summary.unfinished.is_empty());
+}
+
+#[test]
+fn a_run_that_is_stopped_in_its_warm_up_has_measured_nothing() {
+    let plan = Plan { phases: Phases { warmup: Duration::from_secs(9), drain: NOW }, ..connections(3, 1, 1) };
+    let summary = run(&plan, Link::default(), ok_after(ms(1))).summary;
+    assert_eq!((summary.connections, summary.replies, summary.duration), (0, 0, NOW));
+    assert_eq!(summary.warmup.unwrap().replies, 3);
+}
+
+#[test]
+fn the_slowest_calls_say_where_their_time_went() {
+    let mut plan = Plan { arrivals: every(10), ..connections(100, 1, 1) };
+    plan.recording.slowest = 2;
+    let peer = HttpPeer::new(|request| {
+        let pause = if request.at > ms(500) && request.at < ms(515) { ms(80) } else { ms(1) };
+        vec![Action::Send(pause, reply(200, "Server-Timing: db;dur=79\r\n", "hello"))]
+    });
+    let link = Link { latency: ms(10), ..Link::default() };
+    let slowest = run(&plan, link, peer).summary.slowest;
+    assert_eq!(slowest.len(), 2);
+    let first = &slowest[0];
+    assert_eq!((first.latency, first.wait, first.response), (ms(120), Some(ms(20)), Some(ms(100))));
+    assert_eq!((first.connect, first.reused, first.status), (Some(ms(20)), false, Some(200)));
+    assert_eq!((&*first.uri, first.server_timing.as_deref()), ("/", Some("db;dur=79")));
+}
+
+#[test]
+fn calls_are_told_apart_by_status_or_request_target() {
+    let statuses = || {
+        HttpPeer::new(|request| {
+            let status = if request.connection % 4 == 0 { 503 } else { 200 };
+            vec![Action::Send(NOW, reply(status, "", ""))]
+        })
+    };
+    let split = |split| {
+        let mut plan = connections(20, 1, 1);
+        plan.recording.split = Some(split);
+        plan.uris = UriSource::List { uris: vec![b"/a".to_vec(), b"/b".to_vec()], wrap: true };
+        let groups = run(&plan, Link::default(), statuses()).summary.groups.unwrap();
+        groups.iter().map(|(name, group)| (name.unwrap().to_owned(), group.outcomes)).collect::<Vec<_>>()
+    };
+    assert_eq!(split(Split::Status), [("200".into(), [15, 0, 0]), ("503".into(), [0, 5, 0])]);
+    assert_eq!(split(Split::Uri), [("/a".into(), [5, 5, 0]), ("/b".into(), [10, 0, 0])]);
 }
 
 #[test]

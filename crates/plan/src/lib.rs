@@ -25,7 +25,8 @@ pub use recording::{Phases, Precision, Recording, Split};
 pub use target::{Endpoint, SourceAddresses, Target};
 pub use tls::{CertificateCompression, Identity, Resumption, Tls, TlsVersion, Trust};
 pub use workload::{
-    Burst, Connections, Request, Script, ScriptedSession, Sessions, UriSource, WorkingSet, Workload,
+    Burst, Cap, Connections, Excess, Request, Script, ScriptedSession, Sessions, UriSource, WorkingSet,
+    Workload,
 };
 
 use std::time::Duration;

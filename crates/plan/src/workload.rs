@@ -24,8 +24,27 @@ pub struct Connections {
     pub calls: u64,
     /// Calls written back to back; the last burst may be shorter.
     pub burst: u64,
-    /// An arrival that finds this many connections open is skipped (and counted).
-    pub max_open: Option<u32>,
+    /// How many connections may be open at once.
+    pub max_open: Option<Cap>,
+}
+
+/// A cap on open connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Cap {
+    /// How many may be open.
+    pub connections: u32,
+    /// What becomes of an arrival that finds as many.
+    pub excess: Excess,
+}
+
+/// What becomes of an arrival that finds as many connections open as there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Excess {
+    /// It is skipped, and counted.
+    Skipped,
+    /// It waits until another has ended. The wait is a part of its latency.
+    Waits,
 }
 
 /// The session workload.

@@ -94,6 +94,11 @@ pub enum Finding {
         /// As a share of those that were due.
         share: f64,
     },
+    /// Arrivals waited for room among the connections that may be open.
+    ArrivalsHeld {
+        /// How many.
+        arrivals: u64,
+    },
     /// Connections failed because no descriptor was left.
     Descriptors {
         /// How many.
@@ -268,7 +273,10 @@ fn lag_against(lag: &Timing, latency: &Timing) -> Option<(Level, Finding)> {
 fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let arrivals = &summary.arrivals;
     let (span_due, span_started) = (arrivals.span_due.as_secs_f64(), arrivals.span_started.as_secs_f64());
-    if arrivals.due >= RATE_ARRIVALS_MIN && arrivals.span_due >= SHARES_FROM {
+    if arrivals.held > 0 {
+        // How they came is for the server to answer for, and their wait is in the latency.
+        add(Level::Valid, Finding::ArrivalsHeld { arrivals: arrivals.held });
+    } else if arrivals.due >= RATE_ARRIVALS_MIN && arrivals.span_due >= SHARES_FROM {
         let of_those_started = if span_started > 0.0 { (span_due / span_started).min(1.0) } else { 1.0 };
         let share = of_those_started * ratio(arrivals.started as f64, arrivals.due as f64);
         if share < RATE_SUSPECT {
@@ -369,6 +377,7 @@ impl Finding {
             Self::Rate { .. } => "rate",
             Self::ArrivalProcess { .. } => "arrival process",
             Self::ArrivalsSkipped { .. } => "arrivals skipped",
+            Self::ArrivalsHeld { .. } => "arrivals held",
             Self::Descriptors { .. } => "descriptors",
             Self::Ports { .. } => "ports",
             Self::TimeStolen { .. } => "time stolen",
@@ -417,6 +426,10 @@ impl Display for Finding {
                 f,
                 "{arrivals} arrivals ({} %) were skipped because --max-connections were open",
                 percent(share)
+            ),
+            Self::ArrivalsHeld { arrivals } => write!(
+                f,
+                "{arrivals} arrivals waited for one of the connections that may be open; their wait is in the latency"
             ),
             Self::Descriptors { connections } => {
                 write!(f, "{connections} connections failed because no file descriptor was left (ulimit -n)")

@@ -118,7 +118,7 @@ fn where_latency_and_service_differ_a_sentence_says_why() {
     let sentence_after = |wait: u64, lag: u64, connect: u64| {
         let mut recorder = recorder(Figures::USUAL);
         recorder.connect_done(at(0), micros(connect));
-        recorder.arrival_started(at(0), at(lag));
+        recorder.arrival_started(at(0), None, at(lag));
         recorder.record(&reply(wait, 1000, 0), None);
         let text = latency(&finish(recorder, micros(100))).to_string();
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())

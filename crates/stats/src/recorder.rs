@@ -241,7 +241,7 @@ impl Recorder {
     /// A call was made that was due then.
     pub fn call_made(&mut self, due: Instant) {
         if self.figures.detail {
-            self.series.at(due).offered += 1;
+            self.series.at(due, self.open).offered += 1;
         }
     }
 
@@ -344,19 +344,21 @@ impl Recorder {
         self.slowest.add(sample, self.start, detail);
     }
 
-    /// Work began on a scheduled arrival that was due then: the difference is the generator's own error.
-    pub fn arrival_started(&mut self, due: Instant, now: Instant) {
+    /// Work began on a scheduled arrival that was due then. The generator's own error counts from there, or from
+    /// `room_since`: when there was room again among the connections that may be open, if it had to wait for that.
+    pub fn arrival_started(&mut self, due: Instant, room_since: Option<Instant>, now: Instant) {
         if !self.figures.detail {
             return;
         }
-        let lag = now - due;
-        let interval = self.series.at(due);
+        let lag = now - room_since.unwrap_or(due);
+        let interval = self.series.at(due, self.open);
         interval.arrivals += 1;
         interval.lag_max = interval.lag_max.max(lag);
         let is_measured = self.is_measured(due);
         let summary = self.of(due);
         summary.lag.add(lag);
         summary.arrivals.started += 1;
+        summary.arrivals.held += u64::from(room_since.is_some());
         if is_measured {
             let figures = &mut self.measured.arrivals;
             match &mut self.arrivals {
@@ -440,10 +442,16 @@ impl Recorder {
         self.series.next_end()
     }
 
-    /// Ends the intervals of the series that are over. Returns the last of them, if there is one.
-    pub fn end_intervals(&mut self, now: Instant) -> Option<&Interval> {
+    /// Ends the interval of the series that is over. Returns the next that has ended: call it until there is none.
+    pub fn end_interval(&mut self, now: Instant) -> Option<Interval> {
         self.series.advance(now, self.open);
         self.series.take_ended()
+    }
+
+    /// Ends the interval that goes on, as the run ends. Then call [`Recorder::end_interval`] until there is none.
+    pub fn end_last_interval(&mut self, now: Instant) {
+        let phase = self.series.current().phase;
+        self.series.enter(phase, now, self.open);
     }
 
     /// Connections open now.
@@ -689,11 +697,11 @@ mod tests {
         };
         recorder.connection_opened(at(2));
         recorder.connect_initiated(at(2), 1);
-        recorder.arrival_started(at(2), at(3));
+        recorder.arrival_started(at(2), None, at(3));
         recorder.record(&call(2, 5), None);
         recorder.begin_measuring(at(10));
         recorder.connection_opened(at(12));
-        recorder.arrival_started(at(12), at(12));
+        recorder.arrival_started(at(12), None, at(12));
         recorder.record(&call(9, 700), None);
         recorder.record(&call(12, 14), None);
         recorder.failed(at(9), Failure::Reset);
@@ -717,7 +725,7 @@ mod tests {
     #[test]
     fn without_detail_only_what_the_classic_report_shows_is_recorded() {
         let mut recorder = recorder(Figures { detail: false, ..Figures::USUAL });
-        recorder.arrival_started(at(0), at(1));
+        recorder.arrival_started(at(0), None, at(1));
         recorder.record(&reply(200), None);
         assert!(!recorder.is_slow(at(0), at(5)));
         let summary = end(recorder);
@@ -730,12 +738,12 @@ mod tests {
     fn the_series_counts_each_thing_where_it_happened_and_what_was_due_where_it_was_due() {
         let mut recorder = recorder(Figures::USUAL);
         recorder.call_made(at(900));
-        recorder.arrival_started(at(900), at(900));
-        assert!(recorder.end_intervals(at(999)).is_none());
-        assert_eq!(recorder.end_intervals(at(1000)).unwrap().offered, 1);
+        recorder.arrival_started(at(900), None, at(900));
+        assert!(recorder.end_interval(at(999)).is_none());
+        assert_eq!(recorder.end_interval(at(1000)).unwrap().offered, 1);
         // Two that were due before, and were started only now.
         recorder.call_made(at(950));
-        recorder.arrival_started(at(950), at(1950));
+        recorder.arrival_started(at(950), None, at(1950));
         recorder.record(&Sample { first_byte: Some(at(1990)), done: at(1990), ..reply(404) }, None);
         assert_eq!(recorder.interval_end(), at(2000));
         let summary = recorder.finish(End { at: at(3500), ..End::default() });
@@ -755,7 +763,8 @@ mod tests {
         let mut recorder = recorder(Figures::USUAL);
         for second in 0..10_000 {
             recorder.call_made(at(second * 1000));
-            recorder.end_intervals(at(second * 1000 + 1000));
+            let told = recorder.end_interval(at(second * 1000 + 1000)).unwrap();
+            assert_eq!((told.offered, told.length), (1, Duration::from_secs(1)), "told by the second");
         }
         let summary = recorder.finish(End { at: at(10_000_000), ..End::default() });
         let series = &summary.series;
@@ -784,7 +793,7 @@ mod tests {
                 if recorder.is_slow(sample.intended, done) {
                     recorder.record_slow(&sample, SlowDetail::default());
                 }
-                recorder.arrival_started(at(call * seed), at(call * seed + 1));
+                recorder.arrival_started(at(call * seed), None, at(call * seed + 1));
             }
             recorder.tick(at(500 + seed));
             recorder.finish(End {

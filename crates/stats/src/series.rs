@@ -1,9 +1,10 @@
 //! A run second by second.
 //!
-//! Intervals are one second long, and twice as long each time their number reaches [`INTERVALS_MAX`], so that a long run
-//! takes no more memory than one of twenty minutes. What happens counts in the interval in which it happens; only what
-//! was due counts where it was due.
+//! Intervals are one second long when they are told of. Kept, they are twice as long each time their number reaches
+//! [`INTERVALS_MAX`], so that a long run takes no more memory than one of twenty minutes. What happens counts in the
+//! interval in which it happens; only what was due counts where it was due.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -167,24 +168,24 @@ impl Series {
         }
     }
 
+    /// Appends the interval that follows.
+    fn push(&mut self, interval: Interval) {
+        match self.intervals.last_mut() {
+            Some(last) if last.phase == interval.phase && last.length < self.width => last.extend(&interval),
+            _ => self.intervals.push(interval),
+        }
+        if self.intervals.len() >= INTERVALS_MAX {
+            self.coarsen();
+        }
+    }
+
     /// Makes intervals twice as long.
     fn coarsen(&mut self) {
-        let mut coarse: Vec<Interval> = Vec::with_capacity(self.intervals.len() / 2 + 3);
-        let mut is_half = false;
-        for interval in self.intervals.drain(..) {
-            match coarse.last_mut() {
-                Some(last) if is_half && last.phase == interval.phase => {
-                    last.extend(&interval);
-                    is_half = false;
-                }
-                _ => {
-                    coarse.push(interval);
-                    is_half = true;
-                }
-            }
-        }
-        self.intervals = coarse;
+        let intervals = std::mem::take(&mut self.intervals);
         self.width *= 2;
+        for interval in intervals {
+            self.push(interval);
+        }
     }
 }
 
@@ -196,8 +197,8 @@ pub(crate) struct SeriesRecorder {
     /// The interval that goes on; its latencies are in `latency`.
     current: Interval,
     latency: Histogram<u32>,
-    /// How far intervals had been told of.
-    told: usize,
+    /// Intervals that have ended and have not been told of.
+    untold: VecDeque<Interval>,
 }
 
 impl SeriesRecorder {
@@ -209,7 +210,7 @@ impl SeriesRecorder {
             current: Interval { phase, ..Interval::default() },
             latency: Histogram::new_with_bounds(1, MAX_US, SIGNIFICANT_DIGITS)
                 .expect("the bounds are constants that the histogram accepts"),
-            told: 0,
+            untold: VecDeque::new(),
         }
     }
 
@@ -218,8 +219,9 @@ impl SeriesRecorder {
         &mut self.current
     }
 
-    /// The interval to which an instant belongs at which something was due.
-    pub(crate) fn at(&mut self, due: Instant) -> &mut Interval {
+    /// The interval to which an instant belongs at which something was due. `open`: connections open now.
+    pub(crate) fn at(&mut self, due: Instant, open: u64) -> &mut Interval {
+        self.advance(due, open);
         let due = due - self.start;
         if due >= self.current.from {
             return &mut self.current;
@@ -236,7 +238,7 @@ impl SeriesRecorder {
 
     /// When the interval that goes on is to end.
     pub(crate) fn next_end(&self) -> Instant {
-        self.start + self.current.from + self.series.width
+        self.start + self.current.from + INTERVAL
     }
 
     /// Ends intervals up to `now`. `open`: connections open now.
@@ -266,18 +268,15 @@ impl SeriesRecorder {
             done.latency = Classes::from_histogram(&self.latency);
             self.latency.reset();
         }
-        self.series.intervals.push(done);
-        if self.series.intervals.len() >= INTERVALS_MAX {
-            self.series.coarsen();
-            self.told = self.told.min(self.series.intervals.len());
+        if self.untold.len() < INTERVALS_MAX {
+            self.untold.push_back(done.clone());
         }
+        self.series.push(done);
     }
 
-    /// The last interval that has ended, if it is one of those not yet asked for.
-    pub(crate) fn take_ended(&mut self) -> Option<&Interval> {
-        let is_new = self.series.intervals.len() > self.told;
-        self.told = self.series.intervals.len();
-        self.series.intervals.last().filter(|_| is_new)
+    /// The next of the intervals that have ended, each a second long or what there was of it.
+    pub(crate) fn take_ended(&mut self) -> Option<Interval> {
+        self.untold.pop_front()
     }
 
     /// The series up to now.

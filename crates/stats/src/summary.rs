@@ -100,6 +100,8 @@ pub struct ArrivalFigures {
     pub due: u64,
     /// How many of them were started.
     pub started: u64,
+    /// How many of them had to wait for room among the connections that may be open.
+    pub held: u64,
     /// From the first to the last of those started, as they were due.
     #[serde(rename = "span_due_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
@@ -118,6 +120,7 @@ impl ArrivalFigures {
     fn merge(&mut self, other: &Self) {
         self.due += other.due;
         self.started += other.started;
+        self.held += other.held;
         self.span_due = self.span_due.max(other.span_due);
         self.span_started = self.span_started.max(other.span_started);
         self.intervals_due.merge(&other.intervals_due);

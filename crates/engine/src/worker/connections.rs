@@ -579,6 +579,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Closes a connection and counts it.
     pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Connection<N::Socket> {
         self.say_goodbye(key);
+        self.make_room(now);
         let connection = self.connections.remove(key).expect("only living connections are closed");
         self.deadlines.remove(poll_key(key));
         let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);

@@ -25,7 +25,7 @@ use std::io;
 use std::time::Duration;
 
 use httperf_load::uris::Uris;
-use httperf_plan::{Plan, UriSource, Workload};
+use httperf_plan::{Excess, Plan, UriSource, Workload};
 use httperf_proto::http1;
 use httperf_proto::tls::Context;
 use httperf_stats::{Figures, Instant, Recorder, Summary};
@@ -79,6 +79,8 @@ pub struct Worker<'p, 'o, N: Network> {
     /// Counts passes of the loop.
     turn: u64,
     arrivals: Arrivals,
+    /// When there was room again for an arrival after there had been none.
+    room_since: Option<Instant>,
     uris: Uris,
     sessions: SlotMap<SessionKey, Session<'p>>,
     connections: SlotMap<ConnectionKey, Connection<N::Socket>>,
@@ -186,6 +188,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             start,
             turn: 0,
             arrivals: Arrivals::new(plan, start),
+            room_since: None,
             uris: Uris::new(&plan.uris, plan.client),
             sessions: SlotMap::with_key(),
             connections: SlotMap::with_key(),
@@ -259,11 +262,12 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         if !self.unread.is_empty() {
             return Some(self.start);
         }
-        let arrival = if self.uris.exhausted() || !self.phases.is_offering() {
-            None
-        } else {
-            self.arrivals.next_due(self.sessions.len(), self.start)
-        };
+        let arrival =
+            if self.uris.exhausted() || !self.phases.is_offering() || self.is_full() == Some(Excess::Waits) {
+                None
+            } else {
+                self.arrivals.next_due(self.sessions.len(), self.start)
+            };
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
         let interval = self.plan.recording.detail.then(|| self.recorder.interval_end());
         let sample = self.phases.is_offering().then_some(self.next_sample);
@@ -273,13 +277,14 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             .min()
     }
 
-    /// Starts the arrivals that are due.
+    /// Starts the arrivals that are due, as far as there is room for them.
     fn start_due(&mut self, now: Instant) {
         if !self.phases.is_offering() {
             return;
         }
         for _ in 0..ARRIVALS_PER_TURN {
-            if self.uris.exhausted() {
+            let is_full = self.is_full();
+            if self.uris.exhausted() || is_full == Some(Excess::Waits) {
                 return;
             }
             let offered_to = self.phases.offered_to(now);
@@ -289,19 +294,30 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             {
                 self.observer.observe(Observation::ArrivalDelay { delay });
             }
-            let open_max = match &self.plan.workload {
-                Workload::Connections(connections) => connections.max_open,
-                Workload::Sessions(_) => None,
-            };
-            if open_max.is_some_and(|max| self.recorder.open() >= u64::from(max)) {
+            if is_full == Some(Excess::Skipped) {
                 self.recorder.arrival_skipped(arrival.at);
                 self.arrivals.ended();
             } else {
                 if self.arrivals.is_scheduled() {
-                    self.recorder.arrival_started(arrival.at, self.network.now());
+                    let room_since = self.room_since.filter(|since| *since > arrival.at);
+                    self.recorder.arrival_started(arrival.at, room_since, self.network.now());
                 }
                 self.start_session(arrival.index, arrival.at, now);
             }
+        }
+    }
+
+    /// Whether as many connections are open as there may be, and what becomes of an arrival then.
+    fn is_full(&self) -> Option<Excess> {
+        let Workload::Connections(connections) = &self.plan.workload else { return None };
+        let cap = connections.max_open?;
+        (self.recorder.open() >= u64::from(cap.connections)).then_some(cap.excess)
+    }
+
+    /// A connection goes: if there was no room for another, there is from now on.
+    fn make_room(&mut self, now: Instant) {
+        if self.is_full() == Some(Excess::Waits) {
+            self.room_since = Some(now);
         }
     }
 
@@ -337,11 +353,18 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         }
     }
 
+    /// Tells of the intervals that have ended.
+    fn tell_intervals(&mut self, now: Instant) {
+        while self.plan.recording.detail
+            && let Some(interval) = self.recorder.end_interval(now)
+        {
+            self.observer.observe(Observation::Interval { interval: &interval });
+        }
+    }
+
     /// Takes rate samples and shows the periodic statistics when their time has come.
     fn tick(&mut self, now: Instant) {
-        if let Some(interval) = self.recorder.end_intervals(now) {
-            self.observer.observe(Observation::Interval { interval });
-        }
+        self.tell_intervals(now);
         if now >= self.next_sample && self.phases.is_offering() {
             let rates = self.recorder.tick(now);
             self.next_sample = self.next_sample + SAMPLE_INTERVAL;

@@ -133,6 +133,8 @@ impl<N: Network> Worker<'_, '_, N> {
         for call in self.calls.values() {
             self.recorder.unfinished(call.intended, now);
         }
+        self.recorder.end_last_interval(now);
+        self.tell_intervals(now);
         let measured = self.phases.measured.take().expect("measuring has ended");
         self.recorder.finish(End {
             at: now,

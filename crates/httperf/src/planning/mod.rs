@@ -12,9 +12,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use httperf_plan::{
-    Connections, Endpoint, HttpVersion, Limits, Phases, Plan, RequestTemplate, Script, Sessions, Sockets,
-    SourceAddresses, Target, Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes, session_file,
-    uri_list,
+    Cap, Connections, Endpoint, Excess, HttpVersion, Limits, Phases, Plan, RequestTemplate, Script, Sessions,
+    Sockets, SourceAddresses, Target, Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes,
+    session_file, uri_list,
 };
 use thiserror::Error;
 
@@ -294,7 +294,8 @@ fn workload(args: &Args, version: HttpVersion, warn: &mut dyn FnMut(String)) -> 
             count: args.num_conns,
             calls: if args.tls.handshake_only { 0 } else { args.num_calls },
             burst: args.burst_length,
-            max_open: (args.max_connections > 0).then_some(args.max_connections),
+            max_open: (args.max_connections > 0)
+                .then_some(Cap { connections: args.max_connections, excess: Excess::Skipped }),
         }));
     };
     let default_piped_calls = match version {
