@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= report= print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= warmup= drain= until= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= output= html= csv= hgrm= calls= strict exemplars= split= record= report= print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -33,6 +33,9 @@ complete -c httperf -n "__fish_httperf_needs_command" -l unix-socket -d 'connect
 complete -c httperf -n "__fish_httperf_needs_command" -l rate -d 'starts X connections or sessions per second, whatever the server does' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l period -d 'spaces the starts by this distribution of intervals, in seconds' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l runtime -d 'ends the run after X seconds, as an interrupt would' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l warmup -d 'offers load for X seconds before it is measured' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l drain -d 'lets what is under way end in the X seconds after --runtime' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l until -d 'ends the run as soon as a percentile of the latency is known to S percent' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l client -d 'is the I-th (from 0) of N generators that work together' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l num-conns -d 'makes N connections' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l num-calls -d 'makes N calls on each connection' -r -f
@@ -71,6 +74,16 @@ complete -c httperf -n "__fish_httperf_needs_command" -l think-timeout -d 'gives
 complete -c httperf -n "__fish_httperf_needs_command" -l send-buffer -d 'asks for send buffers of N bytes' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l recv-buffer -d 'asks for receive buffers of N bytes' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l myaddr -d 'binds connections to these local addresses, in turn' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l output -d 'writes the result as a JSON document, to be rendered, merged or run again' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l html -d 'writes the result as a page with charts, in one file that needs no network' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l csv -d 'appends a row of figures to a CSV file' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l hgrm -d 'writes the distribution of the latency, in ms, for HdrHistogram\'s plotters' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l calls -d 'writes a row of CSV for each call as it ends' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l exemplars -d 'keeps the N slowest calls, with where their time went' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l split -d 'tells calls apart by request target, or by the status of the reply' -r -f -a "uri\t''
+status\t''"
+complete -c httperf -n "__fish_httperf_needs_command" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
+full\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -l report -d 'prints the classic report or the full one' -r -f -a "auto\t''
 classic\t''
 full\t''"
@@ -89,6 +102,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l tls-early-data -d 'send
 complete -c httperf -n "__fish_httperf_needs_command" -l tls-handshake-only -d 'connects, makes the handshake and closes, without a call'
 complete -c httperf -n "__fish_httperf_needs_command" -l close-with-reset -d 'closes connections with a TCP reset'
 complete -c httperf -n "__fish_httperf_needs_command" -l hog -d 'uses all local ports from 1024, not only those the kernel hands out'
+complete -c httperf -n "__fish_httperf_needs_command" -l strict -d 'exits with status 2 if the run is SUSPECT, and 3 if it is INVALID'
 complete -c httperf -n "__fish_httperf_needs_command" -l print-lifetimes -d 'prints the lifetime of each connection'
 complete -c httperf -n "__fish_httperf_needs_command" -s n -l periodic-stats -d 'prints the number of replies with status 200 and 302 each second'
 complete -c httperf -n "__fish_httperf_needs_command" -s v -l verbose -d 'says more; may be repeated'
@@ -98,6 +112,9 @@ complete -c httperf -n "__fish_httperf_needs_command" -l use-timer-cache -d 'doe
 complete -c httperf -n "__fish_httperf_needs_command" -a "serve" -d 'Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.'
 complete -c httperf -n "__fish_httperf_needs_command" -a "tls-lab" -d 'Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.'
 complete -c httperf -n "__fish_httperf_needs_command" -a "doctor" -d 'Looks for what on this machine would spoil a measurement, and names the command that mends it.'
+complete -c httperf -n "__fish_httperf_needs_command" -a "report" -d 'Renders results again that --output has written.'
+complete -c httperf -n "__fish_httperf_needs_command" -a "merge" -d 'Adds up results of generators that worked together, exactly.'
+complete -c httperf -n "__fish_httperf_needs_command" -a "rerun" -d 'Runs the plan of a result again: the same requests at the same times.'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l size -d 'answers with a body of N bytes' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l status -d 'answers with this status, or with a mix such as 200:95,503:5' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l delay -d 'waits for T before each reply: a duration or a distribution' -r -f
@@ -147,3 +164,21 @@ complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -s h -l help -d
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l rate -d 'looks whether the machine can open this many connections per second' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l connections -d 'looks whether the machine can hold this many connections at once' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -s h -l help -d 'explains the options and exits'
+complete -c httperf -n "__fish_httperf_using_subcommand report" -l format -d 'renders the result in this form' -r -f -a "text\t''
+html\t''
+csv\t''
+hgrm\t''
+json\t''"
+complete -c httperf -n "__fish_httperf_using_subcommand report" -s h -l help -d 'explains the options and exits'
+complete -c httperf -n "__fish_httperf_using_subcommand merge" -l output -d 'writes the sum to a file instead of standard output' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand merge" -s h -l help -d 'explains the options and exits'
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l output -d 'writes the result as a JSON document, to be rendered, merged or run again' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l html -d 'writes the result as a page with charts, in one file that needs no network' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l csv -d 'appends a row of figures to a CSV file' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l hgrm -d 'writes the distribution of the latency, in ms, for HdrHistogram\'s plotters' -r -F
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l calls -d 'writes a row of CSV for each call as it ends' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l report -d 'prints the classic report or the full one' -r -f -a "auto\t''
+classic\t''
+full\t''"
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l strict -d 'exits with status 2 if the run is SUSPECT, and 3 if it is INVALID'
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -s h -l help -d 'explains the options and exits'

@@ -24,6 +24,9 @@ _httperf() {
 '--rate=[starts X connections or sessions per second, whatever the server does]:X:' \
 '--period=[spaces the starts by this distribution of intervals, in seconds]:[D]T1[,T2]:' \
 '--runtime=[ends the run after X seconds, as an interrupt would]:X:' \
+'--warmup=[offers load for X seconds before it is measured]:X:' \
+'--drain=[lets what is under way end in the X seconds after --runtime]:X:' \
+'--until=[ends the run as soon as a percentile of the latency is known to S percent]:pQ:S%:' \
 '--client=[is the I-th (from 0) of N generators that work together]:I/N:' \
 '--num-conns=[makes N connections]:N:' \
 '--num-calls=[makes N calls on each connection]:N:' \
@@ -61,6 +64,14 @@ _httperf() {
 '--send-buffer=[asks for send buffers of N bytes]:N:' \
 '--recv-buffer=[asks for receive buffers of N bytes]:N:' \
 '--myaddr=[binds connections to these local addresses, in turn]:S:' \
+'--output=[writes the result as a JSON document, to be rendered, merged or run again]:FILE:_files' \
+'--html=[writes the result as a page with charts, in one file that needs no network]:FILE:_files' \
+'--csv=[appends a row of figures to a CSV file]:FILE:_files' \
+'--hgrm=[writes the distribution of the latency, in ms, for HdrHistogram'\''s plotters]:FILE:_files' \
+'--calls=[writes a row of CSV for each call as it ends]:FILE.csv:' \
+'--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
+'--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
+'--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--report=[prints the classic report or the full one]:auto|classic|full:(auto classic full)' \
 '--print-reply=[prints replies as they arrive]::header|body:(header body)' \
 '--print-request=[prints requests as they are sent]::header|body:(header body)' \
@@ -76,6 +87,7 @@ _httperf() {
 '--tls-handshake-only[connects, makes the handshake and closes, without a call]' \
 '--close-with-reset[closes connections with a TCP reset]' \
 '--hog[uses all local ports from 1024, not only those the kernel hands out]' \
+'--strict[exits with status 2 if the run is SUSPECT, and 3 if it is INVALID]' \
 '--print-lifetimes[prints the lifetime of each connection]' \
 '-n[prints the number of replies with status 200 and 302 each second]' \
 '--periodic-stats[prints the number of replies with status 200 and 302 each second]' \
@@ -161,6 +173,36 @@ _arguments "${_arguments_options[@]}" : \
 '*::URL -- the target, such as http\://host\:8080/path:_urls' \
 && ret=0
 ;;
+(report)
+_arguments "${_arguments_options[@]}" : \
+'--format=[renders the result in this form]:text|html|csv|hgrm|json:(text html csv hgrm json)' \
+'-h[explains the options and exits]' \
+'--help[explains the options and exits]' \
+'*::URL -- the target, such as http\://host\:8080/path:_urls' \
+&& ret=0
+;;
+(merge)
+_arguments "${_arguments_options[@]}" : \
+'--output=[writes the sum to a file instead of standard output]:FILE:_files' \
+'-h[explains the options and exits]' \
+'--help[explains the options and exits]' \
+'*::URL -- the target, such as http\://host\:8080/path:_urls' \
+&& ret=0
+;;
+(rerun)
+_arguments "${_arguments_options[@]}" : \
+'--output=[writes the result as a JSON document, to be rendered, merged or run again]:FILE:_files' \
+'--html=[writes the result as a page with charts, in one file that needs no network]:FILE:_files' \
+'--csv=[appends a row of figures to a CSV file]:FILE:_files' \
+'--hgrm=[writes the distribution of the latency, in ms, for HdrHistogram'\''s plotters]:FILE:_files' \
+'--calls=[writes a row of CSV for each call as it ends]:FILE.csv:' \
+'--report=[prints the classic report or the full one]:auto|classic|full:(auto classic full)' \
+'--strict[exits with status 2 if the run is SUSPECT, and 3 if it is INVALID]' \
+'-h[explains the options and exits]' \
+'--help[explains the options and exits]' \
+'*::URL -- the target, such as http\://host\:8080/path:_urls' \
+&& ret=0
+;;
         esac
     ;;
 esac
@@ -172,6 +214,9 @@ _httperf_commands() {
 'serve:Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.' \
 'tls-lab:Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.' \
 'doctor:Looks for what on this machine would spoil a measurement, and names the command that mends it.' \
+'report:Renders results again that --output has written.' \
+'merge:Adds up results of generators that worked together, exactly.' \
+'rerun:Runs the plan of a result again\: the same requests at the same times.' \
     )
     _describe -t commands 'httperf commands' commands "$@"
 }
@@ -179,6 +224,21 @@ _httperf_commands() {
 _httperf__subcmd__doctor_commands() {
     local commands; commands=()
     _describe -t commands 'httperf doctor commands' commands "$@"
+}
+(( $+functions[_httperf__subcmd__merge_commands] )) ||
+_httperf__subcmd__merge_commands() {
+    local commands; commands=()
+    _describe -t commands 'httperf merge commands' commands "$@"
+}
+(( $+functions[_httperf__subcmd__report_commands] )) ||
+_httperf__subcmd__report_commands() {
+    local commands; commands=()
+    _describe -t commands 'httperf report commands' commands "$@"
+}
+(( $+functions[_httperf__subcmd__rerun_commands] )) ||
+_httperf__subcmd__rerun_commands() {
+    local commands; commands=()
+    _describe -t commands 'httperf rerun commands' commands "$@"
 }
 (( $+functions[_httperf__subcmd__serve_commands] )) ||
 _httperf__subcmd__serve_commands() {

@@ -1,4 +1,4 @@
-//! The documents that are generated from the table of options, and whether they are up to date.
+//! The documents that are generated from the table of options and the types of results, and whether they are up to date.
 
 mod completions;
 mod manual;
@@ -30,6 +30,7 @@ pub fn generated() -> Vec<Generated> {
         Generated { path: "docs/completions/httperf.zsh", contents: zsh },
         Generated { path: "docs/completions/httperf.fish", contents: fish },
         Generated { path: "docs/reference/options.md", contents: reference::page(&commands) },
+        Generated { path: "docs/reference/result.schema.json", contents: httperf_report::result::schema() },
     ]
 }
 

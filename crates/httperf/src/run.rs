@@ -9,7 +9,7 @@ use anyhow::Context;
 use httperf_engine::{Observation, Observer, Stop};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Finding, Level, Reason, Verdict};
+use httperf_report::{Level, Verdict};
 use httperf_stats::{HandshakeFailure, Summary, TlsSummary};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -65,14 +65,10 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
 const SUSPECT_STATUS: u8 = 2;
 const INVALID_STATUS: u8 = 3;
 
-/// Says what the classic report has no place for: that its figures cannot be relied on. Whoever makes few calls knows
-/// that there are few.
+/// Says what the classic report has no place for: that its figures are not those of the server. What is merely suspect is
+/// left to the other reports, so that old scripts hear nothing new of a busy machine.
 fn tell_verdict(program: &Program, verdict: &Verdict) {
-    let counts = |reason: &&Reason| {
-        reason.level > Level::Valid
-            && !matches!(reason.finding, Finding::FewSamples { .. } | Finding::NotRecorded)
-    };
-    for reason in verdict.reasons.iter().filter(counts) {
+    for reason in verdict.reasons.iter().filter(|reason| reason.level == Level::Invalid) {
         let (name, finding) = (reason.finding.name(), &reason.finding);
         program.say(format_args!("verdict: {}: {name}: {finding}", reason.level));
     }

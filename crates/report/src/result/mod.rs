@@ -23,7 +23,7 @@ pub const FORMAT: &str = "httperf-result";
 pub const VERSION: u32 = 1;
 
 /// The result of a run, or of several parts of a run.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = "Result of httperf", extend("$id" = "urn:httperf:result:1"))]
 pub struct Document {
     /// `httperf-result`.
@@ -122,7 +122,7 @@ impl Document {
         }
     }
 
-    /// Reads a document.
+    /// Reads a document. Its figures are worked out anew.
     ///
     /// # Errors
     /// When it is something else, too new, or broken.
@@ -141,9 +141,20 @@ impl Document {
             return Err(ReadError::Format);
         }
         match value.version {
-            Some(version) if version > u64::from(VERSION) => Err(ReadError::Version(version)),
-            _ => serde_json::from_slice(json).map_err(ReadError::Shape),
+            Some(version) if version > u64::from(VERSION) => return Err(ReadError::Version(version)),
+            _ => {}
         }
+        /// What cannot be worked out from the rest.
+        #[derive(Deserialize)]
+        struct Saved {
+            parts: Vec<Part>,
+            plan: Plan,
+            verdict: Verdict,
+            summary: Summary,
+        }
+        let saved: Saved = serde_json::from_slice(json).map_err(ReadError::Shape)?;
+        // The verdict stays what it was when the run was fresh, whatever the rules are now.
+        Ok(Self { verdict: saved.verdict, ..Self::of_parts(saved.parts, saved.plan, saved.summary) })
     }
 
     /// The document as it is saved: one line for each of its fields down to the figures, with a line end.

@@ -1,0 +1,307 @@
+//! Results as files: written, rendered again, run again, added up; and what happens where they cannot be.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use httperf_origin::{Config, Handle, ListenAddress, spawn};
+use serde_json::Value;
+use support::program::{Exit, Invocation, Outcome, under_test};
+use support::words;
+use tempfile::TempDir;
+
+/// A server, and a folder for results.
+struct Bench {
+    _server: Handle,
+    port: u16,
+    folder: TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let listen: ListenAddress = "127.0.0.1:0".parse().expect("an address");
+        let server = spawn(Config { listen: listen.0, ..Config::default() }).expect("a port is free");
+        let port = server.tcp_address().expect("it listens on TCP").port();
+        Self { _server: server, port, folder: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("the file was written")
+    }
+
+    /// Runs the program against the server; `@name` stands for a file in the folder.
+    fn run(&self, arguments: &str) -> Outcome {
+        run(&format!("--server 127.0.0.1 --port {} {}", self.port, self.expand(arguments)))
+    }
+
+    /// Runs a subcommand.
+    fn command(&self, arguments: &str) -> Outcome {
+        run(&self.expand(arguments))
+    }
+
+    fn expand(&self, arguments: &str) -> String {
+        arguments.replace('@', &format!("{}/", self.folder.path().display()))
+    }
+}
+
+fn run(arguments: &str) -> Outcome {
+    let mut invocation = Invocation::new(&under_test(), words(arguments));
+    invocation.limit = Duration::from_secs(60);
+    invocation.run().expect("the program can be started")
+}
+
+fn stdout(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.stdout).into_owned()
+}
+
+fn stderr(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.stderr).into_owned()
+}
+
+#[track_caller]
+fn succeeds(outcome: Outcome) -> String {
+    assert_eq!(outcome.exit, Exit::Code(0), "{}{}", stdout(&outcome), stderr(&outcome));
+    stdout(&outcome)
+}
+
+#[track_caller]
+fn fails(outcome: &Outcome, message: &str) {
+    assert_eq!((outcome.exit, &*stderr(outcome)), (Exit::Code(1), message), "{}", stdout(outcome));
+}
+
+/// The document as JSON, which its schema allows.
+#[track_caller]
+fn document(text: &str) -> Value {
+    static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
+    let validator = VALIDATOR.get_or_init(|| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/result.schema.json");
+        let schema = fs::read(path).expect("the schema is there");
+        jsonschema::validator_for(&serde_json::from_slice(&schema).expect("it is JSON"))
+            .expect("it is a schema")
+    });
+    let document = serde_json::from_str(text).expect("the document is JSON");
+    let errors: Vec<String> =
+        validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+    document
+}
+
+#[test]
+fn every_kind_of_result_is_written_and_follows_the_schema() {
+    let bench = Bench::new();
+    let list = bench.path("list");
+    fs::write(&list, b"/a\0/status/404\0").expect("written");
+    for arguments in [
+        "--num-conns 20 --num-calls 3",
+        "--rate 200 --num-conns 100 --split uri --wlog=y,@list",
+        "--wsess=10,4,0 --rate 100 --burst-length 2 --split status",
+        "--period e0.005 --runtime 1.5 --num-conns 100000 --warmup 0.5 --drain 1",
+        "--num-conns 3 --record classic",
+        "--num-conns 0",
+        "--period v0.01,0.1,0.02,0.1 --num-conns 30 --exemplars 0",
+    ] {
+        succeeds(bench.run(&format!("{arguments} --output @r.json")));
+        let document = document(&bench.read("r.json"));
+        assert_eq!((&document["format"], &document["version"]), (&"httperf-result".into(), &1.into()));
+    }
+    let unreachable = run(&bench.expand("--server 127.0.0.1 --port 9 --num-conns 3 --output @refused.json"));
+    succeeds(unreachable);
+    assert_eq!(document(&bench.read("refused.json"))["summary"]["errors"]["connrefused"], 3);
+}
+
+#[test]
+fn a_result_renders_again_as_it_was_reported() {
+    let bench = Bench::new();
+    let printed = succeeds(bench.run(
+        "--rate 200 --num-conns 200 --report full --output @r.json --html @r.html --csv @r.csv --hgrm @r.hgrm",
+    ));
+    let (_, report) = printed.split_once('\n').expect("an echo line");
+    assert_eq!(succeeds(bench.command("report @r.json")), report);
+    for (format, file) in [("html", "r.html"), ("csv", "r.csv"), ("hgrm", "r.hgrm"), ("json", "r.json")] {
+        let rendered = succeeds(bench.command(&format!("report --format {format} @r.json")));
+        assert!(rendered == bench.read(file), "{format} renders differently");
+    }
+    let both = succeeds(bench.command("report @r.json @r.json"));
+    assert_eq!(both.matches("==> ").count(), 2);
+    assert_eq!(succeeds(bench.command("report --format csv @r.json @r.json")).lines().count(), 3);
+}
+
+#[test]
+fn standard_output_can_carry_the_document_alone() {
+    let bench = Bench::new();
+    let printed = succeeds(bench.run("--num-conns 5 --output -"));
+    assert_eq!(document(&printed)["summary"]["replies"], 5);
+}
+
+#[test]
+fn rows_of_csv_gather_under_one_header() {
+    let bench = Bench::new();
+    for rate in [100, 200] {
+        succeeds(bench.run(&format!("--rate {rate} --num-conns 50 --csv @sweep.csv")));
+    }
+    let table = bench.read("sweep.csv");
+    let firsts: Vec<&str> = table.lines().filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(firsts, ["dem_req_rate", "100.0", "200.0"]);
+}
+
+#[test]
+fn a_plan_that_is_run_again_offers_the_same_at_the_same_times() {
+    let bench = Bench::new();
+    let due = |file: &str| -> Vec<(u64, String)> {
+        let table = bench.read(file);
+        let mut rows: Vec<(u64, String)> = table
+            .lines()
+            .skip(1)
+            .map(|line| {
+                let fields: Vec<&str> = line.split(',').collect();
+                (fields[0].parse().expect("a number"), format!("{} {}", fields[1], fields[13]))
+            })
+            .collect();
+        rows.sort();
+        rows
+    };
+    succeeds(bench.run(
+        "--period e0.004 --num-conns 200 --client 3/7 --wset=20,.7 --output @r.json --calls @first.csv",
+    ));
+    succeeds(bench.command("rerun @r.json --calls @second.csv --output @again.json"));
+    assert_eq!(due("first.csv").len(), 200);
+    assert_eq!(due("first.csv"), due("second.csv"));
+    assert_eq!(document(&bench.read("again.json"))["plan"], document(&bench.read("r.json"))["plan"]);
+}
+
+#[test]
+fn results_of_generators_that_worked_together_add_up() {
+    let bench = Bench::new();
+    for index in 0..3 {
+        succeeds(bench.run(&format!("--rate 100 --num-conns 50 --client {index}/3 --output @{index}.json")));
+    }
+    let merged = succeeds(bench.command("merge @2.json @0.json @1.json"));
+    assert_eq!(succeeds(bench.command("merge @0.json @1.json @2.json")), merged, "in any order");
+    let document = document(&merged);
+    assert_eq!(
+        (&document["summary"]["replies"], document["parts"].as_array().map(Vec::len)),
+        (&150.into(), Some(3))
+    );
+    assert_eq!(succeeds(bench.command("merge @0.json @1.json @2.json --output @all.json")), "");
+    assert_eq!(bench.read("all.json"), merged);
+    succeeds(bench.run("--rate 100 --num-conns 60 --client 1/3 --output @other.json"));
+    fails(
+        &bench.command("merge @0.json @other.json"),
+        "httperf merge: the plans differ in workload.connections.count (50 and 60)\n",
+    );
+}
+
+#[test]
+fn the_exit_status_says_the_verdict_if_it_is_asked_to() {
+    let bench = Bench::new();
+    let exit = |arguments: &str| bench.run(arguments).exit;
+    assert_eq!(exit("--num-conns 5"), Exit::Code(0), "few calls");
+    assert_eq!(exit("--num-conns 5 --strict"), Exit::Code(2), "few calls");
+    let mut starved = Invocation::new(
+        &under_test(),
+        words(&format!(
+            "--server 127.0.0.1 --port {} --rate 2000 --num-conns 300 --uri /delay/500ms --strict",
+            bench.port
+        )),
+    );
+    starved.descriptors = Some(30);
+    let outcome = starved.run().expect("the program can be started");
+    assert_eq!(outcome.exit, Exit::Code(3), "{}", stderr(&outcome));
+    assert!(stderr(&outcome).contains(": verdict: INVALID: descriptors: "), "{}", stderr(&outcome));
+    assert!(stderr(&outcome).contains(": warning: open files: "), "it was said before: {}", stderr(&outcome));
+}
+
+#[test]
+fn what_cannot_be_written_is_said_before_anything_is_sent() {
+    let bench = Bench::new();
+    for option in ["--output", "--html", "--csv", "--hgrm", "--calls"] {
+        let outcome = bench.run(&format!("--num-conns 5 {option} @no/such/folder"));
+        let path = bench.path("no/such/folder");
+        let message = format!("httperf: {option}: cannot write `{}`: ", path.display());
+        assert!(stderr(&outcome).starts_with(&message), "{}", stderr(&outcome));
+        assert_eq!(
+            (outcome.exit, stdout(&outcome).lines().count()),
+            (Exit::Code(1), 1),
+            "the echo line alone"
+        );
+    }
+}
+
+#[test]
+fn a_disk_that_is_full_costs_the_file_and_not_the_report() {
+    let bench = Bench::new();
+    for option in ["--output", "--html", "--hgrm", "--csv"] {
+        let outcome = bench.run(&format!("--num-conns 5 {option} /dev/full"));
+        let expected =
+            format!("httperf: {option}: cannot write `/dev/full`: No space left on device (os error 28)\n");
+        assert_eq!((outcome.exit, &*stderr(&outcome)), (Exit::Code(1), &*expected));
+        assert!(
+            stdout(&outcome).contains("Total: connections 5 requests 5 replies 5"),
+            "{}",
+            stdout(&outcome)
+        );
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_used_is_refused_in_a_sentence() {
+    let bench = Bench::new();
+    fs::write(bench.path("other.json"), "{\"format\": \"something\"}").expect("written");
+    fs::write(bench.path("broken.json"), "{\"format\": ").expect("written");
+    let name = |file: &str| bench.path(file).display().to_string();
+    for command in ["report", "merge", "rerun"] {
+        fails(
+            &bench.command(&format!("{command} @none.json")),
+            &format!(
+                "httperf {command}: cannot read `{}`: No such file or directory (os error 2)\n",
+                name("none.json")
+            ),
+        );
+        fails(
+            &bench.command(&format!("{command} @other.json")),
+            &format!(
+                "httperf {command}: `{}`: not a result of httperf: its `format` is not `httperf-result`\n",
+                name("other.json")
+            ),
+        );
+        fails(
+            &bench.command(&format!("{command} @broken.json")),
+            &format!(
+                "httperf {command}: `{}`: not JSON: EOF while parsing a value at line 1 column 11\n",
+                name("broken.json")
+            ),
+        );
+    }
+    fails(&bench.command("report"), "httperf report: expected the name of a result, got none\n");
+    fails(&bench.command("merge"), "httperf merge: expected the names of results, got none\n");
+    fails(&bench.command("rerun"), "httperf rerun: expected the name of one result, got 0\n");
+    fails(
+        &bench.command("report --format pdf @other.json"),
+        "httperf report: --format: expected text, html, csv, hgrm or json, got `pdf`\n",
+    );
+    fails(
+        &bench.command("report --format html @a @b"),
+        "httperf report: --format: html, hgrm and json take one file, got 2\n",
+    );
+}
+
+/// Documents that older versions of the program wrote; none of them is ever replaced.
+#[test]
+fn documents_of_every_version_so_far_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/results");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).expect("the folder is there") {
+        let path = entry.expect("it can be listed").path();
+        let printed = succeeds(run(&format!("report {}", path.display())));
+        assert!(printed.contains("\nVerdict: "), "{}: {printed}", path.display());
+        count += 1;
+    }
+    assert!(count > 0, "there is at least one");
+}
