@@ -163,6 +163,9 @@ pub enum Finding {
 /// From this share of a processor on a thread has no time left.
 const CPU_FULL: f64 = 0.95;
 
+/// The same for one that is late: interrupts take their part too, and no thread is charged for them.
+const CPU_FULL_IF_LATE: f64 = 0.8;
+
 /// A run must last this long for shares of its time to mean something.
 const SHARES_FROM: Duration = Duration::from_millis(100);
 
@@ -232,7 +235,10 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
         let busiest = usage.workers.iter().map(|worker| worker.cpu.total() + worker.kept_waiting).max();
         let busy = ratio(busiest.unwrap_or_default().as_secs_f64(), seconds).min(1.0);
         // A thread that polls is always busy, and has time left all the same as long as it is not late.
-        let is_full = busy >= CPU_FULL && (is_late || !(plan.spin && is_scheduled));
+        let is_full = match is_late {
+            true => busy >= CPU_FULL_IF_LATE,
+            false => busy >= CPU_FULL && !(plan.spin && is_scheduled),
+        };
         if is_full {
             let level = if is_scheduled && is_late { Level::Invalid } else { Level::Suspect };
             add(level, Finding::ClientCpu { share: busy });
@@ -276,7 +282,8 @@ fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     if arrivals.held > 0 {
         // How they came is for the server to answer for, and their wait is in the latency.
         add(Level::Valid, Finding::ArrivalsHeld { arrivals: arrivals.held });
-    } else if arrivals.due >= RATE_ARRIVALS_MIN && arrivals.span_due >= SHARES_FROM {
+    } else if arrivals.due >= RATE_ARRIVALS_MIN && arrivals.span_due.max(arrivals.span_started) >= SHARES_FROM
+    {
         let of_those_started = if span_started > 0.0 { (span_due / span_started).min(1.0) } else { 1.0 };
         let share = of_those_started * ratio(arrivals.started as f64, arrivals.due as f64);
         if share < RATE_SUSPECT {

@@ -268,9 +268,9 @@ impl Recorder {
         self.silence.heard(now);
     }
 
-    /// The generator was late and did not look whether anything came, until now.
-    pub fn deaf_until(&mut self, now: Instant) {
-        self.silence.deaf_until(now);
+    /// The generator was late, and for this long did not look whether anything came.
+    pub fn deaf_for(&mut self, time: Duration) {
+        self.silence.deaf_for(time);
     }
 
     /// A status line arrived, this long after its request began to be sent.

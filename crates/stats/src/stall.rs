@@ -28,18 +28,20 @@ pub(crate) struct Silence {
     awaited: u64,
     /// Since when nothing came, if anything is awaited.
     since: Instant,
+    /// For how long of that nobody listened.
+    deaf: Duration,
     longest: Option<Stall>,
 }
 
 impl Silence {
     pub(crate) fn new(start: Instant) -> Self {
-        Self { start, awaited: 0, since: start, longest: None }
+        Self { start, awaited: 0, since: start, deaf: Duration::ZERO, longest: None }
     }
 
     /// A reply is awaited from now on.
     pub(crate) fn awaits(&mut self, now: Instant) {
         if self.awaited == 0 {
-            self.since = now;
+            self.begin(now);
         }
         self.awaited += 1;
     }
@@ -51,20 +53,26 @@ impl Silence {
 
     /// Something came.
     pub(crate) fn heard(&mut self, now: Instant) {
-        if self.awaited > 0 && now - self.since > self.longest.map_or(Duration::ZERO, |stall| stall.length) {
-            self.longest = Some(Stall { length: now - self.since, from: self.since - self.start });
+        let length = (now - self.since).saturating_sub(self.deaf);
+        if self.awaited > 0 && length > self.longest.map_or(Duration::ZERO, |stall| stall.length) {
+            self.longest = Some(Stall { length, from: self.since - self.start });
         }
-        self.since = self.since.max(now);
+        self.begin(now);
     }
 
-    /// Nobody listened until now: what was silent before does not count.
-    pub(crate) fn deaf_until(&mut self, now: Instant) {
+    /// Nobody listened for this long: who is silent then cannot be blamed.
+    pub(crate) fn deaf_for(&mut self, time: Duration) {
+        self.deaf += time;
+    }
+
+    fn begin(&mut self, now: Instant) {
         self.since = self.since.max(now);
+        self.deaf = Duration::ZERO;
     }
 
     /// Forgets what was silent before now.
     pub(crate) fn restart(&mut self, now: Instant) {
-        self.deaf_until(now);
+        self.begin(now);
         self.longest = None;
     }
 
@@ -114,8 +122,8 @@ mod tests {
     fn who_does_not_listen_does_not_blame_the_server() {
         let mut silence = Silence::new(at(0));
         silence.awaits(at(10));
-        silence.deaf_until(at(900));
+        silence.deaf_for(ms(880));
         silence.heard(at(901));
-        assert_eq!(silence.longest(at(901)), Some(Stall { length: ms(1), from: ms(900) }));
+        assert_eq!(silence.longest(at(901)), Some(Stall { length: ms(11), from: ms(10) }));
     }
 }

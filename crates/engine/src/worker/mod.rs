@@ -226,8 +226,11 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             self.network.wait(deadline, &mut ready)?;
             self.turn += 1;
             now = self.network.now();
-            if deadline.is_some_and(|deadline| deadline > before && now - deadline > DEAF) {
-                self.recorder.deaf_until(now);
+            if let Some(deadline) = deadline
+                && deadline > before
+                && now - deadline > DEAF
+            {
+                self.recorder.deaf_for(now - deadline);
             }
             self.change_phase(now);
             self.start_due(now);
