@@ -13,6 +13,7 @@ mod output;
 mod pcap;
 mod ports;
 mod rates;
+mod record;
 mod server;
 mod smoke;
 mod tls;
@@ -38,6 +39,8 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--connections N,N,...] [--total N]
   tls      tables 4: handshakes, requests, bodies and memory over TLS
                     [--tls-pairs N] [--tls-handshakes N]
+  record   tables 5: what recording costs in CPU time and in memory, and what a display does to the lag
+                    [--record-pairs N] [--record-requests N] [--growth-seconds S]
   all      all tables, with the options of each
   smoke    every piece for a moment; fails if one does not work
   bare     the bare client    --target ADDR:PORT --conns N [--rate R] [--window N] [--close-with-reset]
@@ -67,7 +70,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
             words.finish()?;
             smoke::run()
         }
-        Some(table @ ("rates" | "lag" | "memory" | "tls" | "all")) => measure(table, words),
+        Some(table @ ("rates" | "lag" | "memory" | "tls" | "record" | "all")) => measure(table, words),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(())
@@ -85,6 +88,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let memory = memory::Options::parse(&mut words)?;
     let ports = ports::Options::parse(&mut words)?;
     let tls = tls::Options::parse(&mut words)?;
+    let record = record::Options::parse(&mut words)?;
     words.finish()?;
 
     let bench = Bench::prepare()?;
@@ -104,6 +108,11 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     if wanted("tls") {
         for table in tls::measure(&bench, &tls)? {
             output.block(&table);
+        }
+    }
+    if wanted("record") {
+        for table in record::measure(&bench, &record)? {
+            output.block(&table.to_string());
         }
     }
     if save {

@@ -139,7 +139,8 @@ fn row(rate: &str, tool: &Tool, measured: &Measured, bare: &Measured) -> Vec<Str
     ]
 }
 
-fn spread_row(name: &str, values: &[f64], digits: usize) -> Vec<String> {
+/// A name, and median, smallest and largest of its values.
+pub(crate) fn spread_row(name: &str, values: &[f64], digits: usize) -> Vec<String> {
     let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let mut cells = vec![name.to_owned()];

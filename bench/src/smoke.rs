@@ -3,7 +3,7 @@
 use anyhow::ensure;
 
 use crate::tools::Bench;
-use crate::{lag, memory, ports, rates, tls};
+use crate::{lag, memory, ports, rates, record, tls};
 
 /// Fails if a piece of the bench does not work. What is not installed or not permitted is named and left out.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -35,6 +35,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     println!("{}", ports::measure(&bench, &ports::Options { total: 200, rate: 500.0 })?);
     let tls = tls::Options { pairs: 1, handshakes: 50, requests: 200, bodies: 2, idle: 50 };
     for table in tls::measure(&bench, &tls)? {
+        println!("{table}");
+    }
+    let record = record::Options { pairs: 1, requests: 2000, growth: (0.5, 1.5), display_seconds: 0.5 };
+    for table in record::measure(&bench, &record)? {
         println!("{table}");
     }
     println!("bench smoke: every bench works");
