@@ -32,7 +32,7 @@ _httperf() {
 
     case "${cmd}" in
         httperf)
-            opts="-n -v -h -V -d --server --server-name --servers --port --uri --unix-socket --rate --period --runtime --client --spin --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --report --print-reply --print-request --print-lifetimes --periodic-stats --verbose --help --version --debug --use-timer-cache serve tls-lab doctor"
+            opts="-n -v -h -V -d --server --server-name --servers --port --uri --unix-socket --rate --period --runtime --client --spin --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --report --print-reply --print-request --print-lifetimes --periodic-stats --verbose --quiet --live --interval-log --help --version --debug --use-timer-cache serve tls-lab doctor"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -425,6 +425,21 @@ _httperf() {
                     COMPREPLY=($(compgen -W "header body" -- "${cur}"))
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --interval-log)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
                     fi
                     return 0
                     ;;

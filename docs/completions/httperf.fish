@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= report= print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= report= print-reply= print-request= print-lifetimes n/periodic-stats v/verbose quiet live interval-log= h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -78,6 +78,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l print-reply -d 'prints 
 body\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -l print-request -d 'prints requests as they are sent' -r -f -a "header\t''
 body\t''"
+complete -c httperf -n "__fish_httperf_needs_command" -l interval-log -d 'writes a line of JSON to a file for each second of the run' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -s d -l debug -d 'does nothing but say so' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l spin -d 'polls through the last stretch before a start instead of sleeping'
 complete -c httperf -n "__fish_httperf_needs_command" -l session-cookies -d 'keeps the cookies that a session is given and sends them back'
@@ -92,6 +93,8 @@ complete -c httperf -n "__fish_httperf_needs_command" -l hog -d 'uses all local 
 complete -c httperf -n "__fish_httperf_needs_command" -l print-lifetimes -d 'prints the lifetime of each connection'
 complete -c httperf -n "__fish_httperf_needs_command" -s n -l periodic-stats -d 'prints the number of replies with status 200 and 302 each second'
 complete -c httperf -n "__fish_httperf_needs_command" -s v -l verbose -d 'says more; may be repeated'
+complete -c httperf -n "__fish_httperf_needs_command" -l quiet -d 'says nothing on standard error but errors'
+complete -c httperf -n "__fish_httperf_needs_command" -l live -d 'shows the run on the whole screen while it goes on'
 complete -c httperf -n "__fish_httperf_needs_command" -s h -l help -d 'explains the options and exits'
 complete -c httperf -n "__fish_httperf_needs_command" -s V -l version -d 'prints the version and exits'
 complete -c httperf -n "__fish_httperf_needs_command" -l use-timer-cache -d 'does nothing; accepted for old scripts'

@@ -64,6 +64,7 @@ _httperf() {
 '--report=[prints the classic report or the full one]:auto|classic|full:(auto classic full)' \
 '--print-reply=[prints replies as they arrive]::header|body:(header body)' \
 '--print-request=[prints requests as they are sent]::header|body:(header body)' \
+'--interval-log=[writes a line of JSON to a file for each second of the run]:FILE:_files' \
 '-d+[does nothing but say so]:N:' \
 '--debug=[does nothing but say so]:N:' \
 '--spin[polls through the last stretch before a start instead of sleeping]' \
@@ -81,6 +82,8 @@ _httperf() {
 '--periodic-stats[prints the number of replies with status 200 and 302 each second]' \
 '-v[says more; may be repeated]' \
 '--verbose[says more; may be repeated]' \
+'--quiet[says nothing on standard error but errors]' \
+'--live[shows the run on the whole screen while it goes on]' \
 '-h[explains the options and exits]' \
 '--help[explains the options and exits]' \
 '-V[prints the version and exits]' \

@@ -14,6 +14,7 @@ use signal_hook::iterator::Signals;
 
 use crate::args::{Args, ReportForm};
 use crate::messages::Program;
+use crate::monitor::{self, Monitor, Relay};
 use crate::print::Printer;
 
 /// What a shell sees of a program that a signal ended: 128 and the signal's number.
@@ -29,13 +30,16 @@ pub fn run(program: &Program, args: &Args, plan: &Plan) -> Result<ExitCode, Exit
         let name = program.name_text();
         program.print(format!("{name}: maximum number of open descriptors = {descriptors}\n").as_bytes())?;
     }
-    let (summary, signals) = carry_out(program, plan)?;
+    let (summary, signals, watched) = carry_out(program, args, plan)?;
     program.print_with(|out| write_report(out, args, plan, &summary))?;
     for warning in summary.warnings() {
-        program.say(format_args!("warning: {warning}"));
+        program.warn(format_args!("warning: {warning}"));
     }
     if let Some(failure) = summary.tls.as_deref().and_then(TlsSummary::hopeless) {
         return Err(no_tls(program, failure));
+    }
+    if watched.has_failed {
+        return Err(ExitCode::FAILURE);
     }
     Ok(signals.exit_code())
 }
@@ -55,12 +59,26 @@ fn no_tls(program: &Program, failure: &HandshakeFailure) -> ExitCode {
 /// The exit status of a run in which the first TLS handshake failed and none succeeded.
 const NO_TLS_STATUS: u8 = 255;
 
-fn carry_out(program: &Program, plan: &Plan) -> Result<(Summary, EndSignals), ExitCode> {
+fn carry_out(
+    program: &Program,
+    args: &Args,
+    plan: &Plan,
+) -> Result<(Summary, EndSignals, monitor::Outcome), ExitCode> {
+    let settings = monitor::Settings {
+        program: program.clone(),
+        live: args.live,
+        interval_log: args.interval_log.as_ref().map(Into::into),
+    };
     let mut printer = Printer::new(program, plan.watch);
-    let mut attempt = || -> anyhow::Result<(Summary, EndSignals)> {
+    let mut attempt = || -> anyhow::Result<_> {
         let stop = Stop::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
-        Ok((httperf_engine::run(plan, &mut printer, &stop)?, signals))
+        let (monitor, feed) = Monitor::start(&settings, plan, &stop)?;
+        let mut observer = Relay::new(feed, &mut printer);
+        let run = httperf_engine::run(plan, &mut observer, &stop);
+        let series = run.as_ref().ok().map(|summary| &summary.series);
+        let watched = monitor.finish(observer.into_feed(), series);
+        Ok((run?, signals, watched))
     };
     let outcome = attempt();
     let printed = printer.finish();
@@ -106,6 +124,7 @@ impl EndSignals {
             .spawn(move || {
                 for signal in &mut signals {
                     if first.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                        monitor::terminal::restore();
                         signal_hook::low_level::emulate_default_handler(signal).unwrap_or_default();
                     }
                     stop.ask();

@@ -107,6 +107,12 @@ pub struct Args {
     pub periodic_stats: bool,
     /// How often `-v` was given.
     pub verbose: u8,
+    /// `--interval-log`.
+    pub interval_log: Option<OsString>,
+    /// `--live`.
+    pub live: bool,
+    /// `--quiet`.
+    pub quiet: bool,
 
     /// What options have to say, in the order in which they were typed.
     pub notices: Vec<String>,
@@ -248,6 +254,9 @@ impl Default for Args {
             print_lifetimes: false,
             periodic_stats: false,
             verbose: 0,
+            interval_log: None,
+            live: false,
+            quiet: false,
             notices: Vec::new(),
             stray_words: Vec::new(),
         }
@@ -301,6 +310,9 @@ impl Args {
         if self.url_scheme == Some(Scheme::Http) && self.tls.wanted {
             let option = self.tls.wanted_by;
             return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
+        }
+        if self.live && self.quiet {
+            return Err(Stop::rejected("--live: expected no --quiet beside it"));
         }
         if self.session_cookies && self.session.is_none() {
             return Err(Stop::Rejected {

@@ -2,7 +2,7 @@
 
 use httperf_plan::Parts;
 
-use crate::args::{Args, ReportForm};
+use crate::args::{Args, ReportForm, os_string};
 use crate::options::{Opt, Stop, Tier, Value, ValueForm};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -92,6 +92,52 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ],
         apply: |args, _| {
             args.verbose = args.verbose.saturating_add(1);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "quiet",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "says nothing on standard error but errors",
+        details: &["No warnings, and no progress line on a terminal. The report is the same."],
+        apply: |args, _| {
+            args.quiet = true;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "live",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "shows the run on the whole screen while it goes on",
+        details: &[
+            "Rates, percentiles, errors, charts of the last minutes and a verdict so far, on standard error, which \
+             must be a terminal. `q` or Ctrl-C ends the run, which then reports as ever on standard output.",
+            "The load does not wait for the display. Colours are left out where NO_COLOR is set.",
+        ],
+        apply: |args, _| {
+            args.live = true;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "interval-log",
+        short: None,
+        value: ValueForm::Required("FILE"),
+        tier: Tier::New,
+        help: "writes a line of JSON to a file for each second of the run",
+        details: &[
+            "Each line is written when its second has ended, so that a run that is killed keeps all but its last \
+             one. The file is overwritten. docs/reference/interval-log.md describes the lines.",
+        ],
+        apply: |args, value| {
+            if matches!(value.bytes(), b"" | b"-") {
+                return Err(Stop::expected("--interval-log", "the name of a file", value));
+            }
+            args.interval_log = Some(os_string(value.bytes()));
             Ok(())
         },
     },
