@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= warmup= drain= until= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= output= html= csv= hgrm= calls= strict exemplars= split= record= report= print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= warmup= drain= until= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= output= html= csv= hgrm= calls= interval-log= strict exemplars= split= record= report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -79,6 +79,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l html -d 'writes the res
 complete -c httperf -n "__fish_httperf_needs_command" -l csv -d 'appends a row of figures to a CSV file' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -l hgrm -d 'writes the distribution of the latency, in ms, for HdrHistogram\'s plotters' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -l calls -d 'writes a row of CSV for each call as it ends' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l interval-log -d 'writes a line of JSON to a file for each second of the run' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -l exemplars -d 'keeps the N slowest calls, with where their time went' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l split -d 'tells calls apart by request target, or by the status of the reply' -r -f -a "uri\t''
 status\t''"
@@ -103,6 +104,8 @@ complete -c httperf -n "__fish_httperf_needs_command" -l tls-handshake-only -d '
 complete -c httperf -n "__fish_httperf_needs_command" -l close-with-reset -d 'closes connections with a TCP reset'
 complete -c httperf -n "__fish_httperf_needs_command" -l hog -d 'uses all local ports from 1024, not only those the kernel hands out'
 complete -c httperf -n "__fish_httperf_needs_command" -l strict -d 'exits with status 2 if the run is SUSPECT, and 3 if it is INVALID'
+complete -c httperf -n "__fish_httperf_needs_command" -l quiet -d 'says nothing on standard error but errors'
+complete -c httperf -n "__fish_httperf_needs_command" -l live -d 'shows the run on the whole screen while it goes on'
 complete -c httperf -n "__fish_httperf_needs_command" -l print-lifetimes -d 'prints the lifetime of each connection'
 complete -c httperf -n "__fish_httperf_needs_command" -s n -l periodic-stats -d 'prints the number of replies with status 200 and 302 each second'
 complete -c httperf -n "__fish_httperf_needs_command" -s v -l verbose -d 'says more; may be repeated'
@@ -177,8 +180,11 @@ complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l html -d 'write
 complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l csv -d 'appends a row of figures to a CSV file' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l hgrm -d 'writes the distribution of the latency, in ms, for HdrHistogram\'s plotters' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l calls -d 'writes a row of CSV for each call as it ends' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l interval-log -d 'writes a line of JSON to a file for each second of the run' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l report -d 'prints the classic report or the full one' -r -f -a "auto\t''
 classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l strict -d 'exits with status 2 if the run is SUSPECT, and 3 if it is INVALID'
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l quiet -d 'says nothing on standard error but errors'
+complete -c httperf -n "__fish_httperf_using_subcommand rerun" -l live -d 'shows the run on the whole screen while it goes on'
 complete -c httperf -n "__fish_httperf_using_subcommand rerun" -s h -l help -d 'explains the options and exits'

@@ -69,6 +69,7 @@ _httperf() {
 '--csv=[appends a row of figures to a CSV file]:FILE:_files' \
 '--hgrm=[writes the distribution of the latency, in ms, for HdrHistogram'\''s plotters]:FILE:_files' \
 '--calls=[writes a row of CSV for each call as it ends]:FILE.csv:' \
+'--interval-log=[writes a line of JSON to a file for each second of the run]:FILE:_files' \
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
@@ -88,6 +89,8 @@ _httperf() {
 '--close-with-reset[closes connections with a TCP reset]' \
 '--hog[uses all local ports from 1024, not only those the kernel hands out]' \
 '--strict[exits with status 2 if the run is SUSPECT, and 3 if it is INVALID]' \
+'--quiet[says nothing on standard error but errors]' \
+'--live[shows the run on the whole screen while it goes on]' \
 '--print-lifetimes[prints the lifetime of each connection]' \
 '-n[prints the number of replies with status 200 and 302 each second]' \
 '--periodic-stats[prints the number of replies with status 200 and 302 each second]' \
@@ -196,8 +199,11 @@ _arguments "${_arguments_options[@]}" : \
 '--csv=[appends a row of figures to a CSV file]:FILE:_files' \
 '--hgrm=[writes the distribution of the latency, in ms, for HdrHistogram'\''s plotters]:FILE:_files' \
 '--calls=[writes a row of CSV for each call as it ends]:FILE.csv:' \
+'--interval-log=[writes a line of JSON to a file for each second of the run]:FILE:_files' \
 '--report=[prints the classic report or the full one]:auto|classic|full:(auto classic full)' \
 '--strict[exits with status 2 if the run is SUSPECT, and 3 if it is INVALID]' \
+'--quiet[says nothing on standard error but errors]' \
+'--live[shows the run on the whole screen while it goes on]' \
 '-h[explains the options and exits]' \
 '--help[explains the options and exits]' \
 '*::URL -- the target, such as http\://host\:8080/path:_urls' \

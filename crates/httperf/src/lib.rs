@@ -6,6 +6,7 @@ pub mod args;
 pub mod doctor;
 pub mod echo;
 pub mod messages;
+pub mod monitor;
 pub mod options;
 pub mod planning;
 pub mod print;

@@ -28,10 +28,11 @@ fn main() -> ExitCode {
 /// The program without a subcommand. An early end has been explained when its exit status comes back.
 fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCode> {
     let args = parse(program, words)?;
+    let program = &program.quieted(args.quiet);
     if !args.results.document_on_stdout() {
         program.print(&echo::line(program.name(), &args))?;
     }
-    let plan = planning::plan(program, &args, &mut |warning| program.say(warning)).map_err(|error| {
+    let plan = planning::plan(program, &args, &mut |warning| program.warn(warning)).map_err(|error| {
         program.say_bytes(error.text().as_bytes());
         error.status()
     })?;
@@ -41,12 +42,13 @@ fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCod
 fn parse(program: &Program, words: &[OsString]) -> Result<Args, ExitCode> {
     let mut args = Args::default();
     let parsed = args.parse(words);
+    let program = &program.quieted(args.quiet);
     for notice in &args.notices {
-        program.say(notice);
+        program.warn(notice);
     }
     parsed.map_err(|stop| program.stop(&options::program::COMMAND.describe(), &stop))?;
     if let Some(warning) = args.stray_words_warning() {
-        program.say(warning);
+        program.warn(warning);
     }
     Ok(args)
 }

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use crate::monitor::terminal::complain;
 use crate::options::{Description, Stop, help};
 
 /// The name that prefixes messages.
@@ -13,6 +14,7 @@ use crate::options::{Description, Stop, help};
 pub struct Program {
     typed: Vec<u8>,
     name: Vec<u8>,
+    is_quiet: bool,
 }
 
 impl Program {
@@ -22,14 +24,26 @@ impl Program {
         let typed = typed.as_bytes().to_vec();
         let base_start = typed.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
         let name = typed[base_start..].to_vec();
-        Self { typed, name }
+        Self { typed, name, is_quiet: false }
     }
 
     /// The same program running a subcommand, which its messages then name too.
     #[must_use]
     pub fn subcommand(&self, word: &str) -> Self {
         let with_word = |name: &[u8]| [name, b" ", word.as_bytes()].concat();
-        Self { typed: with_word(&self.typed), name: with_word(&self.name) }
+        Self { typed: with_word(&self.typed), name: with_word(&self.name), is_quiet: self.is_quiet }
+    }
+
+    /// The same program, saying nothing but errors if `is_quiet`.
+    #[must_use]
+    pub fn quieted(&self, is_quiet: bool) -> Self {
+        Self { is_quiet, ..self.clone() }
+    }
+
+    /// Whether it says nothing but errors.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.is_quiet
     }
 
     /// Its base name, as bytes.
@@ -47,6 +61,13 @@ impl Program {
     /// Prints `PROG: MESSAGE` on stderr.
     pub fn say(&self, message: impl Display) {
         self.say_bytes(&[b": ", message.to_string().as_bytes()].concat());
+    }
+
+    /// Prints `PROG: MESSAGE` on stderr, unless nothing but errors is wanted.
+    pub fn warn(&self, message: impl Display) {
+        if !self.is_quiet {
+            self.say(message);
+        }
     }
 
     /// Prints `PROGREST` on stderr, for messages that name their origin (`PROG.origin: …`).
@@ -117,11 +138,6 @@ impl Program {
             Err(status) => status,
         }
     }
-}
-
-/// Writes to stderr. If that fails there is no one left to tell.
-fn complain(bytes: &[u8]) {
-    io::stderr().write_all(bytes).unwrap_or_default();
 }
 
 #[cfg(test)]

@@ -120,6 +120,7 @@ impl Observer for Printer<'_> {
             Observation::Lifetime { lifetime } => {
                 self.write(|out| writeln!(out, "Connection lifetime = {:.1}", lifetime.as_secs_f64() * 1e3));
             }
+            Observation::ArrivalDelay { .. } | Observation::Ignoring { .. } if self.program.is_quiet() => {}
             Observation::ArrivalDelay { delay } => {
                 self.program.say_bare(format_args!("next arrival delay = {delay:.4}"));
             }

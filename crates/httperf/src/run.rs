@@ -17,6 +17,7 @@ use signal_hook::iterator::Signals;
 use crate::args::{Args, ReportForm};
 use crate::doctor;
 use crate::messages::Program;
+use crate::monitor::{self, Monitor, Relay};
 use crate::print::Printer;
 use crate::results::{CallLog, Origin, Outputs};
 
@@ -34,21 +35,26 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
         program.print(format!("{name}: maximum number of open descriptors = {descriptors}\n").as_bytes())?;
     }
     let outputs = Outputs::prepare(&args.results).map_err(|error| fail(program, &error))?;
-    doctor::problems(&plan).iter().for_each(|problem| program.say(format_args!("warning: {problem}")));
+    doctor::problems(&plan).iter().for_each(|problem| program.warn(format_args!("warning: {problem}")));
     let origin = Origin::now(descriptors);
-    let (summary, signals) = carry_out(program, args, &plan)?;
-    let document = origin.document(plan, summary, signals.was_asked().then_some(EarlyEnd::Asked));
+    let Carried { summary, signals, watched } = carry_out(program, args, &plan)?;
+    let ended_early = match (signals.was_asked() || watched.ended_by_user, watched.is_exact) {
+        (true, _) => Some(EarlyEnd::Asked),
+        (false, true) => Some(EarlyEnd::Exact),
+        (false, false) => None,
+    };
+    let document = origin.document(plan, summary, ended_early);
     let reported = program.print_with(|out| write_report(out, args, &document));
     let errors = outputs.write(&document);
     errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
     for warning in document.summary.warnings() {
-        program.say(format_args!("warning: {warning}"));
+        program.warn(format_args!("warning: {warning}"));
     }
     if form(args) == Form::Classic {
         tell_verdict(program, &document.verdict);
     }
     reported?;
-    if !errors.is_empty() {
+    if !errors.is_empty() || watched.has_failed {
         return Err(ExitCode::FAILURE);
     }
     if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
@@ -70,7 +76,7 @@ const INVALID_STATUS: u8 = 3;
 fn tell_verdict(program: &Program, verdict: &Verdict) {
     for reason in verdict.reasons.iter().filter(|reason| reason.level == Level::Invalid) {
         let (name, finding) = (reason.finding.name(), &reason.finding);
-        program.say(format_args!("verdict: {}: {name}: {finding}", reason.level));
+        program.warn(format_args!("verdict: {}: {name}: {finding}", reason.level));
     }
 }
 
@@ -94,19 +100,36 @@ fn no_tls(program: &Program, failure: &HandshakeFailure) -> ExitCode {
 /// The exit status of a run in which the first TLS handshake failed and none succeeded.
 const NO_TLS_STATUS: u8 = 255;
 
-fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<(Summary, EndSignals), ExitCode> {
+/// What came of carrying out a plan.
+struct Carried {
+    summary: Summary,
+    signals: EndSignals,
+    watched: monitor::Outcome,
+}
+
+fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, ExitCode> {
+    let settings = monitor::Settings {
+        program: program.clone(),
+        live: args.live,
+        interval_log: args.interval_log.as_ref().map(Into::into),
+    };
     let calls = args.results.calls.as_deref().map(CallLog::create).transpose();
     let calls = calls.map_err(|error| fail(program, &error))?;
     let mut watcher = Watcher { printer: Printer::new(program, plan.watch), calls };
-    let mut attempt = || -> anyhow::Result<(Summary, EndSignals)> {
+    let mut attempt = || -> anyhow::Result<Carried> {
         let stop = Stop::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
-        Ok((httperf_engine::run(plan, &mut watcher, &stop)?, signals))
+        let (monitor, feed) = Monitor::start(&settings, plan, &stop)?;
+        let mut observer = Relay::new(feed, &mut watcher);
+        let run = httperf_engine::run(plan, &mut observer, &stop);
+        let series = run.as_ref().ok().map(|summary| &summary.series);
+        let watched = monitor.finish(observer.into_feed(), series);
+        Ok(Carried { summary: run?, signals, watched })
     };
     let outcome = attempt();
     let printed = watcher.printer.finish();
     let logged = watcher.calls.map_or(Ok(()), CallLog::finish);
-    let outcome = outcome.map_err(|error| fail(program, &error))?;
+    let mut outcome = outcome.map_err(|error| fail(program, &error))?;
     // What was measured is reported even if the lines before it could not be printed; that fails likewise,
     // unless a full disk has room again.
     if let Err(error) = printed {
@@ -114,6 +137,7 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<(Summary, En
     }
     if let Err(error) = logged {
         program.say(format_args!("{error:#}"));
+        outcome.watched.has_failed = true;
     }
     Ok(outcome)
 }
@@ -183,6 +207,7 @@ impl EndSignals {
             .spawn(move || {
                 for signal in &mut signals {
                     if first.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                        monitor::terminal::restore();
                         signal_hook::low_level::emulate_default_handler(signal).unwrap_or_default();
                     }
                     stop.ask();

@@ -111,6 +111,12 @@ pub struct Args {
     pub periodic_stats: bool,
     /// How often `-v` was given.
     pub verbose: u8,
+    /// `--interval-log`.
+    pub interval_log: Option<OsString>,
+    /// `--live`.
+    pub live: bool,
+    /// `--quiet`.
+    pub quiet: bool,
 
     /// What options have to say, in the order in which they were typed.
     pub notices: Vec<String>,
@@ -253,6 +259,9 @@ impl Default for Args {
             print_lifetimes: false,
             periodic_stats: false,
             verbose: 0,
+            interval_log: None,
+            live: false,
+            quiet: false,
             notices: Vec::new(),
             stray_words: Vec::new(),
         }
@@ -308,6 +317,9 @@ impl Args {
             return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
         }
         self.check_results()?;
+        if self.live && self.quiet {
+            return Err(Stop::rejected("--live: expected no --quiet beside it"));
+        }
         if self.session_cookies && self.session.is_none() {
             return Err(Stop::Rejected {
                 message: b"--session-cookie requires session-oriented workload (e.g., --wsess)".to_vec(),
@@ -324,7 +336,9 @@ impl Args {
                 "--drain: needs --runtime, which says when nothing is offered any more",
             ));
         }
-        if let Some(option) = results.needs_detail().filter(|_| results.classic_record) {
+        let shown = [("--live", self.live), ("--interval-log", self.interval_log.is_some())];
+        let shown = shown.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option);
+        if let Some(option) = results.needs_detail().or(shown).filter(|_| results.classic_record) {
             return Err(Stop::rejected(format!(
                 "{option}: needs the figures that --record=classic leaves out"
             )));

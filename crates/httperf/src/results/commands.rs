@@ -209,6 +209,7 @@ pub mod rerun {
         if let Err(stop) = options::parse(&COMMAND, words, Order::from_environment(), &mut args) {
             return program.stop(&COMMAND.describe(), &stop);
         }
+        let program = program.quieted(args.quiet);
         match load(&args) {
             Ok(document) => {
                 let mut plan = document.plan;

@@ -5,32 +5,60 @@ use httperf_plan::Parts;
 use crate::args::{Args, ReportForm};
 use crate::options::{Opt, Stop, Tier, Value, ValueForm};
 
-/// Which report is printed.
-pub(crate) const FORMS: &[Opt<Args>] = &[REPORT];
-
-const REPORT: Opt<Args> = Opt {
-    long: "report",
-    short: None,
-    value: ValueForm::Required("auto|classic|full"),
-    tier: Tier::New,
-    help: "prints the classic report or the full one",
-    details: &[
-        "The classic report is what scripts parse; the full one adds percentiles and what the generator has \
-         to say of itself. Default: auto, which is full on a terminal and classic elsewhere.",
-    ],
-    apply: |args, value| {
-        args.report = match value.bytes() {
-            b"auto" => ReportForm::Auto,
-            b"classic" => ReportForm::Classic,
-            b"full" => ReportForm::Full,
-            _ => return Err(Stop::expected("--report", "auto, classic or full", value)),
-        };
-        Ok(())
+/// Which report is printed, and what is shown beside it.
+pub(crate) const FORMS: &[Opt<Args>] = &[
+    Opt {
+        long: "report",
+        short: None,
+        value: ValueForm::Required("auto|classic|full"),
+        tier: Tier::New,
+        help: "prints the classic report or the full one",
+        details: &[
+            "The classic report is what scripts parse; the full one adds percentiles and what the generator has \
+             to say of itself. Default: auto, which is full on a terminal and classic elsewhere.",
+        ],
+        apply: |args, value| {
+            args.report = match value.bytes() {
+                b"auto" => ReportForm::Auto,
+                b"classic" => ReportForm::Classic,
+                b"full" => ReportForm::Full,
+                _ => return Err(Stop::expected("--report", "auto, classic or full", value)),
+            };
+            Ok(())
+        },
     },
-};
+    Opt {
+        long: "quiet",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "says nothing on standard error but errors",
+        details: &["No warnings, and no progress line on a terminal. The report is the same."],
+        apply: |args, _| {
+            args.quiet = true;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "live",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "shows the run on the whole screen while it goes on",
+        details: &[
+            "Rates, percentiles, errors, charts of the last minutes and a verdict so far, on standard error, which \
+             must be a terminal. `q` or Ctrl-C ends the run, which then reports as ever on standard output.",
+            "The load does not wait for the display. Colours are left out where NO_COLOR is set.",
+        ],
+        apply: |args, _| {
+            args.live = true;
+            Ok(())
+        },
+    },
+];
 
-pub(super) const OPTIONS: &[Opt<Args>] = &[
-    REPORT,
+/// What is printed while the run goes on.
+pub(super) const PRINTED: &[Opt<Args>] = &[
     Opt {
         long: "print-reply",
         short: None,

@@ -69,6 +69,18 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         apply: |args, value| file(&mut args.results.calls, "--calls", value, StdoutMeans::Nothing),
     },
     Opt {
+        long: "interval-log",
+        short: None,
+        value: ValueForm::Required("FILE"),
+        tier: Tier::New,
+        help: "writes a line of JSON to a file for each second of the run",
+        details: &[
+            "Each line is written when its second has ended, so that a run that is killed keeps all but its last \
+             one. The file is overwritten. docs/reference/interval-log.md describes the lines.",
+        ],
+        apply: |args, value| file(&mut args.interval_log, "--interval-log", value, StdoutMeans::Nothing),
+    },
+    Opt {
         long: "strict",
         short: None,
         value: ValueForm::None,

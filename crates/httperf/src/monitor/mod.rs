@@ -1,0 +1,317 @@
+//! What watches a run while it goes on: the progress line, the full-screen view, the interval log.
+//!
+//! ```text
+//!   worker ─► Relay ─► Feed ─► bounded channel ─► thread ─► consumers
+//! ```
+//!
+//! The worker never waits for any of them: what does not fit into the channel is counted and left out. A new way of
+//! watching is another `Consumer`, made in `consumers`.
+
+mod figures;
+mod interval_log;
+mod live;
+mod progress;
+mod standing;
+pub(crate) mod terminal;
+mod until;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use httperf_engine::{Observation, Observer, Stop};
+use httperf_plan::{Plan, Watch};
+use httperf_stats::{Interval, Series};
+
+use crate::messages::Program;
+
+use self::interval_log::IntervalLog;
+use self::live::Live;
+use self::progress::Progress;
+use self::until::Until;
+
+/// How many intervals may wait for the consumers: a minute's.
+const WAITING_MAX: usize = 64;
+
+/// How often consumers are called that only follow the clock.
+const SLOW_TICK: Duration = Duration::from_secs(1);
+
+/// How often they are called if one of them reads the keyboard.
+const QUICK_TICK: Duration = Duration::from_millis(100);
+
+/// What is wanted beside the report.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whose messages are printed.
+    pub program: Program,
+    /// Whether the run is shown on the whole screen.
+    pub live: bool,
+    /// Where a line for each second goes.
+    pub interval_log: Option<PathBuf>,
+}
+
+/// Takes a run in as it goes on, on the monitor's thread: it may take its time.
+trait Consumer: Send {
+    /// An interval has ended.
+    fn interval(&mut self, interval: &Interval);
+
+    /// Some time has passed, a tick at most.
+    fn tick(&mut self) {}
+
+    /// The run is over: adds what became of this consumer to `outcome`. `series` is the whole run, unless it failed.
+    fn finish(&mut self, series: Option<&Series>, outcome: &mut Outcome);
+}
+
+type Consumers = Vec<Box<dyn Consumer>>;
+
+/// The thread that watches a run.
+#[derive(Debug)]
+pub struct Monitor {
+    /// Gives its consumers back. There is none if there is nothing to do.
+    thread: Option<JoinHandle<Consumers>>,
+    over: Arc<AtomicBool>,
+}
+
+/// What became of watching a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Something was asked for and is not complete, such as the interval log. The reason was printed.
+    pub has_failed: bool,
+    /// Whoever watched asked for the end of the run.
+    pub ended_by_user: bool,
+    /// The run was ended because it had measured as exactly as the plan asks for.
+    pub is_exact: bool,
+}
+
+impl Monitor {
+    /// Prepares what is wanted and starts a thread for it. What comes back with it is for the worker's observer.
+    ///
+    /// # Errors
+    /// What is wanted and cannot be had: a terminal, a file.
+    pub fn start(settings: &Settings, plan: &Plan, stop: &Stop) -> anyhow::Result<(Self, Feed)> {
+        let consumers = consumers(settings, plan, stop)?;
+        let tick = if settings.live { QUICK_TICK } else { SLOW_TICK };
+        Self::watch(consumers, tick)
+    }
+
+    fn watch(mut consumers: Consumers, tick: Duration) -> anyhow::Result<(Self, Feed)> {
+        let over = Arc::new(AtomicBool::new(false));
+        if consumers.is_empty() {
+            return Ok((Self { thread: None, over }, Feed { channel: None, missed: 0 }));
+        }
+        let (channel, intervals) = sync_channel(WAITING_MAX);
+        let is_over = Arc::clone(&over);
+        let thread = std::thread::Builder::new()
+            .name("monitor".into())
+            .spawn(move || {
+                consume(&intervals, &mut consumers, tick, &is_over);
+                consumers
+            })
+            .context("cannot start the thread that watches the run")?;
+        Ok((Self { thread: Some(thread), over }, Feed { channel: Some(channel), missed: 0 }))
+    }
+
+    /// Ends the thread and gives the terminal back. `series` is the whole run, unless it failed.
+    pub fn finish(mut self, feed: Feed, series: Option<&Series>) -> Outcome {
+        // What is still in the channel is taken before the thread notices that nothing more will come.
+        drop(feed);
+        let mut outcome = Outcome::default();
+        match self.thread.take().map(JoinHandle::join) {
+            None => {}
+            Some(Ok(mut consumers)) => {
+                consumers.iter_mut().for_each(|consumer| consumer.finish(series, &mut outcome));
+            }
+            // It panicked, and has said so itself.
+            Some(Err(_)) => outcome.has_failed = true,
+        }
+        terminal::restore();
+        outcome
+    }
+}
+
+/// For runs that end without an end: the terminal is given back all the same.
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+        terminal::restore();
+    }
+}
+
+/// All that is wanted, the log first, so that what is said of it is not behind the screen.
+fn consumers(settings: &Settings, plan: &Plan, stop: &Stop) -> anyhow::Result<Consumers> {
+    let mut consumers = Consumers::new();
+    if let Some(precision) = plan.until {
+        consumers.push(Box::new(Until::new(precision, stop.clone())));
+    }
+    if let Some(path) = &settings.interval_log {
+        consumers.push(Box::new(IntervalLog::create(path, settings.program.clone())?));
+    }
+    if settings.live {
+        ensure!(io::stderr().is_terminal(), "--live: expected a terminal on standard error");
+        ensure!(
+            !(prints(&plan.watch) && io::stdout().is_terminal()),
+            "--live: expected no option that prints to the same terminal while the run goes on"
+        );
+        consumers.push(Box::new(Live::start(plan, stop.clone())?));
+    } else if progress::is_welcome() && !settings.program.is_quiet() && !prints(&plan.watch) {
+        consumers.push(Box::new(Progress::new(plan)));
+    }
+    Ok(consumers)
+}
+
+/// Whether the run prints while it goes on.
+fn prints(watch: &Watch) -> bool {
+    watch.verbose > 0
+        || watch.requests.is_some()
+        || watch.replies.is_some()
+        || watch.lifetimes
+        || watch.periodic
+}
+
+/// Hands out what arrives until nothing more will.
+fn consume(intervals: &Receiver<Interval>, consumers: &mut Consumers, tick: Duration, over: &AtomicBool) {
+    while !over.load(Ordering::Relaxed) {
+        match intervals.recv_timeout(tick) {
+            Ok(interval) => consumers.iter_mut().for_each(|consumer| consumer.interval(&interval)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        consumers.iter_mut().for_each(|consumer| consumer.tick());
+    }
+}
+
+/// The worker's end of the channel.
+#[derive(Debug)]
+pub struct Feed {
+    channel: Option<SyncSender<Interval>>,
+    missed: u64,
+}
+
+impl Feed {
+    /// Tells of an interval, unless the consumers are far behind. Never waits.
+    pub fn interval(&mut self, interval: &Interval) {
+        if let Some(channel) = &self.channel
+            && channel.try_send(interval.clone()).is_err()
+        {
+            self.missed += 1;
+        }
+    }
+
+    /// How many intervals the consumers were not told of.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+}
+
+/// An observer that tells the monitor of intervals, and another observer of everything.
+pub struct Relay<'o> {
+    feed: Feed,
+    next: &'o mut dyn Observer,
+}
+
+impl<'o> Relay<'o> {
+    /// Tells both.
+    pub fn new(feed: Feed, next: &'o mut dyn Observer) -> Self {
+        Self { feed, next }
+    }
+
+    /// The monitor's part.
+    #[must_use]
+    pub fn into_feed(self) -> Feed {
+        self.feed
+    }
+}
+
+impl std::fmt::Debug for Relay<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Relay").field("feed", &self.feed).finish_non_exhaustive()
+    }
+}
+
+impl Observer for Relay<'_> {
+    fn observe(&mut self, what: Observation<'_>) {
+        if let Observation::Interval { interval } = what {
+            self.feed.interval(interval);
+        }
+        self.next.observe(what);
+    }
+
+    fn calls_not_logged(&self) -> u64 {
+        self.next.calls_not_logged()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+
+    /// Takes one interval, and no other before it is told to go on.
+    struct Slow {
+        go_on: Receiver<()>,
+        seen: Sender<Duration>,
+    }
+
+    impl Consumer for Slow {
+        fn interval(&mut self, interval: &Interval) {
+            self.seen.send(interval.from).unwrap();
+            // An error is what telling it for good looks like.
+            self.go_on.recv().unwrap_or_default();
+        }
+
+        fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
+            outcome.ended_by_user = true;
+        }
+    }
+
+    fn second(number: u64) -> Interval {
+        Interval { from: Duration::from_secs(number), ..Interval::default() }
+    }
+
+    #[test]
+    fn a_consumer_that_sleeps_does_not_hold_up_the_worker() {
+        let (go_on, may_go_on) = channel();
+        let (seen, was_seen) = channel();
+        let slow = Slow { go_on: may_go_on, seen };
+        let (monitor, mut feed) = Monitor::watch(vec![Box::new(slow)], SLOW_TICK).unwrap();
+        feed.interval(&second(0));
+        assert_eq!(was_seen.recv().unwrap(), Duration::ZERO);
+        // From here on it sleeps, and this thread goes on.
+        (1..=100).for_each(|number| feed.interval(&second(number)));
+        assert_eq!(feed.missed(), 100 - WAITING_MAX as u64);
+        drop(go_on);
+        let outcome = monitor.finish(feed, None);
+        assert!(outcome.ended_by_user, "the consumer was not asked");
+        assert_eq!(was_seen.into_iter().count(), WAITING_MAX, "what fitted was lost");
+    }
+
+    #[test]
+    fn a_monitor_that_is_dropped_ends_its_thread() {
+        let (go_on, may_go_on) = channel();
+        let (seen, was_seen) = channel();
+        drop(go_on);
+        let slow = Slow { go_on: may_go_on, seen };
+        let (monitor, feed) = Monitor::watch(vec![Box::new(slow)], QUICK_TICK).unwrap();
+        drop(monitor);
+        assert!(was_seen.recv().is_err(), "the consumer is still there");
+        drop(feed);
+    }
+
+    #[test]
+    fn without_consumers_there_is_no_thread_and_nothing_is_missed() {
+        let (monitor, mut feed) = Monitor::watch(Consumers::new(), SLOW_TICK).unwrap();
+        feed.interval(&second(0));
+        assert_eq!(feed.missed(), 0);
+        assert_eq!(monitor.finish(feed, None), Outcome::default());
+    }
+}

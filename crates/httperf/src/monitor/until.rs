@@ -1,0 +1,128 @@
+//! `--until`: ends a run as soon as it has measured exactly enough.
+
+use httperf_engine::Stop;
+use httperf_plan::Precision;
+use httperf_stats::{BatchedEstimate, Classes, Interval, Phase, Series};
+
+use super::{Consumer, Outcome};
+
+/// How many batches are kept at most: more become half as many of twice the length.
+const BATCHES_MAX: usize = 1024;
+
+/// Asks for the end of the run when a quantile of the latency is known exactly enough.
+pub(super) struct Until {
+    precision: Precision,
+    stop: Stop,
+    /// Latencies of the measured phase, second by second, or by longer times.
+    batches: Vec<Classes>,
+    /// How many seconds a batch has, and the last one so far.
+    width: u32,
+    last: u32,
+    is_exact: bool,
+}
+
+impl Until {
+    pub(super) fn new(precision: Precision, stop: Stop) -> Self {
+        Self { precision, stop, batches: Vec::new(), width: 1, last: 1, is_exact: false }
+    }
+
+    fn add(&mut self, latencies: &Classes) {
+        match self.batches.last_mut() {
+            Some(batch) if self.last < self.width => {
+                batch.merge(latencies);
+                self.last += 1;
+            }
+            _ => {
+                self.batches.push(latencies.clone());
+                self.last = 1;
+            }
+        }
+        if self.batches.len() == BATCHES_MAX && self.last == self.width {
+            let halves = std::mem::take(&mut self.batches);
+            self.batches = halves
+                .chunks(2)
+                .map(|pair| {
+                    let mut whole = pair[0].clone();
+                    pair[1..].iter().for_each(|half| whole.merge(half));
+                    whole
+                })
+                .collect();
+            self.width *= 2;
+            self.last = self.width;
+        }
+    }
+
+    fn is_precise(&self) -> bool {
+        let batches: Vec<&Classes> = self.batches.iter().collect();
+        let Some(batched) = BatchedEstimate::of_quantile(&batches, self.precision.quantile) else {
+            return false;
+        };
+        let value = batched.estimate.value();
+        batched.estimate.interval().is_some_and(|interval| {
+            let reach = (value - interval.low).max(interval.high - value);
+            reach <= value * self.precision.share
+        })
+    }
+}
+
+impl Consumer for Until {
+    fn interval(&mut self, interval: &Interval) {
+        if interval.phase != Phase::Measured || self.is_exact {
+            return;
+        }
+        self.add(&interval.latency);
+        if self.is_precise() {
+            self.is_exact = true;
+            self.stop.ask();
+        }
+    }
+
+    fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
+        outcome.is_exact = self.is_exact;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn second(phase: Phase, us: u32) -> Interval {
+        let latency = Classes::from_ascending((0..100).map(|step| (u64::from(us + step), 1)));
+        Interval { phase, latency, ..Interval::default() }
+    }
+
+    fn until(share: f64) -> Until {
+        Until::new(Precision { quantile: 0.5, share }, Stop::new().unwrap())
+    }
+
+    #[test]
+    fn a_run_ends_when_enough_is_known_and_not_before() {
+        let mut until = until(0.05);
+        (0..50).for_each(|_| until.interval(&second(Phase::WarmUp, 1000)));
+        assert!(!until.stop.is_asked(), "the warm-up says nothing");
+        (0..9).for_each(|_| until.interval(&second(Phase::Measured, 1000)));
+        assert!(!until.stop.is_asked(), "nine seconds are too few to tell");
+        until.interval(&second(Phase::Measured, 1000));
+        assert!(until.stop.is_asked());
+        let mut outcome = Outcome::default();
+        until.finish(None, &mut outcome);
+        assert!(outcome.is_exact);
+    }
+
+    #[test]
+    fn latencies_that_change_a_lot_take_longer() {
+        let mut until = until(0.05);
+        for number in 0..40 {
+            until.interval(&second(Phase::Measured, if number / 5 % 2 == 0 { 1000 } else { 9000 }));
+        }
+        assert!(!until.stop.is_asked());
+    }
+
+    #[test]
+    fn a_long_run_takes_no_more_memory() {
+        let mut until = until(1e-9);
+        (0..5000).for_each(|number| until.interval(&second(Phase::Measured, 1000 + number % 7 * 500)));
+        assert!(until.batches.len() < BATCHES_MAX, "{}", until.batches.len());
+        assert_eq!(until.batches.iter().map(Classes::total).sum::<u64>(), 500_000);
+    }
+}
