@@ -11,5 +11,6 @@ pub mod planning;
 pub mod print;
 pub mod printf;
 pub mod run;
+pub mod self_check;
 pub mod serve;
 pub mod tls_lab;
