@@ -115,6 +115,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l use-timer-cache -d 'doe
 complete -c httperf -n "__fish_httperf_needs_command" -a "serve" -d 'Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.'
 complete -c httperf -n "__fish_httperf_needs_command" -a "tls-lab" -d 'Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.'
 complete -c httperf -n "__fish_httperf_needs_command" -a "doctor" -d 'Looks for what on this machine would spoil a measurement, and names the command that mends it.'
+complete -c httperf -n "__fish_httperf_needs_command" -a "self-check" -d 'Measures how exact this machine\'s measurements are, and how much load it can offer.'
 complete -c httperf -n "__fish_httperf_needs_command" -a "report" -d 'Renders results again that --output has written.'
 complete -c httperf -n "__fish_httperf_needs_command" -a "merge" -d 'Adds up results of generators that worked together, exactly.'
 complete -c httperf -n "__fish_httperf_needs_command" -a "rerun" -d 'Runs the plan of a result again: the same requests at the same times.'
@@ -167,6 +168,11 @@ complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -s h -l help -d
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l rate -d 'looks whether the machine can open this many connections per second' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l connections -d 'looks whether the machine can hold this many connections at once' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -s h -l help -d 'explains the options and exits'
+complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l rate -d 'looks how exactly X arrivals per second keep their schedule; may be repeated' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l quick -d 'takes some 15 seconds instead of a minute'
+complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l json -d 'prints JSON instead of a table'
+complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l no-store -d 'does not keep the results'
+complete -c httperf -n "__fish_httperf_using_subcommand self-check" -s h -l help -d 'explains the options and exits'
 complete -c httperf -n "__fish_httperf_using_subcommand report" -l format -d 'renders the result in this form' -r -f -a "text\t''
 html\t''
 csv\t''

@@ -176,6 +176,16 @@ _arguments "${_arguments_options[@]}" : \
 '*::URL -- the target, such as http\://host\:8080/path:_urls' \
 && ret=0
 ;;
+(self-check)
+_arguments "${_arguments_options[@]}" : \
+'--rate=[looks how exactly X arrivals per second keep their schedule; may be repeated]:X:' \
+'--quick[takes some 15 seconds instead of a minute]' \
+'--json[prints JSON instead of a table]' \
+'--no-store[does not keep the results]' \
+'-h[explains the options and exits]' \
+'--help[explains the options and exits]' \
+&& ret=0
+;;
 (report)
 _arguments "${_arguments_options[@]}" : \
 '--format=[renders the result in this form]:text|html|csv|hgrm|json:(text html csv hgrm json)' \
@@ -220,6 +230,7 @@ _httperf_commands() {
 'serve:Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.' \
 'tls-lab:Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.' \
 'doctor:Looks for what on this machine would spoil a measurement, and names the command that mends it.' \
+'self-check:Measures how exact this machine'\''s measurements are, and how much load it can offer.' \
 'report:Renders results again that --output has written.' \
 'merge:Adds up results of generators that worked together, exactly.' \
 'rerun:Runs the plan of a result again\: the same requests at the same times.' \
@@ -245,6 +256,11 @@ _httperf__subcmd__report_commands() {
 _httperf__subcmd__rerun_commands() {
     local commands; commands=()
     _describe -t commands 'httperf rerun commands' commands "$@"
+}
+(( $+functions[_httperf__subcmd__self-check_commands] )) ||
+_httperf__subcmd__self-check_commands() {
+    local commands; commands=()
+    _describe -t commands 'httperf self-check commands' commands "$@"
 }
 (( $+functions[_httperf__subcmd__serve_commands] )) ||
 _httperf__subcmd__serve_commands() {

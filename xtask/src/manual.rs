@@ -47,6 +47,11 @@ pub(crate) fn page(commands: &[Description]) -> String {
     entries(&mut page, prose::TLS_LAB_COLUMNS);
     paragraphs(&mut page, prose::TLS_LAB_VERDICT);
 
+    section(&mut page, "SELF-CHECK");
+    paragraphs(&mut page, prose::SELF_CHECK);
+    entries(&mut page, prose::SELF_CHECK_ROWS);
+    paragraphs(&mut page, prose::SELF_CHECK_VERDICT);
+
     section(&mut page, "EXIT STATUS");
     entries(&mut page, prose::EXIT_STATUS);
 
@@ -59,6 +64,8 @@ pub(crate) fn page(commands: &[Description]) -> String {
     paragraphs(&mut page, prose::WSESSLOG_MEANING);
     entries(&mut page, prose::WSESSLOG_ARGUMENTS);
     paragraphs(&mut page, prose::WSESSLOG_QUOTING);
+    subsection(&mut page, "Results of self-checks");
+    paragraphs(&mut page, prose::STATE);
 
     section(&mut page, "ENVIRONMENT");
     entries(&mut page, prose::ENVIRONMENT);

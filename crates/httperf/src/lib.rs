@@ -13,5 +13,6 @@ pub mod print;
 pub mod printf;
 pub mod results;
 pub mod run;
+pub mod self_check;
 pub mod serve;
 pub mod tls_lab;

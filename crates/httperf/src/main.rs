@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use httperf::args::Args;
 use httperf::messages::Program;
 use httperf::results::{merge, report, rerun};
-use httperf::{doctor, echo, options, planning, run, serve, tls_lab};
+use httperf::{doctor, echo, options, planning, run, self_check, serve, tls_lab};
 
 fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     };
     match words.split_first() {
         Some((word, words)) if *word == doctor::COMMAND.name => doctor::main(&program, words),
+        Some((word, words)) if *word == self_check::COMMAND.name => self_check::main(&program, words),
         Some((word, words)) if *word == serve::COMMAND.name => serve::main(&program, words),
         Some((word, words)) if *word == tls_lab::COMMAND.name => tls_lab::main(&program, words),
         Some((word, words)) if *word == report::COMMAND.name => report::main(&program, words),

@@ -40,6 +40,9 @@ pub struct Config {
     pub faults: FaultMix,
     /// Time between two bytes of a [`Fault::Trickle`](crate::Fault::Trickle) reply.
     pub trickle: Duration,
+    /// Of how many requests, the first ones, it is noted when they came and when they were answered
+    /// ([`Counts::stamps`](crate::Counts::stamps)).
+    pub stamps: usize,
     /// Seeds everything drawn by chance; the same requests in the same order meet the same draws.
     pub seed: u64,
     /// Bounds on what clients may make the server hold or do.
@@ -59,6 +62,7 @@ impl Default for Config {
             capacity: None,
             faults: FaultMix::default(),
             trickle: Duration::from_millis(10),
+            stamps: 0,
             seed: 1,
             limits: Limits::default(),
         }

@@ -8,7 +8,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -25,6 +25,7 @@ use crate::fault::Fault;
 use crate::route::{self, Answer};
 use crate::server::Shared;
 use crate::socket::{Socket, Transport};
+use crate::stamps::{self, Stamp};
 use crate::takeover::{self, Takeover, Ticket};
 use crate::wire::{self, Wire};
 
@@ -99,6 +100,7 @@ async fn reply(link: Rc<Link>, request: Request<Incoming>) -> Result<Response<Re
     }
     let shared = &link.shared;
     shared.counts.borrow_mut().requests += 1;
+    let received = link.read_at.get();
     let (request, body) = request.into_parts();
     let mut answer = route::answer(&request, &shared.config, &mut shared.random.borrow_mut());
     if !body.is_end_stream() && discard(body).await.is_err() {
@@ -121,6 +123,7 @@ async fn reply(link: Rc<Link>, request: Request<Incoming>) -> Result<Response<Re
         shared.timer.sleep_until(Instant::now() + answer.delay).await;
     }
     link.is_preparing.set(false);
+    link.begin_stamp(&request, received);
 
     let ending = link.count_reply();
     count(shared, &answer);
@@ -221,6 +224,10 @@ pub(crate) struct Link {
     replies: Cell<u64>,
     /// Bytes moved in either direction since idleness was last looked for.
     traffic: Cell<u64>,
+    /// When bytes were last read, if stamps are taken.
+    read_at: Cell<Duration>,
+    /// The stamp of the reply that is about to be written.
+    stamp: RefCell<Option<Stamp>>,
 }
 
 impl Link {
@@ -232,6 +239,8 @@ impl Link {
             is_preparing: Cell::new(false),
             replies: Cell::new(0),
             traffic: Cell::new(0),
+            read_at: Cell::default(),
+            stamp: RefCell::default(),
         }
     }
 
@@ -247,6 +256,29 @@ impl Link {
 
     pub(crate) fn note_traffic(&self, size: usize) {
         self.traffic.set(self.traffic.get() + size as u64);
+    }
+
+    /// So many bytes were read.
+    pub(crate) fn note_read(&self, size: usize) {
+        self.note_traffic(size);
+        if size > 0 && self.shared.config.stamps > 0 {
+            self.read_at.set(stamps::now());
+        }
+    }
+
+    /// The reply to this request is made, and not written yet.
+    fn begin_stamp(&self, request: &Parts, received: Duration) {
+        if self.shared.counts.borrow().stamps.len() < self.shared.config.stamps {
+            let stamp = Stamp { target: request.uri.to_string(), received, handed: received };
+            self.stamp.replace(Some(stamp));
+        }
+    }
+
+    /// Bytes are about to be written.
+    pub(crate) fn note_reply(&self) {
+        if let Some(stamp) = self.stamp.take() {
+            self.shared.counts.borrow_mut().stamps.push(Stamp { handed: stamps::now(), ..stamp });
+        }
     }
 
     pub(crate) fn note_write(&self, poll: &Poll<io::Result<usize>>) {

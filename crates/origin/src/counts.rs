@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::fault::Fault;
+use crate::stamps::Stamp;
 use crate::tls::TlsCounts;
 
 /// What the server did. Every request ends in a reply, in a fault, in both (a fault that
@@ -33,6 +34,8 @@ pub struct Counts {
     pub faults: [u64; Fault::ALL.len()],
     /// What came of the handshakes, if the server speaks TLS.
     pub tls: TlsCounts,
+    /// When requests came and replies left, of as many as [`Config::stamps`](crate::Config::stamps) says.
+    pub stamps: Vec<Stamp>,
 }
 
 impl Counts {

@@ -34,6 +34,7 @@ mod limits;
 mod route;
 mod server;
 mod socket;
+mod stamps;
 mod takeover;
 mod timer;
 mod tls;
@@ -47,6 +48,7 @@ pub use delay::Delay;
 pub use fault::{Fault, FaultMix, FaultShare, TooManyFaults};
 pub use limits::{Limits, raise_descriptor_limit};
 pub use server::{Handle, Server, Stopper, spawn};
+pub use stamps::Stamp;
 pub use tls::{
     BadCredentials, Ciphers, ClientCertificate, Credentials, Groups, KeyType, Tickets, Tls, TlsCounts,
     Versions,

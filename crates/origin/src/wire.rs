@@ -85,7 +85,7 @@ impl AsyncRead for Wire {
         }
         let before = buffer.filled().len();
         let poll = Pin::new(&mut this.socket).poll_read(context, buffer);
-        this.link.note_traffic(buffer.filled().len() - before);
+        this.link.note_read(buffer.filled().len() - before);
         poll
     }
 }
@@ -93,6 +93,7 @@ impl AsyncRead for Wire {
 impl AsyncWrite for Wire {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.link.note_reply();
         let poll = Pin::new(&mut this.socket).poll_write(context, bytes);
         this.link.note_write(&poll);
         poll
@@ -104,6 +105,7 @@ impl AsyncWrite for Wire {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        this.link.note_reply();
         let poll = Pin::new(&mut this.socket).poll_write_vectored(context, slices);
         this.link.note_write(&poll);
         poll

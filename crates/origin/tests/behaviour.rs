@@ -385,3 +385,17 @@ fn a_server_stopped_before_it_ran_returns_at_once() {
     server.stopper().stop();
     assert_eq!(server.run().unwrap(), Counts::default());
 }
+
+#[test]
+fn the_server_notes_when_requests_came_and_replies_left() {
+    let server = start(Config { stamps: 2, ..Config::default() });
+    let mut client = Client::connect(&server);
+    for path in ["/delay/20ms?1", "/?2", "/?3"] {
+        assert_eq!(client.get(path).status, 200);
+    }
+    let stamps = server.stop().unwrap().stamps;
+    let targets: Vec<&str> = stamps.iter().map(|stamp| stamp.target.as_str()).collect();
+    assert_eq!(targets, ["/delay/20ms?1", "/?2"]);
+    assert!(stamps[0].handed - stamps[0].received >= Duration::from_millis(20), "{stamps:?}");
+    assert!(stamps[0].handed < stamps[1].received && stamps[1].received < stamps[1].handed, "{stamps:?}");
+}

@@ -167,14 +167,56 @@ pub(super) const TLS_LAB_VERDICT: &[&str] = &[
      chance; a group that is named twice shows what chance does.",
 ];
 
+pub(super) const SELF_CHECK: &[&str] = &[
+    "`httperf self-check` measures how exact measurements on this machine are, and how much \
+     load it can offer. It runs the generator against servers of its own, in this process and on the loopback interface, \
+     on a processor of its own if there are two. Where packets may be captured (CAP_NET_RAW) it also holds its figures \
+     against the kernel's time stamps. Run it while the machine has nothing else to do. Its table says:",
+];
+
+pub(super) const SELF_CHECK_ROWS: &[Entry] = &[
+    entry(
+        "Latency",
+        "How long calls took as measured (from the first byte sent to the last one read), minus how long they took by the \
+         server's own clock, and by the packets. Bias is the mean of that, the error its size. By the server's clock, the \
+         way to the server and back is part of the bias.",
+    ),
+    entry(
+        "Schedule",
+        "How far arrivals were from the instants at which they were due: when the work on them began, when their request \
+         was sent (the connection had to be established first), and when the kernel saw their SYN.",
+    ),
+    entry(
+        "Intervals",
+        "Of deterministic arrivals, how far the intervals between them were from those planned. Of Poisson arrivals, the \
+         Kolmogorov-Smirnov distance D to the exponential distribution of the rate asked for, and how often chance makes \
+         it that large (the p-value); the same of the schedule itself shows what of it is chance.",
+    ),
+    entry(
+        "Capacity",
+        "The highest rates at which 99 % of arrivals are less than 1 ms late and replies keep up, and what limits them: \
+         connections with one request each, and requests on connections that are kept.",
+    ),
+];
+
+pub(super) const SELF_CHECK_VERDICT: &[&str] = &[
+    "The machine is within bounds if at each rate the median of how late \
+     arrivals begin is below 100 us and the p99 below 1 ms, and each bias by the server's clock is below 200 us.",
+];
+
 pub(super) const EXIT_STATUS: &[Entry] = &[
     entry("0", "The run took place, whatever errors were counted; or help or the version was printed."),
     entry(
         "1",
         "An option or a file could not be used, the server's name could not be resolved, output could not be \
-         written, or `httperf tls-lab` has nothing to report because the server accepts no variant.",
+         written, `httperf tls-lab` has nothing to report because the server accepts no variant, or `httperf self-check` \
+         could not be carried out.",
     ),
-    entry("2", "`httperf doctor` found what would spoil the measurement."),
+    entry(
+        "2",
+        "`httperf doctor` found what would spoil the measurement, or `httperf self-check` found the machine out of \
+         bounds.",
+    ),
     entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
     entry(
         "255",
@@ -182,6 +224,10 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
          `--session-cookies` without a session workload; or `--server` together with `--servers`.",
     ),
 ];
+
+pub(super) const STATE: &[&str] =
+    &["`$XDG_STATE_HOME/httperf/self-check.json`, or `~/.local/state/httperf/self-check.json`, \
+     holds the results of the latest `httperf self-check`."];
 
 pub(super) const WLOG: &[&str] = &[
     "URIs that each end in a NUL byte; the last one need not. A file without any NUL holds one URI on each line. \
@@ -228,6 +274,10 @@ pub(super) const ENVIRONMENT: &[Entry] = &[
         "SSLKEYLOGFILE",
         "A file to append the secrets of TLS sessions to, unless `--tls-keylog` names another.",
     ),
+    entry(
+        "XDG_STATE_HOME",
+        "The folder below which `httperf self-check` keeps its results, instead of ~/.local/state.",
+    ),
     entry("POSIXLY_CORRECT", "If set, the first word that is not an option ends the options."),
 ];
 
@@ -253,4 +303,5 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
         "What post-quantum key exchange costs a server, and how much of that resumption saves:",
         "httperf tls-lab --groups X25519,X25519MLKEM768 --resume https://www.example.com/",
     ),
+    ("How exact this machine is, and how much load it can offer:", "httperf self-check"),
 ];

@@ -23,6 +23,7 @@ pub fn commands() -> Vec<Description> {
         crate::serve::COMMAND.describe(),
         crate::tls_lab::COMMAND.describe(),
         crate::doctor::COMMAND.describe(),
+        crate::self_check::COMMAND.describe(),
         crate::results::report::COMMAND.describe(),
         crate::results::merge::COMMAND.describe(),
         crate::results::rerun::COMMAND.describe(),

@@ -3,7 +3,7 @@
 //! Here are its options and its words. `experiment` makes the trials; the `report` crate computes what they mean.
 
 mod experiment;
-mod progress;
+pub(crate) mod progress;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -7,17 +7,17 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// A line on stderr, if that is a terminal. It is gone when this is dropped.
 #[derive(Debug)]
-pub(super) struct Progress {
+pub(crate) struct Progress {
     is_terminal: bool,
 }
 
 impl Progress {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { is_terminal: io::stderr().is_terminal() }
     }
 
     /// Shows this instead of what was shown before.
-    pub(super) fn show(&mut self, text: &str) {
+    pub(crate) fn show(&mut self, text: &str) {
         if self.is_terminal {
             // Nobody misses it if it cannot be shown.
             write!(io::stderr(), "{CLEAR_LINE}{text}").unwrap_or_default();
