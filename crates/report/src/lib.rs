@@ -43,11 +43,3 @@ impl Display for Full<'_> {
         write!(f, "{}{}", details::details(summary, figures), verdict_section(verdict))
     }
 }
-/// TEMPORARY
-pub mod html {
-    /// p
-    #[must_use]
-    pub fn page(_: &crate::result::Document) -> String {
-        String::new()
-    }
-}
