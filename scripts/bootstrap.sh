@@ -4,7 +4,8 @@
 #   scripts/bootstrap.sh build   what building and the demo need: compilers for C and C++, cmake and libclang for
 #                                BoringSSL, git for its patches
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
-#                                apache, ab, wrk, h2load, openssl, Go, Python, Perl, tcpdump; rustfmt and clippy
+#                                apache, ab, wrk, h2load, openssl, Go, Python, Perl, tcpdump, chromium; rustfmt and
+#                                clippy
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -62,6 +63,7 @@ look_for_test_tools() {
     have python3 || missing+=(python3)
     have perl || missing+=(perl)
     have tcpdump || missing+=(tcpdump)
+    have chromium || have chromium-browser || have google-chrome || missing+=(chromium)
 }
 
 add_rust_components() {

@@ -66,9 +66,9 @@ fn stderr(outcome: &Outcome) -> String {
 }
 
 #[track_caller]
-fn succeeds(outcome: Outcome) -> String {
-    assert_eq!(outcome.exit, Exit::Code(0), "{}{}", stdout(&outcome), stderr(&outcome));
-    stdout(&outcome)
+fn succeeds(outcome: &Outcome) -> String {
+    assert_eq!(outcome.exit, Exit::Code(0), "{}{}", stdout(outcome), stderr(outcome));
+    stdout(outcome)
 }
 
 #[track_caller]
@@ -107,36 +107,36 @@ fn every_kind_of_result_is_written_and_follows_the_schema() {
         "--num-conns 0",
         "--period v0.01,0.1,0.02,0.1 --num-conns 30 --exemplars 0",
     ] {
-        succeeds(bench.run(&format!("{arguments} --output @r.json")));
+        succeeds(&bench.run(&format!("{arguments} --output @r.json")));
         let document = document(&bench.read("r.json"));
         assert_eq!((&document["format"], &document["version"]), (&"httperf-result".into(), &1.into()));
     }
     let unreachable = run(&bench.expand("--server 127.0.0.1 --port 9 --num-conns 3 --output @refused.json"));
-    succeeds(unreachable);
+    succeeds(&unreachable);
     assert_eq!(document(&bench.read("refused.json"))["summary"]["errors"]["connrefused"], 3);
 }
 
 #[test]
 fn a_result_renders_again_as_it_was_reported() {
     let bench = Bench::new();
-    let printed = succeeds(bench.run(
+    let printed = succeeds(&bench.run(
         "--rate 200 --num-conns 200 --report full --output @r.json --html @r.html --csv @r.csv --hgrm @r.hgrm",
     ));
     let (_, report) = printed.split_once('\n').expect("an echo line");
-    assert_eq!(succeeds(bench.command("report @r.json")), report);
+    assert_eq!(succeeds(&bench.command("report @r.json")), report);
     for (format, file) in [("html", "r.html"), ("csv", "r.csv"), ("hgrm", "r.hgrm"), ("json", "r.json")] {
-        let rendered = succeeds(bench.command(&format!("report --format {format} @r.json")));
+        let rendered = succeeds(&bench.command(&format!("report --format {format} @r.json")));
         assert!(rendered == bench.read(file), "{format} renders differently");
     }
-    let both = succeeds(bench.command("report @r.json @r.json"));
+    let both = succeeds(&bench.command("report @r.json @r.json"));
     assert_eq!(both.matches("==> ").count(), 2);
-    assert_eq!(succeeds(bench.command("report --format csv @r.json @r.json")).lines().count(), 3);
+    assert_eq!(succeeds(&bench.command("report --format csv @r.json @r.json")).lines().count(), 3);
 }
 
 #[test]
 fn standard_output_can_carry_the_document_alone() {
     let bench = Bench::new();
-    let printed = succeeds(bench.run("--num-conns 5 --output -"));
+    let printed = succeeds(&bench.run("--num-conns 5 --output -"));
     assert_eq!(document(&printed)["summary"]["replies"], 5);
 }
 
@@ -144,7 +144,7 @@ fn standard_output_can_carry_the_document_alone() {
 fn rows_of_csv_gather_under_one_header() {
     let bench = Bench::new();
     for rate in [100, 200] {
-        succeeds(bench.run(&format!("--rate {rate} --num-conns 50 --csv @sweep.csv")));
+        succeeds(&bench.run(&format!("--rate {rate} --num-conns 50 --csv @sweep.csv")));
     }
     let table = bench.read("sweep.csv");
     let firsts: Vec<&str> = table.lines().filter_map(|line| line.split(',').next()).collect();
@@ -167,10 +167,10 @@ fn a_plan_that_is_run_again_offers_the_same_at_the_same_times() {
         rows.sort();
         rows
     };
-    succeeds(bench.run(
+    succeeds(&bench.run(
         "--period e0.004 --num-conns 200 --client 3/7 --wset=20,.7 --output @r.json --calls @first.csv",
     ));
-    succeeds(bench.command("rerun @r.json --calls @second.csv --output @again.json"));
+    succeeds(&bench.command("rerun @r.json --calls @second.csv --output @again.json"));
     assert_eq!(due("first.csv").len(), 200);
     assert_eq!(due("first.csv"), due("second.csv"));
     assert_eq!(document(&bench.read("again.json"))["plan"], document(&bench.read("r.json"))["plan"]);
@@ -180,18 +180,18 @@ fn a_plan_that_is_run_again_offers_the_same_at_the_same_times() {
 fn results_of_generators_that_worked_together_add_up() {
     let bench = Bench::new();
     for index in 0..3 {
-        succeeds(bench.run(&format!("--rate 100 --num-conns 50 --client {index}/3 --output @{index}.json")));
+        succeeds(&bench.run(&format!("--rate 100 --num-conns 50 --client {index}/3 --output @{index}.json")));
     }
-    let merged = succeeds(bench.command("merge @2.json @0.json @1.json"));
-    assert_eq!(succeeds(bench.command("merge @0.json @1.json @2.json")), merged, "in any order");
+    let merged = succeeds(&bench.command("merge @2.json @0.json @1.json"));
+    assert_eq!(succeeds(&bench.command("merge @0.json @1.json @2.json")), merged, "in any order");
     let document = document(&merged);
     assert_eq!(
         (&document["summary"]["replies"], document["parts"].as_array().map(Vec::len)),
         (&150.into(), Some(3))
     );
-    assert_eq!(succeeds(bench.command("merge @0.json @1.json @2.json --output @all.json")), "");
+    assert_eq!(succeeds(&bench.command("merge @0.json @1.json @2.json --output @all.json")), "");
     assert_eq!(bench.read("all.json"), merged);
-    succeeds(bench.run("--rate 100 --num-conns 60 --client 1/3 --output @other.json"));
+    succeeds(&bench.run("--rate 100 --num-conns 60 --client 1/3 --output @other.json"));
     fails(
         &bench.command("merge @0.json @other.json"),
         "httperf merge: the plans differ in workload.connections.count (50 and 60)\n",
@@ -299,7 +299,7 @@ fn documents_of_every_version_so_far_are_read() {
     let mut count = 0;
     for entry in fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("it can be listed").path();
-        let printed = succeeds(run(&format!("report {}", path.display())));
+        let printed = succeeds(&run(&format!("report {}", path.display())));
         assert!(printed.contains("\nVerdict: "), "{}: {printed}", path.display());
         count += 1;
     }

@@ -65,7 +65,7 @@ const WORTH_A_SENTENCE: f64 = 0.2;
 const WORTH_A_SENTENCE_FROM: Duration = Duration::from_millis(1);
 
 /// Why latency and service differ, if they do.
-fn divergence(summary: &Summary, latency: &Timing) -> Option<String> {
+pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> {
     let wait = summary.wait.quantile(COMPARED)?;
     if wait < WORTH_A_SENTENCE_FROM || !is_share(wait, latency.quantile(COMPARED)?) {
         return None;

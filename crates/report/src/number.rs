@@ -7,21 +7,58 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
 
+/// The same with commas between thousands.
+pub(crate) fn grouped(value: f64, decimals: usize) -> String {
+    with_commas(&fixed(value, decimals))
+}
+
+/// A count with commas between thousands.
+pub(crate) fn count(count: u64) -> String {
+    with_commas(&count.to_string())
+}
+
 /// A difference with its sign, this many decimals, and commas between thousands. What rounds to zero is `+0`; so is
 /// what is not finite.
 pub(crate) fn signed(value: f64, decimals: usize) -> String {
     let digits = format!("{:.decimals$}", if value.is_finite() { value.abs() } else { 0.0 });
     let is_zero = digits.bytes().all(|byte| matches!(byte, b'0' | b'.'));
     let sign = if value < 0.0 && !is_zero { '-' } else { '+' };
+    format!("{sign}{}", with_commas(&digits))
+}
+
+fn with_commas(digits: &str) -> String {
     let whole_length = digits.find('.').unwrap_or(digits.len());
-    let mut text = String::from(sign);
+    let mut text = String::new();
     for (index, digit) in digits.char_indices() {
-        if index > 0 && index < whole_length && (whole_length - index) % 3 == 0 {
+        if index > 0 && index < whole_length && (whole_length - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
     }
     text
+}
+
+/// A time given in milliseconds, to three significant digits and at best 1 µs, in the unit that suits it.
+pub(crate) fn time(ms: f64) -> String {
+    let (value, unit) = match ms {
+        ms if ms >= 999.5 => (ms / 1e3, "s"),
+        ms if ms < 0.9995 => return format!("{} µs", fixed(ms * 1e3, 0)),
+        ms => (ms, "ms"),
+    };
+    let decimals = match value {
+        value if value >= 99.95 => 0,
+        value if value >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{} {unit}", grouped(value, decimals))
+}
+
+/// A share of 1 as a percentage, with a decimal; one that would round to nothing is below the least that does not.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent > 0.0 && percent < 0.05 => "< 0.1 %".to_owned(),
+        percent => format!("{} %", fixed(percent, 1)),
+    }
 }
 
 /// A number with three decimals at most, as documents for programs have it; zero if it is not finite.
@@ -70,6 +107,44 @@ mod tests {
         ];
         for (value, decimals, expected) in cases {
             assert_eq!(signed(value, decimals), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn times_have_the_unit_that_suits_them() {
+        let cases = [
+            (0.0, "0 µs"),
+            (0.0004, "0 µs"),
+            (0.412, "412 µs"),
+            (0.9994, "999 µs"),
+            (0.9996, "1.00 ms"),
+            (2.507, "2.51 ms"),
+            (9.996, "10.0 ms"),
+            (99.96, "100 ms"),
+            (999.4, "999 ms"),
+            (999.6, "1.00 s"),
+            (12_345.0, "12.3 s"),
+            (3_600_000.0, "3,600 s"),
+            (f64::NAN, "0.00 ms"),
+        ];
+        for (ms, expected) in cases {
+            assert_eq!(time(ms), expected, "{ms}");
+        }
+    }
+
+    #[test]
+    fn thousands_are_told_apart() {
+        assert_eq!(grouped(1_234_567.89, 1), "1,234,567.9");
+        assert_eq!(count(999), "999");
+        assert_eq!(count(1_000), "1,000");
+    }
+
+    #[test]
+    fn a_small_share_is_not_none() {
+        let cases =
+            [(0.0, "0.0 %"), (0.0001, "< 0.1 %"), (0.0005, "0.1 %"), (0.123_45, "12.3 %"), (1.0, "100.0 %")];
+        for (share, expected) in cases {
+            assert_eq!(percent(share), expected, "{share}");
         }
     }
 

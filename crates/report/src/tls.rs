@@ -35,7 +35,8 @@ impl Display for Section<'_> {
         write_tally(f, "signature", &figures.signatures)?;
         write_tally(f, "protocol", &figures.protocols)?;
         if let Some(certificate) = &figures.certificate {
-            write_certificate(f, certificate, self.plan.is_some_and(|tls| tls.verify.is_some()))?;
+            let was_checked = self.plan.is_some_and(|tls| tls.verify.is_some());
+            line(f, "certificate", describe(certificate, was_checked))?;
         }
         if figures.compressed_certificates > 0 {
             line(f, "compressed", format_args!("certificates {}", figures.compressed_certificates))?;
@@ -80,11 +81,8 @@ fn write_tally(f: &mut fmt::Formatter<'_>, name: &str, tally: &Tally) -> fmt::Re
     if counts.is_empty() { Ok(()) } else { line(f, name, counts.join(", ")) }
 }
 
-fn write_certificate(
-    f: &mut fmt::Formatter<'_>,
-    certificate: &Certificate,
-    was_checked: bool,
-) -> fmt::Result {
+/// A certificate in one line.
+pub(crate) fn describe(certificate: &Certificate, was_checked: bool) -> String {
     let Certificate { subject, key, chain_length, days_left } = certificate;
     let days = |count: u64| format!("{count} {}", if count == 1 { "day" } else { "days" });
     let left = match u64::try_from(*days_left) {
@@ -92,7 +90,7 @@ fn write_certificate(
         Err(_) => format!("expired {} ago", days(days_left.unsigned_abs())),
     };
     let checked = if was_checked { "" } else { ", not checked" };
-    line(f, "certificate", format_args!("{subject}, {key}, chain of {chain_length}, {left}{checked}"))
+    format!("{subject}, {key}, chain of {chain_length}, {left}{checked}")
 }
 
 /// If any were sent, or ought to have been.
@@ -132,7 +130,8 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result 
     Ok(())
 }
 
-fn occurring_kinds(figures: &TlsSummary) -> impl Iterator<Item = HandshakeKind> {
+/// The kinds of handshakes that there were.
+pub(crate) fn occurring_kinds(figures: &TlsSummary) -> impl Iterator<Item = HandshakeKind> {
     let occurs = |kind: &HandshakeKind| figures.handshakes_of(*kind).time.moments.count() > 0;
     HandshakeKind::ALL.into_iter().filter(occurs)
 }

@@ -1,0 +1,217 @@
+//! What was run, where and when, and how to run it again.
+
+use std::time::Duration;
+
+use httperf_plan::{Arrivals, HttpVersion, Plan, Script, Target, UriSource, Workload};
+
+use crate::number::{count, grouped, time};
+use crate::result::{Document, EarlyEnd, Machine, Part};
+
+use super::cut;
+
+/// Characters of the plan that are shown: a plan may have a list of a million URIs in it.
+const PLAN_LENGTH: usize = 20_000;
+
+/// Characters of a command line, and of what it names.
+const COMMAND_LENGTH: usize = 20_000;
+const NAME_LENGTH: usize = 200;
+
+/// Parts of a run that are listed one by one.
+const PARTS_MAX: usize = 50;
+
+/// A name and what belongs to it.
+pub(super) struct Fact {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+}
+
+fn fact(name: &'static str, value: impl Into<String>) -> Fact {
+    Fact { name, value: value.into() }
+}
+
+/// What the page is about: the server.
+pub(super) fn title(plan: &Plan) -> String {
+    let first = plan.targets.first().map_or_else(|| "no server".to_owned(), |target| server(plan, target));
+    match plan.targets.len() {
+        0 | 1 => first,
+        servers => format!("{first} and {} more", servers - 1),
+    }
+}
+
+fn server(plan: &Plan, target: &Target) -> String {
+    let scheme = if plan.tls.is_some() { "https" } else { "http" };
+    let host = if target.host.is_empty() { target.endpoint.to_string() } else { target.host.clone() };
+    format!("{scheme}://{}", cut(&host, NAME_LENGTH))
+}
+
+/// When, how long, and on what machine.
+pub(super) fn run(document: &Document) -> Vec<String> {
+    let mut facts = Vec::new();
+    let parts = &document.parts;
+    if let Some(first) = parts.first() {
+        facts.push(date(&first.started));
+    }
+    facts.push(format!("{} measured", time(document.figures.duration_s * 1e3)));
+    match &parts[..] {
+        [] => {}
+        [part] => facts.push(format!("from {}", cut(&part.machine.host, NAME_LENGTH))),
+        parts => facts.push(format!("{} parts, added up", parts.len())),
+    }
+    facts
+}
+
+/// `2026-11-21T07:00:00Z` as a reader has it.
+fn date(started: &str) -> String {
+    match started.strip_suffix('Z').and_then(|local| local.split_once('T')) {
+        Some((date, time)) => format!("{date} {time} UTC"),
+        None => cut(started, NAME_LENGTH),
+    }
+}
+
+/// Why parts of the run ended before their workload did.
+pub(super) fn endings(document: &Document) -> Vec<String> {
+    let of_several = document.parts.len() > 1;
+    let ended = document.parts.iter().filter_map(|part| Some((part, part.ended_early?)));
+    ended
+        .take(PARTS_MAX)
+        .map(|(part, ending)| {
+            let why = match ending {
+                EarlyEnd::Asked => "was ended early, as asked for",
+                EarlyEnd::Exact => "ended as soon as it had measured exactly enough (--until)",
+            };
+            match of_several {
+                true => format!("The part from {} {why}.", cut(&part.machine.host, NAME_LENGTH)),
+                false => format!("The run {why}."),
+            }
+        })
+        .collect()
+}
+
+/// The command lines, each as a shell takes it.
+pub(super) fn commands(document: &Document) -> Vec<String> {
+    let commands = document.parts.iter().take(PARTS_MAX).map(|part| {
+        let quoter = shlex::Quoter::new().allow_nul(true);
+        quoter.join(part.command.iter().map(String::as_str)).expect("every character can be quoted")
+    });
+    let mut commands: Vec<String> = commands.map(|command| cut(&command, COMMAND_LENGTH)).collect();
+    commands.dedup();
+    commands
+}
+
+/// The plan in words.
+pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for target in plan.targets.iter().take(PARTS_MAX) {
+        let (server, endpoint) = (server(plan, target), target.endpoint.to_string());
+        facts.push(fact("Server", format!("{server} at {}", cut(&endpoint, NAME_LENGTH))));
+    }
+    facts.push(fact("Protocol", protocol(plan)));
+    facts.push(fact("Arrivals", arrivals(&plan.arrivals)));
+    facts.push(fact("Each of them", workload(&plan.workload)));
+    facts.push(fact("Requests for", uris(&plan.uris)));
+    if plan.client.count > 1 {
+        let (index, clients) = (plan.client.index, plan.client.count);
+        facts.push(fact("Generator", format!("number {index} of {clients}, counted from 0")));
+    }
+    let phases = [
+        ("Warm-up", (!plan.phases.warmup.is_zero()).then_some(plan.phases.warmup)),
+        ("Load offered for", plan.runtime),
+        ("Drain", (!plan.phases.drain.is_zero()).then_some(plan.phases.drain)),
+        ("Time limit", plan.timeouts.timeout),
+        ("Further time for a reply", plan.timeouts.think_timeout),
+    ];
+    facts.extend(phases.into_iter().filter_map(|(name, length)| Some(fact(name, length_of(length?)))));
+    facts
+}
+
+fn length_of(length: Duration) -> String {
+    time(length.as_secs_f64() * 1e3)
+}
+
+fn protocol(plan: &Plan) -> String {
+    let version = match plan.request.version {
+        HttpVersion::Http10 => "HTTP/1.0",
+        HttpVersion::Http11 => "HTTP/1.1",
+    };
+    let transport = if plan.tls.is_some() { "over TLS" } else { "in the clear" };
+    let method = String::from_utf8_lossy(&plan.request.method);
+    format!("{version} {transport}, {}", cut(&method, NAME_LENGTH))
+}
+
+fn arrivals(arrivals: &Arrivals) -> String {
+    let mean = arrivals.mean_interval();
+    let rate = || format!("{} per second", grouped(1.0 / mean, 1));
+    match arrivals {
+        Arrivals::Sequential => "one after the other".to_owned(),
+        Arrivals::Concurrent(count) => format!("{count} at once, each followed by the next"),
+        _ if mean <= 0.0 => "all at once".to_owned(),
+        Arrivals::Deterministic { .. } => format!("{}, evenly spaced", rate()),
+        Arrivals::Uniform { .. } => format!("{} on average, at uniform intervals", rate()),
+        Arrivals::Exponential { .. } => format!("{} on average, as a Poisson process", rate()),
+        Arrivals::Variable(steps) => format!("in a cycle of {} rates", steps.len()),
+    }
+}
+
+fn workload(workload: &Workload) -> String {
+    match workload {
+        Workload::Connections(connections) => {
+            let calls = count(connections.calls);
+            format!("a connection of {calls} {}", if connections.calls == 1 { "call" } else { "calls" })
+        }
+        Workload::Sessions(sessions) => match &sessions.script {
+            Script::Uniform { calls, burst, think } => format!(
+                "a session of {} calls in bursts of {}, {} between them",
+                count(*calls),
+                count(*burst),
+                length_of(*think)
+            ),
+            Script::File(scripts) => format!("a session, one of {} in a file", count(scripts.len() as u64)),
+            Script::Pages { pages, think } => format!(
+                "a session of {} pages with their objects, {} between them",
+                count(*pages),
+                length_of(*think)
+            ),
+        },
+    }
+}
+
+fn uris(source: &UriSource) -> String {
+    let text = |uri: &[u8]| cut(&String::from_utf8_lossy(uri), NAME_LENGTH);
+    match source {
+        UriSource::Fixed(uri) => text(uri),
+        UriSource::List { uris, .. } => format!("{} URIs of a list", count(uris.len() as u64)),
+        UriSource::WorkingSet(set) => {
+            format!("{} files below {}", count(set.files.into()), text(&set.prefix))
+        }
+    }
+}
+
+/// Each part's machine in words.
+pub(super) fn machines(document: &Document) -> Vec<Vec<Fact>> {
+    document.parts.iter().take(PARTS_MAX).map(machine).collect()
+}
+
+fn machine(part: &Part) -> Vec<Fact> {
+    let Machine { host, system, processor, processors, memory, open_files, local_ports } = &part.machine;
+    let model = processor.as_deref().unwrap_or("of an unknown model");
+    let optional = [
+        memory.map(|bytes| fact("Memory", format!("{} GiB", grouped(bytes as f64 / f64::from(1 << 30), 1)))),
+        local_ports.map(|(first, last)| fact("Local ports", format!("{first} to {last}"))),
+    ];
+    let mut facts = vec![
+        fact("Host", cut(host, NAME_LENGTH)),
+        fact("Began", date(&part.started)),
+        fact("System", cut(system, NAME_LENGTH)),
+        fact("Processors", format!("{processors}, {}", cut(model, NAME_LENGTH))),
+        fact("Open files", count(*open_files)),
+    ];
+    facts.extend(optional.into_iter().flatten());
+    facts.push(fact("httperf", part.httperf.clone()));
+    facts
+}
+
+/// The plan as it is saved, as far as there is room for it.
+pub(super) fn plan_json(plan: &Plan) -> String {
+    let json = serde_json::to_string_pretty(plan).expect("all keys are text");
+    cut(&json, PLAN_LENGTH)
+}

@@ -1,0 +1,152 @@
+//! The charts, as plotly.js draws them.
+//!
+//! All text in them is ours: plotly takes some of it for markup, so nothing that a server or a user wrote may get here.
+//! Colours are chosen to stand out (3:1 and more) from the light and from the dark background alike, and lines differ in
+//! their dashes too; what is background, text and grid is the page's business.
+
+mod curves;
+mod over_time;
+
+use httperf_stats::Clocks;
+use plotly::common::{Anchor, ExponentFormat, Font, Orientation, Title};
+use plotly::layout::{Axis, AxisType, Legend, Margin, RangeMode, TicksDirection};
+use plotly::{Layout, Traces};
+use serde::Serialize;
+
+use crate::number::time;
+use crate::result::Document;
+
+use self::curves::percentile_curves;
+use self::over_time::Run;
+
+const BLUE: &str = "#3b82f6";
+const GREEN: &str = "#16a34a";
+const ORANGE: &str = "#d97706";
+const RED: &str = "#dc2626";
+const PURPLE: &str = "#8b5cf6";
+const TEAL: &str = "#0d9488";
+const PINK: &str = "#db2777";
+const GREY: &str = "#7d8590";
+
+/// How thick a line is, in pixels.
+const WIDTH: f64 = 2.0;
+
+/// An axis of times is logarithmic if what it shows differs by more than this factor.
+const LINEAR_UP_TO: f64 = 50.0;
+
+/// All charts, but for those for which there is nothing to draw.
+pub(super) struct Charts {
+    /// How long an interval is, as one says.
+    pub(super) interval: String,
+    pub(super) throughput: Option<Chart>,
+    pub(super) latency: Option<Chart>,
+    pub(super) percentiles: Option<Chart>,
+    pub(super) errors: Option<Chart>,
+    pub(super) lag: Option<Chart>,
+    pub(super) lag_percentiles: Option<Chart>,
+    pub(super) open: Option<Chart>,
+}
+
+/// A chart: a place on the page, and what plotly draws there.
+#[derive(Serialize)]
+pub(super) struct Chart {
+    pub(super) id: &'static str,
+    #[serde(skip)]
+    pub(super) title: &'static str,
+    #[serde(skip)]
+    pub(super) about: &'static str,
+    data: Traces,
+    layout: Layout,
+}
+
+impl Charts {
+    pub(super) fn of(document: &Document, completed: &Clocks) -> Self {
+        let summary = &document.summary;
+        let run = Run::of(document);
+        Self {
+            interval: match summary.series.width().as_secs() {
+                0 | 1 => "a second".to_owned(),
+                seconds => format!("{seconds} seconds"),
+            },
+            throughput: run.throughput(),
+            latency: run.latency(),
+            percentiles: percentile_curves(
+                "percentiles",
+                "Percentiles of latency and service time",
+                "To the right, ever fewer calls took longer than shown: the mark p99.9 has one in a thousand beyond it.",
+                &[("latency", &completed.latency, BLUE), ("service", &completed.service, ORANGE)],
+            ),
+            errors: run.errors(),
+            lag: if summary.lag.is_empty() { None } else { run.lag() },
+            lag_percentiles: percentile_curves(
+                "lag-percentiles",
+                "Percentiles of the lag",
+                "Of all arrivals that were due on the schedule.",
+                &[("lag", &summary.lag, PURPLE)],
+            ),
+            open: run.open(),
+        }
+    }
+
+    /// All of them, for the script.
+    pub(super) fn all(&self) -> Vec<&Chart> {
+        let Self { interval: _, throughput, latency, percentiles, errors, lag, lag_percentiles, open } = self;
+        let all = [throughput, latency, percentiles, errors, lag, lag_percentiles, open];
+        all.into_iter().flatten().collect()
+    }
+}
+
+/// What all charts have in common.
+fn layout(x_axis: Axis, y_axis: Axis) -> Layout {
+    let legend = Legend::new()
+        .orientation(Orientation::Horizontal)
+        .x(0.0)
+        .x_anchor(Anchor::Left)
+        .y(-0.18)
+        .y_anchor(Anchor::Top);
+    let usual =
+        |axis: Axis| axis.auto_margin(true).zero_line(false).ticks(TicksDirection::Outside).tick_length(5);
+    Layout::new()
+        .auto_size(true)
+        // Above are plotly's buttons, and below them the names of what is shaded.
+        .margin(Margin::new().left(8).right(12).top(44).bottom(8))
+        .legend(legend)
+        .x_axis(usual(x_axis))
+        .y_axis(usual(y_axis).separate_thousands(true))
+}
+
+/// An axis that begins at zero.
+fn from_zero(title: &str) -> Axis {
+    Axis::new().title(Title::with_text(title).font(Font::new().size(12))).range_mode(RangeMode::ToZero)
+}
+
+/// How far values reach, those above zero.
+struct Extent {
+    least: f64,
+    greatest: f64,
+}
+
+impl Extent {
+    fn of<'a>(values: impl IntoIterator<Item = &'a f64>) -> Self {
+        let nothing = Self { least: f64::INFINITY, greatest: 0.0 };
+        values.into_iter().filter(|value| **value > 0.0).fold(nothing, |extent, &value| Self {
+            least: extent.least.min(value),
+            greatest: extent.greatest.max(value),
+        })
+    }
+
+    /// An axis for values in ms that reach so far: logarithmic if that is far.
+    fn axis_of_ms(&self) -> Axis {
+        if self.greatest <= self.least * LINEAR_UP_TO {
+            return from_zero("ms");
+        }
+        let decades: Vec<f64> = (-3..=7).map(|power| 10_f64.powi(power)).collect();
+        let names = decades.iter().map(|&ms| time(ms)).collect();
+        Axis::new()
+            .title(Title::with_text("log scale").font(Font::new().size(12)))
+            .exponent_format(ExponentFormat::None)
+            .type_(AxisType::Log)
+            .tick_values(decades)
+            .tick_text(names)
+    }
+}

@@ -1,0 +1,143 @@
+//! The result of a run as a page: one file that needs nothing else, neither the network nor a server.
+//!
+//! `page.html` has the order of things, `style.css` their looks, `page.js` draws the charts and follows the reader's
+//! choice of light or dark. The modules here only work out what is shown.
+//!
+//! What a server sent, and much of what a user typed, is hostile until proven otherwise. Three walls keep it from becoming
+//! markup or script: the template escapes all that it inserts; the data of the charts has no `<` in it, and none of its
+//! text comes from outside; and the page's own security policy lets only the two scripts of the page run, by their
+//! hashes, and loads nothing.
+//!
+//! The charts are drawn by [plotly.js](https://github.com/plotly/plotly.js), which the page carries with it (4.4 MiB, under
+//! the MIT licence, whose notice stands at its head).
+
+mod about;
+mod charts;
+mod scripts;
+mod slowest;
+mod tables;
+mod tiles;
+
+use askama::Template;
+
+use crate::latency::divergence;
+use crate::result::Document;
+use crate::verdict::{Level, Verdict};
+
+use self::about::Fact;
+use self::charts::Charts;
+use self::scripts::{PAGE, PLOTLY, Script};
+use self::slowest::SlowestCalls;
+use self::tables::Table;
+use self::tiles::Tile;
+
+/// Bytes from which on a text may be wrapped in a table.
+const LONG: usize = 40;
+
+/// A document as an HTML page.
+#[must_use]
+pub fn page(document: &Document) -> String {
+    let Document { plan, verdict, summary, .. } = document;
+    let completed = summary.completed();
+    let page = Page {
+        title: about::title(plan),
+        facts_of_run: about::run(document),
+        endings: about::endings(document),
+        banner: Banner::of(verdict),
+        warnings: summary.warnings().iter().map(ToString::to_string).collect(),
+        tiles: tiles::of(document),
+        charts: Charts::of(document, &completed),
+        has_detail: plan.recording.detail,
+        divergence: divergence(summary, &completed.latency),
+        failures: tables::failures(summary),
+        statuses: tables::statuses(summary),
+        times: tables::times(document),
+        slowest: SlowestCalls::of(&summary.slowest),
+        groups: summary.groups.as_ref().map(tables::groups),
+        tls: summary.tls.as_deref().map(|figures| tables::tls(plan, figures)),
+        commands: about::commands(document),
+        facts_of_plan: about::plan(plan),
+        machines: about::machines(document),
+        plan_json: about::plan_json(plan),
+        text: document.text(true),
+        version: document.parts.first().map_or(String::new(), |part| part.httperf.clone()),
+        style: include_str!("style.css"),
+        plotly: &PLOTLY,
+        script: &PAGE,
+    };
+    page.render().expect("writing to memory does not fail")
+}
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page {
+    title: String,
+    facts_of_run: Vec<String>,
+    endings: Vec<String>,
+    banner: Banner,
+    warnings: Vec<String>,
+    tiles: Vec<Tile>,
+    charts: Charts,
+    has_detail: bool,
+    divergence: Option<String>,
+    failures: Option<Table>,
+    statuses: Option<Table>,
+    times: Table,
+    slowest: Option<SlowestCalls>,
+    groups: Option<Table>,
+    tls: Option<tables::Tls>,
+    commands: Vec<String>,
+    facts_of_plan: Vec<Fact>,
+    machines: Vec<Vec<Fact>>,
+    plan_json: String,
+    text: String,
+    version: String,
+    style: &'static str,
+    plotly: &'static Script,
+    script: &'static Script,
+}
+
+/// The verdict: as a symbol, as a word, and in a sentence.
+struct Banner {
+    class: &'static str,
+    symbol: &'static str,
+    word: String,
+    meaning: &'static str,
+    reasons: Vec<Reason>,
+}
+
+struct Reason {
+    class: &'static str,
+    kind: &'static str,
+    name: &'static str,
+    text: String,
+}
+
+impl Banner {
+    fn of(verdict: &Verdict) -> Self {
+        let (class, symbol, meaning) = match verdict.level {
+            Level::Valid => ("valid", "✓", "The figures can be relied on."),
+            Level::Suspect => ("suspect", "!", "Some of the figures may be off."),
+            Level::Invalid => {
+                ("invalid", "✕", "The figures describe the generator or its machine rather than the server.")
+            }
+        };
+        let reasons = verdict.reasons.iter().map(|reason| {
+            let (class, kind) = match reason.level {
+                Level::Valid => ("valid", "note"),
+                Level::Suspect => ("suspect", "suspect"),
+                Level::Invalid => ("invalid", "invalid"),
+            };
+            Reason { class, kind, name: reason.finding.name(), text: reason.finding.to_string() }
+        });
+        Self { class, symbol, word: verdict.level.to_string(), meaning, reasons: reasons.collect() }
+    }
+}
+
+/// A text from outside in as much of it as a page has room for.
+fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

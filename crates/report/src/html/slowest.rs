@@ -1,0 +1,113 @@
+//! The slowest calls, with where their time went.
+
+use std::time::Duration;
+
+use httperf_stats::SlowCall;
+
+use crate::number::{count, fixed, grouped, ratio};
+
+use super::cut;
+
+/// Calls shown; the document may have more.
+const CALLS_MAX: usize = 100;
+
+/// Characters of what a server or a user wrote.
+const TEXT_LENGTH: usize = 300;
+
+/// The slowest calls as a table.
+pub(super) struct SlowestCalls {
+    pub(super) rows: Vec<Row>,
+    /// How many more the document has.
+    pub(super) left_out: usize,
+    /// Whether any of them has what its column is for.
+    pub(super) has_transport: bool,
+    pub(super) has_server_timing: bool,
+}
+
+/// One call. Times are in ms, without unit.
+pub(super) struct Row {
+    pub(super) call: String,
+    pub(super) due_s: String,
+    pub(super) latency: String,
+    pub(super) phases: Vec<Phase>,
+    pub(super) wait: String,
+    pub(super) response: String,
+    pub(super) transfer: String,
+    pub(super) connection: String,
+    pub(super) retransmits: String,
+    pub(super) rtt: String,
+    pub(super) status: String,
+    pub(super) uri: String,
+    pub(super) server_timing: String,
+}
+
+/// A part of the bar.
+pub(super) struct Phase {
+    pub(super) class: &'static str,
+    /// In percent of the slowest call's latency.
+    pub(super) width: String,
+}
+
+impl SlowestCalls {
+    /// The table; nothing if there are none.
+    pub(super) fn of(calls: &[SlowCall]) -> Option<Self> {
+        let longest = calls.first()?.latency;
+        let shown = &calls[..calls.len().min(CALLS_MAX)];
+        Some(Self {
+            rows: shown.iter().map(|call| Row::of(call, longest)).collect(),
+            left_out: calls.len() - shown.len(),
+            has_transport: shown.iter().any(|call| call.transport.is_some()),
+            has_server_timing: shown.iter().any(|call| call.server_timing.is_some()),
+        })
+    }
+}
+
+impl Row {
+    fn of(call: &SlowCall, longest: Duration) -> Self {
+        let known = [call.wait, call.response, call.transfer].into_iter().flatten().sum();
+        // What came after the last instant that is known of a call without a reply.
+        let unanswered = call.latency.saturating_sub(known);
+        let parts = [
+            ("wait", call.wait),
+            ("response", call.response),
+            ("transfer", call.transfer),
+            ("unanswered", call.status.is_none().then_some(unanswered)),
+        ];
+        let phases = parts.into_iter().filter_map(|(class, part)| {
+            let share = ratio(part?.as_secs_f64(), longest.as_secs_f64());
+            (share > 0.0).then(|| Phase { class, width: fixed(share * 100.0, 2) })
+        });
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+        Self {
+            call: count(call.call),
+            due_s: grouped(call.due.as_secs_f64(), 3),
+            latency: in_ms(call.latency),
+            phases: phases.collect(),
+            wait: or_dash(call.wait.map(in_ms)),
+            response: or_dash(call.response.map(in_ms)),
+            transfer: or_dash(call.transfer.map(in_ms)),
+            connection: or_dash(call.connection.map(|_| connection(call))),
+            retransmits: or_dash(call.transport.map(|transport| count(transport.retransmits.into()))),
+            rtt: or_dash(call.transport.map(|transport| in_ms(transport.rtt))),
+            status: call.status.map_or_else(|| "no reply".to_owned(), |status| status.to_string()),
+            uri: cut(&call.uri, TEXT_LENGTH),
+            server_timing: call
+                .server_timing
+                .as_deref()
+                .map(|text| cut(text, TEXT_LENGTH))
+                .unwrap_or_default(),
+        }
+    }
+}
+
+fn connection(call: &SlowCall) -> String {
+    match call.connect {
+        _ if call.reused => "reused".to_owned(),
+        Some(connect) => format!("new in {}", in_ms(connect)),
+        None => "new".to_owned(),
+    }
+}
+
+fn in_ms(time: Duration) -> String {
+    grouped(time.as_secs_f64() * 1e3, 3)
+}

@@ -1,0 +1,248 @@
+//! Tables: percentiles of all clocks, what failed, groups, TLS.
+
+use httperf_plan::Plan;
+use httperf_stats::{Failure, Group, Groups, Outcome, SizeMoments, Summary, TlsSummary};
+
+use crate::figures::Times;
+use crate::number::{count, grouped, percent, ratio};
+use crate::result::Document;
+use crate::tls::{describe, occurring_kinds};
+
+use super::about::Fact;
+use super::cut;
+
+/// Characters of a name in a table.
+const NAME_LENGTH: usize = 200;
+
+/// Names in a list.
+const NAMES_MAX: usize = 20;
+
+/// A table: what its rows are called, and cells with numbers in them.
+pub(super) struct Table {
+    pub(super) caption: &'static str,
+    pub(super) head: Vec<&'static str>,
+    pub(super) rows: Vec<Row>,
+}
+
+/// A row with its name.
+pub(super) struct Row {
+    pub(super) name: String,
+    /// What the name means, if that is not plain.
+    pub(super) about: &'static str,
+    pub(super) cells: Vec<String>,
+}
+
+/// What TLS did.
+pub(super) struct Tls {
+    pub(super) facts: Vec<Fact>,
+    pub(super) handshakes: Option<Table>,
+}
+
+/// Percentiles of all clocks in ms.
+pub(super) fn times(document: &Document) -> Table {
+    let Document { figures, summary, .. } = document;
+    let errors = Times::of(&summary.calls_with(Outcome::HttpError).latency);
+    let mut rows = vec![
+        times_row("latency", "due to answered", &figures.latency_ms),
+        times_row("service", "first byte sent to answered", &figures.service_ms),
+        times_row("wait", "due to first byte sent", &Times::of(&summary.wait)),
+        times_row("response", "first byte sent to status line", &figures.response_ms),
+        times_row("transfer", "status line to answered", &figures.transfer_ms),
+        times_row("connect", "connect to established", &figures.connect_ms),
+    ];
+    if let Some(tls) = &summary.tls {
+        rows.push(times_row("transport", "connect to established, before TLS", &Times::of(&tls.transport)));
+        for kind in occurring_kinds(tls) {
+            let name = format!("handshake, {kind}");
+            rows.push(times_row(
+                &name,
+                "transport to TLS established",
+                &Times::of(&tls.handshakes_of(kind).time),
+            ));
+        }
+    }
+    let optional = [
+        ("latency of 4xx and 5xx", "due to answered", Some(errors)),
+        ("latency of failed", "due to given up", Some(figures.failed_ms)),
+        ("session", "due to completed", figures.session_ms),
+    ];
+    for (name, about, times) in optional {
+        rows.extend(times.filter(|times| times.samples > 0).map(|times| times_row(name, about, &times)));
+    }
+    rows.push(times_row("lag", "arrival due to work on it", &figures.lag_ms));
+    Table {
+        caption: "Percentiles of all clocks, in ms",
+        head: vec!["Clock", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "samples"],
+        rows,
+    }
+}
+
+fn times_row(name: &str, about: &'static str, times: &Times) -> Row {
+    let Times { mean, p50, p90, p99, p999, p9999, max, .. } = *times;
+    let mut cells: Vec<String> = [mean, p50, p90, p99, p999, p9999, max].map(in_ms).into();
+    cells.push(count(times.samples));
+    Row { name: name.to_owned(), about, cells }
+}
+
+/// A time in a column of ms.
+fn in_ms(ms: Option<f64>) -> String {
+    ms.map_or_else(|| "n/a".to_owned(), |ms| grouped(ms, 3))
+}
+
+/// Failed connections by class, if any failed.
+pub(super) fn failures(summary: &Summary) -> Option<Table> {
+    let classes = Failure::ALL.into_iter().filter(|&failure| summary.errors.count(failure) > 0);
+    let attempts = summary.connections;
+    let rows: Vec<Row> = classes
+        .map(|failure| {
+            counted(failure.to_string(), meaning(failure), summary.errors.count(failure), attempts)
+        })
+        .collect();
+    let head = vec!["Class", "connections", "share"];
+    (!rows.is_empty()).then_some(Table { caption: "Failed connections", head, rows })
+}
+
+fn meaning(failure: Failure) -> &'static str {
+    match failure {
+        Failure::ClientTimeout => "no answer within --timeout",
+        Failure::SocketTimeout => "the system gave up waiting",
+        Failure::Refused => "nobody listened",
+        Failure::Reset => "the server ended it while a reply was due",
+        Failure::FdUnavailable => "no file descriptor was left for the generator",
+        Failure::AddressUnavailable => "no local port was left",
+        Failure::FileTableFull => "no file descriptor was left in the system",
+        Failure::Other => "another error, or a reply that is not HTTP",
+    }
+}
+
+/// Replies by class of status, if there are any.
+pub(super) fn statuses(summary: &Summary) -> Option<Table> {
+    let classes = [
+        ("1xx", "informational"),
+        ("2xx", "successful"),
+        ("3xx", "redirection"),
+        ("4xx", "the request's fault"),
+        ("5xx", "the server's fault"),
+    ];
+    let rows: Vec<Row> = classes
+        .into_iter()
+        .zip(summary.statuses)
+        .filter(|(_, replies)| *replies > 0)
+        .map(|((name, about), replies)| counted(name.to_owned(), about, replies, summary.replies))
+        .collect();
+    let head = vec!["Status", "replies", "share"];
+    (!rows.is_empty()).then_some(Table { caption: "Replies by status", head, rows })
+}
+
+fn counted(name: String, about: &'static str, part: u64, whole: u64) -> Row {
+    Row { name, about, cells: vec![count(part), percent(ratio(part as f64, whole as f64))] }
+}
+
+/// Groups of calls, the largest first, and last what was not told apart.
+pub(super) fn groups(groups: &Groups) -> Table {
+    let mut named: Vec<(Option<&str>, &Group)> = groups.iter().collect();
+    named.sort_by_key(|(name, group)| (name.is_none(), std::cmp::Reverse(group.calls())));
+    let rows = named.into_iter().map(|(name, group)| {
+        let [answered, errors, failed] = group.outcomes.map(count);
+        let (latency, service) = (Times::of(&group.latency), Times::of(&group.service));
+        let times = [latency.p50, latency.p99, latency.max, service.p50, service.p99].map(in_ms);
+        let cells = [count(group.calls()), answered, errors, failed].into_iter().chain(times).collect();
+        let (name, about) = match name {
+            Some(name) => (cut(name, NAME_LENGTH), ""),
+            None => ("other".to_owned(), "all groups after the first hundred"),
+        };
+        Row { name, about, cells }
+    });
+    Table {
+        caption: "Calls by group; latency and service in ms",
+        head: vec![
+            "Group",
+            "calls",
+            "successful",
+            "4xx, 5xx",
+            "no reply",
+            "latency p50",
+            "p99",
+            "max",
+            "service p50",
+            "p99",
+        ],
+        rows: rows.collect(),
+    }
+}
+
+/// What was agreed on and what it cost.
+pub(super) fn tls(plan: &Plan, figures: &TlsSummary) -> Tls {
+    let names = |tally: &httperf_stats::Tally| {
+        let all = tally.by_frequency();
+        let mut text: Vec<String> = all
+            .iter()
+            .take(NAMES_MAX)
+            .map(|(name, number)| format!("{} ({})", cut(name, NAME_LENGTH), count(*number)))
+            .collect();
+        if all.len() > NAMES_MAX {
+            text.push(format!("{} others", all.len() - NAMES_MAX));
+        }
+        text.join(", ")
+    };
+    let was_checked = plan.tls.as_ref().is_some_and(|tls| tls.verify.is_some());
+    let early = figures.early_requests;
+    let has_early = early != httperf_stats::EarlyRequests::default();
+    let some = |number: u64| if number > 0 { count(number) } else { String::new() };
+    let facts = [
+        (
+            "Handshakes",
+            format!("{} completed, {} failed", count(figures.completed()), count(figures.failed())),
+        ),
+        ("Failed because of", names(&figures.failures)),
+        ("Broken later by", names(&figures.errors)),
+        ("Version", names(&figures.versions)),
+        ("Cipher", names(&figures.ciphers)),
+        ("Group", names(&figures.groups)),
+        ("Signature", names(&figures.signatures)),
+        ("Protocol", names(&figures.protocols)),
+        (
+            "Certificate",
+            figures
+                .certificate
+                .as_ref()
+                .map_or(String::new(), |certificate| describe(certificate, was_checked)),
+        ),
+        ("Compressed certificates", some(figures.compressed_certificates)),
+        ("HelloRetryRequests", some(figures.hello_retries)),
+        (
+            "Early requests",
+            match has_early {
+                true => {
+                    let [accepted, rejected, replayed] =
+                        [early.accepted, early.rejected, early.replayed].map(count);
+                    format!("{accepted} accepted, {rejected} rejected, {replayed} replayed")
+                }
+                false => String::new(),
+            },
+        ),
+        ("Replies cut short without close_notify", some(figures.truncated)),
+        ("Idle closes without close_notify", some(figures.unclean_closes)),
+    ];
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    Tls { facts: facts.map(|(name, value)| Fact { name, value }).collect(), handshakes: handshakes(figures) }
+}
+
+fn handshakes(figures: &TlsSummary) -> Option<Table> {
+    let rows: Vec<Row> = occurring_kinds(figures)
+        .map(|kind| {
+            let handshakes = figures.handshakes_of(kind);
+            let times = Times::of(&handshakes.time);
+            let mut cells = vec![count(times.samples)];
+            cells.extend([times.p50, times.p99, times.max].map(in_ms));
+            cells.extend([&handshakes.sent, &handshakes.received].map(mean_size));
+            Row { name: kind.to_string(), about: "", cells }
+        })
+        .collect();
+    let head = vec!["Handshake", "count", "p50 [ms]", "p99 [ms]", "max [ms]", "sent [B]", "received [B]"];
+    (!rows.is_empty()).then_some(Table { caption: "Handshakes by kind; sizes are means", head, rows })
+}
+
+fn mean_size(sizes: &SizeMoments) -> String {
+    grouped(sizes.mean(), 0)
+}

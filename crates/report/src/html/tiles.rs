@@ -1,0 +1,126 @@
+//! The figures that a reader looks for first.
+
+use httperf_plan::{Plan, Workload};
+use httperf_stats::Summary;
+
+use crate::figures::{Figures, Times};
+use crate::number::{count, grouped, percent, ratio, time};
+use crate::result::Document;
+
+/// A figure with its name, and what is to be known about it.
+pub(super) struct Tile {
+    pub(super) name: &'static str,
+    pub(super) value: String,
+    pub(super) notes: Vec<String>,
+    /// Whether it is something to look at.
+    pub(super) is_bad: bool,
+}
+
+/// All of them.
+pub(super) fn of(document: &Document) -> Vec<Tile> {
+    let Document { plan, figures, summary, .. } = document;
+    vec![
+        rate(document),
+        replies(figures),
+        latency(plan, figures, "Latency p50", "p50", figures.latency_ms.p50),
+        latency(plan, figures, "Latency p99", "p99", figures.latency_ms.p99),
+        latency(plan, figures, "Latency p99.9", "p99.9", figures.latency_ms.p999),
+        errors(summary),
+        lag(plan, &figures.lag_ms),
+        processor(figures, summary),
+    ]
+}
+
+fn tile(name: &'static str, value: String, notes: Vec<String>) -> Tile {
+    Tile { name, value, notes, is_bad: false }
+}
+
+fn rate(document: &Document) -> Tile {
+    let Document { plan, figures, summary, .. } = document;
+    let (name, unit) = match &plan.workload {
+        Workload::Connections(_) => ("Connections started", "connections"),
+        Workload::Sessions(_) => ("Sessions started", "sessions"),
+    };
+    let started = match summary.arrivals.started {
+        0 => figures.connections,
+        started => started,
+    };
+    let asked = match (figures.rate_asked, document.parts.len()) {
+        (Some(rate), 0 | 1) => format!("{} {unit}/s asked for", grouped(rate, 1)),
+        (Some(rate), parts) => format!("{} {unit}/s asked of each of {parts} parts", grouped(rate, 1)),
+        (None, _) => "no rate asked for".to_owned(),
+    };
+    let all = format!("{} in {}", count(started), time(figures.duration_s * 1e3));
+    tile(name, per_second(ratio(started as f64, figures.duration_s)), vec![asked, all])
+}
+
+fn replies(figures: &Figures) -> Tile {
+    let mut notes = vec![format!("{} of {} requests", count(figures.replies), count(figures.requests))];
+    if figures.replies > 0 {
+        let kilobytes = figures.bytes_per_second / 1024.0;
+        notes.push(format!("{} KiB/s with requests", grouped(kilobytes, 1)));
+    }
+    tile("Replies", per_second(figures.reply_rate), notes)
+}
+
+fn latency(plan: &Plan, figures: &Figures, name: &'static str, figure: &str, value: Option<f64>) -> Tile {
+    let Some(value) = value else {
+        return unknown(plan, name, too_few(figures.latency_ms.samples));
+    };
+    let confidence = figures.confidence.iter().find(|confidence| confidence.figure == figure);
+    let note = match confidence.and_then(|confidence| confidence.low.zip(confidence.high)) {
+        // The interval is of latencies to two digits, the value to three: it may lie just beside.
+        Some((low, high)) => format!("95 %: {} to {}", time(low.min(value)), time(high.max(value))),
+        None => "no 95 % interval: too little data".to_owned(),
+    };
+    tile(name, time(value), vec![note])
+}
+
+/// One that is not known, and why.
+fn unknown(plan: &Plan, name: &'static str, why: String) -> Tile {
+    let why = if plan.recording.detail { why } else { "not recorded".to_owned() };
+    tile(name, "n/a".to_owned(), vec![why])
+}
+
+fn too_few(samples: u64) -> String {
+    match samples {
+        0 => "no call was answered".to_owned(),
+        1 => "only 1 call was answered".to_owned(),
+        samples => format!("only {} calls were answered", count(samples)),
+    }
+}
+
+fn errors(summary: &Summary) -> Tile {
+    let (failed, refused) = (summary.errors.total(), summary.statuses[3] + summary.statuses[4]);
+    let share = |part: u64, whole: u64| percent(ratio(part as f64, whole as f64));
+    let notes = vec![
+        format!("{} connections failed ({})", count(failed), share(failed, summary.connections)),
+        format!("{} replies of 4xx and 5xx ({})", count(refused), share(refused, summary.replies)),
+    ];
+    Tile { is_bad: failed + refused > 0, ..tile("Errors", count(failed + refused), notes) }
+}
+
+fn lag(plan: &Plan, lag: &Times) -> Tile {
+    let name = "Lag p99";
+    match lag.p99 {
+        Some(value) => tile(name, time(value), vec!["how late the generator was".to_owned()]),
+        None => unknown(plan, name, "too few arrivals on a schedule".to_owned()),
+    }
+}
+
+fn processor(figures: &Figures, summary: &Summary) -> Tile {
+    let busiest = summary.usage.workers.iter().map(|worker| worker.cpu.total()).max();
+    let busiest = busiest.unwrap_or_else(|| summary.usage.cpu.total()).as_secs_f64();
+    let share = ratio(busiest, figures.duration_s);
+    let notes = match figures.cpu_us_per_reply {
+        Some(us) => {
+            vec!["of one processor, by the generator".to_owned(), format!("{} per reply", time(us / 1e3))]
+        }
+        None => vec!["of one processor, by the generator".to_owned()],
+    };
+    tile("CPU", percent(share), notes)
+}
+
+fn per_second(rate: f64) -> String {
+    format!("{}/s", grouped(rate, 1))
+}

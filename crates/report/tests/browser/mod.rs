@@ -1,0 +1,231 @@
+//! A browser without a window and without a network, driven over the pipe that Chromium has for it.
+//!
+//! <https://chromedevtools.github.io/devtools-protocol/>: JSON with a zero byte behind each message.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// What the browser is called, depending on who packed it.
+const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// It must have done what it was asked for after this long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// It is killed if it has not ended so long after it was asked to.
+const PATIENCE_AT_THE_END: Duration = Duration::from_secs(5);
+
+/// It reads commands from descriptor 3 and answers on 4, which only a shell can set up without unsafe code.
+const START: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 >/dev/null 2>&1";
+
+/// A running browser. It ends when it is dropped.
+pub(crate) struct Browser {
+    child: Child,
+    commands: ChildStdin,
+    messages: Receiver<Value>,
+    last_id: u64,
+    /// What it told of its own accord.
+    events: Vec<Value>,
+    _profile: TempDir,
+}
+
+/// How a page is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    pub(crate) width: u32,
+    pub(crate) scheme: &'static str,
+}
+
+/// A page that has been loaded.
+pub(crate) struct Page<'a> {
+    browser: &'a mut Browser,
+    target: String,
+    session: String,
+}
+
+impl Browser {
+    /// Starts one.
+    pub(crate) fn start() -> Self {
+        let profile = tempfile::tempdir().expect("a folder can be made");
+        let mut child = Command::new("sh")
+            .args(["-c", START])
+            .arg(program())
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-dev-shm-usage",
+                "--no-first-run",
+            ])
+            .args([
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--remote-debugging-pipe",
+            ])
+            .args(["--proxy-server=127.0.0.1:9", "--host-resolver-rules=MAP * ~NOTFOUND"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .env("TMPDIR", profile.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a shell can be started");
+        let commands = child.stdin.take().expect("it is piped");
+        let mut answers = BufReader::new(child.stdout.take().expect("it is piped"));
+        let (sender, messages) = mpsc::channel();
+        // Ends with the browser, or with the last who listens.
+        std::thread::spawn(move || {
+            let mut message = Vec::new();
+            while answers.read_until(0, &mut message).is_ok_and(|size| size > 0) {
+                let value = serde_json::from_slice(message.strip_suffix(&[0]).unwrap_or(&message));
+                message.clear();
+                if value.map_or(true, |value| sender.send(value).is_err()) {
+                    break;
+                }
+            }
+        });
+        Self { child, commands, messages, last_id: 0, events: Vec::new(), _profile: profile }
+    }
+
+    /// Loads a file and waits until its charts are drawn.
+    pub(crate) fn open(&mut self, file: &Path, view: View) -> Page<'_> {
+        self.events.clear();
+        let target = self.call(None, "Target.createTarget", &json!({ "url": "about:blank" }));
+        let target = text(&target["targetId"]);
+        let attach = json!({ "targetId": target, "flatten": true });
+        let session = self.call(None, "Target.attachToTarget", &attach);
+        let session = text(&session["sessionId"]);
+        let mut page = Page { browser: self, target, session };
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            page.call(&format!("{domain}.enable"), &json!({}));
+        }
+        page.view(view);
+        page.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
+        page.wait_for("Page.loadEventFired");
+        page
+    }
+
+    fn call(&mut self, session: Option<&str>, method: &str, params: &Value) -> Value {
+        self.last_id += 1;
+        let mut message = json!({ "id": self.last_id, "method": method, "params": params });
+        if let Some(session) = session {
+            message["sessionId"] = session.into();
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        self.commands.write_all(&bytes).expect("the browser takes commands");
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let mut message = self.next(deadline, method);
+            if message["id"] == self.last_id {
+                assert!(message.get("error").is_none(), "{method}: {message}");
+                return message["result"].take();
+            }
+            self.events.push(message);
+        }
+    }
+
+    fn next(&mut self, deadline: Instant, awaited: &str) -> Value {
+        let left = deadline.saturating_duration_since(Instant::now());
+        self.messages
+            .recv_timeout(left)
+            .unwrap_or_else(|error| panic!("{awaited}: no answer from the browser: {error}"))
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Closed, it tidies up. If it does not close, its other processes end when they lose it.
+        self.commands.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0").ok();
+        let deadline = Instant::now() + PATIENCE_AT_THE_END;
+        while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+impl Page<'_> {
+    /// Looks at it in another way.
+    pub(crate) fn view(&mut self, view: View) {
+        let View { width, scheme } = view;
+        let is_phone = width < 600;
+        let metrics = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": is_phone });
+        self.call("Emulation.setDeviceMetricsOverride", &metrics);
+        self.call("Emulation.setTouchEmulationEnabled", &json!({ "enabled": is_phone }));
+        let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
+        self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
+    }
+
+    /// The value of an expression, awaited if it is a promise.
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+        let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+        let mut result = self.call("Runtime.evaluate", &params);
+        assert!(result.get("exceptionDetails").is_none(), "{expression}: {result}");
+        result["result"]["value"].take()
+    }
+
+    /// What it complained of, what it loaded beside itself, and whether it opened a dialogue, up to now.
+    pub(crate) fn complaints(&mut self) -> Vec<String> {
+        let complaint = |event: &Value| {
+            let params = &event["params"];
+            match event["method"].as_str()? {
+                "Runtime.exceptionThrown" | "Page.javascriptDialogOpening" => Some(event.to_string()),
+                "Runtime.consoleAPICalled" => Some(params["args"].to_string()),
+                "Log.entryAdded" => Some(params["entry"]["text"].to_string()),
+                "Network.requestWillBeSent" => {
+                    let url = params["request"]["url"].as_str()?;
+                    let is_own =
+                        url.starts_with("file:") || url.starts_with("data:") || url.starts_with("blob:");
+                    (!is_own).then(|| url.to_owned())
+                }
+                _ => None,
+            }
+        };
+        self.browser.events.iter().filter_map(complaint).collect()
+    }
+
+    fn wait_for(&mut self, method: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.browser.events.iter().any(|event| event["method"] == method) {
+            let event = self.browser.next(deadline, method);
+            self.browser.events.push(event);
+        }
+    }
+
+    fn call(&mut self, method: &str, params: &Value) -> Value {
+        self.browser.call(Some(&self.session), method, params)
+    }
+}
+
+impl Drop for Page<'_> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.browser.call(None, "Target.closeTarget", &json!({ "targetId": self.target }));
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().expect("an identifier is text").to_owned()
+}
+
+fn program() -> PathBuf {
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = NAMES
+        .into_iter()
+        .flat_map(|name| std::env::split_paths(&folders).map(move |folder| folder.join(name)))
+        .find(|file| file.is_file());
+    found.unwrap_or_else(|| {
+        panic!(
+            "no browser: expected one of {} on PATH; `scripts/bootstrap.sh test` installs chromium",
+            NAMES.join(", ")
+        )
+    })
+}

@@ -1,0 +1,253 @@
+//! Documents for tests of the page: results of simulated runs against servers of many moods.
+
+#![allow(dead_code, reason = "each test file uses some of them")]
+
+use std::time::Duration;
+
+use httperf_plan::{Arrivals, Phases, Plan, Script, Split, Timeouts, Tls, UriSource};
+use httperf_report::result::{Document, EarlyEnd, Machine, Part};
+use httperf_stats::{CpuTime, Summary, ThreadUsage, Transport, Usage};
+use httperf_testkit::sim::{
+    Action, Goodbye, HttpPeer, Link, Peer, TlsPeer, connections, reply, run, sessions, tls_server,
+};
+
+/// Markup and script, as an attacker would have them.
+pub(crate) const HOSTILE: [&str; 4] = [
+    "/</script><script>alert(1)</script>",
+    "/<img src=x onerror=alert(2)>",
+    "/\"'><svg/onload=alert(3)>&lt;b&gt;",
+    "/<a href=\"https://evil.example/\">x</a><!--<b>%{y}</b>",
+];
+
+pub(crate) fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+pub(crate) fn part() -> Part {
+    let command = [
+        "httperf",
+        "--server=shop.example",
+        "--rate=e0.002",
+        "--wlog=y,uris.txt",
+        "--add-header=Accept: text/html\\n",
+    ];
+    Part {
+        started: "2026-11-21T07:00:00Z".to_owned(),
+        command: command.map(str::to_owned).into(),
+        httperf: "1.0.0".to_owned(),
+        ended_early: None,
+        machine: Machine {
+            host: "loadgen-3".to_owned(),
+            system: "Linux 6.12.9".to_owned(),
+            processor: Some("AMD EPYC 9354 32-Core Processor".to_owned()),
+            processors: 8,
+            memory: Some(33_554_432_000),
+            open_files: 1_048_576,
+            local_ports: Some((32_768, 60_999)),
+        },
+    }
+}
+
+/// What simulated runs do not have: lag, processor time, and the kernel's view of connections.
+fn with_machine(mut summary: Summary) -> Summary {
+    let lag = |index: usize| Duration::from_secs_f64(12e-6 + 90e-6 * chance(index, 5).powi(6));
+    let arrivals = std::mem::take(&mut summary.lag).moments.count() as usize;
+    (0..arrivals).for_each(|index| summary.lag.add(lag(index)));
+    let mut series = serde_json::to_value(&summary.series).expect("a series can be saved");
+    for (index, interval) in
+        series["intervals"].as_array_mut().expect("a series has intervals").iter_mut().enumerate()
+    {
+        interval["lag_max_ns"] = (60_000 + (40e3 * chance(index, 6)) as u64).into();
+    }
+    summary.series = serde_json::from_value(series).expect("it is still one");
+    let cpu = CpuTime { user: summary.duration / 30, system: summary.duration / 12 };
+    let worker = ThreadUsage { cpu, kept_waiting: summary.duration / 2000, preempted: 17 };
+    summary.usage = Usage { cpu, workers: vec![worker], stolen: Duration::ZERO, processors: 8 };
+    for (index, call) in (0..).zip(&mut summary.slowest) {
+        let rtt = Duration::from_micros(412 + 7 * u64::from(index));
+        call.transport = Some(Transport { rtt, rtt_variance: rtt / 4, retransmits: index % 3 });
+    }
+    summary
+}
+
+pub(crate) fn document(plan: Plan, summary: Summary) -> Document {
+    Document::new(part(), plan, with_machine(summary))
+}
+
+fn simulated(plan: Plan, peer: impl Peer + 'static) -> Document {
+    let link =
+        Link { latency: Duration::from_micros(200), jitter: Duration::from_micros(80), ..Link::default() };
+    let outcome = run(&plan, link, peer);
+    assert!(!outcome.is_endless);
+    document(plan, outcome.summary)
+}
+
+/// A number from 0 to 1 that looks random and is the same each time.
+fn chance(index: usize, stream: u64) -> f64 {
+    let mut bits =
+        (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stream.wrapping_mul(0xff51_afd7_ed55_8ccd);
+    bits = (bits ^ (bits >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    (bits >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A minute of 500 connections a second as customers have them: some errors, and a second in which the server stood still.
+pub(crate) fn a_busy_minute() -> Document {
+    busy(60, 500.0, ms(5_000))
+}
+
+/// The same in small, for tests that need only its variety.
+pub(crate) fn a_busy_moment() -> Document {
+    busy(12, 120.0, ms(2_000))
+}
+
+fn busy(seconds: u64, rate: f64, warmup: Duration) -> Document {
+    let uris =
+        ["/", "/catalogue?page=2", "/basket", "/static/app.9f3c1d.js", "/search?q=red+shoes&sort=price"];
+    let mut plan = Plan {
+        arrivals: Arrivals::Exponential { mean: 1.0 / rate },
+        runtime: Some(Duration::from_secs(seconds)),
+        phases: Phases { warmup, drain: ms(3_000) },
+        timeouts: Timeouts { timeout: Some(ms(2_000)), think_timeout: None },
+        uris: UriSource::List { uris: uris.map(|uri| uri.as_bytes().to_vec()).into(), wrap: true },
+        ..connections(10_000_000, 1, 1)
+    };
+    plan.targets[0].host = "shop.example".to_owned();
+    plan.recording.split = Some(Split::Uri);
+    let stall =
+        (warmup + Duration::from_secs(seconds) / 2)..(warmup + Duration::from_secs(seconds) / 2 + ms(1_000));
+    let warmed_up = warmup.as_secs_f64();
+    let peer = HttpPeer::new(move |request| {
+        let index = request.connection;
+        // A cold server is slow at first; then most replies take some ms, and a few of them many.
+        let cold = 1.0 + 4.0 * (-request.at.as_secs_f64() * 3.0 / warmed_up).exp();
+        let tail = if chance(index, 1) < 0.02 { 8.0 } else { 1.0 };
+        let took = Duration::from_secs_f64(1e-3 * cold * tail * (1.2 + 2.5 * chance(index, 2).powi(3)));
+        let due = request.at + took;
+        let due = if stall.contains(&due) { stall.end + took / 4 } else { due };
+        let took = due - request.at;
+        let timing = format!(
+            "Server-Timing: db;dur={:.1}, app;dur={:.1}\r\n",
+            0.6 * took.as_secs_f64() * 1e3,
+            0.3 * took.as_secs_f64() * 1e3
+        );
+        match chance(index, 3) {
+            share if share < 0.004 => vec![Action::Send(took, reply(503, &timing, "busy"))],
+            share if share < 0.005 => vec![Action::Reset(took)],
+            share if share < 0.0051 => Vec::new(),
+            _ => {
+                let body = "x".repeat(200 + (2_000.0 * chance(index, 4)) as usize);
+                let reply = reply(200, &timing, &body);
+                let (head, rest) = reply.split_at(reply.len() / 2);
+                vec![
+                    Action::Send(took, head.to_vec()),
+                    Action::Send(took + Duration::from_micros(300), rest.to_vec()),
+                ]
+            }
+        }
+    });
+    simulated(plan, peer)
+}
+
+/// Sessions over TLS whose connections resume, some of which break.
+pub(crate) fn sessions_over_tls() -> Document {
+    let script = Script::Uniform { calls: 4, burst: 2, think: ms(300) };
+    let plan = Plan {
+        arrivals: Arrivals::Deterministic { period: 0.05 },
+        tls: Some(Tls::default()),
+        ..sessions(200, script)
+    };
+    let peer = HttpPeer::new(|request| match chance(request.connection, 1) {
+        share if share < 0.03 => vec![Action::Reset(ms(3))],
+        _ => vec![Action::Send(ms(4), reply(200, "Connection: close\r\n", "secret")), Action::Close(ms(4))],
+    });
+    simulated(plan, TlsPeer::new(peer, tls_server().build(), Goodbye::Said))
+}
+
+/// URIs and `Server-Timing` full of markup, in every place where a page shows them.
+pub(crate) fn hostile() -> Document {
+    let mut plan = Plan {
+        arrivals: Arrivals::Deterministic { period: 0.01 },
+        runtime: Some(Duration::from_secs(3)),
+        uris: UriSource::List { uris: HOSTILE.map(|uri| uri.as_bytes().to_vec()).into(), wrap: true },
+        ..connections(1_000, 1, 1)
+    };
+    plan.recording.split = Some(Split::Uri);
+    plan.targets[0].host = HOSTILE[0].to_owned();
+    plan.request.extra_headers = format!("X: {}\r\n", HOSTILE[1]).into_bytes();
+    let peer = HttpPeer::new(|_| {
+        let fields = format!("Server-Timing: {}\r\n", HOSTILE.join(", "));
+        vec![Action::Send(ms(2), reply(200, &fields, ""))]
+    });
+    let mut document = simulated(plan, peer);
+    let part = &mut document.parts[0];
+    part.command = HOSTILE.map(str::to_owned).into();
+    part.started = HOSTILE[0].to_owned();
+    part.httperf = HOSTILE[2].to_owned();
+    part.machine.host = HOSTILE[1].to_owned();
+    part.machine.system = HOSTILE[2].to_owned();
+    part.machine.processor = Some(HOSTILE[3].to_owned());
+    document
+}
+
+/// A server that answers nothing.
+pub(crate) fn without_replies() -> Document {
+    let plan = Plan {
+        arrivals: Arrivals::Deterministic { period: 0.02 },
+        timeouts: Timeouts { timeout: Some(ms(500)), think_timeout: None },
+        ..connections(200, 1, 1)
+    };
+    simulated(plan, HttpPeer::new(|_| Vec::new()))
+}
+
+/// A run in which nothing was to be done.
+pub(crate) fn without_anything() -> Document {
+    let mut document = document(connections(0, 1, 1), Summary::default());
+    document.parts[0].ended_early = Some(EarlyEnd::Asked);
+    document
+}
+
+/// A single call.
+pub(crate) fn one_call() -> Document {
+    simulated(connections(1, 1, 1), HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
+}
+
+/// A second of load, in which nothing is found.
+pub(crate) fn one_second() -> Document {
+    let mut plan = Plan {
+        arrivals: Arrivals::Deterministic { period: 0.005 },
+        runtime: Some(Duration::from_secs(1)),
+        ..connections(1_000, 1, 1)
+    };
+    plan.recording.split = Some(Split::Status);
+    simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(404, "", "ok"))]))
+}
+
+/// Twenty minutes, of which each second is kept.
+pub(crate) fn twenty_minutes() -> Document {
+    let plan = Plan {
+        arrivals: Arrivals::Deterministic { period: 0.1 },
+        runtime: Some(Duration::from_secs(1_199)),
+        ..connections(1_000_000, 1, 1)
+    };
+    simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
+}
+
+/// Connections that take longer to establish than their calls to be answered.
+pub(crate) fn slow_to_connect() -> Document {
+    let plan = Plan { arrivals: Arrivals::Deterministic { period: 0.02 }, ..connections(200, 1, 1) };
+    let link = Link { latency: ms(20), ..Link::default() };
+    let peer = HttpPeer::new(|_| vec![Action::Send(ms(1), reply(200, "", "ok"))]);
+    let summary = run(&plan, link, peer).summary;
+    document(plan, summary)
+}
+
+/// Only what the classic report shows was recorded.
+pub(crate) fn without_detail() -> Document {
+    let mut plan = Plan {
+        arrivals: Arrivals::Deterministic { period: 0.01 },
+        runtime: Some(Duration::from_secs(3)),
+        ..connections(1_000, 1, 1)
+    };
+    plan.recording.detail = false;
+    simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
+}
