@@ -123,13 +123,23 @@ fn in_ms(time: Duration) -> String {
     fixed(time.as_secs_f64() * 1e3, 3)
 }
 
-/// Text from elsewhere as a terminal can bear it: control characters are shown as escapes.
+/// How many letters of a text from elsewhere are shown.
+const TEXT_LENGTH: usize = 120;
+
+/// Text from elsewhere as a terminal can bear it: control characters are shown as escapes, and what is long is cut.
 fn printable(text: &str) -> String {
-    text.chars()
-        .flat_map(|letter| {
-            if letter.is_control() { letter.escape_default().collect::<Vec<char>>() } else { vec![letter] }
-        })
-        .collect()
+    let mut shown = String::new();
+    for (count, letter) in text.chars().enumerate() {
+        if count == TEXT_LENGTH {
+            shown.push('…');
+            break;
+        }
+        match letter.is_control() {
+            true => shown.extend(letter.escape_default()),
+            false => shown.push(letter),
+        }
+    }
+    shown
 }
 
 #[cfg(test)]
@@ -139,5 +149,6 @@ mod tests {
     #[test]
     fn what_a_server_sends_cannot_reach_the_terminal() {
         assert_eq!(printable("/ä\u{1b}[2J\n"), "/ä\\u{1b}[2J\\n");
+        assert_eq!(printable(&"x".repeat(1000)).chars().count(), TEXT_LENGTH + 1);
     }
 }
