@@ -158,7 +158,7 @@ pub(crate) fn sessions_over_tls() -> Document {
     };
     let peer = HttpPeer::new(|request| match chance(request.connection, 1) {
         share if share < 0.03 => vec![Action::Reset(ms(3))],
-        _ => vec![Action::Send(ms(4), reply(200, "Connection: close\r\n", "secret")), Action::Close(ms(4))],
+        _ => vec![Action::Send(ms(60), reply(200, "Connection: close\r\n", "secret")), Action::Close(ms(60))],
     });
     simulated(plan, TlsPeer::new(peer, tls_server().build(), Goodbye::Said))
 }
@@ -176,7 +176,8 @@ pub(crate) fn hostile() -> Document {
     plan.request.extra_headers = format!("X: {}\r\n", HOSTILE[1]).into_bytes();
     let peer = HttpPeer::new(|_| {
         let fields = format!("Server-Timing: {}\r\n", HOSTILE.join(", "));
-        vec![Action::Send(ms(2), reply(200, &fields, ""))]
+        // Long enough for connections to be open at the ends of seconds.
+        vec![Action::Send(ms(20), reply(200, &fields, ""))]
     });
     let mut document = simulated(plan, peer);
     let part = &mut document.parts[0];
