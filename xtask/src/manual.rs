@@ -41,6 +41,11 @@ pub(crate) fn page(commands: &[Description]) -> String {
     paragraphs(&mut page, prose::REPORT_SESSIONS);
     entries(&mut page, prose::REPORT_SESSION_LINES);
     paragraphs(&mut page, prose::REPORT_VERBOSE);
+    subsection(&mut page, "Verdict");
+    paragraphs(&mut page, prose::VERDICT);
+    entries(&mut page, prose::VERDICT_REASONS);
+    subsection(&mut page, "Results");
+    paragraphs(&mut page, prose::RESULTS);
 
     section(&mut page, "TLS LAB");
     paragraphs(&mut page, prose::TLS_LAB);

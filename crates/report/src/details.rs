@@ -4,25 +4,25 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_stats::{Groups, SlowCall, Summary};
+use httperf_stats::{Groups, SlowCall};
 
 use crate::figures::{Confidence, Figures};
-use crate::number::fixed;
+use crate::number::{fixed, ratio};
+use crate::result::{Capacity, Document, Part};
 use crate::table::{NAME_WIDTH, write_times, write_times_head};
 
 /// Those sections, each of which begins with an empty line. What there is nothing to say about is left out.
-pub(crate) fn details<'a>(summary: &'a Summary, figures: &'a Figures) -> impl Display + 'a {
-    Details { summary, figures }
+pub(crate) fn details(document: &Document) -> impl Display + '_ {
+    Details { document }
 }
 
 struct Details<'a> {
-    summary: &'a Summary,
-    figures: &'a Figures,
+    document: &'a Document,
 }
 
 impl Display for Details<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { summary, figures } = *self;
+        let Document { summary, figures, parts, .. } = self.document;
         write_confidence(f, &figures.confidence)?;
         if let Some(groups) = &summary.groups {
             write_groups(f, groups)?;
@@ -39,8 +39,24 @@ impl Display for Details<'_> {
                 warmup.errors.total()
             )?;
         }
-        Ok(())
+        write_capacity(f, parts, figures)
     }
+}
+
+/// What share of their machines' capacity the parts used, if all know it.
+fn write_capacity(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &Figures) -> fmt::Result {
+    let Some(known) = parts.iter().map(|part| part.capacity).collect::<Option<Vec<Capacity>>>() else {
+        return Ok(());
+    };
+    let connections: u64 = known.iter().map(|capacity| capacity.connections_per_second).sum();
+    let requests: u64 = known.iter().map(|capacity| capacity.requests_per_second).sum();
+    let percent = |rate: f64, most: u64| fixed(100.0 * ratio(rate, most as f64), 1);
+    writeln!(
+        f,
+        "\nCapacity: {} % of {connections} connections/s, {} % of {requests} requests/s (httperf self-check)",
+        percent(figures.connection_rate, connections),
+        percent(figures.request_rate, requests)
+    )
 }
 
 fn write_confidence(f: &mut fmt::Formatter<'_>, confidence: &[Confidence]) -> fmt::Result {

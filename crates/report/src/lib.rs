@@ -39,8 +39,8 @@ struct Full<'a> {
 
 impl Display for Full<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Document { plan, summary, figures, verdict, .. } = self.document;
+        let Document { plan, summary, verdict, .. } = self.document;
         write!(f, "{}{}", latency(summary), tls(plan, summary))?;
-        write!(f, "{}{}", details::details(summary, figures), verdict_section(verdict))
+        write!(f, "{}{}", details::details(self.document), verdict_section(verdict))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Plan, Tls};
-use httperf_report::result::{Document, Machine, MergeError, Part, merge};
+use httperf_report::result::{Capacity, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
 use httperf_stats::{Summary, Timing};
 use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
@@ -15,6 +15,7 @@ fn part(host: &str) -> Part {
         httperf: "1.0.0".to_owned(),
         ended_early: None,
         machine: Machine { host: host.to_owned(), ..Machine::default() },
+        capacity: None,
     }
 }
 
@@ -131,6 +132,15 @@ fn a_generator_that_keeps_its_schedule_is_valid() {
     let known =
         |reason: &Reason| matches!(reason.finding, Finding::FewSamples { .. } | Finding::Unfinished { .. });
     assert!(verdict.reasons.iter().all(known), "{verdict:?}");
+}
+
+#[test]
+fn the_share_of_the_capacity_is_shown_where_it_is_known() {
+    let mut document = document(0);
+    assert!(!document.text(true).contains("\nCapacity: "));
+    document.parts[0].capacity = Some(Capacity { connections_per_second: 1052, requests_per_second: 21_040 });
+    let line = "\nCapacity: 10.0 % of 1052 connections/s, 1.0 % of 21040 requests/s (httperf self-check)\n";
+    assert!(document.text(true).contains(line), "{}", document.text(true));
 }
 
 #[test]

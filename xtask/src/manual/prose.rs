@@ -130,7 +130,49 @@ pub(super) const REPORT_VERBOSE: &[&str] = &[
      percentiles, and for TLS what was agreed on, the time and the size of handshakes of each kind, and why any \
      failed. Of the percentiles, `latency` counts from the instant at which a call was due (its arrival, or the end of \
      the reply or the pause before it) and `service` from the first byte sent, both to the end of the reply; `lag` is how \
-     late the generator began the work on an arrival, and so its own error.",
+     late the generator began the work on an arrival, and so its own error. From ten seconds on, figures of the latency \
+     have 95 % confidence intervals, which take into account that latencies which follow each other are alike. The \
+     slowest calls are listed with the time before their first byte was sent, until the status line, and until the end.",
+];
+
+pub(super) const VERDICT: &[&str] = &[
+    "Each run is judged: `VALID`, `SUSPECT` (some figures may be off) or `INVALID` (they describe the generator or the \
+     machine rather than the server). The verdict is the end of the full report, and in every other form of result. \
+     After the classic report, the reasons of an `INVALID` run are told on stderr. The reasons:",
+];
+
+pub(super) const VERDICT_REASONS: &[Entry] = &[
+    entry(
+        "client cpu",
+        "The generator needed all of its processor, and was late: it set the pace, not the server.",
+    ),
+    entry("schedule lag", "Lateness is a tenth of the latency or more, at the median or at p99."),
+    entry("rate, arrival process", "Fewer arrivals were started than were due, or in bursts."),
+    entry("descriptors, ports", "Connections failed for want of a file descriptor or a local port."),
+    entry("time stolen, kept waiting", "Other virtual machines, or other programs, had the processor."),
+    entry(
+        "few samples",
+        "Fewer than 100 calls were answered (a note: fewer than 1000, which is too few for p99.9).",
+    ),
+    entry(
+        "unfinished",
+        "Calls were under way when the run ended, so that no percentile knows how long they take; `--drain` lets them \
+         end.",
+    ),
+    entry("arrivals skipped", "`--max-connections` were open."),
+    entry("log incomplete, not recorded", "`--calls` could not keep up; `--record=classic` was given."),
+    entry(
+        "server stall, arrivals held, steady from, never steady",
+        "Notes: the server stood still; arrivals waited for a connection; latency became steady only after a while, or \
+         never did.",
+    ),
+];
+
+pub(super) const RESULTS: &[&str] = &[
+    "`--output` writes the result as a JSON document: the plan, the machine, the verdict, all counters and histograms, the \
+     run second by second, and its slowest calls. `httperf report` renders it again in every form, `httperf merge` adds up \
+     those of generators that worked together (`--client`), and `httperf rerun` runs its plan: the same requests at the \
+     same times. Files are found to be writable before the run, and never left half-written.",
 ];
 
 pub(super) const TLS_LAB: &[&str] = &[
@@ -214,9 +256,10 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
     ),
     entry(
         "2",
-        "`httperf doctor` found what would spoil the measurement, or `httperf self-check` found the machine out of \
-         bounds.",
+        "With `--strict`, the run is SUSPECT; `httperf doctor` found what would spoil the measurement; or `httperf \
+         self-check` found the machine out of bounds.",
     ),
+    entry("3", "With `--strict`, the run is INVALID."),
     entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
     entry(
         "255",
@@ -302,6 +345,15 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
     (
         "What post-quantum key exchange costs a server, and how much of that resumption saves:",
         "httperf tls-lab --groups X25519,X25519MLKEM768 --resume https://www.example.com/",
+    ),
+    (
+        "A minute of Poisson arrivals after ten seconds of warm-up, kept as a document and as a page with charts:",
+        "httperf http://localhost:8080/ --period e0.005 --num-conns 1000000 --warmup 10 --runtime 60 --drain 5 \
+         --timeout 5 --output run.json --html run.html",
+    ),
+    (
+        "The same once more, and both as rows of a table:",
+        "httperf rerun run.json --output again.json\nhttperf report --format csv run.json again.json",
     ),
     ("How exact this machine is, and how much load it can offer:", "httperf self-check"),
 ];

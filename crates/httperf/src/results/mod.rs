@@ -10,13 +10,14 @@ use std::ffi::{OsStr, OsString};
 
 use anyhow::Context;
 use httperf_plan::Plan;
-use httperf_report::result::{Document, EarlyEnd, Part};
+use httperf_report::result::{Capacity, Document, EarlyEnd, Part};
 use httperf_report::{csv_header, csv_row, hgrm};
 use httperf_stats::Summary;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::args::ResultArgs;
+use crate::self_check;
 
 pub use self::call_log::CallLog;
 pub use self::commands::{merge, report, rerun};
@@ -47,6 +48,10 @@ impl Origin {
             httperf: env!("CARGO_PKG_VERSION").to_owned(),
             ended_early,
             machine: machine::this(self.open_files),
+            capacity: self_check::store::capacity(&summary, &plan).map(|found| Capacity {
+                connections_per_second: found.connections_most as u64,
+                requests_per_second: found.requests_most as u64,
+            }),
         };
         Document::new(part, plan, summary)
     }

@@ -55,6 +55,18 @@ pub struct Part {
     pub ended_early: Option<EarlyEnd>,
     /// Where it ran.
     pub machine: Machine,
+    /// What that machine can offer, by the latest `httperf self-check`, if there was one and it says something about this
+    /// run.
+    pub capacity: Option<Capacity>,
+}
+
+/// The most that a machine was found to offer without being late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct Capacity {
+    /// Connections per second, with one request on each.
+    pub connections_per_second: u64,
+    /// Requests per second, on connections that are kept.
+    pub requests_per_second: u64,
 }
 
 /// Why a run ended before its workload did.

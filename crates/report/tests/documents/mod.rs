@@ -45,6 +45,7 @@ pub(crate) fn part() -> Part {
             open_files: 1_048_576,
             local_ports: Some((32_768, 60_999)),
         },
+        capacity: None,
     }
 }
 
