@@ -80,7 +80,7 @@ fn a_progress_line_shows_on_a_terminal_and_is_gone_before_the_report() {
     let line = screen.lines().last().unwrap();
     assert!(line.contains("s left  ") && line.contains("  measuring  "), "{screen}");
     assert!(run.wait().success());
-    let screen = terminal.wait_for("Errors: fd-unavail");
+    let screen = terminal.wait_for("\nVerdict: ");
     assert!(!screen.contains("measuring"), "{screen}");
     assert!(terminal.is_usual());
 }
@@ -183,7 +183,7 @@ fn control_c_ends_the_full_screen_view_as_an_interrupt_does() {
     terminal.wait_for("q ends the run");
     terminal.press(b"\x03");
     assert!(run.wait().success());
-    terminal.wait_for("Errors: fd-unavail");
+    terminal.wait_for("\nVerdict: ");
     assert!(terminal.is_usual());
 }
 

@@ -75,6 +75,14 @@ pub struct Plan {
     pub limits: Limits,
 }
 
+impl Plan {
+    /// Whether the workload makes calls, and does not only open connections.
+    #[must_use]
+    pub fn makes_calls(&self) -> bool {
+        !matches!(&self.workload, Workload::Connections(connections) if connections.calls == 0)
+    }
+}
+
 /// The version of HTTP that requests are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -123,7 +123,7 @@ pub enum Finding {
     },
     /// Percentiles need more calls than there were.
     FewSamples {
-        /// Calls with a reply.
+        /// Calls with a reply; established connections, where no calls are made.
         samples: u64,
         /// The least quantile that they do not support.
         quantile: f64,
@@ -209,7 +209,7 @@ pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
     let completed = summary.completed();
     if plan.recording.detail {
         judge_generator(plan, summary, &completed.latency, &mut add);
-        judge_sample(summary, &completed.latency, &mut add);
+        judge_sample(plan, summary, &completed.latency, &mut add);
         note_server(summary, &completed.service, &mut add);
         note_steadiness(summary, &mut add);
     } else {
@@ -306,11 +306,11 @@ fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
 }
 
 /// Whether there are enough calls, and none of them left out.
-fn judge_sample(summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
-    let samples = latency.moments.count();
+fn judge_sample(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
+    let answered = latency.moments.count();
+    let samples = if plan.makes_calls() { answered } else { summary.connect.moments.count() };
     let unfinished = &summary.unfinished.moments;
-    let wants_calls = summary.requests > 0 || unfinished.count() > 0;
-    if wants_calls && samples < SAMPLES_MIN {
+    if samples < SAMPLES_MIN {
         let quantile = if samples < 2 {
             0.5
         } else if samples < 10 {
@@ -319,13 +319,13 @@ fn judge_sample(summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level,
             0.99
         };
         add(Level::Suspect, Finding::FewSamples { samples, quantile });
-    } else if wants_calls && samples < 1000 {
+    } else if samples < 1000 {
         add(Level::Valid, Finding::FewSamples { samples, quantile: 0.999 });
     }
     let calls = unfinished.count();
     if calls > 0 {
         let failed = summary.calls_with(Outcome::Failure).latency.moments.count();
-        let share = ratio(calls as f64, (calls + samples + failed) as f64);
+        let share = ratio(calls as f64, (calls + answered + failed) as f64);
         add(level_of_share(share), Finding::Unfinished { calls, share, longest_s: unfinished.max() });
     }
 }
@@ -455,7 +455,7 @@ impl Display for Finding {
                 percent(share)
             ),
             Self::FewSamples { samples, quantile } => {
-                write!(f, "{samples} answered calls are too few for {} and above", quantile_name(quantile))
+                write!(f, "{samples} samples are too few for {} and above", quantile_name(quantile))
             }
             Self::Unfinished { calls, share, longest_s } => write!(
                 f,
@@ -470,7 +470,7 @@ impl Display for Finding {
             }
             Self::ServerStall { length_s, from_s } => write!(
                 f,
-                "the server stood still for {} s, {} s into the run, while the generator kept its schedule",
+                "the server stood still for {} s, {} s into the run: replies were due, and nothing came",
                 fixed(length_s, 2),
                 fixed(from_s, 2)
             ),

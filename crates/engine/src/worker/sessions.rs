@@ -114,7 +114,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Whether connections are opened only to be closed again (`--num-calls=0`).
     pub(super) fn opens_without_calls(&self) -> bool {
-        matches!(&self.plan.workload, Workload::Connections(connections) if connections.calls == 0)
+        !self.plan.makes_calls()
     }
 
     pub(super) fn resume_session(&mut self, key: SessionKey, now: Instant) {

@@ -16,6 +16,9 @@ const SEPARATOR: &str = "  ";
 /// The width of a terminal unless it says otherwise.
 const USUAL_WIDTH: usize = 80;
 
+/// A run that is over before this has no line.
+const SHOWN_FROM: Duration = Duration::from_millis(900);
+
 /// Whether there is somebody to read it, on something that can show it.
 pub(super) fn is_welcome() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|name| name != "dumb")
@@ -40,6 +43,9 @@ impl Progress {
     }
 
     fn draw(&self) {
+        if self.clock.elapsed() < SHOWN_FROM {
+            return;
+        }
         let Some(last) = self.standing.last() else { return };
         if self.bar.is_hidden() {
             terminal::show_line();

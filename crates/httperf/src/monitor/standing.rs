@@ -8,6 +8,9 @@ use httperf_stats::{Classes, Errors, Interval, Phase};
 /// How many intervals are remembered one by one: five minutes of them.
 const RECENT_MAX: usize = 300;
 
+/// A shorter interval, as there may be at the end of a phase, has no rates worth showing.
+const SHOWN_FROM: Duration = Duration::from_millis(100);
+
 /// An interval in which an arrival started this much too late deserves a warning.
 pub(super) const LAG_WARNING: Duration = Duration::from_millis(10);
 
@@ -161,6 +164,9 @@ impl Standing {
         so_far.http_errors += interval.http_errors;
         so_far.lag_max = so_far.lag_max.max(interval.lag_max);
         so_far.latency.merge(&interval.latency);
+        if interval.length < SHOWN_FROM {
+            return;
+        }
         if self.recent.len() == RECENT_MAX {
             self.recent.remove(0);
         }
@@ -333,5 +339,16 @@ mod tests {
         (0..1000).for_each(|number| standing.add(&examples::second(number, Phase::Measured)));
         assert_eq!(standing.recent().len(), RECENT_MAX);
         assert_eq!(standing.recent()[0].from, seconds(700));
+    }
+
+    #[test]
+    fn what_is_left_of_a_second_counts_and_is_not_shown_as_a_rate() {
+        let mut standing = Standing::new(&examples::plan(&["--rate=1000"]));
+        standing.add(&examples::second(0, Phase::Measured));
+        let whole = standing.so_far.latency.total();
+        let sliver = Interval { length: Duration::from_millis(2), ..examples::second(1, Phase::Measured) };
+        standing.add(&sliver);
+        assert_eq!(standing.last().map(|last| last.from), Some(Duration::ZERO));
+        assert!(standing.so_far.latency.total() > whole);
     }
 }

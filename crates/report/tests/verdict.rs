@@ -1,0 +1,214 @@
+//! The rules of the verdict, one by one: what is sound, what is not, and where the bounds are.
+
+use std::time::Duration;
+
+use httperf_plan::{Arrivals, Connections, Plan, Workload};
+use httperf_report::{Finding, Level, Verdict, verdict, verdict_section};
+use httperf_stats::{CpuTime, Failure, Stall, Summary, ThreadUsage, Timing, Usage};
+use httperf_testkit::sim::connections;
+
+fn ms(milliseconds: f64) -> Duration {
+    Duration::from_secs_f64(milliseconds / 1e3)
+}
+
+fn timing(values: impl IntoIterator<Item = f64>) -> Timing {
+    let mut timing = Timing::default();
+    values.into_iter().for_each(|milliseconds| timing.add(ms(milliseconds)));
+    timing
+}
+
+fn scheduled() -> Plan {
+    Plan { arrivals: Arrivals::Deterministic { period: 0.005 }, ..connections(2000, 1, 1) }
+}
+
+/// 2,000 calls at 200 per second, each of 4 ms, started 20 µs late, on a machine with nothing else to do.
+fn sound() -> Summary {
+    let mut summary = Summary { duration: Duration::from_secs(10), ..Summary::default() };
+    summary.connections = 2000;
+    summary.requests = 2000;
+    summary.replies = 2000;
+    summary.calls[0].latency = timing((0..2000).map(|_| 4.0));
+    summary.calls[0].service = timing((0..2000).map(|_| 3.9));
+    summary.connect = timing((0..2000).map(|_| 0.1));
+    summary.lag = timing((0..2000).map(|_| 0.02));
+    let arrivals = &mut summary.arrivals;
+    (arrivals.due, arrivals.started) = (2000, 2000);
+    (arrivals.span_due, arrivals.span_started) = (ms(9995.0), ms(9995.0));
+    arrivals.intervals_due = timing((0..1999).map(|_| 5.0));
+    arrivals.intervals_started = timing((0..1999).map(|step| 5.0 + f64::from(step % 3) * 0.01));
+    summary.usage = usage(0.1, 0.0);
+    summary
+}
+
+/// A thread that ran for this share of ten seconds, and waited for a processor for that one.
+fn usage(ran: f64, waited: f64) -> Usage {
+    let cpu = CpuTime { user: Duration::from_secs_f64(10.0 * ran), system: Duration::ZERO };
+    let worker = ThreadUsage { cpu, kept_waiting: Duration::from_secs_f64(10.0 * waited), preempted: 7 };
+    Usage { cpu, workers: vec![worker], stolen: Duration::ZERO, processors: 2 }
+}
+
+fn codes(verdict: &Verdict) -> Vec<String> {
+    let name = |finding: &Finding| finding.name().to_owned();
+    verdict.reasons.iter().map(|reason| format!("{} {}", reason.level, name(&reason.finding))).collect()
+}
+
+#[track_caller]
+fn check(expected: &[&str], change: impl FnOnce(&mut Summary)) {
+    check_plan(expected, &scheduled(), change);
+}
+
+#[track_caller]
+fn check_plan(expected: &[&str], plan: &Plan, change: impl FnOnce(&mut Summary)) {
+    let mut summary = sound();
+    change(&mut summary);
+    assert_eq!(codes(&verdict(plan, &summary)), expected);
+}
+
+#[test]
+fn a_sound_run_is_valid_without_a_word() {
+    check(&[], |_| {});
+    assert_eq!(verdict(&scheduled(), &sound()).level, Level::Valid);
+}
+
+#[test]
+fn lag_counts_by_its_share_of_the_latency() {
+    // A hundredth of the calls and more.
+    let late =
+        |milliseconds: f64| timing((0..2000).map(move |call| if call < 30 { milliseconds } else { 0.02 }));
+    let slow =
+        |milliseconds: f64| timing((0..2000).map(move |call| if call < 30 { milliseconds } else { 4.0 }));
+    let with = |lag: f64, latency: f64| {
+        move |summary: &mut Summary| {
+            summary.lag = late(lag);
+            summary.calls[0].latency = slow(latency);
+        }
+    };
+    check(&[], with(0.9, 4.0));
+    check(&["SUSPECT schedule lag"], with(1.1, 5.0));
+    check(&[], with(1.1, 20.0));
+    check(&["SUSPECT schedule lag"], with(9.0, 13.0));
+    check(&["INVALID schedule lag"], with(12.0, 16.0));
+    check(&["SUSPECT schedule lag"], with(12.0, 100.0));
+}
+
+#[test]
+fn a_thread_without_time_left_is_the_bottleneck_if_it_is_late() {
+    let late = |summary: &mut Summary| {
+        summary.lag = timing((0..2000).map(|_| 3.0));
+        summary.calls[0].latency = timing((0..2000).map(|_| 40.0));
+    };
+    check(&[], |summary| summary.usage = usage(0.9, 0.0));
+    check(&["SUSPECT client cpu"], |summary| summary.usage = usage(0.97, 0.0));
+    check(&["INVALID client cpu"], |summary| {
+        late(summary);
+        summary.usage = usage(0.7, 0.15);
+    });
+    check(&[], |summary| {
+        late(summary);
+        summary.usage = usage(0.5, 0.05);
+    });
+    // What polls is always busy.
+    check_plan(&[], &Plan { spin: true, ..scheduled() }, |summary| summary.usage = usage(1.0, 0.0));
+    // Without a schedule nothing can be late, and yet the generator sets the pace.
+    check_plan(&["SUSPECT client cpu"], &connections(2000, 1, 1), |summary| {
+        summary.lag = Timing::default();
+        summary.usage = usage(0.99, 0.0);
+    });
+}
+
+#[test]
+fn time_that_the_machine_took_away_is_named() {
+    check(&["SUSPECT kept waiting"], |summary| summary.usage = usage(0.2, 0.12));
+    check(&[], |summary| summary.usage = usage(0.2, 0.08));
+    // Of both processors' time.
+    check(&["SUSPECT time stolen"], |summary| summary.usage.stolen = Duration::from_millis(1100));
+    check(&[], |summary| summary.usage.stolen = Duration::from_millis(900));
+}
+
+#[test]
+fn less_than_was_asked_for_or_in_bursts_is_another_load() {
+    check(&["SUSPECT rate"], |summary| summary.arrivals.due = 2040);
+    check(&["INVALID rate"], |summary| summary.arrivals.due = 2300);
+    check(&["SUSPECT rate"], |summary| summary.arrivals.span_started = ms(10_500.0));
+    check(&["SUSPECT arrival process"], |summary| {
+        summary.arrivals.intervals_started =
+            timing((0..1999).map(|step| if step % 4 == 0 { 20.0 } else { 0.0 }));
+    });
+    // Who waited for a connection waited for the server.
+    check(&["VALID arrivals held"], |summary| {
+        summary.arrivals.held = 900;
+        summary.arrivals.span_started = ms(12_000.0);
+    });
+}
+
+#[test]
+fn what_ran_out_is_named_with_how_often() {
+    let errors = |failure: Failure, count: u64| {
+        move |summary: &mut Summary| {
+            (0..count).for_each(|_| summary.errors.add(failure));
+        }
+    };
+    check(&["SUSPECT descriptors"], errors(Failure::FdUnavailable, 3));
+    check(&["INVALID descriptors"], errors(Failure::FileTableFull, 30));
+    check(&["INVALID ports"], errors(Failure::AddressUnavailable, 30));
+    check(&[], errors(Failure::Reset, 1500));
+}
+
+#[test]
+fn calls_that_are_missing_or_too_few_are_named() {
+    let answered = |count: u32| {
+        move |summary: &mut Summary| {
+            summary.calls[0].latency = timing((0..count).map(|_| 4.0));
+            summary.calls[0].service = timing((0..count).map(|_| 3.9));
+        }
+    };
+    check(&["VALID few samples"], answered(999));
+    check(&["SUSPECT few samples"], answered(99));
+    check(&["SUSPECT few samples"], answered(0));
+    check(&["VALID unfinished"], |summary| summary.unfinished = timing((0..5).map(|_| 100.0)));
+    check(&["SUSPECT unfinished"], |summary| summary.unfinished = timing((0..50).map(|_| 100.0)));
+    check(&["VALID arrivals skipped"], |summary| summary.arrivals_skipped = 3);
+    check(&["SUSPECT arrivals skipped"], |summary| summary.arrivals_skipped = 300);
+    check(&["SUSPECT log incomplete"], |summary| summary.calls_not_logged = 1);
+    // Connections that make no calls are counted themselves.
+    let mut plan = scheduled();
+    plan.workload = Workload::Connections(Connections { count: 2000, calls: 0, burst: 1, max_open: None });
+    check_plan(&[], &plan, answered(0));
+}
+
+#[test]
+fn a_server_that_stood_still_is_named_and_no_fault_of_the_run() {
+    let stall = |milliseconds: f64| {
+        move |summary: &mut Summary| {
+            summary.stall = Some(Stall { length: ms(milliseconds), from: ms(2500.0) });
+        }
+    };
+    check(&["VALID server stall"], stall(1000.0));
+    check(&[], stall(90.0));
+    // A hundred milliseconds are nothing for a server that takes fifty for each reply.
+    check(&[], |summary| {
+        summary.calls[0].service = timing((0..2000).map(|_| 50.0));
+        stall(300.0)(summary);
+    });
+}
+
+#[test]
+fn without_its_records_no_run_is_valid() {
+    let mut plan = scheduled();
+    plan.recording.detail = false;
+    check_plan(&["SUSPECT not recorded"], &plan, |_| {});
+}
+
+#[test]
+fn the_section_names_the_worst_first_and_says_what_it_means() {
+    let mut summary = sound();
+    summary.lag = timing((0..2000).map(|_| 900.0));
+    summary.calls[0].latency = timing((0..2000).map(|_| 1000.0));
+    summary.usage = usage(0.93, 0.05);
+    summary.arrivals.due = 6000;
+    summary.unfinished = timing([12.0; 90]);
+    summary.calls_not_logged = 17;
+    summary.stall = Some(Stall { length: ms(40_000.0), from: ms(2500.0) });
+    (0..40).for_each(|_| summary.errors.add(Failure::AddressUnavailable));
+    insta::assert_snapshot!(verdict_section(&verdict(&scheduled(), &summary)));
+}
