@@ -59,7 +59,7 @@ fuzz-minute: ## fuzz replies and TLS handshakes for a minute, if the tools are t
 bench-smoke: ## run every bench for a moment, to see that it works
 	$(CARGO) run --locked -p httperf-bench -- smoke
 
-bench: ## measure: tables 1 to 3 of bench/README.md (BENCH_ARGS, say --save)
+bench: ## measure: all tables of bench/README.md (BENCH_ARGS, say --save)
 	$(CARGO) run --release --locked -p httperf-bench -- all $(BENCH_ARGS)
 
 fuzz: ## fuzz the reply parser until stopped

@@ -226,6 +226,16 @@ impl Ends {
     }
 }
 
+/// A beginning whose median differs by no more than this share is as good as the rest: what is cut off there is noise.
+const WORTH_CUTTING: f64 = 0.1;
+
+/// The middle of some values; 0 if there are none.
+fn median(values: &[f64]) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}
+
 impl Steady {
     pub(crate) fn of(summary: &Summary) -> Self {
         let width = summary.series.width();
@@ -242,7 +252,11 @@ impl Steady {
         }
         match steady_from(&medians) {
             Steadiness::TooShort => Self::Unknown,
-            Steadiness::From(index) => Self::From { seconds: width.as_secs_f64() * index as f64 },
+            Steadiness::From(index) => {
+                let (before, after) = medians.split_at(index);
+                let is_other = (median(before) - median(after)).abs() > WORTH_CUTTING * median(after);
+                Self::From { seconds: if is_other { width.as_secs_f64() * index as f64 } else { 0.0 } }
+            }
             Steadiness::Never => Self::Never,
         }
     }

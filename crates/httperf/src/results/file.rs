@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, access};
 use tempfile::NamedTempFile;
 
 /// How many bytes a disk must take before a run.
@@ -89,8 +90,10 @@ impl Destination {
 
 /// A file in the same folder, which is gone when it is dropped.
 fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    tempfile::Builder::new().prefix(".httperf-").tempfile_in(folder.unwrap_or(Path::new(".")))
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Says what is wrong with the folder in the system's words, without the name of a file that nobody asked for.
+    access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
+    tempfile::Builder::new().prefix(".httperf-").tempfile_in(folder)
 }
 
 /// What a new file gets that is created the usual way.

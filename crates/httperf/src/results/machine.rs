@@ -4,6 +4,8 @@ use std::fs;
 
 use httperf_report::result::Machine;
 
+use crate::machine;
+
 /// This machine.
 pub(super) fn this(open_files: u64) -> Machine {
     let names = rustix::system::uname();
@@ -11,9 +13,8 @@ pub(super) fn this(open_files: u64) -> Machine {
     Machine {
         host: text(names.nodename()),
         system: format!("{} {} {}", text(names.sysname()), text(names.release()), text(names.machine())),
-        processor: field("/proc/cpuinfo", "model name"),
-        processors: std::thread::available_parallelism()
-            .map_or(1, |count| u32::try_from(count.get()).unwrap_or(u32::MAX)),
+        processor: machine::processor_name(),
+        processors: u32::try_from(machine::processor_count()).unwrap_or(u32::MAX),
         memory: memory(),
         open_files,
         local_ports: local_ports(),

@@ -88,7 +88,7 @@ pub struct Machine {
     pub system: String,
     /// The model of its processors, if known.
     pub processor: Option<String>,
-    /// How many of them this program may use.
+    /// How many of them it has.
     pub processors: u32,
     /// Its memory in bytes, if known.
     pub memory: Option<u64>,
