@@ -25,7 +25,7 @@ pub struct Figures {
     pub errors: u64,
     /// Replies by class of status, 1xx to 5xx.
     pub statuses: [u64; 5],
-    /// Arrivals per second that the plan asked for; `None` where arrivals wait for each other.
+    /// Arrivals per second that were asked for, of all parts together; `None` where arrivals wait for each other.
     pub rate_asked: Option<f64>,
     /// Connections initiated per second.
     pub connection_rate: f64,
@@ -120,9 +120,9 @@ pub enum Steady {
 const CONFIDENT: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 impl Figures {
-    /// The figures of a run.
+    /// The figures of a run that so many generators made together, each by this plan.
     #[must_use]
-    pub fn of(plan: &Plan, summary: &Summary) -> Self {
+    pub fn of(plan: &Plan, summary: &Summary, parts: usize) -> Self {
         let seconds = summary.duration.as_secs_f64();
         let completed = summary.completed();
         let mean_interval = plan.arrivals.mean_interval();
@@ -135,7 +135,7 @@ impl Figures {
             replies: summary.replies,
             errors: summary.errors.total(),
             statuses: summary.statuses,
-            rate_asked: (mean_interval > 0.0).then(|| 1.0 / mean_interval),
+            rate_asked: (mean_interval > 0.0).then(|| parts as f64 / mean_interval),
             connection_rate: ratio(summary.connections as f64, seconds),
             request_rate: ratio(summary.requests as f64, seconds),
             reply_rate: ratio(summary.replies as f64, seconds),

@@ -231,7 +231,7 @@ fn the_parts_of_a_merged_result_are_all_there() {
     let text = visible(&page(&merged));
     let shown = [
         "2 parts, added up",
-        "asked of each of 2 parts",
+        "400.0 connections/s asked of 2 parts",
         "--rate=200",
         "--rate=201",
         "<dd>one</dd>",

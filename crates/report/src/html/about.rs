@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, HttpVersion, Plan, Script, Target, UriSource, Workload};
+use httperf_plan::{Arrivals, Endpoint, HttpVersion, Plan, Script, Target, UriSource, Workload};
 
 use crate::number::{count, grouped, time};
 use crate::result::{Document, EarlyEnd, Machine, Part};
@@ -39,9 +39,18 @@ pub(super) fn title(plan: &Plan) -> String {
 }
 
 fn server(plan: &Plan, target: &Target) -> String {
-    let scheme = if plan.tls.is_some() { "https" } else { "http" };
-    let host = if target.host.is_empty() { target.endpoint.to_string() } else { target.host.clone() };
-    format!("{scheme}://{}", cut(&host, NAME_LENGTH))
+    let (scheme, usual_port) = if plan.tls.is_some() { ("https", 443) } else { ("http", 80) };
+    // `Host` has no port, as the classic tool sends it.
+    let port = match &target.endpoint {
+        Endpoint::Tcp(address) if address.port() != usual_port => format!(":{}", address.port()),
+        Endpoint::Tcp(_) | Endpoint::Unix(_) => String::new(),
+    };
+    let host = if target.host.is_empty() {
+        target.endpoint.to_string()
+    } else {
+        format!("{}{port}", cut(&target.host, NAME_LENGTH))
+    };
+    format!("{scheme}://{host}")
 }
 
 /// When, how long, and on what machine.

@@ -47,7 +47,7 @@ fn rate(document: &Document) -> Tile {
     };
     let asked = match (figures.rate_asked, document.parts.len()) {
         (Some(rate), 0 | 1) => format!("{} {unit}/s asked for", grouped(rate, 1)),
-        (Some(rate), parts) => format!("{} {unit}/s asked of each of {parts} parts", grouped(rate, 1)),
+        (Some(rate), parts) => format!("{} {unit}/s asked of {parts} parts", grouped(rate, 1)),
         (None, _) => "no rate asked for".to_owned(),
     };
     let all = format!("{} in {}", count(started), time(figures.duration_s * 1e3));

@@ -126,9 +126,9 @@ impl Document {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
-            parts,
             verdict: verdict(&plan, &summary),
-            figures: Figures::of(&plan, &summary),
+            figures: Figures::of(&plan, &summary, parts.len()),
+            parts,
             plan,
             summary,
         }
