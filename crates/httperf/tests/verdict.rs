@@ -97,7 +97,7 @@ impl Probe {
         Self { began: Instant::now(), pressure: cpu_pressure(), stop, thread }
     }
 
-    /// Whether it was late by half a millisecond and more, once in a hundred times, or programs had to wait for a
+    /// Whether it was late by half a millisecond and more, once in two hundred times, or programs had to wait for a
     /// processor for a twentieth of the time.
     fn was_disturbed(self) -> bool {
         let waited = cpu_pressure().zip(self.pressure).map(|(now, before)| now.saturating_sub(before));
@@ -105,7 +105,8 @@ impl Probe {
         self.stop.store(true, Ordering::Relaxed);
         let mut late = self.thread.join().expect("it does not panic");
         late.sort_unstable();
-        has_pressure || late.get(late.len() * 99 / 100).is_some_and(|late| *late > Duration::from_micros(500))
+        has_pressure
+            || late.get(late.len() * 995 / 1000).is_some_and(|late| *late > Duration::from_micros(500))
     }
 }
 
@@ -141,7 +142,9 @@ fn a_generator_that_is_asked_for_three_times_what_it_can_do_is_invalid() {
         // No processor opens 300,000 connections in a second.
         let verdict = verdict(server.port, "--rate 300000 --num-conns 10000000 --runtime 0.5 --timeout 1");
         assert_eq!(verdict["level"], "INVALID", "run {run}: {verdict}");
-        assert!(codes(&verdict).contains(&"client_cpu"), "run {run}: {verdict}");
+        // Unless a hypervisor took the processor away, the generator needed all of it.
+        let codes = codes(&verdict);
+        assert!(codes.contains(&"client_cpu") || codes.contains(&"time_stolen"), "run {run}: {verdict}");
     }
 }
 
