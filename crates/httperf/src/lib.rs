@@ -16,4 +16,5 @@ pub mod results;
 pub mod run;
 pub mod self_check;
 pub mod serve;
+mod status_line;
 pub mod tls_lab;

@@ -17,9 +17,9 @@ use signal_hook::iterator::Signals;
 use crate::args::{Args, ReportForm};
 use crate::doctor;
 use crate::messages::Program;
-use crate::monitor::{self, Monitor, Relay};
+use crate::monitor::{self, Feed, Monitor};
 use crate::print::Printer;
-use crate::results::{CallLog, Origin, Outputs};
+use crate::results::{CallLog, Outputs, Provenance};
 
 /// What a shell sees of a program that a signal ended: 128 and the signal's number.
 const SIGNAL_STATUS: u8 = 128;
@@ -36,14 +36,14 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     }
     let outputs = Outputs::prepare(&args.results).map_err(|error| fail(program, &error))?;
     doctor::problems(&plan).iter().for_each(|problem| program.warn(format_args!("warning: {problem}")));
-    let origin = Origin::now(descriptors);
+    let provenance = Provenance::now(descriptors);
     let Carried { summary, signals, watched } = carry_out(program, args, &plan)?;
     let ended_early = match (signals.was_asked() || watched.ended_by_user, watched.is_exact) {
         (true, _) => Some(EarlyEnd::Asked),
         (false, true) => Some(EarlyEnd::Exact),
         (false, false) => None,
     };
-    let document = origin.document(plan, summary, ended_early);
+    let document = provenance.document(plan, summary, ended_early);
     let reported = program.print_with(|out| write_report(out, args, &document));
     let errors = outputs.write(&document);
     errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
@@ -115,15 +115,15 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
     };
     let calls = args.results.calls.as_deref().map(CallLog::create).transpose();
     let calls = calls.map_err(|error| fail(program, &error))?;
-    let mut watcher = Watcher { printer: Printer::new(program, plan.watch), calls };
+    let mut watcher = Watcher { printer: Printer::new(program, plan.watch), calls, feed: None };
     let mut attempt = || -> anyhow::Result<Carried> {
         let stop = Stop::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
         let (monitor, feed) = Monitor::start(&settings, plan, &stop)?;
-        let mut observer = Relay::new(feed, &mut watcher);
-        let run = httperf_engine::run(plan, &mut observer, &stop);
+        watcher.feed = Some(feed);
+        let run = httperf_engine::run(plan, &mut watcher, &stop);
         let series = run.as_ref().ok().map(|summary| &summary.series);
-        let watched = monitor.finish(observer.into_feed(), series);
+        let watched = monitor.finish(watcher.feed.take(), series);
         Ok(Carried { summary: run?, signals, watched })
     };
     let outcome = attempt();
@@ -146,12 +146,22 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
 struct Watcher<'a> {
     printer: Printer<'a>,
     calls: Option<CallLog>,
+    feed: Option<Feed>,
 }
 
 impl Observer for Watcher<'_> {
     fn observe(&mut self, what: Observation<'_>) {
-        match (&what, &mut self.calls) {
-            (Observation::Call { sample, start }, Some(calls)) => calls.add(sample, *start),
+        match what {
+            Observation::Call { sample, start } => {
+                if let Some(calls) = &mut self.calls {
+                    calls.add(sample, start);
+                }
+            }
+            Observation::Interval { interval } => {
+                if let Some(feed) = &mut self.feed {
+                    feed.interval(interval);
+                }
+            }
             _ => self.printer.observe(what),
         }
     }

@@ -94,7 +94,7 @@ fn the_progress_line_leaves_stdout_alone() {
     assert!(run.wait().success());
     let report = Report::parse(&run.stdout()).unwrap();
     assert_eq!(report.number("replies"), 150.0);
-    thread::sleep(Duration::from_millis(100));
+    terminal.settle();
     assert_eq!(terminal.screen().trim(), "");
 }
 
@@ -105,7 +105,7 @@ fn nothing_shows_where_it_is_not_wanted() {
         let terminal = Terminal::new();
         let mut run = terminal.spawn(&served.load(2, options), Stdio::null());
         assert!(run.wait().success());
-        thread::sleep(Duration::from_millis(100));
+        terminal.settle();
         assert_eq!(terminal.bytes(), "", "{options:?}");
     }
     let terminal = Terminal::new();
@@ -123,7 +123,7 @@ fn a_short_run_has_no_progress_line() {
     let mut command = httperf();
     let mut run = terminal.spawn(command.args([&served.url, "--num-conns=5"]), Stdio::null());
     assert!(run.wait().success());
-    thread::sleep(Duration::from_millis(100));
+    terminal.settle();
     assert_eq!(terminal.bytes(), "");
 }
 
@@ -143,7 +143,7 @@ fn the_full_screen_view_shows_the_run_and_q_ends_it_with_a_report() {
     assert!(run.wait().success());
     let report = Report::parse(&run.stdout()).unwrap();
     assert!((1.0..50.0 * LONG as f64).contains(&report.number("replies")));
-    thread::sleep(Duration::from_millis(100));
+    terminal.settle();
     assert!(terminal.is_usual());
     assert_eq!(terminal.screen().trim(), "");
 }
@@ -158,7 +158,7 @@ fn messages_are_neither_torn_by_the_progress_line_nor_lost_behind_the_screen() {
     let with_line = |screen: &str| screen.lines().last().is_some_and(|line| line.contains("  measuring  "));
     terminal.wait_until("a line below the messages", |screen| screen.contains(message) && with_line(screen));
     assert!(run.wait().success());
-    thread::sleep(Duration::from_millis(100));
+    terminal.settle();
     let screen = terminal.screen();
     assert!(screen.trim().lines().all(|line| line.starts_with(message)), "{screen}");
 
@@ -213,7 +213,7 @@ fn the_terminal_is_given_back_when_signals_end_the_run() {
             let _gone = kill_process(Pid::from_child(&run.0), signal);
         }
         run.wait();
-        thread::sleep(Duration::from_millis(100));
+        terminal.settle();
         assert!(terminal.is_usual(), "{signals:?}");
     }
 }
@@ -305,6 +305,7 @@ fn a_run_that_is_killed_keeps_its_seconds() {
     let path = folder.path().join("log");
     let log = format!("--interval-log={}", path.display());
     let mut run = Running(served.load(LONG, &[&log]).stdout(Stdio::null()).spawn().unwrap());
+    // The run is killed in the midst of its fourth second: what is tested is that time.
     thread::sleep(Duration::from_millis(3500));
     kill_process(Pid::from_child(&run.0), Signal::KILL).unwrap();
     run.wait();

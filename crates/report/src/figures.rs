@@ -8,7 +8,7 @@ use httperf_stats::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::ratio;
+use crate::number::{quantile_name, ratio};
 
 /// The figures of a run. Times are in milliseconds, rates per second of the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -162,7 +162,7 @@ impl Times {
     pub fn of(timing: &Timing) -> Self {
         let moments = &timing.moments;
         let is_any = !timing.is_empty();
-        let quantile = |share| supported_quantile(timing, share).map(in_ms);
+        let quantile = |share| timing.supported_quantile(share).map(|value| in_ms(value.as_secs_f64()));
         Self {
             samples: moments.count(),
             mean: is_any.then(|| in_ms(moments.mean())),
@@ -182,13 +182,6 @@ fn in_ms(seconds: f64) -> f64 {
     (seconds * 1e9).round() / 1e6
 }
 
-/// A quantile in seconds, if there are enough samples for it: one in a thousand needs a thousand.
-pub(crate) fn supported_quantile(timing: &Timing, share: f64) -> Option<f64> {
-    let needed = (1.0 / (1.0 - share)).round() as u64;
-    let value = timing.quantile(share).filter(|_| timing.moments.count() >= needed);
-    value.map(|value| value.as_secs_f64())
-}
-
 /// The latencies of the measured phase, interval by interval.
 fn batches(summary: &Summary) -> Vec<&Classes> {
     let intervals = summary.series.intervals().iter();
@@ -205,7 +198,7 @@ fn confidence(summary: &Summary) -> Vec<Confidence> {
     let mean = BatchedEstimate::of_mean(&batches).map(|mean| named("mean".to_owned(), mean));
     let quantiles = CONFIDENT.into_iter().filter_map(|share| {
         let batched = BatchedEstimate::of_quantile(&batches, share)?;
-        Some(named(crate::verdict::quantile_name(share), batched))
+        Some(named(quantile_name(share), batched))
     });
     mean.into_iter().chain(quantiles).collect()
 }

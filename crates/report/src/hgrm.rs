@@ -39,6 +39,7 @@ impl Display for Hgrm<'_> {
         let (mean, stddev, max) = (moments.mean() * 1e3, moments.stddev() * 1e3, moments.max() * 1e3);
         writeln!(f, "#[Mean    = {mean:>12.3}, StdDeviation   = {stddev:>12.3}]")?;
         writeln!(f, "#[Max     = {max:>12.3}, Total count    = {:>12}]", moments.count())?;
-        writeln!(f, "#[Buckets = {:>12}, SubBuckets     = {:>12}]", 22, 2048)
+        let (buckets, classes) = self.timing.buckets();
+        writeln!(f, "#[Buckets = {buckets:>12}, SubBuckets     = {classes:>12}]")
     }
 }

@@ -72,6 +72,17 @@ pub(crate) fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
 
+/// Such as `p99.9`: a digit more for each nine.
+pub(crate) fn quantile_name(share: f64) -> String {
+    let nines = (-(1.0 - share).log10()).floor().max(0.0) as usize;
+    let digits = format!("{:.nines$}", share * 100.0);
+    let digits = match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.'),
+        false => &digits,
+    };
+    format!("p{digits}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -155,5 +166,14 @@ mod tests {
         }
         assert_eq!(ratio(1.0, 0.0), 0.0);
         assert_eq!(ratio(0.0, 0.0), 0.0);
+    }
+
+    #[test]
+    fn percentiles_are_named_with_as_many_nines_as_they_have() {
+        let cases =
+            [(0.0, "p0"), (0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
+        for (share, expected) in cases {
+            assert_eq!(quantile_name(share), expected, "{share}");
+        }
     }
 }

@@ -28,9 +28,7 @@ pub(crate) fn write_times_head(f: &mut fmt::Formatter<'_>, title: &str) -> fmt::
 pub(crate) fn write_times(f: &mut fmt::Formatter<'_>, name: &str, timing: &Timing) -> fmt::Result {
     write!(f, "{name:<NAME_WIDTH$}")?;
     for (_, share) in QUANTILES {
-        let samples_needed = (1.0 / (1.0 - share)).round() as u64;
-        let value = timing.quantile(share).filter(|_| timing.moments.count() >= samples_needed);
-        write!(f, "{:>11}", in_ms(value))?;
+        write!(f, "{:>11}", in_ms(timing.supported_quantile(share)))?;
     }
     writeln!(f, "{:>11}{:>12}", in_ms(timing.quantile(1.0)), timing.moments.count())
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::figures::Steady;
-use crate::number::{fixed, ratio};
+use crate::number::{fixed, quantile_name, ratio};
 
 /// Whether a run's figures can be relied on, and why not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -482,11 +482,6 @@ impl Display for Finding {
             Self::NeverSteady => f.write_str("latency did not become steady while it was measured"),
         }
     }
-}
-
-/// Such as `p99.9`.
-pub(crate) fn quantile_name(quantile: f64) -> String {
-    format!("p{}", (quantile * 1e5).round() / 1e3)
 }
 
 /// The section `Verdict`, which begins with an empty line.

@@ -6,6 +6,8 @@ use hdrhistogram::Histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::samples_needed;
+
 /// Latencies of one interval of time, in classes: values in microseconds, and how many there were of each.
 ///
 /// Values are upper ends of the classes of an HDR histogram, so what was recorded with the same precision merges exactly.
@@ -57,6 +59,12 @@ impl Classes {
                 seen >= rank
             })
             .map(|(us, _)| Duration::from_micros(us.into()))
+    }
+
+    /// As [`Classes::quantile`], if there are enough latencies for it ([`samples_needed`]).
+    #[must_use]
+    pub fn supported_quantile(&self, share: f64) -> Option<Duration> {
+        self.quantile(share).filter(|_| self.total >= samples_needed(share))
     }
 
     /// Whether there are none.
@@ -162,5 +170,16 @@ mod tests {
         };
         assert_eq!(merged([&a, &b, &c]), merged([&c, &b, &a]));
         assert_eq!(merged([&a, &b, &c]), Classes::from_ascending([(1, 6), (4, 3), (9, 3)]));
+    }
+
+    #[test]
+    fn a_quantile_needs_enough_durations() {
+        let classes = |count| Classes::from_ascending([(10, count)]);
+        assert_eq!(classes(99).supported_quantile(0.99), None);
+        assert!(classes(100).supported_quantile(0.99).is_some());
+        assert_eq!(classes(999).supported_quantile(0.999), None);
+        assert!(classes(1000).supported_quantile(0.999).is_some());
+        assert!(classes(1).supported_quantile(1.0).is_some());
+        assert_eq!(classes(0).supported_quantile(1.0), None);
     }
 }

@@ -38,7 +38,7 @@ pub use split::{Group, Groups};
 pub use stall::Stall;
 pub use steadiness::{Steadiness, steady_from};
 pub use summary::{ArrivalFigures, Clocks, SessionSummary, Summary, WarmUp, Warning};
-pub use timing::{Percentile, Timing};
+pub use timing::{Percentile, Timing, samples_needed};
 pub use tls::{
     Certificate, EarlyRequests, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeFigures,
     HandshakeKind, Tally, TlsSummary,

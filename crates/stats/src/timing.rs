@@ -118,11 +118,24 @@ impl Timing {
         Duration::from_secs_f64(area / 1e6)
     }
 
-    /// The share (0 to 1) of the durations that are at most this long, to 3 significant digits; 0 if there are none.
+    /// As [`Timing::quantile`], if there are enough durations for it ([`samples_needed`]).
     #[must_use]
-    pub fn share_up_to(&self, duration: Duration) -> f64 {
-        if self.is_empty() { 0.0 } else { self.histogram.quantile_below(whole_micros(duration)) }
+    pub fn supported_quantile(&self, share: f64) -> Option<Duration> {
+        self.quantile(share).filter(|_| self.moments.count() >= samples_needed(share))
     }
+
+    /// How many buckets its histogram has, and how many classes each of them.
+    #[must_use]
+    pub fn buckets(&self) -> (u8, u32) {
+        (self.histogram.buckets(), (2 * 10_u32.pow(SIGNIFICANT_DIGITS.into())).next_power_of_two())
+    }
+}
+
+/// How many samples a quantile of this share needs to be one of them: what one in a thousand exceeds needs a thousand. The
+/// greatest (a share of 1) needs one.
+#[must_use]
+pub fn samples_needed(share: f64) -> u64 {
+    if share < 1.0 { (1.0 / (1.0 - share)).round() as u64 } else { 1 }
 }
 
 /// To the nearest microsecond, 1 h at most.

@@ -1,6 +1,5 @@
 //! Calls: a request and its reply, from creation to the last byte.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use httperf_load::page::Scanner;
@@ -22,8 +21,6 @@ pub(super) struct Call {
     pub(super) request: Request,
     /// How many of the request's bytes are its body.
     pub(super) contents_size: usize,
-    /// Its request target, where something depends on it (cookies, pages).
-    pub(super) uri: Option<Rc<[u8]>>,
     pub(super) phase: Phase,
     /// When its first byte was last sent, if it was.
     pub(super) sent: Option<Instant>,
@@ -84,15 +81,15 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn create_call(&mut self, session_key: SessionKey, next: &Next<'_>) -> Option<CallKey> {
         let plan = self.plan;
         let session = &self.sessions[session_key];
-        let keeps_uri = session.needs_uris();
+        let depends_on_uri = session.needs_uris();
         let target = session.target;
         let template = &plan.request;
 
         // The commonest case by far sends the same bytes every time.
-        let unchanging = matches!(next, Next::FromSource) && !keeps_uri;
+        let unchanging = matches!(next, Next::FromSource) && !depends_on_uri;
         if unchanging && let Some(Some(request)) = self.fixed_requests.get(target) {
             let request = request.clone();
-            return Some(self.add_call(session_key, request, 0, None));
+            return Some(self.add_call(session_key, request, 0));
         }
 
         let (method, uri, contents): (&[u8], &[u8], &[u8]) = match next {
@@ -110,7 +107,6 @@ impl<N: Network> Worker<'_, '_, N> {
             }
             _ => {}
         }
-        let uri_kept: Option<Rc<[u8]>> = keeps_uri.then(|| Rc::from(uri));
         if matches!(next, Next::Page) {
             self.sessions[session_key].start_page(uri, plan.limits.page_objects);
         }
@@ -133,16 +129,10 @@ impl<N: Network> Worker<'_, '_, N> {
         if unchanging && let Some(cached) = self.fixed_requests.get_mut(target) {
             *cached = Some(request.clone());
         }
-        Some(self.add_call(session_key, request, contents_size, uri_kept))
+        Some(self.add_call(session_key, request, contents_size))
     }
 
-    fn add_call(
-        &mut self,
-        session: SessionKey,
-        request: Request,
-        contents_size: usize,
-        uri: Option<Rc<[u8]>>,
-    ) -> CallKey {
+    fn add_call(&mut self, session: SessionKey, request: Request, contents_size: usize) -> CallKey {
         let serial = self.serials.calls;
         self.serials.calls += 1;
         self.recorder.call_made(self.sessions[session].ready_at);
@@ -152,7 +142,6 @@ impl<N: Network> Worker<'_, '_, N> {
             serial,
             request,
             contents_size,
-            uri,
             phase: Phase::Waiting,
             sent: None,
             carrier: None,

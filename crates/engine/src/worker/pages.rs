@@ -32,14 +32,14 @@ impl<N: Network> Worker<'_, '_, N> {
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::header) {
             self.observer.observe(Observation::ReplyHead { call: call.serial, head });
         }
-        let Some(uri) = call.uri.clone() else { return };
         let session_key = call.session;
         let session = &mut self.sessions[session_key];
+        let uri = call.request.target();
         if let Some(jar) = &mut session.cookies {
             let wall_clock = self.network.wall_clock();
             for (_, value) in http1::fields(head).filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"))
             {
-                jar.store(value, &uri, wall_clock);
+                jar.store(value, uri, wall_clock);
             }
         }
         let Some(page) = &session.page else { return };
@@ -47,9 +47,9 @@ impl<N: Network> Worker<'_, '_, N> {
         let mut links = Vec::new();
         for (name, value) in http1::fields(head) {
             if name.eq_ignore_ascii_case(b"content-type") && is_html(value) {
-                call.scanner = Some(Box::new(Scanner::new(&page.site, &uri, &objects)));
+                call.scanner = Some(Box::new(Scanner::new(&page.site, uri, &objects)));
             } else if name.eq_ignore_ascii_case(b"location") {
-                links.extend(resolve_location(&page.site, &uri, value).filter(|link| objects.admit(link)));
+                links.extend(resolve_location(&page.site, uri, value).filter(|link| objects.admit(link)));
             }
         }
         self.add_objects(session_key, links, now);

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use httperf_stats::Classes;
-
 /// A rate per second.
 pub(super) fn rate(rate: f64) -> String {
     let decimals = if rate >= 100.0 { 0 } else { 1 };
@@ -21,12 +19,6 @@ pub(super) fn millis(duration: Option<Duration>) -> String {
         _ => 0,
     };
     format!("{millis:.decimals$}")
-}
-
-/// A quantile, if there are enough durations for it: p99 of fewer than 100 is none.
-pub(super) fn quantile(classes: &Classes, share: f64) -> Option<Duration> {
-    let needed = if share < 1.0 { (1.0 / (1.0 - share)).round() as u64 } else { 1 };
-    classes.quantile(share).filter(|_| classes.total() >= needed)
 }
 
 /// A time as clocks show it: `12s`, `1:05`, `1:00:05`.
@@ -51,17 +43,6 @@ mod tests {
         assert_eq!([7, 312, 3120, 31_200, 312_000].map(shown), ["0.007", "0.31", "3.1", "31", "312"]);
         assert_eq!(millis(None), "n/a");
         assert_eq!([0.0, 9.96, 99.94, 1000.4].map(rate), ["0.0", "10.0", "99.9", "1000"]);
-    }
-
-    #[test]
-    fn a_quantile_needs_enough_durations() {
-        let classes = |count| Classes::from_ascending([(10, count)]);
-        assert_eq!(quantile(&classes(99), 0.99), None);
-        assert!(quantile(&classes(100), 0.99).is_some());
-        assert_eq!(quantile(&classes(999), 0.999), None);
-        assert!(quantile(&classes(1000), 0.999).is_some());
-        assert!(quantile(&classes(1), 1.0).is_some());
-        assert_eq!(quantile(&classes(0), 1.0), None);
     }
 
     #[test]

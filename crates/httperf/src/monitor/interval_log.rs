@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::messages::Program;
 
-use super::{Consumer, Outcome, figures};
+use super::{Consumer, Outcome};
 
 /// The log of a run, complete up to the last interval that has ended: nothing is held back.
 pub(super) struct IntervalLog {
@@ -145,7 +145,7 @@ impl<'a> From<&'a Interval> for Line<'a> {
 
 impl From<&Classes> for Percentiles {
     fn from(classes: &Classes) -> Self {
-        let quantile = |share| figures::quantile(classes, share).map(whole_micros);
+        let quantile = |share| classes.supported_quantile(share).map(whole_micros);
         Self {
             p50: quantile(0.5),
             p90: quantile(0.9),

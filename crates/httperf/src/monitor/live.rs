@@ -302,7 +302,7 @@ impl View<'_> {
         for (name, classes) in [("last second", last), ("so far", &self.standing.so_far.latency)] {
             let mut line = format!("{name:<NAME_WIDTH$}");
             for &(_, share) in columns {
-                let figure = figures::millis(figures::quantile(classes, share));
+                let figure = figures::millis(classes.supported_quantile(share));
                 line += &format!("{figure:>FIGURE_WIDTH$}");
             }
             if is_wide {
@@ -331,7 +331,7 @@ impl View<'_> {
         self.chart(frame, rates, title, [(&asked, Marker::Dot), (&replies, Marker::Braille)]);
         let quantile = |share| {
             self.points(move |interval| {
-                figures::quantile(&interval.latency, share).map(|latency| latency.as_secs_f64() * 1e3)
+                interval.latency.supported_quantile(share).map(|latency| latency.as_secs_f64() * 1e3)
             })
         };
         let (p50, p99) = (quantile(0.5), quantile(0.99));

@@ -1,7 +1,7 @@
 //! What watches a run while it goes on: the progress line, the full-screen view, the interval log.
 //!
 //! ```text
-//!   worker ─► Relay ─► Feed ─► bounded channel ─► thread ─► consumers
+//!   worker ─► observer ─► Feed ─► bounded channel ─► thread ─► consumers
 //! ```
 //!
 //! The worker never waits for any of them: what does not fit into the channel is counted and left out. A new way of
@@ -24,7 +24,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use httperf_engine::{Observation, Observer, Stop};
+use httperf_engine::Stop;
 use httperf_plan::{Plan, Watch};
 use httperf_stats::{Interval, Series};
 
@@ -116,8 +116,9 @@ impl Monitor {
         Ok((Self { thread: Some(thread), over }, Feed { channel: Some(channel), missed: 0 }))
     }
 
-    /// Ends the thread and gives the terminal back. `series` is the whole run, unless it failed.
-    pub fn finish(mut self, feed: Feed, series: Option<&Series>) -> Outcome {
+    /// Ends the thread and gives the terminal back. `feed` is the one that came with it, `series` the whole run, unless it
+    /// failed.
+    pub fn finish(mut self, feed: Option<Feed>, series: Option<&Series>) -> Outcome {
         // What is still in the channel is taken before the thread notices that nothing more will come.
         drop(feed);
         let mut outcome = Outcome::default();
@@ -212,44 +213,6 @@ impl Feed {
     }
 }
 
-/// An observer that tells the monitor of intervals, and another observer of everything.
-pub struct Relay<'o> {
-    feed: Feed,
-    next: &'o mut dyn Observer,
-}
-
-impl<'o> Relay<'o> {
-    /// Tells both.
-    pub fn new(feed: Feed, next: &'o mut dyn Observer) -> Self {
-        Self { feed, next }
-    }
-
-    /// The monitor's part.
-    #[must_use]
-    pub fn into_feed(self) -> Feed {
-        self.feed
-    }
-}
-
-impl std::fmt::Debug for Relay<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Relay").field("feed", &self.feed).finish_non_exhaustive()
-    }
-}
-
-impl Observer for Relay<'_> {
-    fn observe(&mut self, what: Observation<'_>) {
-        if let Observation::Interval { interval } = what {
-            self.feed.interval(interval);
-        }
-        self.next.observe(what);
-    }
-
-    fn calls_not_logged(&self) -> u64 {
-        self.next.calls_not_logged()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::{Sender, channel};
@@ -290,7 +253,7 @@ mod tests {
         (1..=100).for_each(|number| feed.interval(&second(number)));
         assert_eq!(feed.missed(), 100 - WAITING_MAX as u64);
         drop(go_on);
-        let outcome = monitor.finish(feed, None);
+        let outcome = monitor.finish(Some(feed), None);
         assert!(outcome.ended_by_user, "the consumer was not asked");
         assert_eq!(was_seen.into_iter().count(), WAITING_MAX, "what fitted was lost");
     }
@@ -312,6 +275,6 @@ mod tests {
         let (monitor, mut feed) = Monitor::watch(Consumers::new(), SLOW_TICK).unwrap();
         feed.interval(&second(0));
         assert_eq!(feed.missed(), 0);
-        assert_eq!(monitor.finish(feed, None), Outcome::default());
+        assert_eq!(monitor.finish(Some(feed), None), Outcome::default());
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use httperf_plan::Plan;
-use httperf_stats::{Interval, Series};
+use httperf_stats::{Classes, Interval, Series};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
@@ -127,7 +127,7 @@ fn parts(standing: &Standing, elapsed: Duration) -> Vec<Part> {
     if so_far.http_errors > 0 {
         add(4, format!("{} of 4xx/5xx", so_far.http_errors));
     }
-    let millis = |classes, share| figures::millis(figures::quantile(classes, share));
+    let millis = |classes: &Classes, share| figures::millis(classes.supported_quantile(share));
     add(5, format!("p50 {} p99 {} ms", millis(&last.latency, 0.5), millis(&last.latency, 0.99)));
     add(1, format!("(so far {}, {})", millis(&so_far.latency, 0.5), millis(&so_far.latency, 0.99)));
     parts

@@ -24,13 +24,13 @@ pub use self::commands::{merge, report, rerun};
 
 /// What is known of a run before it begins.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub struct Provenance {
     started: OffsetDateTime,
     command: Vec<String>,
     open_files: u64,
 }
 
-impl Origin {
+impl Provenance {
     /// A run that begins now, by this command line.
     #[must_use]
     pub fn now(open_files: u64) -> Self {

@@ -32,7 +32,7 @@ use crate::messages::Program;
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
 use crate::planning;
 use crate::run::EndSignals;
-use crate::tls_lab::progress::Progress;
+use crate::status_line::StatusLine;
 
 /// Runs `httperf self-check` with these words behind it. `program` is the program itself.
 #[must_use]
@@ -77,7 +77,7 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
     let settings = args.settings();
     let machine = Machine::this();
     let lab = Lab::new(base, &stop);
-    let mut progress = Progress::new();
+    let mut progress = StatusLine::new();
 
     let mut latency = Vec::new();
     for process in Process::ALL {

@@ -3,7 +3,6 @@
 //! Here are its options and its words. `experiment` makes the trials; the `report` crate computes what they mean.
 
 mod experiment;
-pub(crate) mod progress;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -16,12 +15,12 @@ use httperf_proto::tls::{GROUPS, Group as KeyExchange};
 use httperf_report::tls_lab::{Outcome, Results, Settings, csv, json, table};
 
 use self::experiment::{Candidate, Experiment};
-use self::progress::Progress;
 use crate::args;
 use crate::messages::Program;
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm, program};
 use crate::planning;
 use crate::run::EndSignals;
+use crate::status_line::StatusLine;
 
 /// Runs `httperf tls-lab` with these words behind it. `program` is the program itself.
 #[must_use]
@@ -46,7 +45,7 @@ fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
     let attempt = || -> anyhow::Result<(Results, EndOfRun, EndSignals)> {
         let stop = EndOfRun::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
-        let mut progress = Progress::new();
+        let mut progress = StatusLine::new();
         let mut carry_out = |plan: &Plan| Ok(httperf_engine::run(plan, &mut Silent, &stop)?);
         let results = experiment
             .run(args.server(), &mut carry_out, &|| stop.is_asked(), &mut |what| progress.show(what))?;

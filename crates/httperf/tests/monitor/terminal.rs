@@ -57,6 +57,12 @@ impl Terminal {
         terminal
     }
 
+    /// Waits until what a program wrote before it ended has been read from the terminal, or would have been. Nothing tells
+    /// that nothing more will come, so this is a time: long for a pipe, and too short only lets a test pass.
+    pub(crate) fn settle(&self) {
+        thread::sleep(Duration::from_millis(100));
+    }
+
     /// Starts a command that has this terminal as its own, for keys and for stderr; stdout is wherever it is
     /// wanted.
     pub(crate) fn spawn(&self, command: &Command, stdout: Stdio) -> Running {

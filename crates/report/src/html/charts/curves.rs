@@ -6,7 +6,7 @@ use plotly::common::{DashType, Line, Marker, Mode};
 use plotly::layout::{Axis, AxisRange, AxisType, HoverMode};
 use plotly::{Scatter, Traces};
 
-use crate::number::rounded;
+use crate::number::{quantile_name, rounded};
 
 use super::{Chart, Extent, WIDTH, layout};
 
@@ -79,31 +79,11 @@ impl Curve {
     }
 }
 
-/// Such as `p99.9`: a digit more for each nine.
-fn quantile_name(share: f64) -> String {
-    let nines = (-(1.0 - share).log10()).floor().max(0.0) as usize;
-    let digits = format!("{:.nines$}", share * 100.0);
-    let digits = match digits.contains('.') {
-        true => digits.trim_end_matches('0').trim_end_matches('.'),
-        false => &digits,
-    };
-    format!("p{digits}")
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use super::*;
-
-    #[test]
-    fn percentiles_are_named_with_as_many_nines_as_they_have() {
-        let cases =
-            [(0.0, "p0"), (0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.9999, "p99.99")];
-        for (share, expected) in cases {
-            assert_eq!(quantile_name(share), expected, "{share}");
-        }
-    }
 
     #[test]
     fn a_curve_goes_from_the_least_to_the_greatest_and_ends_where_one_sample_is_left() {

@@ -7,11 +7,11 @@ const CLEAR_LINE: &str = "\r\x1b[K";
 
 /// A line on stderr, if that is a terminal. It is gone when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct StatusLine {
     is_terminal: bool,
 }
 
-impl Progress {
+impl StatusLine {
     pub(crate) fn new() -> Self {
         Self { is_terminal: io::stderr().is_terminal() }
     }
@@ -25,7 +25,7 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Drop for StatusLine {
     fn drop(&mut self) {
         self.show("");
     }
