@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= warmup= drain= until= client= spin num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= output= html= csv= hgrm= calls= interval-log= strict exemplars= split= record= report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= output= html= csv= hgrm= calls= interval-log= strict exemplars= split= record= report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -37,6 +37,14 @@ complete -c httperf -n "__fish_httperf_needs_command" -l warmup -d 'offers load 
 complete -c httperf -n "__fish_httperf_needs_command" -l drain -d 'lets what is under way end in the X seconds after --runtime' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l until -d 'ends the run as soon as a percentile of the latency is known to S percent' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l client -d 'is the I-th (from 0) of N generators that work together' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l duration -d 'offers load for X seconds, as many connections and calls as that takes' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l concurrency -d 'keeps N connections busy, each sending its next call when the last reply is in' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l pipeline -d 'keeps up to N calls outstanding on each connection of a closed loop or a pool' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l call-pause -d 'thinks for X seconds between a reply and the next call of a connection' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l request-rate -d 'offers X calls per second over connections that are kept, whatever the server does' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l request-period -d 'spaces calls over kept connections by this distribution of intervals, in seconds' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l max-open -d 'has no more than N connections open; arrivals beyond wait for one to end' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l threads -d 'shares the work among N threads, each tied to a processor' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l num-conns -d 'makes N connections' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l num-calls -d 'makes N calls on each connection' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l burst-length -d 'sends calls in bursts of N, back to back' -r -f
@@ -94,6 +102,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l print-request -d 'print
 body\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -s d -l debug -d 'does nothing but say so' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l spin -d 'polls through the last stretch before a start instead of sleeping'
+complete -c httperf -n "__fish_httperf_needs_command" -l per-connection -d 'gives each connection a schedule of its own, every N-th call of --request-rate'
 complete -c httperf -n "__fish_httperf_needs_command" -l session-cookies -d 'keeps the cookies that a session is given and sends them back'
 complete -c httperf -n "__fish_httperf_needs_command" -l retry-on-failure -d 'lets a session try a failed call again'
 complete -c httperf -n "__fish_httperf_needs_command" -l no-host-hdr -d 'leaves out the Host line'

@@ -28,6 +28,14 @@ _httperf() {
 '--drain=[lets what is under way end in the X seconds after --runtime]:X:' \
 '--until=[ends the run as soon as a percentile of the latency is known to S percent]:pQ:S%:' \
 '--client=[is the I-th (from 0) of N generators that work together]:I/N:' \
+'--duration=[offers load for X seconds, as many connections and calls as that takes]:X:' \
+'--concurrency=[keeps N connections busy, each sending its next call when the last reply is in]:N:' \
+'--pipeline=[keeps up to N calls outstanding on each connection of a closed loop or a pool]:N:' \
+'--call-pause=[thinks for X seconds between a reply and the next call of a connection]:X:' \
+'--request-rate=[offers X calls per second over connections that are kept, whatever the server does]:X:' \
+'--request-period=[spaces calls over kept connections by this distribution of intervals, in seconds]:[D]T1[,T2]:' \
+'--max-open=[has no more than N connections open; arrivals beyond wait for one to end]:N:' \
+'--threads=[shares the work among N threads, each tied to a processor]:N|auto:' \
 '--num-conns=[makes N connections]:N:' \
 '--num-calls=[makes N calls on each connection]:N:' \
 '--burst-length=[sends calls in bursts of N, back to back]:N:' \
@@ -79,6 +87,7 @@ _httperf() {
 '-d+[does nothing but say so]:N:' \
 '--debug=[does nothing but say so]:N:' \
 '--spin[polls through the last stretch before a start instead of sleeping]' \
+'--per-connection[gives each connection a schedule of its own, every N-th call of --request-rate]' \
 '--session-cookies[keeps the cookies that a session is given and sends them back]' \
 '--retry-on-failure[lets a session try a failed call again]' \
 '--no-host-hdr[leaves out the Host line]' \

@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Ready, Silent, Worker};
 use httperf_plan::{
-    Arrivals, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Sessions, Timeouts, Tls,
-    TlsVersion, UriSource, Workload,
+    Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Sessions, Shard,
+    Timeouts, Tls, TlsVersion, UriSource, Workload,
 };
 use httperf_stats::{Counters, Failure, Instant, Outcome, Summary, Transport};
 use httperf_testkit::sim::{
-    Action, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, connections, reply, run, sessions,
-    tls_server,
+    Action, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, calls, connections, reply, run,
+    sessions, tls_server,
 };
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn ms(milliseconds: u64) -> Duration {
 fn sessions_of(plan: &mut Plan) -> &mut Sessions {
     match &mut plan.workload {
         Workload::Sessions(sessions) => sessions,
-        Workload::Connections(_) => panic!("the plan has sessions"),
+        Workload::Connections(_) | Workload::Calls(_) => panic!("the plan has sessions"),
     }
 }
 
@@ -115,6 +115,22 @@ fn workload() -> impl Strategy<Value = Plan> {
             sessions.cookies = cookies;
             plan
         });
+    let by_call =
+        (0u64..30, 1u32..5, 1u32..4, any::<bool>()).prop_map(|(count, slots, pipeline, in_turn)| {
+            let mut plan = calls(count, 100.0, slots);
+            if let Workload::Calls(calls) = &mut plan.workload {
+                calls.pipeline = pipeline;
+                calls.assignment = if in_turn { Assignment::InTurn } else { Assignment::AnyFree };
+            }
+            plan
+        });
+    let closed_loop = (0u64..20, 0u64..9, 1u32..5, 0u64..20).prop_map(|(count, calls, pipeline, think)| {
+        let mut plan = connections(count, calls, 1);
+        if let Workload::Connections(connections) = &mut plan.workload {
+            (connections.pipeline, connections.think) = (pipeline, ms(think));
+        }
+        plan
+    });
     let uris = prop_oneof![
         3 => Just(UriSource::Fixed(b"/page.html".to_vec())),
         1 => (1usize..20, any::<bool>()).prop_map(|(count, wrap)| UriSource::List {
@@ -143,16 +159,23 @@ fn workload() -> impl Strategy<Value = Plan> {
         }));
     let timeouts = prop_oneof![Just((Some(100), Some(50))), Just((Some(100), None))];
     let size = prop_oneof![3 => Just(0usize), 1 => 1usize..200_000];
-    (prop_oneof![by_connection, by_session], uris, arrivals, version, tls, timeouts, size).prop_map(
-        |(mut plan, uris, arrivals, version, tls, (timeout, think), size)| {
+    (
+        prop_oneof![by_connection, by_session, by_call, closed_loop],
+        uris,
+        arrivals,
+        version,
+        tls,
+        timeouts,
+        size,
+    )
+        .prop_map(|(mut plan, uris, arrivals, version, tls, (timeout, think), size)| {
             plan.request.version = version;
             if size > 0 {
                 plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(size)).into_bytes();
             }
             plan.timeouts = Timeouts { timeout: timeout.map(ms), think_timeout: think.map(ms) };
             Plan { uris, arrivals, tls, ..plan }
-        },
-    )
+        })
 }
 
 fn moody(seed: u64) -> impl Peer {
@@ -229,6 +252,14 @@ proptest! {
                     prop_assert_eq!(summary.connections + summary.arrivals_skipped, workload.count);
                 }
             }
+            Workload::Calls(calls) => {
+                let ended = summary.replies + failed.latency.moments.count();
+                let listed = match &plan.uris {
+                    UriSource::List { uris, wrap: false } => uris.len() as u64,
+                    _ => u64::MAX,
+                };
+                prop_assert_eq!(ended, calls.count.min(listed));
+            }
             Workload::Sessions(sessions) => {
                 let ended = summary.sessions.as_ref().expect("the plan has sessions");
                 if !matches!(plan.uris, UriSource::List { wrap: false, .. }) {
@@ -282,7 +313,7 @@ impl Scripted {
 }
 
 fn carry_out(plan: &Plan, network: Scripted) -> Summary {
-    Worker::new(plan, None, network, &mut Silent).run().expect("a script never fails")
+    Worker::new(plan, Shard::WHOLE, None, network, &mut Silent).run().expect("a script never fails")
 }
 
 impl Network for Scripted {

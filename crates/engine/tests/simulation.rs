@@ -30,7 +30,7 @@ fn uniform(calls: u64, burst: u64, think: Duration) -> Script {
 fn sessions_of(plan: &mut Plan) -> &mut Sessions {
     match &mut plan.workload {
         Workload::Sessions(sessions) => sessions,
-        Workload::Connections(_) => panic!("the plan has sessions"),
+        Workload::Connections(_) | Workload::Calls(_) => panic!("the plan has sessions"),
     }
 }
 
@@ -839,6 +839,7 @@ proptest! {
                     prop_assert_eq!(summary.replies + failed + summary.calls_not_offered, offered);
                 }
             }
+            Workload::Calls(_) => unreachable!("no plan here has calls of their own"),
             Workload::Sessions(sessions) => {
                 let ended = summary.sessions.as_ref().expect("the plan has sessions");
                 prop_assert_eq!(ended.completed + ended.failed, sessions.count);

@@ -2,7 +2,7 @@
 
 use httperf_plan::{Arrivals, Parts};
 
-use crate::args::{Args, SessionArgs, SessionKind, Version};
+use crate::args::{Args, SessionArgs, SessionKind, Threads, Version};
 use crate::printf;
 
 /// The echo line of `args`, with its line end.
@@ -27,7 +27,7 @@ pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
     }
     line.number("max-connections", args.max_connections.into());
     line.number("max-piped-calls", args.max_piped_calls.into());
-    arrivals(&mut line, &args.arrivals);
+    arrivals(&mut line, &args.arrivals, ["rate", "period"]);
     line.text(&format!("--send-buffer={}", args.send_buffer));
     line.flag("retry-on-failure", args.retry_on_failure);
     line.text(&format!("--recv-buffer={}", args.recv_buffer));
@@ -67,20 +67,20 @@ fn tls(line: &mut Line, args: &Args) {
     line.bytes("ssl-protocol", tls.protocol.map(|protocol| protocol.name().as_bytes()));
 }
 
-fn arrivals(line: &mut Line, arrivals: &Arrivals) {
+fn arrivals(line: &mut Line, arrivals: &Arrivals, [rate, spacing]: [&str; 2]) {
     match arrivals {
         Arrivals::Sequential | Arrivals::Concurrent(_) => {}
-        Arrivals::Deterministic { period } => line.text(&format!("--rate={}", printf::g(1.0 / period))),
+        Arrivals::Deterministic { period } => line.text(&format!("--{rate}={}", printf::g(1.0 / period))),
         Arrivals::Uniform { min, max } => {
-            line.text(&format!("--period=u{},{}", printf::g(*min), printf::g(*max)));
+            line.text(&format!("--{spacing}=u{},{}", printf::g(*min), printf::g(*max)));
         }
-        Arrivals::Exponential { mean } => line.text(&format!("--period=e{}", printf::g(*mean))),
+        Arrivals::Exponential { mean } => line.text(&format!("--{spacing}=e{}", printf::g(*mean))),
         Arrivals::Variable(steps) => {
             let steps: Vec<String> = steps
                 .iter()
                 .map(|step| format!("{},{}", printf::g(step.period), printf::g(step.duration)))
                 .collect();
-            line.text(&format!("--period=v{}", steps.join(",")));
+            line.text(&format!("--{spacing}=v{}", steps.join(",")));
         }
     }
 }
@@ -100,12 +100,40 @@ fn workload(line: &mut Line, args: &Args) {
             bursts_and_files(line, args);
         }
         None => {
-            line.number("num-conns", args.num_conns);
-            line.number("num-calls", args.num_calls);
+            counts(line, args);
             bursts_and_files(line, args);
         }
     }
     line.flag("periodic-stats", args.periodic_stats);
+    load(line, args);
+}
+
+/// How many connections and calls, unless the end of the run bounds them.
+fn counts(line: &mut Line, args: &Args) {
+    let load = &args.load;
+    let is_new = load.duration > 0.0 || load.concurrency.is_some() || load.call_arrivals.is_some();
+    let default = u64::from(!is_new);
+    line.number("num-conns", args.num_conns.unwrap_or(default));
+    line.number("num-calls", args.num_calls.unwrap_or(default));
+}
+
+/// What the classic tool does not have comes last.
+fn load(line: &mut Line, args: &Args) {
+    let load = &args.load;
+    line.seconds("duration", load.duration);
+    line.number("concurrency", load.concurrency.unwrap_or(0).into());
+    line.number("pipeline", load.pipeline.unwrap_or(0).into());
+    line.seconds("call-pause", load.call_pause);
+    if let Some(calls) = &load.call_arrivals {
+        arrivals(line, calls, ["request-rate", "request-period"]);
+    }
+    line.flag("per-connection", load.per_connection);
+    line.number("max-open", load.max_open.unwrap_or(0).into());
+    match load.threads {
+        None => {}
+        Some(Threads::Auto) => line.text("--threads=auto"),
+        Some(Threads::Count(count)) => line.number("threads", count.into()),
+    }
 }
 
 fn bursts_and_files(line: &mut Line, args: &Args) {

@@ -121,7 +121,7 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
         let signals = EndSignals::watch(stop.clone())?;
         let (monitor, feed) = Monitor::start(&settings, plan, &stop)?;
         watcher.feed = Some(feed);
-        let run = httperf_engine::run(plan, &mut watcher, &stop);
+        let run = httperf_engine::run(plan, &mut [&mut watcher], &stop);
         let series = run.as_ref().ok().map(|summary| &summary.series);
         let watched = monitor.finish(watcher.feed.take(), series);
         Ok(Carried { summary: run?, signals, watched })

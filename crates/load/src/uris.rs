@@ -46,6 +46,29 @@ impl Uris {
         }
     }
 
+    /// The URI of call number `number`, from 0; `None` beyond the end of a list that does not wrap. It depends on nothing but
+    /// the number.
+    pub fn at(&mut self, number: u64) -> Option<&[u8]> {
+        match &mut self.source {
+            Source::Fixed(uri) => Some(uri),
+            Source::List { uris, wrap, .. } => {
+                let count = uris.len() as u64;
+                let index = if *wrap { number % count.max(1) } else { number };
+                uris.get(usize::try_from(index).ok()?).map(Vec::as_slice)
+            }
+            Source::Walk(walk) => Some(walk.name_at(number)),
+        }
+    }
+
+    /// How many there are; `None` without end.
+    #[must_use]
+    pub fn count(&self) -> Option<u64> {
+        match &self.source {
+            Source::List { uris, wrap: false, .. } => Some(uris.len() as u64),
+            Source::List { .. } | Source::Fixed(_) | Source::Walk(_) => None,
+        }
+    }
+
     /// Whether [`next`](Self::next) has nothing more to give.
     #[must_use]
     pub fn exhausted(&self) -> bool {
@@ -66,6 +89,7 @@ struct Walk {
     stride: u64,
     /// Misses due, in parts of one.
     due: f64,
+    first_index: u64,
     /// Less than `files`, unless the client's index or the number of clients is not.
     index: u64,
     /// The last name: the prefix, `/` and a digit for each of `digit_count`, `.html`.
@@ -86,6 +110,7 @@ impl Walk {
             miss_rate: set.miss_rate,
             stride: u64::from(client.count),
             due: Erand48::from_zero().next(),
+            first_index: u64::from(client.index),
             index: u64::from(client.index),
             name,
             prefix_size: prefix.len(),
@@ -103,8 +128,20 @@ impl Walk {
                 self.index -= self.files;
             }
         }
+        self.name_of(self.index)
+    }
+
+    /// As [`Walk::next_name`] after `number` others, but for the rounding errors that add up there.
+    fn name_at(&mut self, number: u64) -> &[u8] {
+        let first = Erand48::from_zero().next();
+        let moves = (first + self.miss_rate * (number as f64 + 1.0)) as u64;
+        let index = self.first_index.wrapping_add(moves.wrapping_mul(self.stride));
+        self.name_of(index % self.files.max(1))
+    }
+
+    fn name_of(&mut self, index: u64) -> &[u8] {
         let digits = &mut self.name[self.prefix_size..][..2 * self.digit_count];
-        let mut rest = self.index;
+        let mut rest = index;
         for pair in digits.chunks_exact_mut(2).rev() {
             pair[1] = b'0' + (rest % 10) as u8;
             rest /= 10;
@@ -162,6 +199,32 @@ mod tests {
         assert_eq!(uris.next().unwrap(), b"/x y");
         assert_eq!(uris.next().unwrap().as_ptr(), first, "nothing is copied");
         assert!(!uris.exhausted());
+    }
+
+    #[test]
+    fn a_uri_can_be_had_by_the_number_of_its_call() {
+        let client = Client { index: 1, count: 3 };
+        for source in [
+            list(&["/a", "/b", "/c"], true),
+            list(&["/a", "/b", "/c"], false),
+            working_set("/set", 50, 0.25),
+            working_set("/set", 7, 1.0),
+            UriSource::Fixed(b"/one".to_vec()),
+        ] {
+            let in_order = taken(&source, client, 40);
+            let mut uris = Uris::new(&source, client);
+            let mut by_number: Vec<Option<String>> = (0..40)
+                .rev()
+                .map(|number| uris.at(number).map(|uri| String::from_utf8(uri.to_vec()).unwrap()))
+                .collect();
+            by_number.reverse();
+            let there = uris.count().map_or(40, |count| count as usize);
+            assert_eq!(
+                by_number[..there].iter().flatten().collect::<Vec<_>>(),
+                in_order.iter().collect::<Vec<_>>()
+            );
+            assert!(by_number[there..].iter().all(Option::is_none));
+        }
     }
 
     #[test]

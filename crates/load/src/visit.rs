@@ -38,8 +38,10 @@ enum Position<'p> {
 
 #[derive(Clone, Copy, Debug)]
 enum Pace {
-    /// All calls of a burst together, and no pause between bursts.
-    Together,
+    /// All calls of a burst together, and this pause between bursts, if any.
+    Together(Option<Duration>),
+    /// This many calls outstanding at once: each that is answered makes way for the next.
+    Pipelined(u64),
     /// The first call of a burst alone; a pause between bursts.
     LeadThenRest(Duration),
 }
@@ -76,8 +78,13 @@ impl<'p> Visit<'p> {
             Workload::Connections(connections) => Position::Counted {
                 left: connections.calls,
                 burst: connections.burst.max(1),
-                pace: Pace::Together,
+                pace: match connections.pipeline {
+                    0 | 1 => Pace::Together((!connections.think.is_zero()).then_some(connections.think)),
+                    depth => Pace::Pipelined(depth.into()),
+                },
             },
+            // Its calls are given to it as they become due.
+            Workload::Calls(_) => Position::Counted { left: 0, burst: 1, pace: Pace::Together(None) },
             Workload::Sessions(sessions) => match &sessions.script {
                 Script::Uniform { calls, burst, think } => Position::Counted {
                     left: (*calls).max(1),
@@ -122,7 +129,7 @@ impl<'p> Visit<'p> {
             Position::Counted { left, .. } | Position::Pages { left, .. } => *left,
             Position::Scripted { rest, .. } => rest.iter().map(|burst| burst.requests.len() as u64).sum(),
         };
-        self.outstanding + self.ready + self.held + later
+        later.saturating_add(self.outstanding + self.ready + self.held)
     }
 
     /// Takes the next call to issue, if one is ready.
@@ -160,6 +167,12 @@ impl<'p> Visit<'p> {
     pub fn handle_reply(&mut self) -> Step {
         self.outstanding -= 1;
         self.ready += std::mem::take(&mut self.held);
+        if let Position::Counted { left, pace: Pace::Pipelined(_), .. } = &mut self.script
+            && *left > 0
+        {
+            *left -= 1;
+            self.ready += 1;
+        }
         if !self.is_idle() {
             return Step::Continue;
         }
@@ -169,11 +182,14 @@ impl<'p> Visit<'p> {
         };
         match (&self.script, more) {
             (_, false) => Step::Finished,
-            (Position::Counted { pace: Pace::Together, .. }, true) => {
+            (Position::Counted { pace: Pace::Together(None) | Pace::Pipelined(_), .. }, true) => {
                 self.start_burst();
                 Step::Continue
             }
-            (Position::Counted { pace: Pace::LeadThenRest(think), .. }, true)
+            (
+                Position::Counted { pace: Pace::Together(Some(think)) | Pace::LeadThenRest(think), .. },
+                true,
+            )
             | (Position::Pages { think, .. }, true) => Step::Think(*think),
             (Position::Scripted { burst, .. }, true) => Step::Think(burst.think),
         }
@@ -220,7 +236,8 @@ impl<'p> Visit<'p> {
     fn start_burst(&mut self) {
         let (size, lead) = match &mut self.script {
             Position::Counted { left, burst, pace } => {
-                let size = (*left).min(*burst);
+                let together = if let Pace::Pipelined(depth) = pace { *depth } else { *burst };
+                let size = (*left).min(together);
                 *left -= size;
                 (size, matches!(pace, Pace::LeadThenRest(_)))
             }
@@ -253,11 +270,16 @@ mod tests {
             retry_on_failure: false,
             failure_status: None,
             cookies: false,
+            max_open: None,
         })
     }
 
     fn connections(calls: u64, burst: u64) -> Workload {
-        Workload::Connections(Connections { count: 1, calls, burst, max_open: None })
+        closed_loop(calls, burst, 1, Duration::ZERO)
+    }
+
+    fn closed_loop(calls: u64, burst: u64, pipeline: u32, think: Duration) -> Workload {
+        Workload::Connections(Connections { count: 1, calls, burst, pipeline, think, max_open: None })
     }
 
     /// Runs a visit, answering each group of calls once all that is ready was issued. Gives the sizes of the
@@ -292,6 +314,30 @@ mod tests {
         assert_eq!(pattern(&connections(5, 3)), [Some(3), Some(2)]);
         assert_eq!(pattern(&connections(2, 5)), [Some(2)]);
         assert_eq!(pattern(&connections(0, 1)), [Some(0)]);
+    }
+
+    #[test]
+    fn a_connection_may_think_between_bursts() {
+        assert_eq!(pattern(&closed_loop(3, 1, 1, THINK)), [Some(1), None, Some(1), None, Some(1)]);
+        assert_eq!(pattern(&closed_loop(3, 2, 1, THINK)), [Some(2), None, Some(1)]);
+    }
+
+    #[test]
+    fn a_pipeline_stays_full_until_the_last_calls() {
+        let workload = closed_loop(5, 1, 3, Duration::ZERO);
+        let mut visit = Visit::new(&workload, 0);
+        let issue = |visit: &mut Visit<'_>| std::iter::from_fn(|| visit.next_call()).count();
+        assert_eq!(issue(&mut visit), 3);
+        for (issued, step) in [
+            (1, Step::Continue),
+            (1, Step::Continue),
+            (0, Step::Continue),
+            (0, Step::Continue),
+            (0, Step::Finished),
+        ] {
+            assert_eq!(visit.handle_reply(), step);
+            assert_eq!(issue(&mut visit), issued);
+        }
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// A number of arrivals or calls that only the end of the run bounds.
+pub const UNLIMITED: u64 = u64::MAX;
+
 /// How arrivals are spaced. Times are in seconds, as given, so that a report can say them exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -94,5 +97,63 @@ impl Client {
     #[must_use]
     pub fn first_sample(&self) -> Duration {
         Duration::from_secs(5) * (self.index + 1) / self.count
+    }
+}
+
+/// One of the equal parts into which a run is split: threads of this process.
+///
+/// Everything that a schedule numbers goes round the shards: number `n` is the business of shard `n` modulo their
+/// count. So no two shards have anything to settle between them while they run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Its number, from 0; below `count`.
+    pub index: u32,
+    /// How many there are; at least 1.
+    pub count: u32,
+}
+
+impl Shard {
+    /// The only one.
+    pub const WHOLE: Self = Self { index: 0, count: 1 };
+
+    /// Whether number `number` is this shard's.
+    #[must_use]
+    pub fn owns(self, number: u64) -> bool {
+        number % u64::from(self.count) == u64::from(self.index)
+    }
+
+    /// How many of the numbers below `total` are this shard's. Of what is without end, it has no end either.
+    #[must_use]
+    pub fn share(self, total: u64) -> u64 {
+        let (index, count) = (u64::from(self.index), u64::from(self.count));
+        if total == u64::MAX { total } else { total / count + u64::from(total % count > index) }
+    }
+
+    /// The `nth` (from 0) of this shard's numbers.
+    #[must_use]
+    pub fn nth(self, nth: u64) -> u64 {
+        nth.wrapping_mul(self.count.into()).wrapping_add(self.index.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_have_every_number_once_and_differ_by_no_more_than_one() {
+        for (count, total) in [(1, 0), (1, 7), (2, 7), (7, 2), (7, 7), (7, 100)] {
+            let shards = (0..count).map(|index| Shard { index, count });
+            let mut numbers = Vec::new();
+            for shard in shards {
+                let share = shard.share(total);
+                assert!((total / u64::from(count)..=total.div_ceil(u64::from(count))).contains(&share));
+                numbers.extend((0..share).map(|nth| shard.nth(nth)));
+                assert!((0..share).all(|nth| shard.owns(shard.nth(nth))));
+            }
+            numbers.sort_unstable();
+            assert_eq!(numbers, (0..total).collect::<Vec<u64>>(), "{count} shards");
+        }
+        assert_eq!(Shard { index: 1, count: 2 }.share(UNLIMITED), UNLIMITED);
     }
 }

@@ -19,14 +19,14 @@ mod text;
 mod tls;
 mod workload;
 
-pub use arrivals::{Arrivals, Client, Step};
+pub use arrivals::{Arrivals, Client, Shard, Step, UNLIMITED};
 pub use limits::Limits;
 pub use recording::{Phases, Precision, Recording, Split};
 pub use target::{Endpoint, SourceAddresses, Target};
 pub use tls::{CertificateCompression, Identity, Resumption, Tls, TlsVersion, Trust};
 pub use workload::{
-    Burst, Cap, Connections, Excess, Request, Script, ScriptedSession, Sessions, UriSource, WorkingSet,
-    Workload,
+    Assignment, Burst, Calls, Cap, Connections, Excess, Request, Script, ScriptedSession, Sessions,
+    UriSource, WorkingSet, Workload,
 };
 
 use std::time::Duration;
@@ -67,6 +67,11 @@ pub struct Plan {
     pub until: Option<Precision>,
     /// What is recorded.
     pub recording: Recording,
+    /// How many threads share the work; at least 1 and at most [`Plan::threads_max`]. Each call's number in the schedule
+    /// then says which URI it has, whatever their number. `None`: one thread, where URIs go to calls in the order in
+    /// which they are made, as with the classic tool.
+    #[serde(default)]
+    pub threads: Option<u32>,
     /// Whether to poll through the last stretch before a due instant instead of sleeping.
     pub spin: bool,
     /// What to print while the run goes on.
@@ -80,6 +85,53 @@ impl Plan {
     #[must_use]
     pub fn makes_calls(&self) -> bool {
         !matches!(&self.workload, Workload::Connections(connections) if connections.calls == 0)
+    }
+
+    /// How many calls each arrival makes that take their URI from [`Plan::uris`]; [`UNLIMITED`] if nothing but the end of
+    /// the run bounds them.
+    #[must_use]
+    pub fn calls_per_arrival(&self) -> u64 {
+        match &self.workload {
+            Workload::Connections(connections) => connections.calls,
+            Workload::Calls(_) => 1,
+            Workload::Sessions(sessions) => match &sessions.script {
+                Script::Uniform { calls: count, .. } | Script::Pages { pages: count, .. } => (*count).max(1),
+                Script::File(_) => 0,
+            },
+        }
+    }
+
+    /// How many arrivals there are at most.
+    #[must_use]
+    pub fn arrivals_max(&self) -> u64 {
+        match &self.workload {
+            Workload::Connections(connections) => connections.count,
+            Workload::Sessions(sessions) => sessions.count,
+            Workload::Calls(calls) => calls.count,
+        }
+    }
+
+    /// How many threads would have work: no more than there are arrivals, of those that may go on at once, and of
+    /// connections that calls share. At least 1.
+    #[must_use]
+    pub fn threads_max(&self) -> u32 {
+        let at_once = match self.arrivals {
+            Arrivals::Sequential => 1,
+            Arrivals::Concurrent(count) => count,
+            _ => u32::MAX,
+        };
+        let room = match &self.workload {
+            Workload::Connections(connections) => {
+                connections.max_open.map_or(u32::MAX, |cap| cap.connections)
+            }
+            Workload::Sessions(sessions) => sessions.max_open.unwrap_or(u32::MAX),
+            // Each thread needs a connection to each target.
+            Workload::Calls(calls) => {
+                calls.connections / u32::try_from(self.targets.len()).unwrap_or(u32::MAX)
+            }
+        };
+        let arrivals = u32::try_from(self.arrivals_max()).unwrap_or(u32::MAX);
+        at_once.min(room).min(arrivals).max(1)
     }
 }
 

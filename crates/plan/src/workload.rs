@@ -13,6 +13,8 @@ pub enum Workload {
     Connections(Connections),
     /// Each arrival is one session.
     Sessions(Sessions),
+    /// Each arrival is one call, on connections that are kept.
+    Calls(Calls),
 }
 
 /// The connection workload: one connection, `calls` calls in bursts of `burst`.
@@ -24,8 +26,54 @@ pub struct Connections {
     pub calls: u64,
     /// Calls written back to back; the last burst may be shorter.
     pub burst: u64,
+    /// How many calls are outstanding at once, each that is answered making way for the next; at least 1. With more than
+    /// 1, calls come in no bursts.
+    #[serde(default = "one")]
+    pub pipeline: u32,
+    /// Pause between a burst's last reply and the next burst.
+    #[serde(default, rename = "think_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub think: Duration,
     /// How many connections may be open at once.
     pub max_open: Option<Cap>,
+}
+
+impl Connections {
+    /// So many connections of so many calls in bursts, without a pause between them.
+    #[must_use]
+    pub fn new(count: u64, calls: u64, burst: u64) -> Self {
+        Self { count, calls, burst, pipeline: 1, think: Duration::ZERO, max_open: None }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// The call workload: each call is due by itself, and takes a connection that has room for it out of a pool.
+///
+/// The connections are opened before the run starts. One that fails, or that the server closes, is opened again for the
+/// next call that is given to it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Calls {
+    /// How many calls; 0 ends the run at once.
+    pub count: u64,
+    /// How many connections there are; at least 1, and as many as there are targets.
+    pub connections: u32,
+    /// How many calls may be outstanding on each; at least 1.
+    pub pipeline: u32,
+    /// Which connection takes a call.
+    pub assignment: Assignment,
+}
+
+/// Which connection of a pool takes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Assignment {
+    /// Any to the call's target that has room, the one first that had it first.
+    AnyFree,
+    /// Call `n` goes to connection `n` modulo their number, and waits for it: so each has a schedule of its own.
+    InTurn,
 }
 
 /// A cap on open connections.
@@ -58,6 +106,9 @@ pub struct Sessions {
     pub max_connections: u32,
     /// Calls that may wait on one connection.
     pub max_piped_calls: u32,
+    /// How many sessions may go on at once; arrivals beyond wait until another has ended.
+    #[serde(default)]
+    pub max_open: Option<u32>,
     /// Whether a failed call is tried again on a fresh connection.
     pub retry_on_failure: bool,
     /// A reply with this status fails the session.

@@ -3,6 +3,7 @@
 
 use crate::number::{fixed, ratio};
 use crate::result::Document;
+use httperf_plan::{UNLIMITED, Workload};
 
 /// The names of the columns. Columns are added at the end; none goes or changes its meaning.
 ///
@@ -64,8 +65,9 @@ pub fn csv_row(document: &Document) -> String {
     let Document { plan, summary, figures, verdict, parts, .. } = document;
     let rates = summary.reply_rates.moments();
     let calls_per_connection = match &plan.workload {
-        httperf_plan::Workload::Connections(connections) => Some(connections.calls),
-        httperf_plan::Workload::Sessions(_) => None,
+        Workload::Connections(connections) => Some(connections.calls).filter(|&calls| calls != UNLIMITED),
+        Workload::Calls(_) => Some(1),
+        Workload::Sessions(_) => None,
     };
     let demanded = figures.rate_asked.zip(calls_per_connection).map(|(rate, calls)| rate * calls as f64);
     let failed_percent = 100.0 * ratio(figures.errors as f64, summary.connections as f64);

@@ -172,7 +172,7 @@ fn calls_that_are_missing_or_too_few_are_named() {
     check(&["SUSPECT log incomplete"], |summary| summary.calls_not_logged = 1);
     // Connections that make no calls are counted themselves.
     let mut plan = scheduled();
-    plan.workload = Workload::Connections(Connections { count: 2000, calls: 0, burst: 1, max_open: None });
+    plan.workload = Workload::Connections(Connections::new(2000, 0, 1));
     check_plan(&[], &plan, answered(0));
 }
 

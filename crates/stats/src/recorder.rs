@@ -132,6 +132,17 @@ impl Recorder {
         }
     }
 
+    /// The run starts then, not when this was made. What was recorded so far belongs to what comes first: the warm-up, or
+    /// the measured phase.
+    pub fn restart(&mut self, start: Instant, measured_from: Instant) {
+        let has_warmup = measured_from > start;
+        self.start = start;
+        self.measured_from = measured_from;
+        self.sampled.2 = measured_from;
+        self.series = SeriesRecorder::new(start, if has_warmup { Phase::WarmUp } else { Phase::Measured });
+        self.silence = Silence::new(start);
+    }
+
     /// The warm-up is over.
     pub fn begin_measuring(&mut self, now: Instant) {
         self.measured.concurrent_max = self.open;
@@ -370,6 +381,11 @@ impl Recorder {
                 }
             }
         }
+    }
+
+    /// An arrival was started that has to wait for room.
+    pub fn arrival_held(&mut self, due: Instant) {
+        self.of(due).arrivals.held += 1;
     }
 
     /// A connection is gone. `lifetime`, from its connect on, if it completed at least one call.

@@ -9,12 +9,13 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, SystemTime};
 
-use httperf_plan::{Endpoint, Plan, Sockets};
+use httperf_plan::{Endpoint, Plan, Shard, Sockets};
 use httperf_stats::{Counters, Instant, Transport};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use self::ports::Ports;
@@ -42,6 +43,8 @@ pub struct OsNetwork {
     spin: bool,
     ports: Ports,
     events: Vec<epoll::Event>,
+    /// Whether the counters of the whole process are this worker's to tell.
+    tells_of_process: bool,
 }
 
 impl std::fmt::Debug for OsNetwork {
@@ -55,7 +58,7 @@ impl OsNetwork {
     ///
     /// # Errors
     /// The system's; among them that it is too old to wait with nanosecond resolution.
-    pub fn new(plan: &Plan, stop: &Stop) -> io::Result<Self> {
+    pub fn new(plan: &Plan, shard: Shard, stop: &Stop) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let key = epoll::EventData::new_u64(STOP_KEY);
         epoll::add(&epoll, stop.wake_fd(), key, epoll::EventFlags::IN)?;
@@ -67,6 +70,7 @@ impl OsNetwork {
             options: plan.sockets.clone(),
             spin: plan.spin,
             ports: Ports::default(),
+            tells_of_process: shard.index == 0,
             events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
         };
         network.poll(Some(Duration::ZERO))?;
@@ -109,8 +113,7 @@ impl Network for OsNetwork {
     type Socket = OwnedFd;
 
     fn now(&mut self) -> Instant {
-        let now = clock_gettime(ClockId::Monotonic);
-        Instant::from_nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
+        now()
     }
 
     fn wall_clock(&self) -> SystemTime {
@@ -216,7 +219,12 @@ impl Network for OsNetwork {
     }
 
     fn counters(&mut self) -> Counters {
-        counters::read()
+        let counters = counters::read();
+        if self.tells_of_process {
+            counters
+        } else {
+            Counters { thread: counters.thread, ..Counters::default() }
+        }
     }
 
     fn transport(&mut self, socket: &OwnedFd) -> Option<Transport> {
@@ -230,6 +238,24 @@ impl Network for OsNetwork {
     fn stop_requested(&self) -> bool {
         self.stop.is_asked()
     }
+}
+
+/// The monotonic clock's reading.
+pub(crate) fn now() -> Instant {
+    let now = clock_gettime(ClockId::Monotonic);
+    Instant::from_nanos(now.tv_sec.unsigned_abs() * 1_000_000_000 + now.tv_nsec.unsigned_abs())
+}
+
+/// Ties the calling thread to one of the processors that it may use, another one for each `index` as far as there are
+/// enough.
+pub(crate) fn pin(index: u32) -> io::Result<()> {
+    let allowed = sched_getaffinity(None)?;
+    let processors: Vec<usize> =
+        (0..CpuSet::MAX_CPU).filter(|&processor| allowed.is_set(processor)).collect();
+    let Some(&processor) = processors.get(index as usize % processors.len().max(1)) else { return Ok(()) };
+    let mut own = CpuSet::new();
+    own.set(processor);
+    Ok(sched_setaffinity(None, &own)?)
 }
 
 fn any_address(destination: &SocketAddr) -> IpAddr {

@@ -2,16 +2,17 @@
 
 use std::iter::Peekable;
 
-use httperf_load::schedule::Schedule;
-use httperf_plan::{Plan, Workload};
+use httperf_load::schedule::{Arrival, Schedule};
+use httperf_plan::{Assignment, Plan, Shard, UNLIMITED, Workload};
 use httperf_stats::Instant;
 
 /// Up to where the arrivals are counted that a run could not start.
 const MISSED_MAX: usize = 10_000_000;
 
-/// The arrivals of a run, started and ended.
+/// The arrivals of a shard, started and ended.
 pub(super) struct Arrivals {
     start: Instant,
+    /// How many there are.
     total: u64,
     started: u64,
     ended: u64,
@@ -20,15 +21,15 @@ pub(super) struct Arrivals {
 
 /// What makes an arrival due.
 enum Pace {
-    /// That fewer than this many go on.
-    Open(usize),
+    /// That fewer than `most` go on.
+    Open { shard: Shard, most: usize },
     /// Its time.
-    Schedule(Peekable<Schedule>),
+    Schedule(Peekable<Own>),
 }
 
 /// An arrival that is due.
 pub(super) struct Due {
-    /// Its number, from 0.
+    /// Its number among those of all shards, from 0.
     pub(super) index: u64,
     /// When it was due.
     pub(super) at: Instant,
@@ -37,17 +38,20 @@ pub(super) struct Due {
 }
 
 impl Arrivals {
-    pub(super) fn new(plan: &Plan, start: Instant) -> Self {
-        let total = match &plan.workload {
-            Workload::Connections(connections) => connections.count,
-            Workload::Sessions(sessions) => sessions.count,
-        };
+    pub(super) fn new(plan: &Plan, shard: Shard, start: Instant) -> Self {
+        let count = plan.arrivals_max();
+        let share = Share::new(plan, shard);
         let pace = match &plan.arrivals {
-            httperf_plan::Arrivals::Sequential => Pace::Open(1),
-            httperf_plan::Arrivals::Concurrent(count) => Pace::Open(*count as usize),
-            timed => Pace::Schedule(Schedule::new(timed, plan.client).peekable()),
+            httperf_plan::Arrivals::Sequential => Pace::Open { shard, most: shard.share(1) as usize },
+            httperf_plan::Arrivals::Concurrent(most) => {
+                Pace::Open { shard, most: shard.share(u64::from(*most)) as usize }
+            }
+            timed => {
+                let schedule = Schedule::new(timed, plan.client);
+                Pace::Schedule(Own { schedule, next: 0, share }.peekable())
+            }
         };
-        Self { start, total, started: 0, ended: 0, pace }
+        Self { start, total: share.of(count), started: 0, ended: 0, pace }
     }
 
     /// Takes the next arrival if it is due. `open`: how many of those before are still going on.
@@ -55,18 +59,19 @@ impl Arrivals {
         if self.started == self.total {
             return None;
         }
-        let index = self.started;
-        let (at, delay) = match &mut self.pace {
-            Pace::Open(most) if open < *most => (now, None),
-            Pace::Open(_) => return None,
+        let due = match &mut self.pace {
+            Pace::Open { shard, most } if open < *most => {
+                Due { index: shard.nth(self.started), at: now, delay: None }
+            }
+            Pace::Open { .. } => return None,
             Pace::Schedule(schedule) => {
                 let start = self.start;
-                let arrival = schedule.next_if(|arrival| start + arrival.at <= now)?;
-                (start + arrival.at, (index > 0).then_some(arrival.delay))
+                let (index, arrival) = schedule.next_if(|(_, arrival)| start + arrival.at <= now)?;
+                Due { index, at: start + arrival.at, delay: (index > 0).then_some(arrival.delay) }
             }
         };
         self.started += 1;
-        Some(Due { index, at, delay })
+        Some(due)
     }
 
     /// When the next arrival is due; `open` as in [`Arrivals::take_due`], and what depends on that is due at once,
@@ -76,8 +81,19 @@ impl Arrivals {
             return None;
         }
         match &mut self.pace {
-            Pace::Open(most) => (open < *most).then_some(at_once),
-            Pace::Schedule(schedule) => schedule.peek().map(|arrival| self.start + arrival.at),
+            Pace::Open { most, .. } => (open < *most).then_some(at_once),
+            Pace::Schedule(schedule) => schedule.peek().map(|(_, arrival)| self.start + arrival.at),
+        }
+    }
+
+    /// The number of the next arrival among those of all shards; `None` after the last.
+    pub(super) fn next_index(&mut self) -> Option<u64> {
+        if self.started == self.total {
+            return None;
+        }
+        match &mut self.pace {
+            Pace::Open { shard, .. } => Some(shard.nth(self.started)),
+            Pace::Schedule(schedule) => schedule.peek().map(|(index, _)| *index),
         }
     }
 
@@ -86,7 +102,7 @@ impl Arrivals {
         let Pace::Schedule(schedule) = &self.pace else { return 0 };
         let left = usize::try_from(self.total - self.started).unwrap_or(usize::MAX);
         let due = schedule.clone().take(left.min(MISSED_MAX));
-        due.take_while(|arrival| self.start + arrival.at < end).count() as u64
+        due.take_while(|(_, arrival)| self.start + arrival.at < end).count() as u64
     }
 
     /// Whether arrivals have times of their own, so that they can be late.
@@ -101,5 +117,81 @@ impl Arrivals {
 
     pub(super) fn all_ended(&self) -> bool {
         self.ended == self.total
+    }
+}
+
+/// Which arrivals of a schedule are a shard's.
+#[derive(Clone, Copy)]
+struct Share {
+    shard: Shard,
+    /// Arrivals whose numbers are equal modulo this belong together; [`UNLIMITED`] if none do.
+    cycle: u64,
+}
+
+impl Share {
+    fn new(plan: &Plan, shard: Shard) -> Self {
+        let cycle = match &plan.workload {
+            Workload::Calls(calls) if calls.assignment == Assignment::InTurn => calls.connections.into(),
+            _ => UNLIMITED,
+        };
+        Self { shard, cycle }
+    }
+
+    fn has(self, index: u64) -> bool {
+        self.shard.owns(index % self.cycle)
+    }
+
+    /// How many of `count` arrivals.
+    fn of(self, count: u64) -> u64 {
+        if count == UNLIMITED || self.cycle == UNLIMITED {
+            return self.shard.share(count);
+        }
+        count / self.cycle * self.shard.share(self.cycle) + self.shard.share(count % self.cycle)
+    }
+}
+
+/// The arrivals of a schedule that are a shard's, with their numbers. It draws all of them: that is what makes the
+/// schedule the same for any number of shards.
+#[derive(Clone)]
+struct Own {
+    schedule: Schedule,
+    next: u64,
+    share: Share,
+}
+
+impl Iterator for Own {
+    type Item = (u64, Arrival);
+
+    fn next(&mut self) -> Option<(u64, Arrival)> {
+        loop {
+            let arrival = self.schedule.next()?;
+            let index = self.next;
+            self.next += 1;
+            if self.share.has(index) {
+                return Some((index, arrival));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_with_schedules_of_their_own_keep_them_whatever_the_shard() {
+        for (shards, connections, count) in [(1, 4, 10), (2, 5, 23), (3, 7, 7), (3, 3, 2)] {
+            let mut total = 0;
+            for index in 0..shards {
+                let share = Share { shard: Shard { index, count: shards }, cycle: connections };
+                let own: Vec<u64> = (0..count).filter(|&number| share.has(number)).collect();
+                assert!(
+                    own.iter().all(|number| (number % connections) % u64::from(shards) == u64::from(index))
+                );
+                assert_eq!(share.of(count), own.len() as u64, "{shards} {connections} {count}");
+                total += own.len() as u64;
+            }
+            assert_eq!(total, count);
+        }
     }
 }

@@ -80,9 +80,10 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Makes the call that a session's visit asks for next. `None` when the run has no URI left for it.
     pub(super) fn create_call(&mut self, session_key: SessionKey, next: &Next<'_>) -> Option<CallKey> {
         let plan = self.plan;
-        let session = &self.sessions[session_key];
+        let session = &mut self.sessions[session_key];
         let depends_on_uri = session.needs_uris();
-        let target = session.target;
+        let (target, index, issued) = (session.target, session.index, session.issued);
+        session.issued += u64::from(matches!(next, Next::FromSource | Next::Page));
         let template = &plan.request;
 
         // The commonest case by far sends the same bytes every time.
@@ -93,7 +94,10 @@ impl<N: Network> Worker<'_, '_, N> {
         }
 
         let (method, uri, contents): (&[u8], &[u8], &[u8]) = match next {
-            Next::FromSource | Next::Page => (&template.method, self.uris.next()?, b""),
+            Next::FromSource | Next::Page => {
+                let number = self.numbers.next(index, issued);
+                (&template.method, self.numbers.uri(number, &mut self.uris)?, b"")
+            }
             Next::Scripted(request) => (&request.method, &request.uri, &request.contents),
             Next::Object(uri) => (b"GET", uri, b""),
         };
@@ -133,7 +137,7 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     fn add_call(&mut self, session: SessionKey, request: Request, contents_size: usize) -> CallKey {
-        let serial = self.serials.calls;
+        let serial = self.shard.nth(self.serials.calls);
         self.serials.calls += 1;
         self.recorder.call_made(self.sessions[session].ready_at);
         self.calls.insert(Call {

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use httperf_plan::Workload;
+use httperf_plan::{UNLIMITED, Workload};
 use httperf_proto::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent, http1};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
@@ -93,7 +93,7 @@ impl<N: Network> Worker<'_, '_, N> {
             }
         };
         self.recorder.connect_initiated(due, self.turn);
-        let serial = self.serials.connections;
+        let serial = self.shard.nth(self.serials.connections);
         let source = self.plan.sockets.sources.nth(serial);
         self.serials.connections += 1;
         let connect_started = self.network.now();
@@ -423,12 +423,14 @@ impl<N: Network> Worker<'_, '_, N> {
         session.replies += 1;
         session.slots[slot].failures = 0;
         if reuse == Reuse::Close || self.closes_after_reply() {
-            let others = self.sessions[session_key].visit.unanswered() - 1;
-            if matches!(self.plan.workload, Workload::Connections(_)) && others > 0 {
+            let unanswered = self.sessions[session_key].visit.unanswered();
+            if matches!(self.plan.workload, Workload::Connections(_)) && unanswered > 1 {
                 // The workload is made of connections: this one ends here, though it did not fail.
                 self.calls.remove(call_key);
                 let sent = self.drop_calls(session_key, now);
-                self.recorder.closed_early(self.sessions[session_key].ready_at, others - sent);
+                if self.plan.calls_per_arrival() != UNLIMITED {
+                    self.recorder.closed_early(self.sessions[session_key].ready_at, unanswered - 1 - sent);
+                }
                 self.end_session(session_key, false, now);
                 return;
             }

@@ -13,8 +13,10 @@
 mod arrivals;
 mod calls;
 mod connections;
+mod numbers;
 mod pages;
 mod phases;
+mod pool;
 mod resumption;
 mod secure;
 mod sessions;
@@ -25,7 +27,7 @@ use std::io;
 use std::time::Duration;
 
 use httperf_load::uris::Uris;
-use httperf_plan::{Excess, Plan, UriSource, Workload};
+use httperf_plan::{Cap, Excess, Plan, Shard, UriSource, Workload};
 use httperf_proto::http1;
 use httperf_proto::tls::Context;
 use httperf_stats::{Figures, Instant, Recorder, Summary};
@@ -34,7 +36,9 @@ use slotmap::{KeyData, SlotMap, new_key_type};
 use self::arrivals::Arrivals;
 use self::calls::Call;
 use self::connections::Connection;
+use self::numbers::Numbers;
 use self::phases::Phases;
+use self::pool::Pool;
 use self::secure::Tls;
 use self::sessions::Session;
 use crate::deadlines::Deadlines;
@@ -68,9 +72,10 @@ const DEAF: Duration = Duration::from_millis(1);
 /// Between two rate samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Carries out a plan over a [`Network`].
+/// Carries out a plan, or one shard of it, over a [`Network`].
 pub struct Worker<'p, 'o, N: Network> {
     plan: &'p Plan,
+    shard: Shard,
     network: N,
     observer: &'o mut dyn Observer,
     recorder: Recorder,
@@ -79,9 +84,14 @@ pub struct Worker<'p, 'o, N: Network> {
     /// Counts passes of the loop.
     turn: u64,
     arrivals: Arrivals,
+    /// How many connections, or sessions, may go on at once.
+    cap: Option<Cap>,
     /// When there was room again for an arrival after there had been none.
     room_since: Option<Instant>,
     uris: Uris,
+    numbers: Numbers,
+    /// The connections that take calls, if those are due by themselves.
+    pool: Option<Pool<'p>>,
     sessions: SlotMap<SessionKey, Session<'p>>,
     connections: SlotMap<ConnectionKey, Connection<N::Socket>>,
     calls: SlotMap<CallKey, Call>,
@@ -142,13 +152,20 @@ impl<N: Network> std::fmt::Debug for Worker<'_, '_, N> {
 }
 
 impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
-    /// A worker that has not started yet. `tls`: what its connections are secured with, made of the same plan
-    /// ([`tls_context`](crate::tls_context)).
-    pub fn new(plan: &'p Plan, tls: Option<Context>, mut network: N, observer: &'o mut dyn Observer) -> Self {
+    /// A worker that has not started yet, for this shard of the plan. `tls`: what its connections are secured with, made
+    /// of the same plan ([`tls_context`](crate::tls_context)).
+    pub fn new(
+        plan: &'p Plan,
+        shard: Shard,
+        tls: Option<Context>,
+        mut network: N,
+        observer: &'o mut dyn Observer,
+    ) -> Self {
         let start = network.now();
         let watch = &plan.watch;
         let (has_sessions, cookies, pages, pipeline) = match &plan.workload {
             Workload::Connections(_) => (false, false, false, usize::MAX),
+            Workload::Calls(calls) => (false, false, false, calls.pipeline as usize),
             Workload::Sessions(sessions) => {
                 let pages = matches!(sessions.script, httperf_plan::Script::Pages { .. });
                 let pipeline = match plan.request.version {
@@ -180,16 +197,24 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             slowest: plan.recording.slowest as usize,
         };
         let fixed = matches!(plan.uris, UriSource::Fixed(_));
+        let pool = match &plan.workload {
+            Workload::Calls(calls) => Some(Pool::new(calls, plan.targets.len(), shard)),
+            Workload::Connections(_) | Workload::Sessions(_) => None,
+        };
         Self {
             plan,
+            shard,
             network,
             observer,
             recorder: Recorder::new(start, phases.measured_from(), figures),
             start,
             turn: 0,
-            arrivals: Arrivals::new(plan, start),
+            arrivals: Arrivals::new(plan, shard, start),
+            cap: cap(plan, shard),
             room_since: None,
             uris: Uris::new(&plan.uris, plan.client),
+            numbers: Numbers::new(plan, shard),
+            pool,
             sessions: SlotMap::with_key(),
             connections: SlotMap::with_key(),
             calls: SlotMap::with_key(),
@@ -211,6 +236,27 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         }
     }
 
+    /// Does what comes before the start, from now on: opens the connections of a pool.
+    ///
+    /// # Errors
+    /// When the poller is broken.
+    pub fn prepare(&mut self) -> io::Result<()> {
+        self.open_pool()?;
+        let now = self.network.now();
+        self.start_at(now);
+        Ok(())
+    }
+
+    /// Lets the run start then, instead of when the worker was made or prepared. Until that instant, [`Worker::run`] waits.
+    pub fn start_at(&mut self, start: Instant) {
+        self.start = start;
+        self.phases = Phases::new(self.plan, start);
+        self.arrivals = Arrivals::new(self.plan, self.shard, start);
+        self.recorder.restart(start, self.phases.measured_from());
+        self.next_sample = self.phases.measured_from() + self.plan.client.first_sample();
+        self.next_second = self.plan.watch.periodic.then(|| start + Duration::from_secs(1));
+    }
+
     /// Runs to the end of the workload, of the plan's `runtime` and what follows it, or to the request to stop. Returns
     /// what was measured.
     ///
@@ -218,6 +264,9 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
     /// When the poller is broken.
     pub fn run(mut self) -> io::Result<Summary> {
         let mut ready: Vec<Ready> = Vec::new();
+        while self.network.now() < self.start && !self.network.stop_requested() {
+            self.network.wait(Some(self.start), &mut ready)?;
+        }
         self.begin();
         let mut now = self.network.now();
         while !self.is_finished() && !self.network.stop_requested() && !self.phases.is_over() {
@@ -249,28 +298,43 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             self.read_on();
             self.fire_deadlines(now);
             self.tick(now);
+            self.serve_waiting(now);
             // What waited for the end of another arrival starts without another wait.
             self.start_due(now);
         }
         Ok(self.finish())
     }
 
-    fn is_finished(&self) -> bool {
-        let offers_no_more = self.uris.exhausted() || !self.phases.is_offering();
-        self.arrivals.all_ended() || (self.sessions.is_empty() && offers_no_more)
+    fn is_finished(&mut self) -> bool {
+        if self.arrivals.all_ended() {
+            return true;
+        }
+        self.going_on() == 0 && (!self.phases.is_offering() || self.uris_are_used_up())
+    }
+
+    /// How many arrivals have been started and have not ended.
+    fn going_on(&self) -> usize {
+        match &self.pool {
+            Some(pool) => self.calls.len() + pool.waiting_count(),
+            None => self.sessions.len(),
+        }
+    }
+
+    fn uris_are_used_up(&mut self) -> bool {
+        self.numbers.are_used_up(|| self.arrivals.next_index(), &self.uris)
     }
 
     /// When the loop must wake at the latest; `None` if only readiness matters.
     fn next_instant(&mut self) -> Option<Instant> {
-        if !self.unread.is_empty() {
+        if !self.unread.is_empty() || self.pool.as_ref().is_some_and(Pool::can_serve) {
             return Some(self.start);
         }
-        let arrival =
-            if self.uris.exhausted() || !self.phases.is_offering() || self.is_full() == Some(Excess::Waits) {
-                None
-            } else {
-                self.arrivals.next_due(self.sessions.len(), self.start)
-            };
+        let is_waiting = self.is_full() == Some(Excess::Waits);
+        let arrival = if is_waiting || !self.phases.is_offering() || self.uris_are_used_up() {
+            None
+        } else {
+            self.arrivals.next_due(self.going_on(), self.start)
+        };
         let timer = self.timers.peek().map(|Reverse((at, _))| *at);
         let interval = self.plan.recording.detail.then(|| self.recorder.interval_end());
         let sample = self.phases.is_offering().then_some(self.next_sample);
@@ -287,11 +351,11 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         }
         for _ in 0..ARRIVALS_PER_TURN {
             let is_full = self.is_full();
-            if self.uris.exhausted() || is_full == Some(Excess::Waits) {
+            if is_full == Some(Excess::Waits) || self.uris_are_used_up() {
                 return;
             }
             let offered_to = self.phases.offered_to(now);
-            let Some(arrival) = self.arrivals.take_due(offered_to, self.sessions.len()) else { return };
+            let Some(arrival) = self.arrivals.take_due(offered_to, self.going_on()) else { return };
             if let Some(delay) = arrival.delay
                 && self.plan.watch.verbose >= 3
             {
@@ -305,19 +369,26 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                     let room_since = self.room_since.filter(|since| *since > arrival.at);
                     self.recorder.arrival_started(arrival.at, room_since, self.network.now());
                 }
-                self.start_session(arrival.index, arrival.at, now);
+                if self.pool.is_some() {
+                    self.offer_call(arrival.index, arrival.at, now);
+                } else {
+                    self.start_session(arrival.index, arrival.at, now);
+                }
             }
         }
     }
 
-    /// Whether as many connections are open as there may be, and what becomes of an arrival then.
+    /// Whether as many connections are open, or sessions go on, as may, and what becomes of an arrival then.
     fn is_full(&self) -> Option<Excess> {
-        let Workload::Connections(connections) = &self.plan.workload else { return None };
-        let cap = connections.max_open?;
-        (self.recorder.open() >= u64::from(cap.connections)).then_some(cap.excess)
+        let cap = self.cap?;
+        let going_on = match &self.plan.workload {
+            Workload::Connections(_) | Workload::Calls(_) => self.recorder.open(),
+            Workload::Sessions(_) => self.sessions.len() as u64,
+        };
+        (going_on >= u64::from(cap.connections)).then_some(cap.excess)
     }
 
-    /// A connection goes: if there was no room for another, there is from now on.
+    /// A connection, or a session, goes: if there was no room for another, there is from now on.
     fn make_room(&mut self, now: Instant) {
         if self.is_full() == Some(Excess::Waits) {
             self.room_since = Some(now);
@@ -389,4 +460,14 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             self.next_second = Some(second + Duration::from_secs(1));
         }
     }
+}
+
+/// How much may go on at once in a shard of a plan.
+fn cap(plan: &Plan, shard: Shard) -> Option<Cap> {
+    let cap = match &plan.workload {
+        Workload::Connections(connections) => connections.max_open?,
+        Workload::Sessions(sessions) => Cap { connections: sessions.max_open?, excess: Excess::Waits },
+        Workload::Calls(_) => return None,
+    };
+    Some(Cap { connections: shard.share(cap.connections.into()) as u32, ..cap })
 }

@@ -6,6 +6,7 @@ use httperf_plan::Plan;
 use httperf_stats::{Counters, End, Instant, Phase, Summary, Usage};
 
 use super::Worker;
+use super::pool::Pool;
 use crate::Network;
 
 /// Where a run stands.
@@ -113,11 +114,11 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     fn end_measuring(&mut self, now: Instant) {
-        let (from, before) = &self.phases.began;
-        let usage = self.network.counters().since(before);
+        let (from, before) = self.phases.began;
+        let usage = self.network.counters().since(&before);
         let end = self.phases.measured_to.unwrap_or(now).min(now);
-        let arrivals_missed = if self.uris.exhausted() { 0 } else { self.arrivals.missed(end) };
-        self.phases.measured = Some(Measured { duration: now - *from, usage, arrivals_missed });
+        let arrivals_missed = if self.uris_are_used_up() { 0 } else { self.arrivals.missed(end) };
+        self.phases.measured = Some(Measured { duration: now - from, usage, arrivals_missed });
     }
 
     /// The run is over: what it measured.
@@ -133,6 +134,10 @@ impl<N: Network> Worker<'_, '_, N> {
         for call in self.calls.values() {
             self.recorder.unfinished(call.intended, now);
         }
+        for due in self.pool.iter().flat_map(Pool::waiting) {
+            self.recorder.unfinished(due, now);
+        }
+        self.close_pool(now);
         self.recorder.end_last_interval(now);
         self.tell_intervals(now);
         let measured = self.phases.measured.take().expect("measuring has ended");

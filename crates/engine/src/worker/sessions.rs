@@ -21,6 +21,12 @@ use crate::Network;
 /// One session.
 pub(super) struct Session<'p> {
     pub(super) visit: Visit<'p>,
+    /// The number of its arrival; in a pool, of the last call that it was given.
+    pub(super) index: u64,
+    /// How many calls were made for that arrival so far, with a URI of the run's source.
+    pub(super) issued: u64,
+    /// Which group of a pool it belongs to.
+    pub(super) group: usize,
     /// Which of the plan's targets it talks to.
     pub(super) target: usize,
     started: Instant,
@@ -52,10 +58,9 @@ pub(super) struct Slot {
 }
 
 impl<'p> Session<'p> {
-    fn new(plan: &'p Plan, index: u64, intended: Instant, now: Instant) -> Self {
-        let target = (index % plan.targets.len() as u64) as usize;
+    pub(super) fn new(plan: &'p Plan, index: u64, target: usize, intended: Instant, now: Instant) -> Self {
         let (cookies, pages) = match &plan.workload {
-            Workload::Connections(_) => (false, false),
+            Workload::Connections(_) | Workload::Calls(_) => (false, false),
             Workload::Sessions(sessions) => {
                 (sessions.cookies, matches!(sessions.script, Script::Pages { .. }))
             }
@@ -66,6 +71,9 @@ impl<'p> Session<'p> {
         };
         Self {
             visit: Visit::new(&plan.workload, index),
+            index,
+            issued: 0,
+            group: 0,
             target,
             started: now,
             intended,
@@ -103,7 +111,8 @@ fn retry_pause(limits: &Limits, attempt: u32) -> Duration {
 impl<N: Network> Worker<'_, '_, N> {
     /// Starts a session that was due at `intended`.
     pub(super) fn start_session(&mut self, index: u64, intended: Instant, now: Instant) {
-        let key = self.sessions.insert(Session::new(self.plan, index, intended, now));
+        let target = (index % self.plan.targets.len() as u64) as usize;
+        let key = self.sessions.insert(Session::new(self.plan, index, target, intended, now));
         if self.opens_without_calls() {
             self.sessions[key].slots.push(Slot::default());
             self.open_connection(key, 0, now);
@@ -159,7 +168,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// The first slot that takes another call; a new one if the session may have more.
     fn free_slot(&mut self, key: SessionKey) -> Option<usize> {
         let (slots_max, calls_max) = match &self.plan.workload {
-            Workload::Connections(_) => (1, usize::MAX),
+            Workload::Connections(_) | Workload::Calls(_) => (1, usize::MAX),
             Workload::Sessions(sessions) => {
                 (sessions.max_connections as usize, sessions.max_piped_calls as usize)
             }
@@ -244,6 +253,10 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         self.calls.remove(call);
+        if self.pool.is_some() {
+            self.handle_pool_answer(key, now);
+            return;
+        }
         let session = &mut self.sessions[key];
         // What only waits for room on a connection has been due since before this reply.
         let had_ready = session.visit.is_ready();
@@ -303,9 +316,16 @@ impl<N: Network> Worker<'_, '_, N> {
         answered: bool,
         now: Instant,
     ) {
-        let Workload::Sessions(sessions) = &self.plan.workload else {
-            self.end_session(key, false, now);
-            return;
+        let sessions = match &self.plan.workload {
+            Workload::Sessions(sessions) => sessions,
+            Workload::Connections(_) => {
+                self.end_session(key, false, now);
+                return;
+            }
+            Workload::Calls(_) => {
+                self.handle_pool_failure(key, now);
+                return;
+            }
         };
         let place = &mut self.sessions[key].slots[slot];
         if failure == Failure::ClientTimeout {
@@ -347,6 +367,9 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Ends a session and all that belongs to it. Calls that have not been answered count as failed.
     pub(super) fn end_session(&mut self, key: SessionKey, completed: bool, now: Instant) {
+        if matches!(self.plan.workload, Workload::Sessions(_)) {
+            self.make_room(now);
+        }
         let Some(session) = self.sessions.remove(key) else { return };
         for slot in session.slots {
             if let Some(connection) = slot.connection {
@@ -375,6 +398,10 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// The run's time is over: sessions issue nothing more, and end with the replies they wait for.
     pub(super) fn cut_sessions(&mut self, now: Instant) {
+        if self.pool.is_some() {
+            // Its calls are given to it, and those that are due are still to be made.
+            return;
+        }
         let opens_without_calls = self.opens_without_calls();
         for key in self.sessions.keys().collect::<Vec<SessionKey>>() {
             let session = &mut self.sessions[key];

@@ -1,5 +1,6 @@
 //! What was typed: the value of every option, before anything was looked up.
 
+mod load;
 mod results;
 mod tls;
 
@@ -10,6 +11,7 @@ use httperf_plan::{Arrivals, Client, Parts};
 
 use crate::options::{Order, Stop, parse, program};
 
+pub use load::{LoadArgs, Threads};
 pub use results::{ResultArgs, STDOUT};
 pub use tls::{Protocol, TlsArgs};
 
@@ -37,9 +39,9 @@ pub struct Args {
     pub client: Client,
 
     /// `--num-conns`.
-    pub num_conns: u64,
+    pub num_conns: Option<u64>,
     /// `--num-calls`.
-    pub num_calls: u64,
+    pub num_calls: Option<u64>,
     /// `--burst-length`; at least 1.
     pub burst_length: u64,
     /// The last of `--wlog` and `--wset`.
@@ -97,6 +99,8 @@ pub struct Args {
     /// `--use-timer-cache`.
     pub use_timer_cache: bool,
 
+    /// How the load is offered beyond the classic ways.
+    pub load: LoadArgs,
     /// All about results.
     pub results: ResultArgs,
     /// `--report`.
@@ -224,8 +228,8 @@ impl Default for Args {
             arrivals: Arrivals::Sequential,
             runtime: 0.0,
             client: Client::default(),
-            num_conns: 1,
-            num_calls: 1,
+            num_conns: None,
+            num_calls: None,
             burst_length: 1,
             uri_choice: UriChoice::Fixed,
             wlog: None,
@@ -252,6 +256,7 @@ impl Default for Args {
             my_addresses: Vec::new(),
             spin: false,
             use_timer_cache: false,
+            load: LoadArgs::default(),
             results: ResultArgs::default(),
             report: ReportForm::Auto,
             print_reply: None,
@@ -316,6 +321,7 @@ impl Args {
             let option = self.tls.wanted_by;
             return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
         }
+        self.load.check(self)?;
         self.check_results()?;
         if self.live && self.quiet {
             return Err(Stop::rejected("--live: expected no --quiet beside it"));
@@ -331,9 +337,9 @@ impl Args {
 
     fn check_results(&self) -> Result<(), Stop> {
         let results = &self.results;
-        if results.drain > 0.0 && self.runtime == 0.0 {
+        if results.drain > 0.0 && self.runtime == 0.0 && self.load.duration == 0.0 {
             return Err(Stop::rejected(
-                "--drain: needs --runtime, which says when nothing is offered any more",
+                "--drain: needs --duration or --runtime, which say when nothing is offered any more",
             ));
         }
         let shown = [("--live", self.live), ("--interval-log", self.interval_log.is_some())];
@@ -375,7 +381,7 @@ mod tests {
     #[test]
     fn a_later_occurrence_overrides_an_earlier_one() {
         let args = parsed(&["--num-conns", "3", "--rate=5", "--num-conns=4", "--period=2"]).unwrap();
-        assert_eq!(args.num_conns, 4);
+        assert_eq!(args.num_conns, Some(4));
         assert_eq!(args.arrivals, Arrivals::Deterministic { period: 2.0 });
     }
 

@@ -29,6 +29,7 @@ impl Need {
         let count = match &plan.workload {
             Workload::Connections(connections) => connections.count,
             Workload::Sessions(sessions) => sessions.count,
+            Workload::Calls(calls) => calls.connections.into(),
         };
         let interval = plan.arrivals.mean_interval();
         let (rate, at_once) = match plan.arrivals {

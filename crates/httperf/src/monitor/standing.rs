@@ -19,7 +19,7 @@ pub(super) const LAG_WARNING: Duration = Duration::from_millis(10);
 pub(super) struct Outline {
     /// Where requests go.
     pub(super) target: String,
-    /// What an arrival is: `conn` or `sess`.
+    /// What an arrival is: `conn`, `sess` or `call`.
     pub(super) arrival: &'static str,
     arrivals: Arrivals,
     warmup: Duration,
@@ -35,6 +35,7 @@ impl Outline {
         let (arrival, count) = match &plan.workload {
             Workload::Connections(connections) => ("conn", connections.count),
             Workload::Sessions(sessions) => ("sess", sessions.count),
+            Workload::Calls(calls) => ("call", calls.count),
         };
         let measured_until = plan.runtime.map(|runtime| plan.phases.warmup.saturating_add(runtime));
         let all_started = match &plan.arrivals {

@@ -1,6 +1,7 @@
 //! From what was typed to what it means: reads the files that options name, resolves names, and refuses what
 //! cannot be run.
 
+mod load;
 mod tls;
 
 use std::ffi::OsStr;
@@ -12,15 +13,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use httperf_plan::{
-    Cap, Connections, Endpoint, Excess, HttpVersion, Limits, Phases, Plan, RequestTemplate, Script, Sessions,
-    Sockets, SourceAddresses, Target, Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes,
-    session_file, uri_list,
+    Endpoint, HttpVersion, Limits, Phases, Plan, RequestTemplate, Script, Sessions, Sockets, SourceAddresses,
+    Target, Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes, session_file, uri_list,
 };
 use thiserror::Error;
 
 use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::messages::Program;
 
+pub use self::load::LoadError;
 pub use self::tls::TlsError;
 
 /// Connections of a session unless `--max-connections` says otherwise.
@@ -45,11 +46,11 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         host_header: !args.no_host_header,
         extra_headers: extra_headers(args, warn),
     };
-    Ok(Plan {
+    let mut plan = Plan {
         program: program.name_text(),
         client: args.client,
-        arrivals: args.arrivals.clone(),
-        workload: workload(args, version, warn)?,
+        arrivals: load::arrivals(args),
+        workload: workload(args, version, targets.len(), warn)?,
         uris: uris(args)?,
         targets,
         request,
@@ -62,10 +63,11 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
             hog: args.hog,
             sources,
         },
-        runtime: limit(args.runtime),
+        runtime: limit(load::runtime(args)),
         phases: Phases { warmup: pause(args.results.warmup), drain: pause(args.results.drain) },
         until: args.results.until,
         recording: args.results.recording(),
+        threads: None,
         spin: args.spin,
         watch: Watch {
             verbose: args.verbose,
@@ -76,7 +78,9 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
             calls: args.results.calls.is_some(),
         },
         limits: Limits::default(),
-    })
+    };
+    plan.threads = load::threads(args, &plan)?;
+    Ok(plan)
 }
 
 /// Why a command line cannot be run. The exit status is 1 for all of them.
@@ -85,6 +89,9 @@ pub enum Error {
     /// Connections that cannot be secured as was asked for.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// Load that cannot be offered as was asked for.
+    #[error(transparent)]
+    Load(#[from] LoadError),
     /// A version of HTTP that cannot be spoken.
     #[error("unexpected version code {:x}", .0.major.wrapping_mul(0x1_0000).wrapping_add(.0.minor))]
     HttpVersion(Version),
@@ -146,6 +153,7 @@ impl Error {
             Self::ServerAddress(_) => ".core_addr_intern",
             Self::TooManyCalls => ".session_issue_call",
             Self::Tls(_)
+            | Self::Load(_)
             | Self::HttpVersion(_)
             | Self::Unreadable(_)
             | Self::Empty(_)
@@ -288,24 +296,23 @@ fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Vec<u8> {
     headers
 }
 
-fn workload(args: &Args, version: HttpVersion, warn: &mut dyn FnMut(String)) -> Result<Workload, Error> {
-    let Some(session) = &args.session else {
-        return Ok(Workload::Connections(Connections {
-            count: args.num_conns,
-            calls: if args.tls.handshake_only { 0 } else { args.num_calls },
-            burst: args.burst_length,
-            max_open: (args.max_connections > 0)
-                .then_some(Cap { connections: args.max_connections, excess: Excess::Skipped }),
-        }));
-    };
+fn workload(
+    args: &Args,
+    version: HttpVersion,
+    servers: usize,
+    warn: &mut dyn FnMut(String),
+) -> Result<Workload, Error> {
+    let Some(session) = &args.session else { return Ok(load::workload(args, servers)?) };
     let default_piped_calls = match version {
         HttpVersion::Http10 => 1,
         HttpVersion::Http11 => PIPED_CALLS,
     };
+    let max_connections = or_default(args.max_connections, SESSION_CONNECTIONS);
     let sessions = Sessions {
         count: session.count,
         script: script(args, session, warn)?,
-        max_connections: or_default(args.max_connections, SESSION_CONNECTIONS),
+        max_connections,
+        max_open: load::sessions_max(args, max_connections)?,
         max_piped_calls: or_default(args.max_piped_calls, default_piped_calls),
         retry_on_failure: args.retry_on_failure,
         // No reply has a status that does not fit, so such a one never matches.
@@ -384,12 +391,12 @@ fn pause(seconds: f64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use httperf_plan::Arrivals;
+    use httperf_plan::{Arrivals, Connections};
 
     use super::*;
     use crate::options::parse::words;
 
-    fn planned(argv: &[&str]) -> (Result<Plan, Error>, Vec<String>) {
+    pub(super) fn planned(argv: &[&str]) -> (Result<Plan, Error>, Vec<String>) {
         let mut args = Args::default();
         args.parse(&words(argv)).unwrap();
         let mut warnings = Vec::new();
@@ -399,7 +406,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_error(argv: &[&str], expected: &str) {
+    pub(super) fn check_error(argv: &[&str], expected: &str) {
         let (plan, _) = planned(argv);
         assert_eq!(plan.map(|_| "a plan").unwrap_err().text(), expected, "{argv:?}");
     }

@@ -116,13 +116,11 @@ fn trial(lab: &Lab<'_>, unit: Unit, rate: f64, duration: Duration) -> anyhow::Re
     let addresses: Vec<SocketAddr> = servers.iter().map(lab::address).collect();
     let arrivals = rate / unit.calls() as f64;
     let connections = Connections {
-        count: (arrivals * duration.as_secs_f64()).ceil() as u64,
-        calls: unit.calls(),
-        burst: 1,
         max_open: Some(Cap {
             connections: OPEN_MAX.min(descriptors_for_connections()),
             excess: Excess::Skipped,
         }),
+        ..Connections::new((arrivals * duration.as_secs_f64()).ceil() as u64, unit.calls(), 1)
     };
     let offered = connections.count * connections.calls;
     let limit = duration.mul_f64(1.25);

@@ -141,8 +141,8 @@ impl<'a> Lab<'a> {
     ///
     /// # Errors
     /// Also when it is asked to stop: then nothing that was measured counts.
-    pub(super) fn run(&self, plan: &Plan, observer: &mut dyn Observer) -> anyhow::Result<Summary> {
-        let summary = httperf_engine::run(plan, observer, self.stop)?;
+    pub(super) fn run(&self, plan: &Plan, observer: &mut (dyn Observer + Send)) -> anyhow::Result<Summary> {
+        let summary = httperf_engine::run(plan, &mut [observer], self.stop)?;
         if self.stop.is_asked() {
             bail!("interrupted, so there is nothing to report");
         }

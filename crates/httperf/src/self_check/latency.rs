@@ -67,7 +67,7 @@ pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, process: Process) -> a
     let count = (settings.rate * (WARM_UP + settings.duration).as_secs_f64()).round() as usize;
     let server = lab.server(Config { stamps: count, ..Config::default() })?;
     let address = lab::address(&server);
-    let connections = Connections { count: count as u64, calls: 1, burst: 1, max_open: None };
+    let connections = Connections::new(count as u64, 1, 1);
     let limit = settings.duration * 2 + Duration::from_secs(1);
     let mut plan = lab.plan(&[address], process.arrivals(settings.rate), connections, limit);
     let uris = (0..count).map(|index| uri(settings.delays, index).into_bytes()).collect();

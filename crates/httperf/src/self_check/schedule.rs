@@ -47,7 +47,7 @@ pub(super) fn measure(lab: &Lab<'_>, process: Process, rate: f64, duration: Dura
     let count = (rate * (WARM_UP + duration).as_secs_f64()).round() as usize;
     let server = lab.server(Config::default())?;
     let address = lab::address(&server);
-    let connections = Connections { count: count as u64, calls: 1, burst: 1, max_open: None };
+    let connections = Connections::new(count as u64, 1, 1);
     let limit = duration * 2 + Duration::from_secs(1);
     let mut plan = lab.plan(&[address], process.arrivals(rate), connections, limit);
     let mut watch = Watch::of(&mut plan, count);

@@ -46,7 +46,7 @@ fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         let stop = EndOfRun::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
         let mut progress = StatusLine::new();
-        let mut carry_out = |plan: &Plan| Ok(httperf_engine::run(plan, &mut Silent, &stop)?);
+        let mut carry_out = |plan: &Plan| Ok(httperf_engine::run(plan, &mut [&mut Silent], &stop)?);
         let results = experiment
             .run(args.server(), &mut carry_out, &|| stop.is_asked(), &mut |what| progress.show(what))?;
         Ok((results, stop, signals))

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Endpoint, HttpVersion, Plan, Script, Target, UriSource, Workload};
+use httperf_plan::{
+    Arrivals, Assignment, Endpoint, HttpVersion, Plan, Script, Target, UNLIMITED, UriSource, Workload,
+};
 
 use crate::number::{count, grouped, time};
 use crate::result::{Document, EarlyEnd, Machine, Part};
@@ -164,8 +166,28 @@ fn arrivals(arrivals: &Arrivals) -> String {
 fn workload(workload: &Workload) -> String {
     match workload {
         Workload::Connections(connections) => {
-            let calls = count(connections.calls);
-            format!("a connection of {calls} {}", if connections.calls == 1 { "call" } else { "calls" })
+            let mut text = match connections.calls {
+                UNLIMITED => "a connection with one call after the other".to_owned(),
+                1 => "a connection of 1 call".to_owned(),
+                calls => format!("a connection of {} calls", count(calls)),
+            };
+            if connections.pipeline > 1 {
+                text.push_str(&format!(", {} outstanding at once", count(connections.pipeline.into())));
+            }
+            if !connections.think.is_zero() {
+                text.push_str(&format!(", {} between them", length_of(connections.think)));
+            }
+            text
+        }
+        Workload::Calls(calls) => {
+            let mut text = format!("a call, on one of {} connections", count(calls.connections.into()));
+            if calls.pipeline > 1 {
+                text.push_str(&format!(" with up to {} calls each", count(calls.pipeline.into())));
+            }
+            if calls.assignment == Assignment::InTurn {
+                text.push_str(", in turn");
+            }
+            text
         }
         Workload::Sessions(sessions) => match &sessions.script {
             Script::Uniform { calls, burst, think } => format!(

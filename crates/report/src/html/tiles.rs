@@ -40,6 +40,7 @@ fn rate(document: &Document) -> Tile {
     let (name, unit) = match &plan.workload {
         Workload::Connections(_) => ("Connections started", "connections"),
         Workload::Sessions(_) => ("Sessions started", "sessions"),
+        Workload::Calls(_) => ("Calls offered", "calls"),
     };
     let started = match summary.arrivals.started {
         0 => figures.connections,

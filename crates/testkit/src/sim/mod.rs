@@ -15,13 +15,13 @@ use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Observer, Ready, Silent, Worker, tls_context};
-use httperf_plan::{Endpoint, Plan};
+use httperf_plan::{Endpoint, Plan, Shard};
 use httperf_stats::{Counters, Instant, Summary, Transport};
 
 use self::world::World;
 
 pub use http::{HttpPeer, RequestSeen, reply};
-pub use plans::{connections, file_session, sessions};
+pub use plans::{calls, connections, file_session, sessions};
 pub use tls::{Goodbye, TlsPeer, tls_server};
 
 /// The other end of every connection. Times are since the start of the run.
@@ -133,11 +133,26 @@ pub fn run(plan: &Plan, link: Link, peer: impl Peer + 'static) -> Run {
 /// If the plan wants TLS in a way that the library does not know, or the worker's poller fails, which this one never
 /// does.
 pub fn run_observed(plan: &Plan, link: Link, peer: impl Peer + 'static, observer: &mut dyn Observer) -> Run {
+    run_shard(plan, Shard::WHOLE, link, peer, observer)
+}
+
+/// Carries out one shard of a plan against a peer that it has to itself, and tells an observer.
+///
+/// # Panics
+/// As [`run_observed`].
+pub fn run_shard(
+    plan: &Plan,
+    shard: Shard,
+    link: Link,
+    peer: impl Peer + 'static,
+    observer: &mut dyn Observer,
+) -> Run {
     let world = Rc::new(RefCell::new(World::new(link, Box::new(peer))));
     let network = SimNetwork { world: Rc::clone(&world) };
     let context =
         plan.tls.as_ref().map(|tls| tls_context(tls).expect("the library knows what the plan names"));
-    let worker = Worker::new(plan, context, network, observer);
+    let mut worker = Worker::new(plan, shard, context, network, observer);
+    worker.prepare().expect("the poller in memory never fails");
     let summary = worker.run().expect("the poller in memory never fails");
     let world = world.borrow();
     Run { summary, connections: world.traces(), is_endless: world.is_endless() }

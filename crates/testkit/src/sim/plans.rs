@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use httperf_plan::{
-    Arrivals, Burst, Client, Connections, Endpoint, HttpVersion, Limits, Phases, Plan, Recording, Request,
-    RequestTemplate, Script, ScriptedSession, Sessions, Sockets, SourceAddresses, Target, Timeouts,
-    UriSource, Watch, Workload,
+    Arrivals, Assignment, Burst, Calls, Client, Connections, Endpoint, HttpVersion, Limits, Phases, Plan,
+    Recording, Request, RequestTemplate, Script, ScriptedSession, Sessions, Sockets, SourceAddresses, Target,
+    Timeouts, UriSource, Watch, Workload,
 };
 
 /// So many connections, one after the other.
 #[must_use]
 pub fn connections(count: u64, calls: u64, burst: u64) -> Plan {
-    plan(Workload::Connections(Connections { count, calls, burst, max_open: None }))
+    plan(Workload::Connections(Connections::new(count, calls, burst)))
 }
 
 /// So many sessions, one after the other.
@@ -25,7 +25,16 @@ pub fn sessions(count: u64, script: Script) -> Plan {
         retry_on_failure: false,
         failure_status: None,
         cookies: false,
+        max_open: None,
     }))
+}
+
+/// So many calls at this rate, over this many connections.
+#[must_use]
+pub fn calls(count: u64, per_second: f64, connections: u32) -> Plan {
+    let workload = Calls { count, connections, pipeline: 1, assignment: Assignment::AnyFree };
+    let arrivals = Arrivals::Deterministic { period: 1.0 / per_second };
+    Plan { arrivals, ..plan(Workload::Calls(workload)) }
 }
 
 /// A definition of a session file: bursts of URIs, with a pause after each.
@@ -70,6 +79,7 @@ fn plan(workload: Workload) -> Plan {
         until: None,
         recording: Recording::default(),
         tls: None,
+        threads: None,
         spin: false,
         watch: Watch::default(),
         limits: Limits::default(),

@@ -1,6 +1,7 @@
 //! The options of the program itself: those of the classic tool and ours.
 
 mod general;
+mod load;
 pub(crate) mod reports;
 mod requests;
 pub(crate) mod results;
@@ -24,6 +25,7 @@ pub const COMMAND: Command<Args> = Command {
     groups: &[
         Group { title: "Target", options: target::OPTIONS },
         Group { title: "Schedule", options: schedule::OPTIONS },
+        Group { title: "Closed loop, calls at a rate, threads", options: load::OPTIONS },
         Group { title: "Workload", options: workload::OPTIONS },
         Group { title: "Sessions", options: sessions::OPTIONS },
         Group { title: "Requests", options: requests::OPTIONS },

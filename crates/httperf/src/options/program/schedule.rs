@@ -5,7 +5,7 @@ use httperf_plan::{Arrivals, Client, Step};
 
 use super::results::{precision, seconds};
 use crate::args::Args;
-use crate::options::{Opt, Stop, Tier, ValueForm};
+use crate::options::{Opt, Stop, Tier, Value, ValueForm};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt {
@@ -19,13 +19,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              as --period=d1/X; the last of --rate and --period counts.",
         ],
         apply: |args, value| {
-            let rate = value.real().ok_or_else(|| Stop::illegal("illegal request rate", value))?;
-            // Not a number compares as false, and is sequential too.
-            args.arrivals = if rate > 0.0 {
-                Arrivals::Deterministic { period: 1.0 / rate }
-            } else {
-                Arrivals::Sequential
-            };
+            args.arrivals = parse_rate(value).ok_or_else(|| Stop::illegal("illegal request rate", value))?;
             Ok(())
         },
     },
@@ -139,7 +133,14 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 /// The most steps of a variable rate.
 const STEPS: usize = 16;
 
-fn parse_period(text: &[u8]) -> Result<Arrivals, Stop> {
+/// Evenly spaced arrivals at a rate per second; sequential ones if it is 0.
+pub(super) fn parse_rate(value: Value<'_>) -> Option<Arrivals> {
+    let rate = value.real()?;
+    // Not a number compares as false, and is sequential too.
+    Some(if rate > 0.0 { Arrivals::Deterministic { period: 1.0 / rate } } else { Arrivals::Sequential })
+}
+
+pub(super) fn parse_period(text: &[u8]) -> Result<Arrivals, Stop> {
     let Some(&first) = text.first() else { return Err(illegal_distribution(text)) };
     let (distribution, times) = match first {
         b'0'..=b'9' | b'.' => (b'd', text),

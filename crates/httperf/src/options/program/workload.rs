@@ -15,7 +15,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         details: &["Default: 1. Ignored in session workloads."],
         apply: |args, value| {
             let count = value.unsigned();
-            args.num_conns = count.ok_or_else(|| Stop::illegal("illegal number of connections", value))?;
+            args.num_conns =
+                Some(count.ok_or_else(|| Stop::illegal("illegal number of connections", value))?);
             Ok(())
         },
     },
@@ -28,7 +29,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         details: &["Default: 1. Ignored in session workloads."],
         apply: |args, value| {
             let count = value.unsigned();
-            args.num_calls = count.ok_or_else(|| Stop::illegal("illegal number of calls", value))?;
+            args.num_calls = Some(count.ok_or_else(|| Stop::illegal("illegal number of calls", value))?);
             Ok(())
         },
     },

@@ -1,0 +1,101 @@
+//! Which number a call has in its run: what it asks for follows from that, and from nothing else.
+
+use httperf_load::uris::Uris;
+use httperf_plan::{Plan, Shard, UNLIMITED, Workload};
+
+/// Gives calls their numbers.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    order: Order,
+    shard: Shard,
+    /// Numbers given so far.
+    given: u64,
+}
+
+/// What numbers follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// The order in which calls are made, as with the classic tool.
+    Made,
+    /// The same, where others number calls beside this worker: each leaves out the numbers of the others.
+    MadeApart,
+    /// The schedule: the `k`-th call of arrival `i` has the number `i · per_arrival + k`, whoever makes it and when.
+    Schedule { per_arrival: u64 },
+}
+
+impl Numbers {
+    pub(super) fn new(plan: &Plan, shard: Shard) -> Self {
+        let per_arrival = plan.calls_per_arrival();
+        let is_pool = matches!(plan.workload, Workload::Calls(_));
+        let order = match (plan.threads.is_some() || is_pool, per_arrival) {
+            (false, _) => Order::Made,
+            (true, UNLIMITED) => Order::MadeApart,
+            (true, per_arrival) => Order::Schedule { per_arrival },
+        };
+        Self { order, shard, given: 0 }
+    }
+
+    /// The number of the next call, which is the `issued`-th (from 0) of its arrival.
+    pub(super) fn next(&mut self, arrival: u64, issued: u64) -> u64 {
+        let made = self.shard.nth(self.given);
+        self.given += 1;
+        match self.order {
+            Order::Made | Order::MadeApart => made,
+            Order::Schedule { per_arrival } => arrival.wrapping_mul(per_arrival).wrapping_add(issued),
+        }
+    }
+
+    /// The URI of the call with this number, the last that was given; `None` when they are used up.
+    pub(super) fn uri<'u>(&self, number: u64, uris: &'u mut Uris) -> Option<&'u [u8]> {
+        match self.order {
+            Order::Made => uris.next(),
+            Order::MadeApart | Order::Schedule { .. } => uris.at(number),
+        }
+    }
+
+    /// Whether there is no URI left for the arrival with this number.
+    pub(super) fn are_used_up(&self, next_arrival: impl FnOnce() -> Option<u64>, uris: &Uris) -> bool {
+        let Some(count) = uris.count() else { return false };
+        match self.order {
+            Order::Made => uris.exhausted(),
+            Order::MadeApart => self.shard.nth(self.given) >= count,
+            Order::Schedule { per_arrival } => {
+                next_arrival().is_none_or(|arrival| arrival.saturating_mul(per_arrival) >= count)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use httperf_plan::UriSource;
+    use httperf_testkit::sim::connections;
+
+    use super::*;
+
+    fn list(count: usize) -> UriSource {
+        UriSource::List { uris: (0..count).map(|n| format!("/{n}").into_bytes()).collect(), wrap: false }
+    }
+
+    #[test]
+    fn the_numbers_of_a_schedule_do_not_depend_on_the_order_of_calls() {
+        let mut plan = connections(10, 3, 1);
+        plan.threads = Some(2);
+        let mut numbers = Numbers::new(&plan, Shard { index: 1, count: 2 });
+        assert_eq!([numbers.next(5, 0), numbers.next(3, 2), numbers.next(5, 1)], [15, 11, 16]);
+        plan.threads = None;
+        let mut numbers = Numbers::new(&plan, Shard::WHOLE);
+        assert_eq!([numbers.next(5, 0), numbers.next(3, 2), numbers.next(5, 1)], [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_list_is_used_up_with_the_arrival_whose_first_call_is_beyond_its_end() {
+        let mut plan = connections(10, 3, 1);
+        (plan.threads, plan.uris) = (Some(2), list(7));
+        let uris = Uris::new(&plan.uris, plan.client);
+        let numbers = Numbers::new(&plan, Shard::WHOLE);
+        assert!(!numbers.are_used_up(|| Some(2), &uris));
+        assert!(numbers.are_used_up(|| Some(3), &uris));
+        assert!(numbers.are_used_up(|| None, &uris));
+    }
+}
