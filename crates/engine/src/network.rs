@@ -48,11 +48,11 @@ pub trait Network {
     /// `WouldBlock` when nothing has arrived; otherwise the system's.
     fn read(&mut self, socket: &Self::Socket, buffer: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes what the socket takes.
+    /// Writes what the socket takes of two pieces, one after the other, of which one may be empty.
     ///
     /// # Errors
     /// `WouldBlock` when it takes nothing; otherwise the system's.
-    fn write(&mut self, socket: &Self::Socket, bytes: &[u8]) -> io::Result<usize>;
+    fn write(&mut self, socket: &Self::Socket, pieces: [&[u8]; 2]) -> io::Result<usize>;
 
     /// Waits until a socket is ready, until `deadline` (for ever if `None`), or until someone asks for the
     /// end of the run. Clears `ready` and fills it; it may stay empty.

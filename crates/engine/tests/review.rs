@@ -354,9 +354,9 @@ impl Network for Scripted {
         Ok(count)
     }
 
-    fn write(&mut self, socket: &usize, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, socket: &usize, pieces: [&[u8]; 2]) -> io::Result<usize> {
         let socket = &mut self.sockets[*socket];
-        let count = bytes.len().min(socket.room);
+        let count = pieces.concat().len().min(socket.room);
         match (socket.is_broken, count) {
             (true, _) => Err(io::ErrorKind::BrokenPipe.into()),
             (false, 0) => Err(io::ErrorKind::WouldBlock.into()),

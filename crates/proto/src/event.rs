@@ -1,5 +1,7 @@
 //! What a protocol engine tells its owner, whichever protocol it speaks.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 /// The name of a call, chosen by whoever submits it and carried back by every event about it.
@@ -8,7 +10,7 @@ pub struct CallId(pub u64);
 
 /// What arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum Event<'a> {
     /// The status line of a call's final reply is complete.
     ReplyStarted {
         /// The call.
@@ -35,7 +37,7 @@ pub enum Event {
         /// The call.
         call: CallId,
         /// The bytes; how they are divided into events means nothing.
-        data: Vec<u8>,
+        data: Cow<'a, [u8]>,
     },
     /// The reply is complete.
     ReplyDone {
@@ -46,6 +48,20 @@ pub enum Event {
         /// Whether the connection can carry another call.
         reuse: Reuse,
     },
+}
+
+impl Event<'_> {
+    /// The same event, with bytes of its own.
+    #[must_use]
+    pub fn into_owned(self) -> Event<'static> {
+        match self {
+            Self::ReplyStarted { call, status } => Event::ReplyStarted { call, status },
+            Self::BadStatusLine { call, line } => Event::BadStatusLine { call, line },
+            Self::ReplyHead { call, head } => Event::ReplyHead { call, head },
+            Self::ReplyBody { call, data } => Event::ReplyBody { call, data: data.into_owned().into() },
+            Self::ReplyDone { call, size, reuse } => Event::ReplyDone { call, size, reuse },
+        }
+    }
 }
 
 /// The sizes of a reply, in bytes.

@@ -140,7 +140,9 @@ pub fn samples_needed(share: f64) -> u64 {
 
 /// To the nearest microsecond, 1 h at most.
 pub(crate) fn whole_micros(duration: Duration) -> u64 {
-    u64::try_from((duration.as_nanos() + 500) / 1000).unwrap_or(u64::MAX).min(MAX_US)
+    let micros =
+        duration.as_secs().saturating_mul(1_000_000) + u64::from((duration.subsec_nanos() + 500) / 1000);
+    micros.min(MAX_US)
 }
 
 /// A timing as it is saved.

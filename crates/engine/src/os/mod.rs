@@ -3,7 +3,7 @@
 mod counters;
 mod ports;
 
-use std::io;
+use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,9 @@ use httperf_plan::{Endpoint, Plan, Shard, Sockets};
 use httperf_stats::{Counters, Instant, Transport};
 use rustix::event::epoll;
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt,
+};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -179,9 +181,16 @@ impl Network for OsNetwork {
         Ok(rustix::io::read(socket, buffer)?)
     }
 
-    fn write(&mut self, socket: &OwnedFd, bytes: &[u8]) -> io::Result<usize> {
+    fn write(&mut self, socket: &OwnedFd, pieces: [&[u8]; 2]) -> io::Result<usize> {
         // Not `write`: a peer that is gone must give an error, not a signal.
-        Ok(rustix::net::send(socket, bytes, rustix::net::SendFlags::NOSIGNAL)?)
+        let flags = SendFlags::NOSIGNAL;
+        Ok(match pieces {
+            [bytes, []] | [[], bytes] => rustix::net::send(socket, bytes, flags)?,
+            pieces => {
+                let pieces = pieces.map(IoSlice::new);
+                rustix::net::sendmsg(socket, &pieces, &mut SendAncillaryBuffer::default(), flags)?
+            }
+        })
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {

@@ -201,26 +201,30 @@ impl<N: Network> Worker<'_, '_, N> {
             if connection.stage != Stage::Established {
                 break;
             }
-            buffer.append(&mut connection.unwritten);
-            if buffer.is_empty() && !connection.engine.poll_transmit(buffer) {
+            buffer.clear();
+            let last = connection.engine.poll_transmit_shared(buffer);
+            let size = buffer.len() + last.len();
+            if size == 0 {
                 break;
             }
             let at = self.network.now();
-            let count = match self.network.write(&connection.socket, buffer) {
+            let count = match self.network.write(&connection.socket, [buffer, last]) {
                 Ok(count) => count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    connection.engine.handle_blocked();
+                    break;
+                }
                 Err(error) => return Err(error),
             };
-            let is_blocked = count < buffer.len();
-            if is_blocked {
-                connection.unwritten.extend_from_slice(&buffer[count..]);
-            }
             self.note_sent(key, count, at);
-            if is_blocked {
-                break;
+            if count < size {
+                // There is room again when the poller says so, but for a signal that came in between.
+                self.connections[key].engine.handle_blocked();
+                if count > 0 {
+                    break;
+                }
             }
-            buffer.clear();
         }
         Ok(())
     }
@@ -248,13 +252,15 @@ impl<N: Network> Worker<'_, '_, N> {
                 }
                 Sent::Finished(call) => {
                     let call = &mut self.calls[CallKey::from(call)];
-                    let bytes = &call.request.bytes;
-                    self.recorder.request_sent(call.intended, bytes.len() as u64);
+                    let request = &call.request;
+                    self.recorder.request_sent(call.intended, request.size());
                     if !call.is_answering() {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
                     if self.plan.watch.requests.is_some() {
-                        let (head, contents) = bytes.split_at(bytes.len() - call.contents_size);
+                        let (head, contents) =
+                            request.bytes.split_at(request.bytes.len() - call.contents_size);
+                        let contents = if contents.is_empty() { request.shared_body() } else { contents };
                         self.observer.observe(Observation::Request { call: call.serial, head, contents });
                     }
                     self.note_replay(key);
@@ -341,7 +347,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         let mut input = bytes;
         while let Some(connection) = self.connections.get_mut(key) {
-            match connection.engine.poll_event(&mut input) {
+            match connection.engine.poll_event(&mut input, &mut self.heads) {
                 Ok(Some(event)) => self.handle_event(key, event, now),
                 Ok(None) => {
                     // Until its status line is complete, each piece of a reply renews its deadline.
@@ -363,7 +369,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    fn handle_event(&mut self, key: ConnectionKey, event: Event, now: Instant) {
+    fn handle_event(&mut self, key: ConnectionKey, event: Event<'_>, now: Instant) {
         match event {
             Event::BadStatusLine { line, .. } => {
                 self.observer.observe(Observation::BadStatusLine { line: &line });

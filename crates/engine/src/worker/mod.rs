@@ -111,6 +111,7 @@ pub struct Worker<'p, 'o, N: Network> {
     /// Rendered requests for a fixed URI, one per target.
     fixed_requests: Vec<Option<http1::Request>>,
     http1: http1::Options,
+    heads: http1::Heads,
     serials: Serials,
     told: Told,
     read_buffer: Vec<u8>,
@@ -229,6 +230,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             shown: (0, 0),
             fixed_requests: if fixed { vec![None; plan.targets.len()] } else { Vec::new() },
             http1,
+            heads: http1::Heads::default(),
             serials: Serials::default(),
             told: Told::default(),
             read_buffer: vec![0; READ_SIZE],

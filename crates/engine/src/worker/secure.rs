@@ -399,7 +399,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 return Ok(());
             }
             let at = self.network.now();
-            let count = match self.network.write(lent.socket, buffer) {
+            let count = match self.network.write(lent.socket, [buffer, &[]]) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -456,7 +456,7 @@ impl<N: Network> Worker<'_, '_, N> {
         lent.lane.poll_transmit(&mut last);
         if lent.stage != Stage::Connecting && !last.is_empty() {
             // A peer that does not take them does not miss them.
-            let _: io::Result<usize> = self.network.write(lent.socket, &last);
+            let _: io::Result<usize> = self.network.write(lent.socket, [&last, &[]]);
         }
     }
 

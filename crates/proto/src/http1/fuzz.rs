@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::{Engine, Limits, Options, Request};
+use super::{Engine, Heads, Limits, Options, Request};
 use crate::{CallId, Event, ProtocolError};
 
 /// What became of a stream of bytes.
-type Outcome = (Vec<Event>, Result<(), ProtocolError>);
+type Outcome = (Vec<Event<'static>>, Result<(), ProtocolError>);
 
 /// Feeds `bytes` to a connection with `calls` outstanding calls (the last a HEAD if `head`), whole, cut at
 /// `cut`, and byte by byte, each followed by the end of the connection.
@@ -28,6 +28,7 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     for call in 0..calls {
         let request = Request {
             bytes: Rc::from(&b"GET"[..]),
+            body: None,
             target: 0..0,
             head: head && call + 1 == calls,
             safe: true,
@@ -39,10 +40,10 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     engine.handle_written(out.len());
     while engine.poll_sent().is_some() {}
 
-    let mut events = Vec::new();
+    let (mut heads, mut events) = (Heads::default(), Vec::new());
     let mut end = Ok(());
     for part in parts {
-        end = drain(&mut engine, part, &mut events);
+        end = drain(&mut engine, part, &mut heads, &mut events);
         if end.is_err() {
             return (events, end);
         }
@@ -55,15 +56,20 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
 }
 
 /// Collects events; neighbouring pieces of a body are joined, as their division means nothing.
-fn drain(engine: &mut Engine, mut input: &[u8], events: &mut Vec<Event>) -> Result<(), ProtocolError> {
-    while let Some(event) = engine.poll_event(&mut input)? {
+fn drain(
+    engine: &mut Engine,
+    mut input: &[u8],
+    heads: &mut Heads,
+    events: &mut Vec<Event<'static>>,
+) -> Result<(), ProtocolError> {
+    while let Some(event) = engine.poll_event(&mut input, heads)? {
         match (events.last_mut(), event) {
             (Some(Event::ReplyBody { call: before, data: joined }), Event::ReplyBody { call, data })
                 if *before == call =>
             {
-                joined.extend_from_slice(&data);
+                joined.to_mut().extend_from_slice(&data);
             }
-            (_, event) => events.push(event),
+            (_, event) => events.push(event.into_owned()),
         }
     }
     assert!(input.is_empty(), "poll_event returns None only when it used all input");

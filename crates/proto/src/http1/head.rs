@@ -14,7 +14,7 @@ pub const MAX_FIELDS: usize = 256;
 const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// What a header block says.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) reuse: Reuse,
@@ -25,6 +25,8 @@ pub(super) struct Head {
     other_coding: bool,
     /// `Err` matters only if the body turns out to need it.
     length: Result<Option<u64>, ProtocolError>,
+    /// Its status line is one, and it says nothing that has to be kept.
+    is_plain: bool,
 }
 
 impl Head {
@@ -47,6 +49,7 @@ impl Head {
             chunked: false,
             other_coding: false,
             length: Ok(None),
+            is_plain: understood,
         };
         let mut fields = [const { MaybeUninit::<httparse::Header<'_>>::uninit() }; MAX_FIELDS];
         let fields = &mut fields[..fields_max.min(MAX_FIELDS)];
@@ -93,6 +96,7 @@ impl Head {
                 13 if field.name.eq_ignore_ascii_case("server-timing") => {
                     if let Some(kept) = server_timing {
                         add_to_list(kept, field.value);
+                        self.is_plain = false;
                     }
                 }
                 14 if field.name.eq_ignore_ascii_case("content-length") => self.read_length(field.value),
@@ -134,6 +138,11 @@ impl Head {
             self.chunked = coding.eq_ignore_ascii_case(b"chunked");
             self.other_coding = !self.chunked && !coding.eq_ignore_ascii_case(b"identity");
         }
+    }
+
+    /// Whether all that the block says is said here, without an error.
+    pub(super) fn is_plain(&self) -> bool {
+        self.is_plain && self.length.is_ok()
     }
 
     pub(super) fn is_interim(&self) -> bool {

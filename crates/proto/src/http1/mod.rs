@@ -11,16 +11,20 @@
 mod framing;
 mod fuzz;
 mod head;
+mod heads;
 mod request;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use self::framing::{Body, Progress};
 use self::head::{Head, StatusLine};
+pub use self::heads::Heads;
 use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};
 
 pub use self::fuzz::check_cuts;
@@ -32,6 +36,9 @@ pub const BAD_STATUS_LINE: u16 = 599;
 
 /// How many bytes [`Engine::poll_transmit`] adds at most, beyond the request it is in.
 const TRANSMIT_SIZE: usize = 64 * 1024;
+
+/// From this size on a piece of a request is not copied: that costs more than to write two pieces with one call.
+const SHARED_SIZE: usize = 4096;
 
 /// How much of `Server-Timing` is kept.
 const SERVER_TIMING_SIZE: usize = 512;
@@ -85,8 +92,10 @@ impl Default for Options {
 /// A request, rendered: its bytes are shared by every call that sends the same.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// All bytes of the request, body included; never empty.
+    /// The bytes of the request, but for a body that is shared; never empty.
     pub bytes: Rc<[u8]>,
+    /// A body that follows them and is not copied. It may be other threads' as well.
+    pub body: Option<Rc<Arc<[u8]>>>,
     /// Which of them are the request target.
     pub target: Range<usize>,
     /// Whether its method is `HEAD`, whose replies have no body.
@@ -101,6 +110,27 @@ impl Request {
     #[must_use]
     pub fn target(&self) -> &[u8] {
         &self.bytes[self.target.clone()]
+    }
+
+    /// A body that is shared; empty without one.
+    #[must_use]
+    pub fn shared_body(&self) -> &[u8] {
+        self.body.as_ref().map_or(&[], |body| &body[..])
+    }
+
+    /// How many bytes it has in all.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        (self.bytes.len() + self.shared_body().len()) as u64
+    }
+
+    /// What comes from this offset on: the rest of its own bytes, or of its shared body.
+    fn piece_at(&self, offset: u64) -> &[u8] {
+        let offset = usize::try_from(offset).expect("a request fits in memory");
+        match self.bytes.get(offset..) {
+            Some(rest) if !rest.is_empty() => rest,
+            _ => &self.shared_body()[offset - self.bytes.len()..],
+        }
     }
 }
 
@@ -144,7 +174,7 @@ struct Pending {
 
 impl Pending {
     fn end(&self) -> u64 {
-        self.start + self.request.bytes.len() as u64
+        self.start + self.request.size()
     }
 }
 
@@ -242,7 +272,7 @@ impl Engine {
             return Err(Full);
         }
         let start = self.submitted;
-        self.submitted += request.bytes.len() as u64;
+        self.submitted += request.size();
         self.pending.push_back(Pending { call, request, start });
         Ok(())
     }
@@ -277,17 +307,49 @@ impl Engine {
             if !may(&pending.request) {
                 break;
             }
-            let skip = usize::try_from(self.transmitted - pending.start).expect("a request fits in memory");
-            let rest = &pending.request.bytes[skip..];
-            let taken = rest.len().min(room);
-            out.extend_from_slice(&rest[..taken]);
-            self.transmitted += taken as u64;
-            room -= taken;
+            while room > 0 && self.transmitted < pending.end() {
+                let rest = pending.request.piece_at(self.transmitted - pending.start);
+                let taken = rest.len().min(room);
+                out.extend_from_slice(&rest[..taken]);
+                self.transmitted += taken as u64;
+                room -= taken;
+            }
             if room == 0 {
                 break;
             }
         }
         out.len() > size
+    }
+
+    /// As [`Engine::poll_transmit`], but copies no more than it must: the last piece, or one that is large, comes back, and
+    /// is to go out after what was appended. Nothing is due if neither has anything.
+    pub fn poll_transmit_shared(&mut self, out: &mut Vec<u8>) -> &[u8] {
+        if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
+            return &[];
+        }
+        let mut index = self.pending.partition_point(|pending| pending.end() <= self.transmitted);
+        while let Some(pending) = self.pending.get(index) {
+            let offset = self.transmitted - pending.start;
+            let piece = pending.request.piece_at(offset);
+            self.transmitted += piece.len() as u64;
+            let is_alone = out.is_empty() && self.transmitted == self.submitted;
+            if is_alone || piece.len() >= SHARED_SIZE {
+                return self.pending[index].request.piece_at(offset);
+            }
+            out.extend_from_slice(piece);
+            if self.transmitted == pending.end() {
+                index += 1;
+            }
+            if out.len() >= TRANSMIT_SIZE {
+                break;
+            }
+        }
+        &[]
+    }
+
+    /// The transport takes no more for now: what was handed out and not written is to be handed out again.
+    pub fn handle_blocked(&mut self) {
+        self.transmitted = self.written;
     }
 
     /// Forgets that anything was sent: the peer has not looked at it, and every pending request is to go out again.
@@ -338,11 +400,15 @@ impl Engine {
     }
 
     /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all
-    /// of `input` was used and more is needed.
+    /// of `input` was used and more is needed. `heads`: of all connections with the same options.
     ///
     /// # Errors
     /// When the peer breaks the protocol; the connection is then of no further use.
-    pub fn poll_event(&mut self, input: &mut &[u8]) -> Result<Option<Event>, ProtocolError> {
+    pub fn poll_event<'a>(
+        &mut self,
+        input: &mut &'a [u8],
+        heads: &mut Heads,
+    ) -> Result<Option<Event<'a>>, ProtocolError> {
         loop {
             if let Some(event) = self.take_owed() {
                 return Ok(Some(event));
@@ -359,7 +425,10 @@ impl Engine {
                     if self.pending.front().is_none_or(|front| front.start >= self.written) {
                         return Err(ProtocolError::Unsolicited);
                     }
-                    if let Some(event) = self.read_head(input)? {
+                    if self.read_known_head(input, heads)? {
+                        continue;
+                    }
+                    if let Some(event) = self.read_head(input, heads)? {
                         return Ok(Some(event));
                     }
                 }
@@ -368,7 +437,7 @@ impl Engine {
                     Progress::Data(data) => {
                         if self.options.bodies && !data.is_empty() {
                             let call = self.pending.front().expect("a body belongs to a call").call;
-                            return Ok(Some(Event::ReplyBody { call, data: data.to_vec() }));
+                            return Ok(Some(Event::ReplyBody { call, data: Cow::Borrowed(data) }));
                         }
                     }
                     Progress::Done => return Ok(Some(self.finish_reply())),
@@ -388,7 +457,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
-    pub fn handle_eof(&mut self) -> Result<Option<Event>, ProtocolError> {
+    pub fn handle_eof(&mut self) -> Result<Option<Event<'static>>, ProtocolError> {
         match &mut self.state {
             State::Body { body: Body::UntilClose, reuse, .. } => {
                 *reuse = Reuse::Close;
@@ -403,7 +472,7 @@ impl Engine {
         }
     }
 
-    fn take_owed(&mut self) -> Option<Event> {
+    fn take_owed(&mut self) -> Option<Event<'static>> {
         let owed = &mut self.owed;
         if owed.started.is_none() && owed.head.is_none() {
             return None;
@@ -417,7 +486,11 @@ impl Engine {
 
     /// Reads on in a header block. `None` asks to be called again (an interim reply was passed over, or
     /// `input` is used up).
-    fn read_head(&mut self, input: &mut &[u8]) -> Result<Option<Event>, ProtocolError> {
+    fn read_head(
+        &mut self,
+        input: &mut &[u8],
+        heads: &mut Heads,
+    ) -> Result<Option<Event<'static>>, ProtocolError> {
         // The block lies in `input`, unless a part of it came before.
         let known = self.partial.len();
         let limit = self.options.limits.head_size;
@@ -485,11 +558,29 @@ impl Engine {
                 self.owed.head = Some(block.to_vec());
             }
             self.state = State::Body { body, size, reuse: head.reuse };
+            heads.keep(block, head);
         }
         self.partial = Vec::new();
         Ok(None)
     }
-    fn finish_reply(&mut self) -> Event {
+
+    /// Reads a header block that has been read before, if `input` begins with it. Returns whether it did.
+    fn read_known_head(&mut self, input: &mut &[u8], heads: &Heads) -> Result<bool, ProtocolError> {
+        if !self.partial.is_empty() || !matches!(self.state, State::Head { started: false, .. }) {
+            return Ok(false);
+        }
+        let Some((block, head)) = heads.find(input) else { return Ok(false) };
+        *input = &input[block.len()..];
+        self.server_timing.clear();
+        let front = self.pending.front().expect("the caller checked that a reply is due");
+        let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
+        self.state = State::Body { body: head.body(front.request.head)?, size, reuse: head.reuse };
+        self.owed.started = Some(head.status);
+        self.owed.head = self.options.heads.then(|| block.to_vec());
+        Ok(true)
+    }
+
+    fn finish_reply(&mut self) -> Event<'static> {
         let State::Body { size, reuse, .. } = self.state else { unreachable!("a reply ends in its body") };
         let done = self.pending.pop_front().expect("a reply belongs to a call");
         // A reply that comes before the whole request went out leaves the rest of it in the way.

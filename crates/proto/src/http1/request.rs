@@ -30,6 +30,7 @@ impl RequestHead<'_> {
         let target_start = self.method.len() + 1;
         Request {
             bytes: self.render().into(),
+            body: None,
             target: target_start..target_start + self.uri.len(),
             head: self.method == b"HEAD",
             safe: self.is_safe(),

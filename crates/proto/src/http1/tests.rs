@@ -12,6 +12,7 @@ const TWO: CallId = CallId(1);
 fn request(bytes: &str) -> Request {
     Request {
         bytes: Rc::from(bytes.as_bytes()),
+        body: None,
         target: 0..0,
         head: bytes.starts_with("HEAD"),
         safe: !bytes.starts_with("POST"),
@@ -39,18 +40,19 @@ const BODIES: Options = Options {
 };
 
 /// Feeds the parts, then the end of the connection if `eof`; neighbouring body events are joined.
-fn feed(engine: &mut Engine, parts: &[&[u8]], eof: bool) -> (Vec<Event>, Option<ProtocolError>) {
-    let mut events: Vec<Event> = Vec::new();
+fn feed(engine: &mut Engine, parts: &[&[u8]], eof: bool) -> (Vec<Event<'static>>, Option<ProtocolError>) {
+    let mut events: Vec<Event<'static>> = Vec::new();
+    let mut heads = Heads::default();
     for part in parts {
         let mut input = *part;
         loop {
-            match engine.poll_event(&mut input) {
+            match engine.poll_event(&mut input, &mut heads) {
                 Ok(None) => break,
                 Ok(Some(Event::ReplyBody { call, data })) => match events.last_mut() {
-                    Some(Event::ReplyBody { data: joined, .. }) => joined.extend(data),
-                    _ => events.push(Event::ReplyBody { call, data }),
+                    Some(Event::ReplyBody { data: joined, .. }) => joined.to_mut().extend(data.iter()),
+                    _ => events.push(Event::ReplyBody { call, data }.into_owned()),
                 },
-                Ok(Some(event)) => events.push(event),
+                Ok(Some(event)) => events.push(event.into_owned()),
                 Err(error) => return (events, Some(error)),
             }
         }
@@ -65,7 +67,13 @@ fn feed(engine: &mut Engine, parts: &[&[u8]], eof: bool) -> (Vec<Event>, Option<
 }
 
 #[track_caller]
-fn check_all(requests: &[&str], bytes: &[u8], eof: bool, expected: &[Event], error: Option<&ProtocolError>) {
+fn check_all(
+    requests: &[&str],
+    bytes: &[u8],
+    eof: bool,
+    expected: &[Event<'_>],
+    error: Option<&ProtocolError>,
+) {
     for cut in 0..=bytes.len() {
         let mut engine = engine_with(requests, BODIES);
         let (events, end) = feed(&mut engine, &[&bytes[..cut], &bytes[cut..]], eof);
@@ -74,29 +82,29 @@ fn check_all(requests: &[&str], bytes: &[u8], eof: bool, expected: &[Event], err
 }
 
 #[track_caller]
-fn check(bytes: &str, expected: &[Event]) {
+fn check(bytes: &str, expected: &[Event<'_>]) {
     check_all(&["GET"], bytes.as_bytes(), false, expected, None);
 }
 
 #[track_caller]
-fn check_eof(bytes: &str, expected: &[Event]) {
+fn check_eof(bytes: &str, expected: &[Event<'_>]) {
     check_all(&["GET"], bytes.as_bytes(), true, expected, None);
 }
 
 #[track_caller]
-fn check_error(bytes: &str, expected: &[Event], error: &ProtocolError) {
+fn check_error(bytes: &str, expected: &[Event<'_>], error: &ProtocolError) {
     check_all(&["GET"], bytes.as_bytes(), true, expected, Some(error));
 }
 
-fn started(status: u16) -> Event {
+fn started(status: u16) -> Event<'static> {
     Event::ReplyStarted { call: ONE, status }
 }
 
-fn body(data: &str) -> Event {
-    Event::ReplyBody { call: ONE, data: data.as_bytes().to_vec() }
+fn body(data: &str) -> Event<'static> {
+    Event::ReplyBody { call: ONE, data: data.as_bytes().to_vec().into() }
 }
 
-fn done(header: u64, content: u64, footer: u64, reuse: Reuse) -> Event {
+fn done(header: u64, content: u64, footer: u64, reuse: Reuse) -> Event<'static> {
     Event::ReplyDone { call: ONE, size: ReplySize { header, content, footer }, reuse }
 }
 
@@ -316,7 +324,7 @@ fn pipelined_replies_answer_calls_in_order() {
     let of = |call, data: &str| {
         [
             Event::ReplyStarted { call, status: 200 },
-            Event::ReplyBody { call, data: data.as_bytes().to_vec() },
+            Event::ReplyBody { call, data: data.as_bytes().to_vec().into() },
             Event::ReplyDone { call, size, reuse: Reuse::Keep },
         ]
     };
@@ -485,9 +493,9 @@ fn close_wins_wherever_it_stands() {
     ] {
         let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{fields}\r\n\r\n");
         let mut engine = engine_with(&["GET"], Options::default());
-        let mut input = reply.as_bytes();
+        let (mut input, mut heads) = (reply.as_bytes(), Heads::default());
         let mut last = None;
-        while let Some(event) = engine.poll_event(&mut input).unwrap() {
+        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
             last = Some(event);
         }
         assert!(matches!(last, Some(Event::ReplyDone { reuse: Reuse::Close, .. })), "{fields}");
@@ -501,13 +509,125 @@ fn server_timing_is_kept_if_it_was_asked_for() {
                   HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     for (asked, first) in [(true, &b"db;dur=53, app;dur=47.2"[..]), (false, b"")] {
         let mut engine = engine_with(&["GET", "GET"], Options { server_timing: asked, ..Options::default() });
-        let mut input = &reply[..];
+        let (mut input, mut heads) = (&reply[..], Heads::default());
         let mut kept = Vec::new();
-        while let Some(event) = engine.poll_event(&mut input).unwrap() {
+        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
             if matches!(event, Event::ReplyDone { .. }) {
                 kept.push(engine.server_timing().to_vec());
             }
         }
         assert_eq!(kept, [first, b""], "asked: {asked}");
+    }
+}
+
+#[test]
+fn a_header_block_that_came_before_says_the_same_again() {
+    let replies = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nab",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\ncd",
+        // A longer block that begins like the one before.
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nef",
+    ];
+    let requests = ["GET"; 3];
+    let expected = [
+        vec![started(200), body("ab"), done(38, 2, 0, Reuse::Keep)],
+        vec![started(200), body("cd"), done(38, 2, 0, Reuse::Keep)],
+        vec![started(200), body("ef"), done(57, 2, 0, Reuse::Close)],
+    ];
+    let mut engine = engine_with(&requests, BODIES);
+    let (events, error) = feed(&mut engine, &[replies.concat().as_bytes()], false);
+    assert_eq!(error, None);
+    let statuses: Vec<String> = events.iter().map(|event| format!("{event:?}")).collect();
+    let wanted: Vec<String> = expected
+        .into_iter()
+        .enumerate()
+        .flat_map(|(call, events)| {
+            events
+                .into_iter()
+                .map(move |event| format!("{event:?}").replace("CallId(0)", &format!("CallId({call})")))
+        })
+        .collect();
+    assert_eq!(statuses, wanted);
+}
+
+#[test]
+fn a_known_header_block_means_what_its_own_request_makes_of_it() {
+    let reply = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n";
+    let mut engine = engine_with(&["GET", "HEAD", "GET"], BODIES);
+    let bytes = [reply, "ab", reply, reply, "cd"].concat();
+    let (events, error) = feed(&mut engine, &[bytes.as_bytes()], false);
+    assert_eq!(error, None);
+    let sizes: Vec<u64> = events
+        .iter()
+        .filter_map(|event| if let Event::ReplyDone { size, .. } = event { Some(size.content) } else { None })
+        .collect();
+    assert_eq!(sizes, [2, 0, 2]);
+}
+
+#[test]
+fn what_is_large_or_alone_is_handed_out_without_being_copied() {
+    let large = "x".repeat(SHARED_SIZE);
+    let mut engine = Engine::new(Options::default());
+    let shared = Request { body: Some(Rc::new(Arc::from(large.as_bytes()))), ..request("POST") };
+    engine.submit(ONE, request("GET")).unwrap();
+    engine.submit(TWO, shared.clone()).unwrap();
+    engine.submit(CallId(2), request("HEAD")).unwrap();
+    let mut out = Vec::new();
+    let last = engine.poll_transmit_shared(&mut out);
+    assert_eq!(last.as_ptr(), shared.shared_body().as_ptr());
+    assert_eq!((&out[..], last.len()), (&b"GETPOST"[..], SHARED_SIZE));
+    // The transport takes a part of the body.
+    engine.handle_written(7 + 100);
+    engine.handle_blocked();
+    out.clear();
+    assert_eq!(engine.poll_transmit_shared(&mut out), b"");
+    assert_eq!(out, [&large.as_bytes()[100..], b"HEAD"].concat(), "the rest is small enough to be copied");
+    engine.handle_written(out.len());
+    let sent: Vec<Sent> = std::iter::from_fn(|| engine.poll_sent()).collect();
+    assert_eq!(sent.len(), 6);
+    assert!(!engine.wants_write());
+    assert_eq!(engine.poll_transmit_shared(&mut Vec::new()), b"");
+}
+
+proptest! {
+    #[test]
+    fn the_same_bytes_go_out_however_they_are_handed_out(
+        requests in prop::collection::vec((1usize..9000, 0usize..9000), 1..6),
+        takes in prop::collection::vec(1usize..20_000, 1..200),
+    ) {
+        let requests: Vec<Request> = requests
+            .into_iter()
+            .enumerate()
+            .map(|(number, (size, body))| {
+                let letter = (b'a' + number as u8) as char;
+                let body = (body > 0).then(|| Rc::new(Arc::from(vec![b'0' + number as u8; body])));
+                Request { body, ..request(&letter.to_string().repeat(size)) }
+            })
+            .collect();
+        let whole: Vec<u8> =
+            requests.iter().flat_map(|request| [&request.bytes[..], request.shared_body()].concat()).collect();
+        let fresh = || {
+            let mut engine = Engine::new(Options::default());
+            for (call, request) in requests.iter().enumerate() {
+                engine.submit(CallId(call as u64), request.clone()).unwrap();
+            }
+            engine
+        };
+        let (mut engine, mut sent, mut out) = (fresh(), Vec::new(), Vec::new());
+        for take in takes.into_iter().chain(std::iter::repeat(usize::MAX)).take(300) {
+            out.clear();
+            let last = engine.poll_transmit_shared(&mut out).to_vec();
+            let offered = [&out[..], &last].concat();
+            let taken = offered.len().min(take);
+            sent.extend_from_slice(&offered[..taken]);
+            engine.handle_written(taken);
+            if taken < offered.len() {
+                engine.handle_blocked();
+            }
+        }
+        prop_assert!(sent == whole);
+        let (mut engine, mut copied) = (fresh(), Vec::new());
+        while engine.poll_transmit(&mut copied) {}
+        prop_assert!(copied == whole);
     }
 }

@@ -204,8 +204,8 @@ impl Network for SimNetwork {
         self.world.borrow_mut().read(socket.number, buffer)
     }
 
-    fn write(&mut self, socket: &SimSocket, bytes: &[u8]) -> io::Result<usize> {
-        self.world.borrow_mut().write(socket.number, bytes)
+    fn write(&mut self, socket: &SimSocket, pieces: [&[u8]; 2]) -> io::Result<usize> {
+        self.world.borrow_mut().write(socket.number, &pieces.concat())
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
