@@ -7,6 +7,9 @@ use std::time::SystemTime;
 use httperf_plan::Endpoint;
 use httperf_stats::{Counters, Instant, Transport};
 
+/// How many bytes are discarded at once.
+pub(crate) const DISCARD_MAX: usize = 4 * 1024 * 1024;
+
 /// A clock, non-blocking stream sockets, and a poller over them.
 ///
 /// Readiness is edge-triggered: a socket is reported when its state changes, so whoever is told that it is
@@ -47,6 +50,12 @@ pub trait Network {
     /// # Errors
     /// `WouldBlock` when nothing has arrived; otherwise the system's.
     fn read(&mut self, socket: &Self::Socket, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Takes what has arrived, up to `count` bytes (4 MiB at most), and forgets it; 0 is the end of the stream.
+    ///
+    /// # Errors
+    /// As [`Network::read`].
+    fn discard(&mut self, socket: &Self::Socket, count: usize) -> io::Result<usize>;
 
     /// Writes what the socket takes of two pieces, one after the other, of which one may be empty.
     ///

@@ -233,6 +233,29 @@ fn sessions_wait_for_others_to_end_under_a_cap() {
     assert!((seconds(&ended.latency, 1.0) - 0.82).abs() < 0.02, "{}", seconds(&ended.latency, 1.0));
 }
 
+#[test]
+fn large_bodies_count_to_the_byte_though_nobody_reads_them() {
+    let body = "x".repeat(1_000_000);
+    for fields in ["", "Transfer-Encoding: chunked\r\n"] {
+        for hostile in [false, true] {
+            let chunked: String = [&body[..400_000], &body[400_000..]]
+                .iter()
+                .map(|chunk| format!("{:x}\r\n{chunk}\r\n", chunk.len()))
+                .collect::<String>()
+                + "0\r\n\r\n";
+            let whole = if fields.is_empty() {
+                reply(200, "", &body)
+            } else {
+                format!("HTTP/1.1 200 OK\r\n{fields}\r\n{chunked}").into_bytes()
+            };
+            let peer = HttpPeer::new(move |_| vec![Action::Send(NOW, whole.clone())]);
+            let link = Link { seed: 7, latency: ms(1), jitter: ms(1), hostile, ..Link::default() };
+            let summary = run(&connections(2, 3, 1), link, peer).summary;
+            assert_eq!((summary.replies, summary.content_bytes), (6, 6_000_000), "{fields} {hostile}");
+        }
+    }
+}
+
 /// When each call was due, in nanoseconds since the start of the run, and its URI.
 #[derive(Default)]
 struct Called(Vec<(u64, String)>);

@@ -354,6 +354,10 @@ impl Network for Scripted {
         Ok(count)
     }
 
+    fn discard(&mut self, socket: &usize, count: usize) -> io::Result<usize> {
+        self.read(socket, &mut vec![0; count])
+    }
+
     fn write(&mut self, socket: &usize, pieces: [&[u8]; 2]) -> io::Result<usize> {
         let socket = &mut self.sockets[*socket];
         let count = pieces.concat().len().min(socket.room);

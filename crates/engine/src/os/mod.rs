@@ -14,13 +14,15 @@ use httperf_stats::{Counters, Instant, Transport};
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags, SocketType, sockopt,
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
+    sockopt,
 };
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use self::ports::Ports;
+use crate::network::DISCARD_MAX;
 use crate::{Network, Ready, Stop};
 
 /// Readiness taken from the kernel at once.
@@ -45,6 +47,9 @@ pub struct OsNetwork {
     spin: bool,
     ports: Ports,
     events: Vec<epoll::Event>,
+    /// Where bytes go that nobody wants to see. Nothing is ever read from it, and over TCP nothing written, so that it takes
+    /// no memory.
+    discarded: Vec<u8>,
     /// Whether the counters of the whole process are this worker's to tell.
     tells_of_process: bool,
 }
@@ -72,6 +77,7 @@ impl OsNetwork {
             options: plan.sockets.clone(),
             spin: plan.spin,
             ports: Ports::default(),
+            discarded: vec![0; DISCARD_MAX],
             tells_of_process: shard.index == 0,
             events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
         };
@@ -179,6 +185,12 @@ impl Network for OsNetwork {
 
     fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
         Ok(rustix::io::read(socket, buffer)?)
+    }
+
+    fn discard(&mut self, socket: &OwnedFd, count: usize) -> io::Result<usize> {
+        // TCP copies nothing then (tcp(7), `MSG_TRUNC`); other sockets do.
+        let (_, taken) = rustix::net::recv(socket, &mut self.discarded[..count], RecvFlags::TRUNC)?;
+        Ok(taken)
     }
 
     fn write(&mut self, socket: &OwnedFd, pieces: [&[u8]; 2]) -> io::Result<usize> {

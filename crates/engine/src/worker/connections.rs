@@ -12,7 +12,12 @@ use slotmap::{Key, KeyData};
 use super::calls::{self, Phase};
 use super::secure::Secured;
 use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
+use crate::network::DISCARD_MAX;
 use crate::{Network, Observation, Ready, failure};
+
+/// From how many bytes of content on that nobody asked for they are not even copied: fewer come with one read, together with
+/// what follows.
+const SKIP_SIZE: u64 = 64 * 1024;
 
 /// One connection.
 ///
@@ -283,23 +288,34 @@ impl<N: Network> Worker<'_, '_, N> {
             reads += 1;
             let is_ending = connection.is_ending;
             let is_secured = connection.secured.is_some();
+            let skippable = if is_secured { 0 } else { connection.engine.skippable() };
+            let skips = skippable >= SKIP_SIZE;
             let room = match &mut self.tls {
                 Some(tls) if is_secured => tls.room(),
                 _ => &mut buffer,
             };
-            match self.network.read(&connection.socket, room) {
+            let wanted = if skips { skippable.min(DISCARD_MAX as u64) as usize } else { room.len() };
+            let read = if skips {
+                self.network.discard(&connection.socket, wanted)
+            } else {
+                self.network.read(&connection.socket, room)
+            };
+            match read {
                 Ok(0) => {
                     self.handle_eof(key, now);
                     break;
                 }
                 Ok(count) => {
                     self.recorder.heard(now);
-                    if is_secured {
+                    if skips {
+                        connection.engine.handle_skipped(count as u64);
+                        self.handle_bytes(key, &[], now);
+                    } else if is_secured {
                         self.handle_ciphertext(key, count, now);
                     } else {
                         self.handle_bytes(key, &buffer[..count], now);
                     }
-                    if count < buffer.len() && !is_ending {
+                    if count < wanted && !is_ending {
                         break;
                     }
                 }
@@ -434,15 +450,20 @@ impl<N: Network> Worker<'_, '_, N> {
                 // The workload is made of connections: this one ends here, though it did not fail.
                 self.calls.remove(call_key);
                 let sent = self.drop_calls(session_key, now);
-                if self.plan.calls_per_arrival() != UNLIMITED {
-                    self.recorder.closed_early(self.sessions[session_key].ready_at, unanswered - 1 - sent);
-                }
+                self.note_closed_early(session_key, unanswered - 1 - sent);
                 self.end_session(session_key, false, now);
                 return;
             }
             self.retire_connection(key, now);
         }
         self.handle_answer(session_key, slot, call_key, status, now);
+    }
+
+    /// The server ended a connection of a connection workload before so many of its calls were made.
+    fn note_closed_early(&mut self, session: SessionKey, calls_left: u64) {
+        if self.plan.calls_per_arrival() != UNLIMITED {
+            self.recorder.closed_early(self.sessions[session].ready_at, calls_left);
+        }
     }
 
     /// The transport ended.
@@ -484,6 +505,11 @@ impl<N: Network> Worker<'_, '_, N> {
         let (session, slot) = (connection.session, connection.slot);
         self.retire_connection(key, now);
         if matches!(self.plan.workload, Workload::Connections(_)) {
+            // During a pause there may be calls left.
+            let left = self.sessions[session].visit.unanswered();
+            if left > 0 {
+                self.note_closed_early(session, left);
+            }
             self.end_session(session, false, now);
         } else {
             self.drive_slot(session, slot, now);

@@ -42,6 +42,28 @@ impl Body {
     }
 }
 
+impl Body {
+    /// How many bytes of content come next, without any framing in between; [`u64::MAX`] if only the end of the connection
+    /// says.
+    pub(super) fn content_ahead(&self) -> u64 {
+        match self {
+            Self::Length(left) | Self::Chunked(Chunked::Data(left)) => *left,
+            Self::UntilClose => u64::MAX,
+            Self::Chunked(_) => 0,
+        }
+    }
+
+    /// So many of them came, and nobody wanted to see them.
+    pub(super) fn skip(&mut self, count: u64, size: &mut ReplySize) {
+        assert!(count <= self.content_ahead(), "only content can be skipped");
+        size.content += count;
+        match self {
+            Self::Length(left) | Self::Chunked(Chunked::Data(left)) => *left -= count,
+            Self::UntilClose | Self::Chunked(_) => {}
+        }
+    }
+}
+
 /// Takes up to `left` bytes of content off `input`.
 fn take<'a>(input: &mut &'a [u8], left: &mut u64, size: &mut ReplySize) -> Progress<'a> {
     if input.is_empty() {

@@ -446,6 +446,23 @@ impl Engine {
         }
     }
 
+    /// How many of the bytes that come next need not be read, as they are content that nobody asked for.
+    #[must_use]
+    pub fn skippable(&self) -> u64 {
+        match &self.state {
+            State::Body { body, .. } if !self.options.bodies => body.content_ahead(),
+            State::Head { .. } | State::Body { .. } | State::Closed => 0,
+        }
+    }
+
+    /// So many bytes came that need not be read, no more than are [`skippable`](Engine::skippable). Then call
+    /// [`Engine::poll_event`].
+    pub fn handle_skipped(&mut self, count: u64) {
+        if let State::Body { body, size, .. } = &mut self.state {
+            body.skip(count, size);
+        }
+    }
+
     /// Whether the reply at hand ends with the connection, so that its end alone says that it is complete.
     #[must_use]
     pub fn ends_with_connection(&self) -> bool {

@@ -564,6 +564,47 @@ fn a_known_header_block_means_what_its_own_request_makes_of_it() {
     assert_eq!(sizes, [2, 0, 2]);
 }
 
+/// Skips content where it may, and reads the rest.
+fn skip_through(bytes: &[u8], most: usize, requests: &[&str], eof: bool) -> Vec<Event<'static>> {
+    let mut engine = engine_with(requests, Options { bodies: false, ..BODIES });
+    let (mut events, mut heads, mut rest) = (Vec::new(), Heads::default(), bytes);
+    while !rest.is_empty() {
+        let skippable = usize::try_from(engine.skippable()).unwrap_or(usize::MAX).min(most).min(rest.len());
+        let mut input = &rest[..skippable.max(1)];
+        if skippable > 0 {
+            engine.handle_skipped(skippable as u64);
+            rest = &rest[skippable..];
+            input = &[];
+        } else {
+            rest = &rest[1..];
+        }
+        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
+            events.push(event.into_owned());
+        }
+    }
+    if eof {
+        events.extend(engine.handle_eof().unwrap());
+    }
+    events
+}
+
+#[test]
+fn content_that_nobody_asked_for_can_be_skipped() {
+    let replies = [
+        "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\na\r\n0123456789\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nall that comes",
+    ]
+    .concat();
+    let mut engine = engine_with(&["GET"; 3], Options { bodies: false, ..BODIES });
+    let (expected, error) = feed(&mut engine, &[replies.as_bytes()], true);
+    assert_eq!((expected.len(), error), (6, None));
+    for most in [1, 3, 1000] {
+        assert_eq!(skip_through(replies.as_bytes(), most, &["GET"; 3], true), expected, "{most} at a time");
+    }
+    assert_eq!(engine_with(&["GET"], BODIES).skippable(), 0);
+}
+
 #[test]
 fn what_is_large_or_alone_is_handed_out_without_being_copied() {
     let large = "x".repeat(SHARED_SIZE);

@@ -204,6 +204,10 @@ impl Network for SimNetwork {
         self.world.borrow_mut().read(socket.number, buffer)
     }
 
+    fn discard(&mut self, socket: &SimSocket, count: usize) -> io::Result<usize> {
+        self.world.borrow_mut().read(socket.number, &mut vec![0; count])
+    }
+
     fn write(&mut self, socket: &SimSocket, pieces: [&[u8]; 2]) -> io::Result<usize> {
         self.world.borrow_mut().write(socket.number, &pieces.concat())
     }
