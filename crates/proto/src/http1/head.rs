@@ -51,6 +51,9 @@ impl Head {
             length: Ok(None),
             is_plain: understood,
         };
+        if head.read_regular_fields(&block[fields_start..], fields_max, &mut server_timing) {
+            return Ok(head);
+        }
         let mut fields = [const { MaybeUninit::<httparse::Header<'_>>::uninit() }; MAX_FIELDS];
         let fields = &mut fields[..fields_max.min(MAX_FIELDS)];
         let mut reply = httparse::Response::new(&mut []);
@@ -88,23 +91,54 @@ impl Head {
         Ok(head)
     }
 
+    /// Reads field lines that are all as they should be, which is what nearly every server sends. Returns whether they are;
+    /// if not, none of them was read, and a parser has to judge what is odd about them.
+    fn read_regular_fields(
+        &mut self,
+        lines: &[u8],
+        fields_max: usize,
+        server_timing: &mut Option<&mut Vec<u8>>,
+    ) -> bool {
+        if !self.is_plain || !has_regular_bytes(lines) {
+            return false;
+        }
+        let mut read = self.clone();
+        let kept = server_timing.as_ref().map_or(0, |kept| kept.len());
+        let mut rest = lines;
+        for _ in 0..=fields_max.min(MAX_FIELDS) {
+            if rest == b"\r\n" {
+                *self = read;
+                return true;
+            }
+            let Some((name, value, after)) = regular_field(rest) else { break };
+            read.read_field(name, value, server_timing);
+            rest = after;
+        }
+        if let Some(list) = server_timing {
+            list.truncate(kept);
+        }
+        false
+    }
+
     fn read_fields(&mut self, fields: &[httparse::Header<'_>], server_timing: &mut Option<&mut Vec<u8>>) {
         for field in fields {
-            // The length tells the interesting ones from nearly all others.
-            match field.name.len() {
-                10 if field.name.eq_ignore_ascii_case("connection") => self.read_connection(field.value),
-                13 if field.name.eq_ignore_ascii_case("server-timing") => {
-                    if let Some(kept) = server_timing {
-                        add_to_list(kept, field.value);
-                        self.is_plain = false;
-                    }
+            self.read_field(field.name.as_bytes(), field.value, server_timing);
+        }
+    }
+
+    fn read_field(&mut self, name: &[u8], value: &[u8], server_timing: &mut Option<&mut Vec<u8>>) {
+        // The length tells the interesting ones from nearly all others.
+        match name.len() {
+            10 if name.eq_ignore_ascii_case(b"connection") => self.read_connection(value),
+            13 if name.eq_ignore_ascii_case(b"server-timing") => {
+                if let Some(kept) = server_timing {
+                    add_to_list(kept, value);
+                    self.is_plain = false;
                 }
-                14 if field.name.eq_ignore_ascii_case("content-length") => self.read_length(field.value),
-                17 if field.name.eq_ignore_ascii_case("transfer-encoding") => {
-                    self.read_coding(field.value);
-                }
-                _ => {}
             }
+            14 if name.eq_ignore_ascii_case(b"content-length") => self.read_length(value),
+            17 if name.eq_ignore_ascii_case(b"transfer-encoding") => self.read_coding(value),
+            _ => {}
         }
     }
 
@@ -163,6 +197,47 @@ impl Head {
         }
         Ok(self.length.clone()?.map_or(Body::UntilClose, Body::Length))
     }
+}
+
+/// Whether these lines have no control characters but tabs and the ends of lines, which are all CR LF.
+fn has_regular_bytes(lines: &[u8]) -> bool {
+    let (mut returns, mut feeds, mut others) = (0_usize, 0_usize, 0_usize);
+    for &byte in lines {
+        returns += usize::from(byte == b'\r');
+        feeds += usize::from(byte == b'\n');
+        others += usize::from(byte < b' ' && byte != b'\t' || byte == 0x7F);
+    }
+    // Each feed then has its own return before it, as `regular_field` makes sure.
+    others == returns + feeds && returns == feeds
+}
+
+/// The first of these lines, if it is a field line without blanks around its name, and the lines after it.
+fn regular_field(lines: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let name_size = lines.iter().take_while(|&&byte| is_token(byte)).count();
+    let value = lines[name_size..].strip_prefix(b":").filter(|_| name_size > 0)?;
+    let end = memchr::memchr(b'\n', value)?;
+    let line = value[..end].strip_suffix(b"\r")?;
+    Some((&lines[..name_size], line.trim_ascii(), &value[end + 1..]))
+}
+
+/// <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>
+fn is_token(byte: u8) -> bool {
+    const TOKEN: [bool; 256] = {
+        let mut is_token = [false; 256];
+        let others = b"!#$%&'*+-.^_`|~";
+        let mut byte = 0;
+        while byte < 256 {
+            is_token[byte] = (byte as u8).is_ascii_alphanumeric();
+            byte += 1;
+        }
+        let mut other = 0;
+        while other < others.len() {
+            is_token[others[other] as usize] = true;
+            other += 1;
+        }
+        is_token
+    };
+    TOKEN[byte as usize]
 }
 
 /// Appends a value to a list that commas separate, as far as there is room.
@@ -296,5 +371,104 @@ impl<'a> Iterator for Fields<'a> {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A header block as both ways of reading it see it: what the quick one says, if it says anything, and what the parser
+    /// says.
+    fn both(lines: &str, fields_max: usize) -> (Option<String>, String) {
+        let block = format!("HTTP/1.1 200 OK\r\n{lines}\r\n");
+        let told = |read: Result<Head, ProtocolError>, timing: &[u8]| {
+            let timing = String::from_utf8_lossy(timing).into_owned();
+            read.map_or_else(|error| error.to_string(), |head| format!("{head:?} {timing}"))
+        };
+        let (_, fields_start) = first_line(block.as_bytes()).unwrap();
+        let mut timing = Vec::new();
+        // The quick way is not gone for a status line that has to be looked at closely.
+        let fresh = || Head {
+            status: 200,
+            reuse: Reuse::Keep,
+            closes: false,
+            chunked: false,
+            other_coding: false,
+            length: Ok(None),
+            is_plain: true,
+        };
+        let mut head = fresh();
+        let is_regular =
+            head.read_regular_fields(&block.as_bytes()[fields_start..], fields_max, &mut Some(&mut timing));
+        let quick = is_regular.then(|| told(Ok(head), &timing));
+        let mut timing = Vec::new();
+        let mut head = fresh();
+        let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
+        let mut reply = httparse::Response::new(&mut fields[..fields_max]);
+        let mut config = httparse::ParserConfig::default();
+        config
+            .ignore_invalid_headers_in_responses(true)
+            .allow_obsolete_multiline_headers_in_responses(true)
+            .allow_spaces_after_header_name_in_responses(true);
+        let read = match config.parse_response(&mut reply, block.as_bytes()) {
+            Ok(_) => {
+                head.read_fields(reply.headers, &mut Some(&mut timing));
+                Ok(head)
+            }
+            Err(_) => Err(ProtocolError::BadHead),
+        };
+        (quick, told(read, &timing))
+    }
+
+    #[test]
+    fn usual_field_lines_need_no_parser_and_unusual_ones_do() {
+        for (lines, is_regular) in [
+            ("", true),
+            ("Content-Length: 5\r\nDate: Sat, 21 Nov 2026 10:33:42 GMT\r\n", true),
+            ("A:b\r\nB:\r\nC: \t d \t \r\n", true),
+            ("A: b\n", false),
+            ("A : b\r\n", false),
+            (": b\r\n", false),
+            ("A: b\r\n folded\r\n", false),
+            ("A: b\0\r\n", false),
+            ("A: b\rc\r\n", false),
+            ("no field\r\n", false),
+            ("A: b\r\n\r\nB: c\r\n", false),
+        ] {
+            let (quick, parsed) = both(lines, 8);
+            assert_eq!(quick.is_some(), is_regular, "{lines:?}");
+            assert!(quick.is_none_or(|quick| quick == parsed), "{lines:?}");
+        }
+        assert_eq!(both(&"A: b\r\n".repeat(9), 8).0, None, "more fields than may be");
+        assert!(both(&"A: b\r\n".repeat(8), 8).0.is_some());
+    }
+
+    proptest! {
+        #[test]
+        fn field_lines_mean_the_same_read_quickly(
+            lines in prop::collection::vec(
+                (
+                    prop_oneof![
+                        Just("Content-Length"), Just("connection"), Just("Transfer-Encoding"), Just("Server-Timing"),
+                        Just("X"), Just("a b"), Just("")
+                    ],
+                    prop_oneof![
+                        "[ -~]{0,8}", "[0-9]{1,3}", Just("close".to_owned()), Just(" chunked".to_owned()),
+                        Just("keep-alive, close".to_owned()), "[\\x00-\\x7f]{0,4}", "\\PC{0,3}"
+                    ],
+                    prop_oneof![9 => Just("\r\n"), 1 => Just("\n"), 1 => Just("\r")],
+                ),
+                0..10,
+            )
+        ) {
+            let lines: String = lines.iter().map(|(name, value, end)| format!("{name}:{value}{end}")).collect();
+            let (quick, parsed) = both(&lines, 8);
+            if let Some(quick) = quick {
+                prop_assert_eq!(quick, parsed);
+            }
+        }
     }
 }
