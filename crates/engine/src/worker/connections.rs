@@ -17,8 +17,10 @@ use crate::{Network, Observation, Ready, failure};
 /// One connection.
 ///
 /// ```text
-///   connecting ──► (handshaking) ──► established ──► gone: closed by us, ended by the peer, failed, or timed out
+///   connecting ──► (tunnelling) ──► (handshaking) ──► established ──► gone
 /// ```
+///
+/// It goes when it is closed by us, ended by the peer, failed, or timed out.
 pub(super) struct Connection<S> {
     pub(super) session: SessionKey,
     /// Its place among the session's slots.
@@ -27,6 +29,8 @@ pub(super) struct Connection<S> {
     pub(super) engine: http1::Engine,
     /// Its TLS side, if the plan wants one.
     pub(super) secured: Option<Box<Secured>>,
+    /// What the proxy is asked for a tunnel with, if it is being asked.
+    pub(super) tunnel: Option<Box<http1::Engine>>,
     pub(super) stage: Stage,
     /// Its number in the order in which connections were initiated, from 0.
     serial: u64,
@@ -55,6 +59,8 @@ pub(super) struct Connection<S> {
 pub(super) enum Stage {
     /// The transport is not there yet.
     Connecting,
+    /// A proxy is asked for a tunnel.
+    Tunnelling,
     /// TLS is being set up on it.
     Handshaking,
     /// It carries calls.
@@ -82,7 +88,8 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn open_connection(&mut self, session_key: SessionKey, slot: usize, now: Instant) {
         let session = &self.sessions[session_key];
         let due = session.ready_at;
-        let endpoint = &self.plan.targets[session.target].endpoint;
+        let serial = self.shard.nth(self.serials.connections);
+        let (source, endpoint) = self.plan.route(serial, session.target);
         self.recorder.connection_opened(due);
         let socket = match self.network.open(endpoint) {
             Ok(socket) => socket,
@@ -93,8 +100,6 @@ impl<N: Network> Worker<'_, '_, N> {
             }
         };
         self.recorder.connect_initiated(due, self.turn);
-        let serial = self.shard.nth(self.serials.connections);
-        let source = self.plan.sockets.sources.nth(serial);
         self.serials.connections += 1;
         let connect_started = self.network.now();
         let secured = self.secure(session_key, connect_started);
@@ -104,6 +109,7 @@ impl<N: Network> Worker<'_, '_, N> {
             socket,
             engine: http1::Engine::new(self.http1),
             secured,
+            tunnel: None,
             stage: Stage::Connecting,
             serial,
             due,
@@ -142,10 +148,9 @@ impl<N: Network> Worker<'_, '_, N> {
             if !ready.writable {
                 return;
             }
-            if connection.secured.is_some() {
-                self.start_handshake(key, now);
-            } else {
-                self.establish(key, now);
+            match self.tunnel_request(key) {
+                Some(request) => self.start_tunnel(key, request, now),
+                None => self.transport_ready(key, now),
             }
             self.flush(key, now);
         }
@@ -156,6 +161,15 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         if ready.writable {
             self.flush(key, now);
+        }
+    }
+
+    /// There is a way to the server: over TLS if it is to be, the connection is set up on it.
+    pub(super) fn transport_ready(&mut self, key: ConnectionKey, now: Instant) {
+        if self.connections[key].secured.is_some() {
+            self.start_handshake(key, now);
+        } else {
+            self.establish(key, now);
         }
     }
 
@@ -182,11 +196,10 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         let mut buffer = std::mem::take(&mut self.write_buffer);
-        let is_secured = self.connections.get(key).is_some_and(|connection| connection.secured.is_some());
-        let outcome = if is_secured {
-            self.write_out_secured(key, &mut buffer)
-        } else {
-            self.write_out(key, &mut buffer)
+        let outcome = match self.connections.get(key) {
+            Some(connection) if connection.tunnel.is_some() => self.write_out_tunnel(key, &mut buffer),
+            Some(connection) if connection.secured.is_some() => self.write_out_secured(key, &mut buffer),
+            _ => self.write_out(key, &mut buffer),
         };
         self.write_buffer = buffer;
         match outcome {
@@ -282,7 +295,8 @@ impl<N: Network> Worker<'_, '_, N> {
             }
             reads += 1;
             let is_ending = connection.is_ending;
-            let is_secured = connection.secured.is_some();
+            let is_tunnelling = connection.tunnel.is_some();
+            let is_secured = connection.secured.is_some() && !is_tunnelling;
             let room = match &mut self.tls {
                 Some(tls) if is_secured => tls.room(),
                 _ => &mut buffer,
@@ -294,7 +308,9 @@ impl<N: Network> Worker<'_, '_, N> {
                 }
                 Ok(count) => {
                     self.recorder.heard(now);
-                    if is_secured {
+                    if is_tunnelling {
+                        self.handle_tunnel_bytes(key, &buffer[..count], now);
+                    } else if is_secured {
                         self.handle_ciphertext(key, count, now);
                     } else {
                         self.handle_bytes(key, &buffer[..count], now);
@@ -327,7 +343,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    fn handle_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
+    pub(super) fn handle_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         self.reading = Some(key);
         self.use_bytes(key, bytes, now);
         self.reading = None;
@@ -448,7 +464,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// The transport ended.
     fn handle_eof(&mut self, key: ConnectionKey, now: Instant) {
         let connection = &mut self.connections[key];
-        if connection.stage == Stage::Handshaking {
+        if matches!(connection.stage, Stage::Tunnelling | Stage::Handshaking) {
             self.note_insecure(key, Failure::Reset);
             self.fail(key, Failure::Reset, now);
             return;
@@ -511,7 +527,7 @@ impl<N: Network> Worker<'_, '_, N> {
         self.fail(key, Failure::ClientTimeout, now);
     }
 
-    fn fail_protocol(&mut self, key: ConnectionKey, error: &ProtocolError, now: Instant) {
+    pub(super) fn fail_protocol(&mut self, key: ConnectionKey, error: &ProtocolError, now: Instant) {
         let failure = failure::of_protocol(error);
         if failure == Failure::Other && !std::mem::replace(&mut self.told.protocol_error, true) {
             self.observer.observe(Observation::ProtocolError { error });
