@@ -22,7 +22,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use self::ports::Ports;
 use crate::{Network, Ready, Stop};
 
-pub use self::sockets::{SocketError, rehearse};
+pub use self::sockets::{SocketError, rehearse, try_sources};
 
 /// Readiness taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;

@@ -51,8 +51,7 @@ impl SocketError {
 /// The option for TCP Fast Open, which a setting of the system can forbid.
 const FAST_OPEN: &str = "--tcp-fastopen";
 
-/// Finds out whether this machine makes sockets as the plan wants them, without connecting any. Of a large pool of
-/// local addresses a part is tried, spread evenly.
+/// Finds out whether this machine makes sockets as the plan wants them, without connecting any.
 ///
 /// # Errors
 /// The first thing that the system does not take. What only a run can tell, such as a want of descriptors, is left to
@@ -123,7 +122,12 @@ fn set_options(
     Ok(())
 }
 
-fn try_sources(sources: &SourceAddresses) -> Result<(), SocketError> {
+/// Finds out whether local addresses are this machine's. Of a large pool a part is tried: the ends of each range, and
+/// some that are spread evenly.
+///
+/// # Errors
+/// The first that cannot be used.
+pub fn try_sources(sources: &SourceAddresses) -> Result<(), SocketError> {
     let ends = sources.ranges().iter().flat_map(|&(first, last)| [first, last]);
     let step = sources.len().div_ceil(SOURCES_TRIED_MAX).max(1);
     let spread = (0..SOURCES_TRIED_MAX).map(|number| number * step).take_while(|turn| *turn < sources.len());

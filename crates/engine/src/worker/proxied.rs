@@ -142,15 +142,20 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         self.transport_ready(key, now);
+        if !input.is_empty() && self.connections.contains_key(key) {
+            self.handle_first_bytes(key, input, now);
+        }
         self.flush(key, now);
-        // What came behind the header is the server's.
-        let Some(connection) = self.connections.get(key).filter(|_| !input.is_empty()) else { return };
+    }
+
+    /// Bytes of the server came right behind the reply of the proxy, and before anything was sent to it.
+    fn handle_first_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         match &mut self.tls {
-            Some(tls) if connection.secured.is_some() => {
-                tls.room()[..input.len()].copy_from_slice(input);
-                self.handle_ciphertext(key, input.len(), now);
+            Some(tls) if self.connections[key].secured.is_some() => {
+                tls.room()[..bytes.len()].copy_from_slice(bytes);
+                self.handle_ciphertext(key, bytes.len(), now);
             }
-            _ => self.handle_bytes(key, input, now),
+            _ => self.handle_bytes(key, bytes, now),
         }
     }
 

@@ -21,10 +21,11 @@ use thiserror::Error;
 use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::messages::Program;
 
-use self::sources::{Way, sockets, source_addresses};
+use self::sources::{Way, sockets};
 
 pub use self::load::LoadError;
 pub use self::sources::SourceError;
+pub(crate) use self::sources::{resolve_all, source_addresses};
 pub use self::tls::TlsError;
 
 /// Connections of a session unless `--max-connections` says otherwise.

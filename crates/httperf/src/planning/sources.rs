@@ -25,10 +25,10 @@ pub enum SourceError {
         value: String,
     },
     /// Local addresses of both IP versions.
-    #[error("--myaddr: expected addresses of one IP version, got {0} and {1}")]
+    #[error("--myaddr: expected addresses of one IP version, got `{0}` and `{1}`")]
     MixedVersions(IpAddr, IpAddr),
     /// A server that cannot be reached from the local addresses.
-    #[error("--myaddr: expected {version} addresses, as `{server}` has no others, got {source_address}")]
+    #[error("--myaddr: expected {version} addresses, as `{server}` has no others, got `{source_address}`")]
     OtherVersion {
         /// What the server has.
         version: &'static str,
@@ -199,7 +199,7 @@ impl<'a> Way<'a> {
 
 /// All addresses of a host, in the order of the resolver; the ports in them mean nothing. A scope (`fe80::1%eth0`) is
 /// part of an address.
-fn resolve_all(host: &[u8]) -> Vec<SocketAddr> {
+pub(crate) fn resolve_all(host: &[u8]) -> Vec<SocketAddr> {
     let Some(host) = std::str::from_utf8(bare(host)).ok().filter(|host| !host.is_empty()) else {
         return Vec::new();
     };
@@ -377,11 +377,11 @@ mod tests {
         assert_eq!(localhost("127.0.0.2"), tcp("127.0.0.1:80"));
         check_error(
             &["--server=::1", "--myaddr=127.0.0.2"],
-            ": --myaddr: expected IPv6 addresses, as `::1` has no others, got 127.0.0.2",
+            ": --myaddr: expected IPv6 addresses, as `::1` has no others, got `127.0.0.2`",
         );
         check_error(
             &["--server=127.0.0.1", "--myaddr=::1", "--myaddr=127.0.0.1"],
-            ": --myaddr: expected addresses of one IP version, got ::1 and 127.0.0.1",
+            ": --myaddr: expected addresses of one IP version, got `::1` and `127.0.0.1`",
         );
     }
 
@@ -433,7 +433,7 @@ mod tests {
         let tunnel = |argv: &[&str]| planned(argv).0.unwrap().proxy.unwrap().tunnel;
         assert!(tunnel(&["http://a.invalid/", "--proxy=http://127.0.0.1:1", "--proxy-tunnel"]));
         assert!(tunnel(&["https://a.invalid/", "--proxy=http://127.0.0.1:1"]));
-        check_error(&["--proxy=http://no.such.invalid:1"], ": --proxy: cannot resolve `no.such.invalid`");
+        check_error(&["--proxy=http://no..such:1"], ": --proxy: cannot resolve `no..such`");
         check_error(
             &["--proxy=http://127.0.0.1:1", "--server="],
             ".core_addr_intern: invalid server address ",
