@@ -4,8 +4,8 @@
 #   scripts/bootstrap.sh build   what building and the demo need: compilers for C and C++, cmake and libclang for
 #                                BoringSSL, git for its patches
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
-#                                apache, ab, wrk, h2load, openssl, Go, Python, Perl, tcpdump, chromium; rustfmt and
-#                                clippy
+#                                apache, tinyproxy, squid, ab, wrk, h2load, openssl, Go, Python, Perl, tcpdump,
+#                                chromium; rustfmt and clippy
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -54,6 +54,9 @@ look_for_test_tools() {
     # By its full path: an `httperf` found first on PATH may be ours.
     [ -x /usr/bin/httperf ] || missing+=(httperf)
     have nginx || missing+=(nginx-light)
+    have tinyproxy || missing+=(tinyproxy-bin)
+    have squid || missing+=(squid)
+    have ip || missing+=(iproute2)
     have apache2 || have httpd || missing+=(apache2-bin)
     have ab || missing+=(apache2-utils)
     have openssl || missing+=(openssl)
@@ -116,6 +119,9 @@ apt-get -q -y --no-install-recommends install "$@" </dev/null
 # Nor at the next boot.
 case " $* " in
     *" nginx-light "*) update-rc.d nginx disable >/dev/null 2>&1 || true ;;
+esac
+case " $* " in
+    *" squid "*) update-rc.d squid disable >/dev/null 2>&1 || true ;;
 esac
 AS_ROOT
 }

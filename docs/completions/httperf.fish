@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= output= html= csv= hgrm= calls= interval-log= strict exemplars= split= record= report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= connect-to= all-addresses proxy= proxy-tunnel rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= system-buffers tcp-nodelay= tcp-fastopen tos= dscp= output= html= csv= hgrm= calls= interval-log= strict exemplars= split= record= report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -30,6 +30,8 @@ complete -c httperf -n "__fish_httperf_needs_command" -l servers -d 'connects to
 complete -c httperf -n "__fish_httperf_needs_command" -l port -d 'connects to this port' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l uri -d 'asks for this URI' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l unix-socket -d 'connects to this unix-domain socket instead of a TCP port' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l connect-to -d 'connects to another address in place of a server\'s' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l proxy -d 'sends requests through this HTTP proxy' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l rate -d 'starts X connections or sessions per second, whatever the server does' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l period -d 'spaces the starts by this distribution of intervals, in seconds' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l runtime -d 'ends the run after X seconds, as an interrupt would' -r -f
@@ -82,6 +84,10 @@ complete -c httperf -n "__fish_httperf_needs_command" -l think-timeout -d 'gives
 complete -c httperf -n "__fish_httperf_needs_command" -l send-buffer -d 'asks for send buffers of N bytes' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l recv-buffer -d 'asks for receive buffers of N bytes' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l myaddr -d 'binds connections to these local addresses, in turn' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l tcp-nodelay -d 'sends small segments at once (TCP_NODELAY)' -r -f -a "yes\t''
+no\t''"
+complete -c httperf -n "__fish_httperf_needs_command" -l tos -d 'marks packets with this type of service, or traffic class in IPv6' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l dscp -d 'marks packets with this differentiated-services code point' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l output -d 'writes the result as a JSON document, to be rendered, merged or run again' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -l html -d 'writes the result as a page with charts, in one file that needs no network' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -l csv -d 'appends a row of figures to a CSV file' -r -F
@@ -101,6 +107,8 @@ body\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -l print-request -d 'prints requests as they are sent' -r -f -a "header\t''
 body\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -s d -l debug -d 'does nothing but say so' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l all-addresses -d 'connects to all addresses of a server\'s name in turn, not only to the first'
+complete -c httperf -n "__fish_httperf_needs_command" -l proxy-tunnel -d 'asks the proxy for tunnels (CONNECT) even without TLS'
 complete -c httperf -n "__fish_httperf_needs_command" -l spin -d 'polls through the last stretch before a start instead of sleeping'
 complete -c httperf -n "__fish_httperf_needs_command" -l per-connection -d 'gives each connection a schedule of its own, every N-th call of --request-rate'
 complete -c httperf -n "__fish_httperf_needs_command" -l session-cookies -d 'keeps the cookies that a session is given and sends them back'
@@ -112,6 +120,8 @@ complete -c httperf -n "__fish_httperf_needs_command" -l tls-early-data -d 'send
 complete -c httperf -n "__fish_httperf_needs_command" -l tls-handshake-only -d 'connects, makes the handshake and closes, without a call'
 complete -c httperf -n "__fish_httperf_needs_command" -l close-with-reset -d 'closes connections with a TCP reset'
 complete -c httperf -n "__fish_httperf_needs_command" -l hog -d 'uses all local ports from 1024, not only those the kernel hands out'
+complete -c httperf -n "__fish_httperf_needs_command" -l system-buffers -d 'leaves the sizes of socket buffers to the kernel'
+complete -c httperf -n "__fish_httperf_needs_command" -l tcp-fastopen -d 'sends the first bytes with the SYN, to servers that allow it (TCP Fast Open)'
 complete -c httperf -n "__fish_httperf_needs_command" -l strict -d 'exits with status 2 if the run is SUSPECT, and 3 if it is INVALID'
 complete -c httperf -n "__fish_httperf_needs_command" -l quiet -d 'says nothing on standard error but errors'
 complete -c httperf -n "__fish_httperf_needs_command" -l live -d 'shows the run on the whole screen while it goes on'
@@ -176,6 +186,9 @@ complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l json -d 'pri
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -s h -l help -d 'explains the options and exits'
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l rate -d 'looks whether the machine can open this many connections per second' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l connections -d 'looks whether the machine can hold this many connections at once' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l myaddr -d 'takes connections to come from these local addresses, in turn' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l all-addresses -d 'takes connections to go to all addresses of the server\'s name, in turn'
+complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l hog -d 'takes all local ports from 1024 to be used, not only those the kernel hands out'
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -s h -l help -d 'explains the options and exits'
 complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l rate -d 'looks how exactly X arrivals per second keep their schedule; may be repeated' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l quick -d 'takes some 15 seconds instead of a minute'

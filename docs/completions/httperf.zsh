@@ -21,6 +21,8 @@ _httperf() {
 '--port=[connects to this port]:N:' \
 '--uri=[asks for this URI]:S:' \
 '--unix-socket=[connects to this unix-domain socket instead of a TCP port]:PATH:_files' \
+'--connect-to=[connects to another address in place of a server'\''s]:HOST:PORT:ADDR:PORT:' \
+'--proxy=[sends requests through this HTTP proxy]:URL:' \
 '--rate=[starts X connections or sessions per second, whatever the server does]:X:' \
 '--period=[spaces the starts by this distribution of intervals, in seconds]:[D]T1[,T2]:' \
 '--runtime=[ends the run after X seconds, as an interrupt would]:X:' \
@@ -72,6 +74,9 @@ _httperf() {
 '--send-buffer=[asks for send buffers of N bytes]:N:' \
 '--recv-buffer=[asks for receive buffers of N bytes]:N:' \
 '--myaddr=[binds connections to these local addresses, in turn]:S:' \
+'--tcp-nodelay=[sends small segments at once (TCP_NODELAY)]:yes|no:(yes no)' \
+'--tos=[marks packets with this type of service, or traffic class in IPv6]:N:' \
+'--dscp=[marks packets with this differentiated-services code point]:NAME|N:' \
 '--output=[writes the result as a JSON document, to be rendered, merged or run again]:FILE:_files' \
 '--html=[writes the result as a page with charts, in one file that needs no network]:FILE:_files' \
 '--csv=[appends a row of figures to a CSV file]:FILE:_files' \
@@ -86,6 +91,8 @@ _httperf() {
 '--print-request=[prints requests as they are sent]::header|body:(header body)' \
 '-d+[does nothing but say so]:N:' \
 '--debug=[does nothing but say so]:N:' \
+'--all-addresses[connects to all addresses of a server'\''s name in turn, not only to the first]' \
+'--proxy-tunnel[asks the proxy for tunnels (CONNECT) even without TLS]' \
 '--spin[polls through the last stretch before a start instead of sleeping]' \
 '--per-connection[gives each connection a schedule of its own, every N-th call of --request-rate]' \
 '--session-cookies[keeps the cookies that a session is given and sends them back]' \
@@ -97,6 +104,8 @@ _httperf() {
 '--tls-handshake-only[connects, makes the handshake and closes, without a call]' \
 '--close-with-reset[closes connections with a TCP reset]' \
 '--hog[uses all local ports from 1024, not only those the kernel hands out]' \
+'--system-buffers[leaves the sizes of socket buffers to the kernel]' \
+'--tcp-fastopen[sends the first bytes with the SYN, to servers that allow it (TCP Fast Open)]' \
 '--strict[exits with status 2 if the run is SUSPECT, and 3 if it is INVALID]' \
 '--quiet[says nothing on standard error but errors]' \
 '--live[shows the run on the whole screen while it goes on]' \
@@ -180,6 +189,9 @@ _arguments "${_arguments_options[@]}" : \
 _arguments "${_arguments_options[@]}" : \
 '--rate=[looks whether the machine can open this many connections per second]:X:' \
 '--connections=[looks whether the machine can hold this many connections at once]:N:' \
+'--myaddr=[takes connections to come from these local addresses, in turn]:S:' \
+'--all-addresses[takes connections to go to all addresses of the server'\''s name, in turn]' \
+'--hog[takes all local ports from 1024 to be used, not only those the kernel hands out]' \
 '-h[explains the options and exits]' \
 '--help[explains the options and exits]' \
 '*::URL -- the target, such as http\://host\:8080/path:_urls' \

@@ -14,7 +14,7 @@ mod worker;
 
 pub use network::{Network, Ready};
 pub use observer::{Observation, Observer, Silent};
-pub use os::{OsNetwork, raise_descriptor_limit};
+pub use os::{OsNetwork, SocketError, raise_descriptor_limit, rehearse, try_sources};
 pub use secure::{TlsError, tls_context};
 pub use stop::Stop;
 pub use worker::Worker;

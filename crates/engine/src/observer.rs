@@ -113,6 +113,11 @@ pub enum Observation<'a> {
         /// The system's error number.
         errno: i32,
     },
+    /// A proxy refused a tunnel for the first time. Told once per run.
+    TunnelRefused {
+        /// The status of its reply; 599 stands for a line that is no status line.
+        status: u16,
+    },
     /// The first reply that could not be understood. Told once per run.
     ProtocolError {
         /// What was wrong with it.

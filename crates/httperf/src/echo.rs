@@ -28,9 +28,14 @@ pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
     line.number("max-connections", args.max_connections.into());
     line.number("max-piped-calls", args.max_piped_calls.into());
     arrivals(&mut line, &args.arrivals, ["rate", "period"]);
-    line.text(&format!("--send-buffer={}", args.send_buffer));
+    let sizes_buffers = !args.sources.system_buffers;
+    if sizes_buffers {
+        line.text(&format!("--send-buffer={}", args.send_buffer));
+    }
     line.flag("retry-on-failure", args.retry_on_failure);
-    line.text(&format!("--recv-buffer={}", args.recv_buffer));
+    if sizes_buffers {
+        line.text(&format!("--recv-buffer={}", args.recv_buffer));
+    }
     line.flag("session-cookies", args.session_cookies);
     tls(&mut line, args);
     line.quoted("add-header", args.add_header.as_deref());
@@ -242,6 +247,14 @@ mod tests {
             "--timeout=1 --runtime=5 --client=0/1 --servers=list --port=80 --uri=/ \
              --period=v0.5,10,2,1e+09 --send-buffer=4096 --recv-buffer=16384 --add-header='' \
              --add-header-file='h' --method= --use-timer-cache --num-conns=1 --num-calls=1 --periodic-stats",
+        );
+    }
+
+    #[test]
+    fn buffers_that_are_left_to_the_kernel_have_no_size() {
+        check(
+            &["--system-buffers", "--proxy=http://127.0.0.1:1"],
+            "--client=0/1 --server=localhost --port=80 --uri=/ --num-conns=1 --num-calls=1",
         );
     }
 

@@ -134,6 +134,9 @@ impl Observer for Printer<'_> {
             Observation::UnexpectedError { errno } => {
                 self.program.say(format_args!("connection failed with unexpected error {errno}"));
             }
+            Observation::TunnelRefused { status } => {
+                self.program.say(format_args!("the proxy refused a tunnel with status {status}"));
+            }
             Observation::Call { .. } | Observation::Interval { .. } => {}
             Observation::ProtocolError { error } => {
                 self.program.say(format_args!("a reply could not be understood: {error}"));

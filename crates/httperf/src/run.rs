@@ -34,6 +34,12 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
         let name = program.name_text();
         program.print(format!("{name}: maximum number of open descriptors = {descriptors}\n").as_bytes())?;
     }
+    httperf_engine::rehearse(&plan).map_err(|error| {
+        let hint = error.hint();
+        let status = fail(program, &error.into());
+        hint.iter().for_each(|hint| program.say_bare(format_args!("hint: {hint}")));
+        status
+    })?;
     let outputs = Outputs::prepare(&args.results).map_err(|error| fail(program, &error))?;
     doctor::problems(&plan).iter().for_each(|problem| program.warn(format_args!("warning: {problem}")));
     let provenance = Provenance::now(descriptors);

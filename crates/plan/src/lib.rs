@@ -14,6 +14,7 @@ mod arrivals;
 mod limits;
 mod nanos;
 mod recording;
+mod route;
 mod target;
 mod text;
 mod tls;
@@ -22,6 +23,7 @@ mod workload;
 pub use arrivals::{Arrivals, Client, Shard, Step, UNLIMITED};
 pub use limits::Limits;
 pub use recording::{Phases, Precision, Recording, Split};
+pub use route::{Authority, Proxy};
 pub use target::{Endpoint, SourceAddresses, Target};
 pub use tls::{CertificateCompression, Identity, Resumption, Tls, TlsVersion, Trust};
 pub use workload::{
@@ -55,6 +57,9 @@ pub struct Plan {
     pub timeouts: Timeouts,
     /// How connections are secured; `None` leaves them in the clear.
     pub tls: Option<Tls>,
+    /// The proxy at every target's `endpoint`, if connections go through one.
+    #[serde(default)]
+    pub proxy: Option<Proxy>,
     /// How sockets are made.
     pub sockets: Sockets,
     /// How long load is offered and measured, not counting the warm-up; `None` runs to the end of the workload.
@@ -191,16 +196,30 @@ impl Timeouts {
 /// How sockets are made and closed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sockets {
-    /// `SO_SNDBUF` in bytes.
-    pub send_buffer: usize,
-    /// `SO_RCVBUF` in bytes.
-    pub recv_buffer: usize,
+    /// `SO_SNDBUF` in bytes; `None` leaves it to the kernel.
+    pub send_buffer: Option<usize>,
+    /// `SO_RCVBUF` in bytes; `None` leaves it to the kernel.
+    pub recv_buffer: Option<usize>,
+    /// `TCP_NODELAY`: small segments go out at once.
+    #[serde(default = "always")]
+    pub no_delay: bool,
+    /// `TCP_FASTOPEN_CONNECT`: the first bytes travel with the SYN, where the server allows it.
+    #[serde(default)]
+    pub fast_open: bool,
+    /// `IP_TOS` or `IPV6_TCLASS`: the DSCP in its upper six bits.
+    #[serde(default)]
+    pub traffic_class: u8,
     /// Close with RST (`SO_LINGER` on, 0 s).
     pub close_with_reset: bool,
     /// Choose local ports here instead of leaving it to the kernel.
     pub hog: bool,
     /// Local addresses to bind, used in turn; empty leaves the choice to the kernel.
     pub sources: SourceAddresses,
+}
+
+/// What results have that were saved before there was an option to turn it off.
+fn always() -> bool {
+    true
 }
 
 /// What to print while the run goes on.

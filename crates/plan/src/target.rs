@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::route::Authority;
+
 /// A server: what it is called in requests and where it listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
@@ -17,10 +19,50 @@ pub struct Target {
     pub tls_name: Option<String>,
     /// Where to connect.
     pub endpoint: Endpoint,
+    /// Where else to connect, in turn with `endpoint` (`--all-addresses`).
+    #[serde(default)]
+    pub further_endpoints: Vec<Endpoint>,
+    /// The server that is meant, if it is not the one at `endpoint`: that is the proxy, or what `--connect-to` names in
+    /// its place.
+    #[serde(default)]
+    pub authority: Option<Authority>,
+}
+
+impl Target {
+    /// A server to which connections go directly, always to the same address.
+    #[must_use]
+    pub fn direct(host: impl Into<String>, tls_name: Option<String>, endpoint: Endpoint) -> Self {
+        Self { host: host.into(), tls_name, endpoint, further_endpoints: Vec::new(), authority: None }
+    }
+
+    /// All places to connect to.
+    pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        std::iter::once(&self.endpoint).chain(&self.further_endpoints)
+    }
+
+    /// The port of the server that is meant; `None` for a unix-domain socket.
+    #[must_use]
+    pub fn port(&self) -> Option<u16> {
+        match (&self.authority, &self.endpoint) {
+            (Some(authority), _) => Some(authority.port),
+            (None, Endpoint::Tcp(address)) => Some(address.port()),
+            (None, Endpoint::Unix(_)) => None,
+        }
+    }
+
+    /// The address of the server that is meant, as far as it is known; it may have more.
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
+        match (&self.authority, &self.endpoint) {
+            (Some(authority), _) => authority.address(),
+            (None, Endpoint::Tcp(address)) => Some(address.ip()),
+            (None, Endpoint::Unix(_)) => None,
+        }
+    }
 }
 
 /// Where a server listens.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
     /// A TCP address, resolved before the run.
@@ -91,13 +133,19 @@ impl SourceAddresses {
         self.count
     }
 
+    /// The ranges, as they were added: each the first and the last address.
+    #[must_use]
+    pub fn ranges(&self) -> &[(IpAddr, IpAddr)] {
+        &self.ranges
+    }
+
     /// The address for the `turn`-th connection (round robin); `None` if there are none.
     #[must_use]
-    pub fn nth(&self, turn: u64) -> Option<IpAddr> {
+    pub fn nth(&self, turn: u128) -> Option<IpAddr> {
         if self.count == 0 {
             return None;
         }
-        let mut offset = u128::from(turn) % self.count;
+        let mut offset = turn % self.count;
         for &(first, last) in &self.ranges {
             let size = range_size(first, last).expect("push accepts no other");
             if offset < size {
@@ -151,6 +199,6 @@ mod tests {
     fn an_ipv6_prefix_is_not_expanded() {
         let mut pool = SourceAddresses::default();
         assert!(pool.push(ip("fd00::"), ip("fd00::ffff:ffff:ffff:ffff")));
-        assert_eq!(pool.nth(u64::MAX), Some(ip("fd00::ffff:ffff:ffff:ffff")));
+        assert_eq!(pool.nth(u64::MAX.into()), Some(ip("fd00::ffff:ffff:ffff:ffff")));
     }
 }

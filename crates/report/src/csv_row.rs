@@ -3,7 +3,7 @@
 
 use crate::number::{fixed, ratio};
 use crate::result::Document;
-use httperf_plan::{UNLIMITED, Workload};
+use httperf_plan::{Target, UNLIMITED, Workload};
 
 /// The names of the columns. Columns are added at the end; none goes or changes its meaning.
 ///
@@ -59,6 +59,14 @@ pub fn csv_header() -> String {
     record(COLUMNS.map(str::to_owned).to_vec())
 }
 
+/// Where a server is: the one that is meant, whatever stands before it.
+fn server(target: &Target) -> String {
+    match &target.authority {
+        Some(authority) => authority.to_string(),
+        None => target.endpoint.to_string(),
+    }
+}
+
 /// The row of one result, with its line end. What is not known is empty.
 #[must_use]
 pub fn csv_row(document: &Document) -> String {
@@ -74,7 +82,7 @@ pub fn csv_row(document: &Document) -> String {
     let ms = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 3));
     let seconds = figures.duration_s;
     let cpu = 100.0 * ratio(summary.usage.cpu.total().as_secs_f64(), seconds);
-    let target = plan.targets.iter().map(|target| target.endpoint.to_string()).collect::<Vec<_>>().join(" ");
+    let target = plan.targets.iter().map(server).collect::<Vec<_>>().join(" ");
     let names: Vec<&str> = verdict.reasons.iter().map(|reason| reason.finding.name()).collect();
     let mut row = vec![
         demanded.map_or_else(String::new, |rate| fixed(rate, 1)),

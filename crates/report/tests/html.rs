@@ -2,6 +2,7 @@
 
 mod documents;
 
+use httperf_plan::{Authority, Endpoint, Proxy};
 use httperf_report::html::page;
 use httperf_report::result::{Document, merge};
 use lol_html::{HtmlRewriter, Settings, element};
@@ -50,6 +51,24 @@ fn every_kind() -> Vec<Document> {
         documents::without_detail(),
         documents::slow_to_connect(),
     ]
+}
+
+#[test]
+fn a_page_names_the_server_and_the_way_to_it() {
+    let mut document = documents::one_call();
+    let shows = |document: &Document, text: &str| {
+        let page = page(document);
+        assert!(page.contains(text), "no `{text}` in {}", visible(&page));
+    };
+    let target = &mut document.plan.targets[0];
+    target.further_endpoints = vec![Endpoint::Tcp(([127, 0, 0, 2], 80).into())];
+    shows(&document, "http://server at 127.0.0.1:80, 127.0.0.2:80");
+    let authority = |host: &str, port| Authority { host: host.into(), port };
+    document.plan.targets[0].authority = Some(authority("server.example", 8080));
+    shows(&document, "http://server:8080 at 127.0.0.1:80, 127.0.0.2:80");
+    document.plan.proxy =
+        Some(Proxy { authority: authority("proxy", 80), authorization: None, tunnel: false });
+    shows(&document, "http://server:8080 through the proxy at 127.0.0.1:80");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Plan, Tls};
+use httperf_plan::{Arrivals, Authority, Plan, Tls};
 use httperf_report::result::{Capacity, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
 use httperf_stats::{Summary, Timing};
@@ -141,6 +141,13 @@ fn the_share_of_the_capacity_is_shown_where_it_is_known() {
     document.parts[0].capacity = Some(Capacity { connections_per_second: 1052, requests_per_second: 21_040 });
     let line = "\nCapacity: 10.0 % of 1052 connections/s, 1.0 % of 21040 requests/s (httperf self-check)\n";
     assert!(document.text(true).contains(line), "{}", document.text(true));
+}
+
+#[test]
+fn a_row_of_csv_names_the_server_whatever_stands_before_it() {
+    let mut document = document(0);
+    document.plan.targets[0].authority = Some(Authority { host: "server.example".to_owned(), port: 8080 });
+    assert!(csv_row(&document).contains(",server.example:8080,"));
 }
 
 #[test]

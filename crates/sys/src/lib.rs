@@ -8,4 +8,4 @@ mod socket;
 pub mod tls;
 
 pub use process::{CpuUsage, cpu_usage, thread_usage};
-pub use socket::{TcpInfo, set_bind_address_no_port, tcp_info};
+pub use socket::{TcpInfo, set_bind_address_no_port, set_tcp_fastopen_connect, tcp_info};

@@ -2,6 +2,7 @@
 
 mod counters;
 mod ports;
+mod sockets;
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -13,10 +14,7 @@ use httperf_plan::{Endpoint, Plan, Shard, Sockets};
 use httperf_stats::{Counters, Instant, Transport};
 use rustix::event::epoll;
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
-    sockopt,
-};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -24,6 +22,8 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use self::ports::Ports;
 use crate::network::DISCARD_MAX;
 use crate::{Network, Ready, Stop};
+
+pub use self::sockets::{SocketError, rehearse, try_sources};
 
 /// Readiness taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
@@ -129,22 +129,7 @@ impl Network for OsNetwork {
     }
 
     fn open(&mut self, endpoint: &Endpoint) -> io::Result<OwnedFd> {
-        let family = match endpoint {
-            Endpoint::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
-            Endpoint::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
-            Endpoint::Unix(_) => AddressFamily::UNIX,
-        };
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = rustix::net::socket_with(family, SocketType::STREAM, flags, None)?;
-        sockopt::set_socket_send_buffer_size(&socket, self.options.send_buffer)?;
-        sockopt::set_socket_recv_buffer_size(&socket, self.options.recv_buffer)?;
-        if matches!(endpoint, Endpoint::Tcp(_)) {
-            sockopt::set_tcp_nodelay(&socket, true)?;
-        }
-        if self.options.close_with_reset {
-            sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
-        }
-        Ok(socket)
+        sockets::open(endpoint, &self.options)
     }
 
     fn connect(

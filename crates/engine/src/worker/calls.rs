@@ -124,6 +124,7 @@ impl<N: Network> Worker<'_, '_, N> {
             http10: template.version == HttpVersion::Http10,
             user_agent: &template.user_agent,
             host: template.host_header.then_some(plan.targets[target].host.as_str()),
+            forward: self.proxied.as_ref().and_then(|proxied| proxied.forward(target)),
             extra_headers: &template.extra_headers,
             cookie: cookie.as_deref(),
             contents,

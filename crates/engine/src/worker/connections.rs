@@ -22,8 +22,10 @@ const SKIP_SIZE: u64 = 64 * 1024;
 /// One connection.
 ///
 /// ```text
-///   connecting ──► (handshaking) ──► established ──► gone: closed by us, ended by the peer, failed, or timed out
+///   connecting ──► (tunnelling) ──► (handshaking) ──► established ──► gone
 /// ```
+///
+/// It goes when it is closed by us, ended by the peer, failed, or timed out.
 pub(super) struct Connection<S> {
     pub(super) session: SessionKey,
     /// Its place among the session's slots.
@@ -32,6 +34,8 @@ pub(super) struct Connection<S> {
     pub(super) engine: http1::Engine,
     /// Its TLS side, if the plan wants one.
     pub(super) secured: Option<Box<Secured>>,
+    /// What the proxy is asked for a tunnel with, if it is being asked.
+    pub(super) tunnel: Option<Box<http1::Engine>>,
     pub(super) stage: Stage,
     /// Its number in the order in which connections were initiated, from 0.
     serial: u64,
@@ -60,6 +64,8 @@ pub(super) struct Connection<S> {
 pub(super) enum Stage {
     /// The transport is not there yet.
     Connecting,
+    /// A proxy is asked for a tunnel.
+    Tunnelling,
     /// TLS is being set up on it.
     Handshaking,
     /// It carries calls.
@@ -87,7 +93,8 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn open_connection(&mut self, session_key: SessionKey, slot: usize, now: Instant) {
         let session = &self.sessions[session_key];
         let due = session.ready_at;
-        let endpoint = &self.plan.targets[session.target].endpoint;
+        let serial = self.shard.nth(self.serials.connections);
+        let (source, endpoint) = self.plan.route(serial, session.target);
         self.recorder.connection_opened(due);
         let socket = match self.network.open(endpoint) {
             Ok(socket) => socket,
@@ -98,8 +105,6 @@ impl<N: Network> Worker<'_, '_, N> {
             }
         };
         self.recorder.connect_initiated(due, self.turn);
-        let serial = self.shard.nth(self.serials.connections);
-        let source = self.plan.sockets.sources.nth(serial);
         self.serials.connections += 1;
         let connect_started = self.network.now();
         let secured = self.secure(session_key, connect_started);
@@ -109,6 +114,7 @@ impl<N: Network> Worker<'_, '_, N> {
             socket,
             engine: http1::Engine::new(self.http1),
             secured,
+            tunnel: None,
             stage: Stage::Connecting,
             serial,
             due,
@@ -147,10 +153,9 @@ impl<N: Network> Worker<'_, '_, N> {
             if !ready.writable {
                 return;
             }
-            if connection.secured.is_some() {
-                self.start_handshake(key, now);
-            } else {
-                self.establish(key, now);
+            match self.tunnel_request(key) {
+                Some(request) => self.start_tunnel(key, request, now),
+                None => self.transport_ready(key, now),
             }
             self.flush(key, now);
         }
@@ -161,6 +166,15 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         if ready.writable {
             self.flush(key, now);
+        }
+    }
+
+    /// There is a way to the server: over TLS if it is to be, the connection is set up on it.
+    pub(super) fn transport_ready(&mut self, key: ConnectionKey, now: Instant) {
+        if self.connections[key].secured.is_some() {
+            self.start_handshake(key, now);
+        } else {
+            self.establish(key, now);
         }
     }
 
@@ -187,11 +201,10 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         let mut buffer = std::mem::take(&mut self.write_buffer);
-        let is_secured = self.connections.get(key).is_some_and(|connection| connection.secured.is_some());
-        let outcome = if is_secured {
-            self.write_out_secured(key, &mut buffer)
-        } else {
-            self.write_out(key, &mut buffer)
+        let outcome = match self.connections.get(key) {
+            Some(connection) if connection.tunnel.is_some() => self.write_out_tunnel(key, &mut buffer),
+            Some(connection) if connection.secured.is_some() => self.write_out_secured(key, &mut buffer),
+            _ => self.write_out(key, &mut buffer),
         };
         self.write_buffer = buffer;
         match outcome {
@@ -287,8 +300,9 @@ impl<N: Network> Worker<'_, '_, N> {
             }
             reads += 1;
             let is_ending = connection.is_ending;
-            let is_secured = connection.secured.is_some();
-            let skippable = if is_secured { 0 } else { connection.engine.skippable() };
+            let is_tunnelling = connection.tunnel.is_some();
+            let is_secured = connection.secured.is_some() && !is_tunnelling;
+            let skippable = if is_secured || is_tunnelling { 0 } else { connection.engine.skippable() };
             let skips = skippable >= SKIP_SIZE;
             let room = match &mut self.tls {
                 Some(tls) if is_secured => tls.room(),
@@ -310,6 +324,8 @@ impl<N: Network> Worker<'_, '_, N> {
                     if skips {
                         connection.engine.handle_skipped(count as u64);
                         self.handle_bytes(key, &[], now);
+                    } else if is_tunnelling {
+                        self.handle_tunnel_bytes(key, &buffer[..count], now);
                     } else if is_secured {
                         self.handle_ciphertext(key, count, now);
                     } else {
@@ -343,7 +359,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    fn handle_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
+    pub(super) fn handle_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         self.reading = Some(key);
         self.use_bytes(key, bytes, now);
         self.reading = None;
@@ -469,7 +485,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// The transport ended.
     fn handle_eof(&mut self, key: ConnectionKey, now: Instant) {
         let connection = &mut self.connections[key];
-        if connection.stage == Stage::Handshaking {
+        if matches!(connection.stage, Stage::Tunnelling | Stage::Handshaking) {
             self.note_insecure(key, Failure::Reset);
             self.fail(key, Failure::Reset, now);
             return;
@@ -537,7 +553,7 @@ impl<N: Network> Worker<'_, '_, N> {
         self.fail(key, Failure::ClientTimeout, now);
     }
 
-    fn fail_protocol(&mut self, key: ConnectionKey, error: &ProtocolError, now: Instant) {
+    pub(super) fn fail_protocol(&mut self, key: ConnectionKey, error: &ProtocolError, now: Instant) {
         let failure = failure::of_protocol(error);
         if failure == Failure::Other && !std::mem::replace(&mut self.told.protocol_error, true) {
             self.observer.observe(Observation::ProtocolError { error });

@@ -17,6 +17,7 @@ mod numbers;
 mod pages;
 mod phases;
 mod pool;
+mod proxied;
 mod resumption;
 mod secure;
 mod sessions;
@@ -39,6 +40,7 @@ use self::connections::Connection;
 use self::numbers::Numbers;
 use self::phases::Phases;
 use self::pool::Pool;
+use self::proxied::Proxied;
 use self::secure::Tls;
 use self::sessions::Session;
 use crate::deadlines::Deadlines;
@@ -97,6 +99,8 @@ pub struct Worker<'p, 'o, N: Network> {
     calls: SlotMap<CallKey, Call>,
     /// What connections are secured with, if they are.
     tls: Option<Tls>,
+    /// How they get through a proxy, if there is one.
+    proxied: Option<Proxied>,
     deadlines: Deadlines,
     timers: BinaryHeap<Reverse<(Instant, Timer)>>,
     /// Connections that were read as often as a turn allows and may have more.
@@ -139,6 +143,7 @@ struct Serials {
 struct Told {
     unexpected_error: bool,
     protocol_error: bool,
+    tunnel_refused: bool,
 }
 
 impl<N: Network> std::fmt::Debug for Worker<'_, '_, N> {
@@ -220,6 +225,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             connections: SlotMap::with_key(),
             calls: SlotMap::with_key(),
             tls: tls.map(|context| Tls::new(plan, context)),
+            proxied: plan.proxy.as_ref().map(|proxy| Proxied::new(plan, proxy)),
             deadlines: Deadlines::default(),
             timers: BinaryHeap::new(),
             unread: Vec::new(),

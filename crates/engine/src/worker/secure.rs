@@ -7,7 +7,7 @@ use std::io;
 use std::mem;
 use std::time::UNIX_EPOCH;
 
-use httperf_plan::{Endpoint, Plan, Resumption};
+use httperf_plan::{Plan, Resumption};
 use httperf_proto::http1;
 use httperf_proto::tls::{self, Client, Context, EarlyData, Kind, Lane, Progress, Session};
 use httperf_stats::{
@@ -117,11 +117,8 @@ impl<N: Network> Worker<'_, '_, N> {
             Resumption::WithinSession => session.tls_session.clone(),
             Resumption::Share(share) => tls.pools[session.target].next(share),
         };
-        let address = match &target.endpoint {
-            Endpoint::Tcp(address) => Some(address.ip()),
-            Endpoint::Unix(_) => None,
-        };
-        let client = Client::new(&tls.context, target.tls_name.as_deref(), address, offer.as_ref());
+        let name = target.tls_name.as_deref();
+        let client = Client::new(&tls.context, name, target.address(), offer.as_ref());
         Some(Box::new(Secured {
             client,
             started: now,
@@ -255,20 +252,28 @@ impl<N: Network> Worker<'_, '_, N> {
     /// A connection fails for a reason outside TLS. Counts its handshake as failed, if it had one to make and has
     /// not made it.
     pub(super) fn note_insecure(&mut self, key: ConnectionKey, failure: Failure) {
+        self.note_insecure_because(
+            key,
+            match failure {
+                Failure::ClientTimeout => "no answer in time",
+                Failure::SocketTimeout => "the transport timed out",
+                Failure::Refused => "connection refused",
+                Failure::Reset => "the server closed the connection",
+                _ => "the transport failed",
+            },
+        );
+    }
+
+    /// As [`Worker::note_insecure`], for this reason.
+    pub(super) fn note_insecure_because(&mut self, key: ConnectionKey, reason: &'static str) {
         let connection = &self.connections[key];
         if connection.secured.is_none() {
             return;
         }
-        let error = tls::Failure::plain(match failure {
-            Failure::ClientTimeout => "no answer in time",
-            Failure::SocketTimeout => "the transport timed out",
-            Failure::Refused => "connection refused",
-            Failure::Reset => "the server closed the connection",
-            _ => "the transport failed",
-        });
+        let error = tls::Failure::plain(reason);
         let class = HandshakeFailureClass::Transport;
         match connection.stage {
-            Stage::Connecting => {
+            Stage::Connecting | Stage::Tunnelling => {
                 let failure = HandshakeFailure { class, reason: error.reason, details: Vec::new() };
                 self.recorder.handshake_impossible(self.connections[key].due, failure);
                 self.give_up_handshake(key);
@@ -430,7 +435,7 @@ impl<N: Network> Worker<'_, '_, N> {
             (Stage::Handshaking, EarlyData::Offered) => {
                 lent.engine.poll_transmit_safe(&mut plaintext);
             }
-            (Stage::Connecting | Stage::Handshaking, _) => {}
+            (Stage::Connecting | Stage::Tunnelling | Stage::Handshaking, _) => {}
         }
         if plaintext.is_empty() {
             return;
@@ -454,7 +459,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let Some(lent) = lend(&mut self.connections, &mut self.tls, key) else { return };
         let mut last = mem::take(lent.unwritten);
         lent.lane.poll_transmit(&mut last);
-        if lent.stage != Stage::Connecting && !last.is_empty() {
+        if !matches!(lent.stage, Stage::Connecting | Stage::Tunnelling) && !last.is_empty() {
             // A peer that does not take them does not miss them.
             let _: io::Result<usize> = self.network.write(lent.socket, [&last, &[]]);
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use httperf_load::cookies::Jar;
 use httperf_load::visit::{Step, Visit};
-use httperf_plan::{Endpoint, HttpVersion, Limits, Plan, Script, Workload};
+use httperf_plan::{HttpVersion, Limits, Plan, Script, Workload};
 use httperf_proto::tls;
 use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
@@ -65,10 +65,7 @@ impl<'p> Session<'p> {
                 (sessions.cookies, matches!(sessions.script, Script::Pages { .. }))
             }
         };
-        let port = match &plan.targets[target].endpoint {
-            Endpoint::Tcp(address) => Some(address.port()),
-            Endpoint::Unix(_) => None,
-        };
+        let port = plan.targets[target].port();
         Self {
             visit: Visit::new(&plan.workload, index),
             index,

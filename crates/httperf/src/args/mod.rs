@@ -2,6 +2,7 @@
 
 mod load;
 mod results;
+mod sources;
 mod tls;
 
 use std::ffi::{OsStr, OsString};
@@ -13,6 +14,7 @@ use crate::options::{Order, Stop, parse, program};
 
 pub use load::{LoadArgs, Threads};
 pub use results::{ResultArgs, STDOUT};
+pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
 
 /// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
@@ -94,6 +96,8 @@ pub struct Args {
     pub hog: bool,
     /// `--myaddr`, each time it was given.
     pub my_addresses: Vec<Vec<u8>>,
+    /// All about the way to servers, and about sockets.
+    pub sources: SourceArgs,
     /// `--spin`.
     pub spin: bool,
     /// `--use-timer-cache`.
@@ -254,6 +258,7 @@ impl Default for Args {
             close_with_reset: false,
             hog: false,
             my_addresses: Vec::new(),
+            sources: SourceArgs::default(),
             spin: false,
             use_timer_cache: false,
             load: LoadArgs::default(),
@@ -323,6 +328,7 @@ impl Args {
         }
         self.load.check(self)?;
         self.check_results()?;
+        self.sources.check(self.unix_socket.is_some())?;
         if self.live && self.quiet {
             return Err(Stop::rejected("--live: expected no --quiet beside it"));
         }

@@ -1,6 +1,8 @@
 //! The checks, each a function of a system and of what is planned.
 
-use httperf_plan::{Arrivals, Endpoint, Plan, Workload};
+use std::collections::HashSet;
+
+use httperf_plan::{Arrivals, Endpoint, Plan, SourceAddresses, Target, Workload};
 
 use super::system::System;
 
@@ -13,8 +15,10 @@ pub(super) struct Need {
     pub(super) connections: u64,
     /// Connections that the run makes in all.
     pub(super) total: u64,
-    /// Local addresses they come from, each with ports of its own.
-    pub(super) addresses: u64,
+    /// Combinations of a local address and an address of a server, each with ports of its own.
+    pub(super) pairs: u64,
+    /// Whether local ports are chosen by this program (`--hog`) and not by the kernel.
+    pub(super) is_hogging: bool,
     /// Whether the server is on this machine.
     pub(super) is_local: bool,
 }
@@ -42,22 +46,31 @@ impl Need {
             plan.runtime.map_or(f64::INFINITY, |runtime| rate * (runtime + plan.phases.warmup).as_secs_f64());
         let is_timed = rate > 0.0;
         let total = if is_timed { (count as f64).min(offered) } else { count as f64 } as u64;
-        let is_tcp = plan.targets.iter().any(|target| matches!(target.endpoint, Endpoint::Tcp(_)));
-        let is_local = plan.targets.iter().all(|target| match &target.endpoint {
+        // Several servers may be behind one proxy.
+        let servers: HashSet<&Endpoint> = plan.targets.iter().flat_map(Target::endpoints).collect();
+        let is_tcp = servers.iter().any(|endpoint| matches!(endpoint, Endpoint::Tcp(_)));
+        let is_local = servers.iter().all(|endpoint| match endpoint {
             Endpoint::Tcp(address) => address.ip().is_loopback(),
             Endpoint::Unix(_) => true,
         });
         // A connection that ends with a reset leaves no port behind, and one over a unix socket has none.
         let leaves_ports = is_tcp && !plan.sockets.close_with_reset;
-        let addresses = u64::try_from(plan.sockets.sources.len()).unwrap_or(u64::MAX).max(1);
         Self {
             rate: if leaves_ports { rate } else { 0.0 },
             connections: at_once.min(total as f64) as u64,
             total: if is_tcp { total } else { 0 },
-            addresses: addresses.saturating_mul(plan.targets.len() as u64),
+            pairs: pairs(&plan.sockets.sources, servers.len() as u64, plan.sockets.hog),
+            is_hogging: plan.sockets.hog,
             is_local,
         }
     }
+}
+
+/// How many combinations of a local address and one of so many addresses of servers have ports of their own.
+pub(super) fn pairs(sources: &SourceAddresses, servers: u64, is_hogging: bool) -> u64 {
+    let sources = u64::try_from(sources.len()).unwrap_or(u64::MAX).max(1);
+    // A port that is bound before it is known where it goes is bound for all servers.
+    if is_hogging { sources } else { sources.saturating_mul(servers.max(1)) }
 }
 
 /// What a check found.
@@ -122,28 +135,42 @@ fn open_files(system: &System, need: &Need) -> Finding {
 /// How long Linux keeps a port whose connection was closed first at this end (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT_SECONDS: f64 = 60.0;
 
+/// Ports from 1024 on, which `--hog` uses.
+const HOGGED_PORTS: u64 = 65_536 - 1024;
+
 /// Ports of one local address towards one server: held by open connections and, for a minute, by closed ones, unless
-/// the kernel takes those again (`tcp_tw_reuse`: 1 everywhere, 2 on the loopback interface, after a second).
+/// the kernel takes those again (`tcp_tw_reuse`: 1 everywhere, 2 on the loopback interface, after a second). It never
+/// takes them for a program that chooses its ports.
 fn local_ports(system: &System, need: &Need) -> Option<Finding> {
     let range = system.read("/proc/sys/net/ipv4/ip_local_port_range")?;
     let mut bounds = range.split_whitespace().filter_map(|bound| bound.parse::<u64>().ok());
     let (first, last) = (bounds.next()?, bounds.next()?);
-    let ports = (last + 1).saturating_sub(first);
+    let ports = if need.is_hogging { HOGGED_PORTS } else { (last + 1).saturating_sub(first) };
     let reuse = system.number("/proc/sys/net/ipv4/tcp_tw_reuse").unwrap_or(0);
-    let is_reused = reuse == 1 || reuse == 2 && need.is_local;
+    let is_reused = !need.is_hogging && (reuse == 1 || reuse == 2 && need.is_local);
     let wait_seconds = if is_reused { 1.0 } else { TIME_WAIT_SECONDS };
     let at_once = (need.connections as f64 + need.rate * wait_seconds).min(need.total as f64);
-    let needed = (at_once / need.addresses as f64).ceil();
+    let needed = (at_once / need.pairs as f64).ceil();
+    let of_what = match (need.pairs, need.is_hogging) {
+        (1, false) => "one server".to_owned(),
+        (1, true) => "all servers".to_owned(),
+        (pairs, false) => format!("each of {pairs} pairs of a local address and a server's"),
+        (pairs, true) => format!("each of {pairs} local addresses"),
+    };
     let text = format!(
-        "{ports} local ports for one server, {needed:.0} are needed at {} connections per second{}",
+        "{ports} local ports for {of_what}, {needed:.0} are needed at {} connections per second{}",
         need.rate,
         if is_reused { "" } else { ", as a closed one keeps its port for 60 s" }
     );
     if ports as f64 >= needed {
         return Some(good("local ports", text));
     }
-    let remedy = "sysctl -w net.ipv4.ip_local_port_range='1024 65535' net.ipv4.tcp_tw_reuse=1, or more local addresses \
-                  (--myaddr), or --close-with-reset";
+    let remedy = if need.is_hogging {
+        "more local addresses (--myaddr), or --close-with-reset"
+    } else {
+        "sysctl -w net.ipv4.ip_local_port_range='1024 65535' net.ipv4.tcp_tw_reuse=1, or more local addresses \
+         (--myaddr), or --close-with-reset"
+    };
     Some(Finding { level: Level::Problem, name: "local ports", text, remedy: Some(remedy.to_owned()) })
 }
 
@@ -288,8 +315,14 @@ mod tests {
 
     use super::*;
 
-    const NEED: Need =
-        Need { rate: 1000.0, connections: 1000, total: u64::MAX, addresses: 1, is_local: true };
+    const NEED: Need = Need {
+        rate: 1000.0,
+        connections: 1000,
+        total: u64::MAX,
+        pairs: 1,
+        is_hogging: false,
+        is_local: true,
+    };
 
     /// A system with these files.
     fn system(files: &[(&str, &str)]) -> (System, tempfile::TempDir) {
@@ -342,6 +375,30 @@ mod tests {
         ] {
             check(&reuse(value), &need, "local ports", Some(level));
         }
+    }
+
+    #[test]
+    fn every_pair_of_addresses_has_ports_of_its_own() {
+        let files = [
+            ("/proc/sys/net/ipv4/ip_local_port_range", "32768\t60999"),
+            ("/proc/sys/net/ipv4/tcp_tw_reuse", "2"),
+        ];
+        let many = Need { rate: 3000.0, is_local: false, ..NEED };
+        for (need, level) in [
+            (many, Level::Problem),
+            (Need { pairs: 6, ..many }, Level::Problem),
+            (Need { pairs: 7, ..many }, Level::Good),
+            // No port that waits is taken again, but there are more.
+            (Need { is_hogging: true, rate: 1000.0, ..NEED }, Level::Good),
+            (Need { is_hogging: true, rate: 1100.0, ..NEED }, Level::Problem),
+            (Need { is_hogging: true, pairs: 3, ..many }, Level::Good),
+        ] {
+            check(&files, &need, "local ports", Some(level));
+        }
+        let mut sources = SourceAddresses::default();
+        assert_eq!((pairs(&sources, 3, false), pairs(&sources, 3, true)), (3, 1));
+        assert!(sources.push([127, 0, 0, 1].into(), [127, 0, 0, 4].into()));
+        assert_eq!((pairs(&sources, 3, false), pairs(&sources, 3, true)), (12, 4));
     }
 
     #[test]

@@ -10,10 +10,11 @@ use std::fmt;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::process::ExitCode;
 
-use httperf_plan::Plan;
+use httperf_plan::{Plan, SourceAddresses};
 
 use crate::messages::Program;
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
+use crate::planning;
 
 use self::checks::{Finding, Level, Need};
 use self::system::System;
@@ -44,6 +45,10 @@ pub fn problems(plan: &Plan) -> Vec<String> {
 
 /// Looks, and says what it found.
 fn examine(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
+    httperf_engine::try_sources(&args.sources).map_err(|error| {
+        program.say(&error);
+        ExitCode::FAILURE
+    })?;
     let findings = checks::all(&System::this(), &args.need());
     let report = Report { findings: &findings };
     program.print_with(|out| write!(out, "{report}"))?;
@@ -63,18 +68,48 @@ pub struct Args {
     rate: f64,
     /// `--connections`.
     connections: u64,
+    /// `--myaddr`.
+    sources: SourceAddresses,
+    /// `--all-addresses`.
+    all_addresses: bool,
+    /// `--hog`.
+    hog: bool,
 }
 
 impl Default for Args {
     fn default() -> Self {
-        Self { host: None, rate: 1000.0, connections: 1000 }
+        Self {
+            host: None,
+            rate: 1000.0,
+            connections: 1000,
+            sources: SourceAddresses::default(),
+            all_addresses: false,
+            hog: false,
+        }
     }
 }
 
 impl Args {
     fn need(&self) -> Need {
         let is_local = self.host.as_deref().is_none_or(is_loopback);
-        Need { rate: self.rate, connections: self.connections, total: u64::MAX, addresses: 1, is_local }
+        let servers = if self.all_addresses { self.server_addresses() } else { 1 };
+        Need {
+            rate: self.rate,
+            connections: self.connections,
+            total: u64::MAX,
+            pairs: checks::pairs(&self.sources, servers, self.hog),
+            is_hogging: self.hog,
+            is_local,
+        }
+    }
+
+    /// How many addresses the server has that can be reached from the local ones.
+    fn server_addresses(&self) -> u64 {
+        let host = self.host.as_deref().unwrap_or_default();
+        let source = self.sources.nth(0);
+        let fits = |is_ipv4: bool| source.is_none_or(|source| source.is_ipv4() == is_ipv4);
+        let addresses = planning::resolve_all(host.as_bytes());
+        addresses.iter().filter(|address| fits(address.is_ipv4())).count() as u64
     }
 }
 
@@ -126,6 +161,48 @@ const PLANNED: &[Opt<Args>] = &[
             let connections = value.unsigned().filter(|&connections| connections > 0);
             args.connections =
                 connections.ok_or_else(|| Stop::expected("--connections", "a number above 0", value))?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "myaddr",
+        short: None,
+        value: ValueForm::Required("S"),
+        tier: Tier::New,
+        help: "takes connections to come from these local addresses, in turn",
+        details: &[
+            "As for the program itself: a host name, an address, a range or a prefix; more than once.",
+        ],
+        apply: |args, value| {
+            let added = planning::source_addresses(&[value.bytes().to_vec()]);
+            let added = added.map_err(|error| Stop::rejected(error.to_string()))?;
+            for &(first, last) in added.ranges() {
+                assert!(args.sources.push(first, last), "what one pool has fits into another");
+            }
+            Ok(())
+        },
+    },
+    Opt {
+        long: "all-addresses",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "takes connections to go to all addresses of the server's name, in turn",
+        details: &[],
+        apply: |args, _| {
+            args.all_addresses = true;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "hog",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "takes all local ports from 1024 to be used, not only those the kernel hands out",
+        details: &[],
+        apply: |args, _| {
+            args.hog = true;
             Ok(())
         },
     },
@@ -189,6 +266,17 @@ mod tests {
         assert_eq!((need.rate, need.connections, need.is_local), (5.0, 7, true));
         assert!(!parsed(&["https://192.0.2.1/"]).unwrap().need().is_local);
         assert!(parsed(&[]).unwrap().need().is_local);
+    }
+
+    #[test]
+    fn ports_are_those_of_all_pairs_of_addresses() {
+        let pairs = |argv: &[&str]| parsed(argv).unwrap().need().pairs;
+        assert_eq!(pairs(&["http://127.0.0.1/", "--all-addresses"]), 1);
+        assert_eq!(pairs(&["--myaddr=127.0.9.0/29", "--myaddr", "127.0.0.1-127.0.0.2"]), 10);
+        assert_eq!(pairs(&["http://[::1]/", "--all-addresses", "--myaddr=::1", "--hog"]), 1);
+        assert!(parsed(&["--hog"]).unwrap().need().is_hogging);
+        let refused = "--myaddr: expected a prefix length of 0 to 32, got `10.0.0.0/40`";
+        assert_eq!(parsed(&["--myaddr=10.0.0.0/40"]).map(drop), Err(Stop::rejected(refused)));
     }
 
     #[test]

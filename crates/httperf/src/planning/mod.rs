@@ -2,26 +2,30 @@
 //! cannot be run.
 
 mod load;
+mod sources;
 mod tls;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr, ToSocketAddrs};
+use std::net::Ipv6Addr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use httperf_plan::{
-    Endpoint, HttpVersion, Limits, Phases, Plan, RequestTemplate, Script, Sessions, Sockets, SourceAddresses,
-    Target, Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes, session_file, uri_list,
+    HttpVersion, Limits, Phases, Plan, RequestTemplate, Script, Sessions, Target, Timeouts, UriSource, Watch,
+    WorkingSet, Workload, header_escapes, session_file, uri_list,
 };
 use thiserror::Error;
 
 use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::messages::Program;
 
+use self::sources::{Way, sockets};
+
 pub use self::load::LoadError;
+pub use self::sources::SourceError;
+pub(crate) use self::sources::{resolve_all, source_addresses};
 pub use self::tls::TlsError;
 
 /// Connections of a session unless `--max-connections` says otherwise.
@@ -37,8 +41,11 @@ const PIPED_CALLS: u32 = 32;
 /// A file, a name or a combination of options that cannot be used.
 pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
     let version = http_version(args.http_version)?;
-    let targets = targets(args)?;
     let sources = source_addresses(&args.my_addresses)?;
+    let way = Way::new(args, &sources)?;
+    let targets = targets(args, &way)?;
+    way.warn_of_unused(&targets, warn);
+    let proxy = way.proxy();
     let request = RequestTemplate {
         version,
         method: args.method.clone().filter(|method| !method.is_empty()).unwrap_or_else(|| b"GET".to_vec()),
@@ -56,13 +63,8 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         request,
         timeouts: Timeouts { timeout: limit(args.timeout), think_timeout: limit(args.think_timeout) },
         tls: tls::plan(args, warn)?,
-        sockets: Sockets {
-            send_buffer: args.send_buffer as usize,
-            recv_buffer: args.recv_buffer as usize,
-            close_with_reset: args.close_with_reset,
-            hog: args.hog,
-            sources,
-        },
+        proxy,
+        sockets: sockets(args, sources)?,
         runtime: limit(load::runtime(args)),
         phases: Phases { warmup: pause(args.results.warmup), drain: pause(args.results.drain) },
         until: args.results.until,
@@ -92,6 +94,9 @@ pub enum Error {
     /// Load that cannot be offered as was asked for.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// A way to the servers that cannot be taken.
+    #[error(transparent)]
+    Source(#[from] SourceError),
     /// A version of HTTP that cannot be spoken.
     #[error("unexpected version code {:x}", .0.major.wrapping_mul(0x1_0000).wrapping_add(.0.minor))]
     HttpVersion(Version),
@@ -154,6 +159,7 @@ impl Error {
             Self::TooManyCalls => ".session_issue_call",
             Self::Tls(_)
             | Self::Load(_)
+            | Self::Source(_)
             | Self::HttpVersion(_)
             | Self::Unreadable(_)
             | Self::Empty(_)
@@ -183,12 +189,12 @@ fn http_version(version: Version) -> Result<HttpVersion, Error> {
     }
 }
 
-fn targets(args: &Args) -> Result<Vec<Target>, Error> {
+fn targets(args: &Args, way: &Way<'_>) -> Result<Vec<Target>, Error> {
     let Some(file) = &args.servers else {
         let server = args.server();
         let host = args.server_name.as_ref().map_or_else(|| host_value(server), |name| text(name));
         let tls_name = tls_name(args, &[args.server_name.as_deref(), Some(server)]);
-        return Ok(vec![Target { host, tls_name, endpoint: endpoint(args, server)? }]);
+        return Ok(vec![way.target(host, tls_name, server)?]);
     };
     let names = uri_list::parse(&read(file)?).map_err(|error| match error {
         uri_list::Error::Empty => Error::Empty(file_name(file)),
@@ -199,8 +205,7 @@ fn targets(args: &Args) -> Result<Vec<Target>, Error> {
         .map(|entry| {
             let line_end = entry.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let name = &entry[..line_end.unwrap_or(entry.len())];
-            let tls_name = tls_name(args, &[Some(name)]);
-            Ok(Target { host: host_value(name), tls_name, endpoint: endpoint(args, name)? })
+            way.target(host_value(name), tls_name(args, &[Some(name)]), name)
         })
         .collect()
 }
@@ -217,21 +222,6 @@ fn tls_name(args: &Args, names: &[Option<&[u8]>]) -> Option<String> {
     }
 }
 
-fn endpoint(args: &Args, server: &[u8]) -> Result<Endpoint, Error> {
-    if let Some(path) = &args.unix_socket {
-        return Ok(Endpoint::Unix(PathBuf::from(path)));
-    }
-    let address = resolve(server).ok_or_else(|| Error::ServerAddress(text(server)))?;
-    Ok(Endpoint::Tcp(match address {
-        // A scope (`fe80::1%eth0`) is part of the address that was resolved.
-        SocketAddr::V6(mut v6) => {
-            v6.set_port(args.port());
-            v6.into()
-        }
-        SocketAddr::V4(v4) => (*v4.ip(), args.port()).into(),
-    }))
-}
-
 /// What `Host` says of a server: its name as it was typed, an IPv6 address in brackets and without scope.
 fn host_value(server: &[u8]) -> String {
     let name = text(server);
@@ -240,42 +230,6 @@ fn host_value(server: &[u8]) -> String {
         Ok(_) => format!("[{address}]"),
         Err(_) => name,
     }
-}
-
-/// The address of a host, IPv4 before IPv6; the port in it means nothing.
-fn resolve(host: &[u8]) -> Option<SocketAddr> {
-    let host = std::str::from_utf8(host).ok().filter(|host| !host.is_empty())?;
-    let host = host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host);
-    let addresses: Vec<SocketAddr> = (host, 0).to_socket_addrs().ok()?.collect();
-    addresses.iter().find(|address| address.is_ipv4()).or_else(|| addresses.first()).copied()
-}
-
-fn source_addresses(values: &[Vec<u8>]) -> Result<SourceAddresses, Error> {
-    let mut pool = SourceAddresses::default();
-    for value in values {
-        let (first, last) = address_range(value)?;
-        if !pool.push(first, last) {
-            return Err(Error::AddressList(text(value)));
-        }
-    }
-    Ok(pool)
-}
-
-/// One address twice, or the ends of a range. Host names may contain dashes too, so a range is what does not
-/// resolve as a whole.
-fn address_range(value: &[u8]) -> Result<(IpAddr, IpAddr), Error> {
-    let whole = text(value);
-    let ends = whole.split_once('-');
-    let looks_like_range = ends.is_some_and(|(start, _)| start.parse::<IpAddr>().is_ok());
-    if !looks_like_range && let Some(address) = resolve(value) {
-        return Ok((address.ip(), address.ip()));
-    }
-    let Some((start, end)) = ends else { return Err(Error::AddressList(whole)) };
-    let first = resolve(start.as_bytes())
-        .ok_or_else(|| Error::StartingAddress { start: start.to_owned(), range: whole.clone() })?;
-    let last = resolve(end.as_bytes())
-        .ok_or_else(|| Error::EndingAddress { end: end.to_owned(), range: whole.clone() })?;
-    Ok((first.ip(), last.ip()))
 }
 
 fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Vec<u8> {
@@ -391,7 +345,7 @@ fn pause(seconds: f64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use httperf_plan::{Arrivals, Connections};
+    use httperf_plan::{Arrivals, Connections, Endpoint};
 
     use super::*;
     use crate::options::parse::words;
@@ -424,14 +378,7 @@ mod tests {
     #[test]
     fn a_literal_ipv6_server_is_bracketed_in_host() {
         let plan = planned(&["--server=::1", "--port=81"]).0.unwrap();
-        assert_eq!(
-            plan.targets,
-            [Target {
-                host: "[::1]".into(),
-                tls_name: None,
-                endpoint: Endpoint::Tcp("[::1]:81".parse().unwrap())
-            }]
-        );
+        assert_eq!(plan.targets, [Target::direct("[::1]", None, Endpoint::Tcp("[::1]:81".parse().unwrap()))]);
         let plan = planned(&["http://[::1]:81/"]).0.unwrap();
         assert_eq!(plan.targets[0].host, "[::1]");
         assert_eq!(host_value(b"fe80::1%lo"), "[fe80::1]");
@@ -442,25 +389,14 @@ mod tests {
         let plan = planned(&["--server=localhost"]).0.unwrap();
         assert_eq!(
             plan.targets,
-            [Target {
-                host: "localhost".into(),
-                tls_name: None,
-                endpoint: Endpoint::Tcp("127.0.0.1:80".parse().unwrap())
-            }]
+            [Target::direct("localhost", None, Endpoint::Tcp("127.0.0.1:80".parse().unwrap()))]
         );
     }
 
     #[test]
     fn a_unix_socket_needs_no_resolution() {
         let plan = planned(&["--unix-socket=/run/x", "--server=no.such.invalid"]).0.unwrap();
-        assert_eq!(
-            plan.targets,
-            [Target {
-                host: "no.such.invalid".into(),
-                tls_name: None,
-                endpoint: Endpoint::Unix("/run/x".into())
-            }]
-        );
+        assert_eq!(plan.targets, [Target::direct("no.such.invalid", None, Endpoint::Unix("/run/x".into()))]);
     }
 
     #[test]
@@ -469,16 +405,6 @@ mod tests {
         let plan = planned(&[&named("--servers=", &list), "--server-name=ignored"]).0.unwrap();
         let hosts: Vec<&str> = plan.targets.iter().map(|target| &target.host[..]).collect();
         assert_eq!(hosts, ["127.0.0.1", "127.0.0.2"]);
-    }
-
-    #[test]
-    fn source_addresses_are_names_addresses_or_ranges() {
-        let pool = source_addresses(&[b"127.0.0.1".to_vec(), b"127.0.1.1-127.0.1.3".to_vec()]).unwrap();
-        assert_eq!(pool.len(), 4);
-        check_error(&["--myaddr=127.0.0.2-127.0.0.1"], ": invalid address list 127.0.0.2-127.0.0.1");
-        check_error(&["--myaddr="], ": invalid address list ");
-        check_error(&["--myaddr=127.0.0.1-x y"], ": invalid ending address x y in 127.0.0.1-x y");
-        check_error(&["--myaddr=x y-127.0.0.1"], ": invalid starting address x y in x y-127.0.0.1");
     }
 
     #[test]

@@ -122,11 +122,8 @@ impl<'a> Lab<'a> {
         limit: Duration,
     ) -> Plan {
         let mut plan = self.base.clone();
-        let target = |&address: &SocketAddr| Target {
-            host: address.to_string(),
-            tls_name: None,
-            endpoint: Endpoint::Tcp(address),
-        };
+        let target =
+            |&address: &SocketAddr| Target::direct(address.to_string(), None, Endpoint::Tcp(address));
         plan.targets = servers.iter().map(target).collect();
         plan.arrivals = arrivals;
         plan.workload = Workload::Connections(connections);

@@ -31,9 +31,6 @@ pub(crate) fn rows() -> Vec<Row> {
         Row::new("F14", "refused connections are not in the connect time", [Case::new(Behaviour::Refuse, "--num-conns 3")
             .same(&[Echo, Counts, Layout, Stderr, Exit])
             .ours(values("connrefused=3 connect=0.0"))]),
-        Row::new("F15", "an address that is not ours counts as addrunavail", [Case::new(ok(), "--num-conns 2 --myaddr 192.0.2.1")
-            .only_ours()
-            .ours(values("errors=2 addrunavail=2 other=0 replies=0"))]),
         Row::new("F19", "no Host and added headers within the request", [Case::new(ok(), r"--no-host-hdr --add-header 'X: 1\n'")
             .same(&[Echo, Layout, Stderr, Exit])
             .reference(bytes("GET / HTTP/1.1\r\nUser-Agent: httperf/VER\r\n\r\nX: 1\r\n\r\n"))

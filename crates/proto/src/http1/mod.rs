@@ -29,7 +29,7 @@ use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};
 
 pub use self::fuzz::check_cuts;
 pub use self::head::{Fields, MAX_FIELDS, fields};
-pub use self::request::RequestHead;
+pub use self::request::{Forward, RequestHead};
 
 /// The status that stands for a line which is no status line, as the classic tool has it.
 pub const BAD_STATUS_LINE: u16 = 599;

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{
-    Arrivals, Assignment, Endpoint, HttpVersion, Plan, Script, Target, UNLIMITED, UriSource, Workload,
-};
+use httperf_plan::{Arrivals, Assignment, HttpVersion, Plan, Script, Target, UNLIMITED, UriSource, Workload};
 
 use crate::number::{count, grouped, time};
 use crate::result::{Document, EarlyEnd, Machine, Part};
@@ -43,9 +41,9 @@ pub(super) fn title(plan: &Plan) -> String {
 fn server(plan: &Plan, target: &Target) -> String {
     let (scheme, usual_port) = if plan.tls.is_some() { ("https", 443) } else { ("http", 80) };
     // `Host` has no port, as the classic tool sends it.
-    let port = match &target.endpoint {
-        Endpoint::Tcp(address) if address.port() != usual_port => format!(":{}", address.port()),
-        Endpoint::Tcp(_) | Endpoint::Unix(_) => String::new(),
+    let port = match target.port() {
+        Some(port) if port != usual_port => format!(":{port}"),
+        Some(_) | None => String::new(),
     };
     let host = if target.host.is_empty() {
         target.endpoint.to_string()
@@ -113,8 +111,7 @@ pub(super) fn commands(document: &Document) -> Vec<String> {
 pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     let mut facts = Vec::new();
     for target in plan.targets.iter().take(PARTS_MAX) {
-        let (server, endpoint) = (server(plan, target), target.endpoint.to_string());
-        facts.push(fact("Server", format!("{server} at {}", cut(&endpoint, NAME_LENGTH))));
+        facts.push(fact("Server", format!("{} {}", server(plan, target), way(plan, target))));
     }
     facts.push(fact("Protocol", protocol(plan)));
     facts.push(fact("Arrivals", arrivals(&plan.arrivals)));
@@ -133,6 +130,17 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     ];
     facts.extend(phases.into_iter().filter_map(|(name, length)| Some(fact(name, length_of(length?)))));
     facts
+}
+
+/// Where connections to a target go.
+fn way(plan: &Plan, target: &Target) -> String {
+    let endpoints: Vec<String> = target.endpoints().map(ToString::to_string).collect();
+    let endpoints = cut(&endpoints.join(", "), NAME_LENGTH);
+    match &plan.proxy {
+        Some(proxy) if proxy.tunnel => format!("through a tunnel of the proxy at {endpoints}"),
+        Some(_) => format!("through the proxy at {endpoints}"),
+        None => format!("at {endpoints}"),
+    }
 }
 
 fn length_of(length: Duration) -> String {

@@ -8,6 +8,7 @@ pub(crate) mod results;
 mod schedule;
 mod sessions;
 mod sockets;
+mod sources;
 mod target;
 mod tls;
 mod workload;
@@ -24,6 +25,7 @@ pub const COMMAND: Command<Args> = Command {
     words: "[URL]",
     groups: &[
         Group { title: "Target", options: target::OPTIONS },
+        Group { title: "Way to the server", options: sources::WAY },
         Group { title: "Schedule", options: schedule::OPTIONS },
         Group { title: "Closed loop, calls at a rate, threads", options: load::OPTIONS },
         Group { title: "Workload", options: workload::OPTIONS },
@@ -31,6 +33,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Requests", options: requests::OPTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
+        Group { title: "Socket options", options: sources::SOCKETS },
         Group { title: "Results", options: results::FILES },
         Group { title: "Recording", options: results::RECORDING },
         Group { title: "Reports", options: reports::FORMS },

@@ -41,6 +41,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         details: &["Default: 4096."],
         apply: |args, value| {
             args.send_buffer = buffer_size("illegal send buffer size", value)?;
+            args.sources.buffers_sized_by = Some("--send-buffer");
             Ok(())
         },
     },
@@ -53,6 +54,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         details: &["Default: 16384."],
         apply: |args, value| {
             args.recv_buffer = buffer_size("illegal receive buffer size", value)?;
+            args.sources.buffers_sized_by = Some("--recv-buffer");
             Ok(())
         },
     },
@@ -87,8 +89,13 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         tier: Tier::Classic091,
         help: "binds connections to these local addresses, in turn",
         details: &[
-            "A host name, an address, or a range of addresses such as 10.0.0.1-10.0.0.9. May be given more \
-             than once.",
+            "A host name, an address, a range of addresses such as 10.0.0.1-10.0.0.9, or a prefix such as \
+             10.0.0.0/24. May be given more than once: connections take all addresses in turn, and each address has \
+             ports of its own.",
+            "Of an IPv4 prefix the first and the last address, which stand for the network and for all of it, are left \
+             out, unless it is longer than 30 bits or in 127.0.0.0/8. An IPv6 prefix has 64 bits or more.",
+            "An address that this machine does not have is refused before the run. Servers are reached over the IP \
+             version of these addresses, which must be the same for all.",
         ],
         apply: |args, value| {
             args.my_addresses.push(value.bytes().to_vec());

@@ -1,0 +1,205 @@
+//! Making sockets as a plan says, and finding out before a run whether this machine can.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use httperf_plan::{Endpoint, Plan, Sockets, SourceAddresses, Target};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
+use thiserror::Error;
+
+/// Local addresses that are tried before a run, besides the ends of each range: a hundredth of a second's work.
+const SOURCES_TRIED_MAX: u128 = 4096;
+
+/// Why this machine cannot make the sockets that a plan asks for.
+#[derive(Debug, Error)]
+pub enum SocketError {
+    /// The system does not take an option.
+    #[error("{option}: this system refuses it")]
+    Option {
+        /// The program's option that asks for it.
+        option: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A local address that is another machine's.
+    #[error("--myaddr: expected addresses of this machine, got `{0}`")]
+    ForeignSource(IpAddr),
+    /// A local address that cannot be used for another reason.
+    #[error("--myaddr: cannot use `{address}`")]
+    Source {
+        /// The address.
+        address: IpAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl SocketError {
+    /// What would mend it, if that is known.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Option { option: FAST_OPEN, .. } => Some("sysctl -w net.ipv4.tcp_fastopen=1"),
+            Self::Option { .. } | Self::ForeignSource(_) | Self::Source { .. } => None,
+        }
+    }
+}
+
+/// The option for TCP Fast Open, which a setting of the system can forbid.
+const FAST_OPEN: &str = "--tcp-fastopen";
+
+/// Finds out whether this machine makes sockets as the plan wants them, without connecting any.
+///
+/// # Errors
+/// The first thing that the system does not take. What only a run can tell, such as a want of descriptors, is left to
+/// the run, which counts it.
+pub fn rehearse(plan: &Plan) -> Result<(), SocketError> {
+    let endpoints = || plan.targets.iter().flat_map(Target::endpoints);
+    for ip_version in [SocketAddr::is_ipv4, SocketAddr::is_ipv6] {
+        let is_such =
+            |endpoint: &&Endpoint| matches!(endpoint, Endpoint::Tcp(address) if ip_version(address));
+        let Some(endpoint) = endpoints().find(is_such) else { continue };
+        if let Ok(socket) = unconnected(endpoint) {
+            set_options(&socket, endpoint, &plan.sockets)
+                .map_err(|(option, errno)| SocketError::Option { option, source: errno.into() })?;
+        }
+    }
+    try_sources(&plan.sockets.sources)
+}
+
+/// A socket that can be connected to this endpoint, with the options set.
+pub(super) fn open(endpoint: &Endpoint, options: &Sockets) -> io::Result<OwnedFd> {
+    let socket = unconnected(endpoint)?;
+    set_options(&socket, endpoint, options).map_err(|(_, errno)| errno)?;
+    Ok(socket)
+}
+
+fn unconnected(endpoint: &Endpoint) -> io::Result<OwnedFd> {
+    let family = match endpoint {
+        Endpoint::Tcp(SocketAddr::V4(_)) => AddressFamily::INET,
+        Endpoint::Tcp(SocketAddr::V6(_)) => AddressFamily::INET6,
+        Endpoint::Unix(_) => AddressFamily::UNIX,
+    };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    Ok(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?)
+}
+
+/// Sets the options; on failure the name of the first that the system does not take.
+fn set_options(
+    socket: &OwnedFd,
+    endpoint: &Endpoint,
+    options: &Sockets,
+) -> Result<(), (&'static str, Errno)> {
+    let of = |option: &'static str| move |errno| (option, errno);
+    if let Some(size) = options.send_buffer {
+        sockopt::set_socket_send_buffer_size(socket, size).map_err(of("--send-buffer"))?;
+    }
+    if let Some(size) = options.recv_buffer {
+        sockopt::set_socket_recv_buffer_size(socket, size).map_err(of("--recv-buffer"))?;
+    }
+    if options.close_with_reset {
+        sockopt::set_socket_linger(socket, Some(Duration::ZERO)).map_err(of("--close-with-reset"))?;
+    }
+    let Endpoint::Tcp(address) = endpoint else { return Ok(()) };
+    if options.no_delay {
+        sockopt::set_tcp_nodelay(socket, true).map_err(of("--tcp-nodelay"))?;
+    }
+    if options.fast_open {
+        httperf_sys::set_tcp_fastopen_connect(socket)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::OPNOTSUPP))
+            .map_err(of(FAST_OPEN))?;
+    }
+    if options.traffic_class > 0 {
+        match address {
+            SocketAddr::V4(_) => sockopt::set_ip_tos(socket, options.traffic_class),
+            SocketAddr::V6(_) => sockopt::set_ipv6_tclass(socket, options.traffic_class.into()),
+        }
+        .map_err(of("--tos, --dscp"))?;
+    }
+    Ok(())
+}
+
+/// Finds out whether local addresses are this machine's. Of a large pool a part is tried: the ends of each range, and
+/// some that are spread evenly.
+///
+/// # Errors
+/// The first that cannot be used.
+pub fn try_sources(sources: &SourceAddresses) -> Result<(), SocketError> {
+    let ends = sources.ranges().iter().flat_map(|&(first, last)| [first, last]);
+    let step = sources.len().div_ceil(SOURCES_TRIED_MAX).max(1);
+    let spread = (0..SOURCES_TRIED_MAX).map(|number| number * step).take_while(|turn| *turn < sources.len());
+    ends.chain(spread.filter_map(|turn| sources.nth(turn))).try_for_each(try_source)
+}
+
+fn try_source(address: IpAddr) -> Result<(), SocketError> {
+    let Ok(socket) = unconnected(&Endpoint::Tcp((address, 0).into())) else { return Ok(()) };
+    let bound = httperf_sys::set_bind_address_no_port(&socket)
+        .and_then(|()| Ok(rustix::net::bind(&socket, &SocketAddr::new(address, 0))?));
+    match bound {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
+            Err(SocketError::ForeignSource(address))
+        }
+        Err(source) => Err(SocketError::Source { address, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(first: &str, last: &str) -> SourceAddresses {
+        let mut pool = SourceAddresses::default();
+        assert!(pool.push(first.parse().unwrap(), last.parse().unwrap()));
+        pool
+    }
+
+    #[test]
+    fn all_of_the_loopback_network_is_this_machines() {
+        try_sources(&pool("127.0.0.1", "127.255.255.254")).unwrap();
+        try_sources(&SourceAddresses::default()).unwrap();
+    }
+
+    #[test]
+    fn an_address_of_documentation_is_no_machines() {
+        let error = try_sources(&pool("192.0.2.1", "192.0.2.1")).unwrap_err();
+        assert_eq!(error.to_string(), "--myaddr: expected addresses of this machine, got `192.0.2.1`");
+    }
+
+    #[test]
+    fn the_ends_of_a_range_are_always_tried() {
+        let error = try_sources(&pool("127.255.255.250", "128.0.0.0")).unwrap_err();
+        assert!(matches!(error, SocketError::ForeignSource(address) if address.to_string() == "128.0.0.0"));
+    }
+
+    #[test]
+    fn sockets_have_the_options_of_the_plan() {
+        let options = Sockets {
+            send_buffer: Some(10_000),
+            recv_buffer: None,
+            no_delay: false,
+            fast_open: false,
+            traffic_class: 0xb8,
+            close_with_reset: true,
+            hog: false,
+            sources: SourceAddresses::default(),
+        };
+        let default = unconnected(&Endpoint::Tcp(([127, 0, 0, 1], 1).into())).unwrap();
+        for address in ["127.0.0.1:1", "[::1]:1"] {
+            let socket = open(&Endpoint::Tcp(address.parse().unwrap()), &options).unwrap();
+            // The kernel doubles what is asked for.
+            assert_eq!(sockopt::socket_send_buffer_size(&socket), Ok(20_000));
+            assert_eq!(sockopt::socket_recv_buffer_size(&socket), sockopt::socket_recv_buffer_size(&default));
+            assert_eq!(sockopt::tcp_nodelay(&socket), Ok(false));
+            assert_eq!(sockopt::socket_linger(&socket), Ok(Some(Duration::ZERO)));
+            let class = match address {
+                "[::1]:1" => sockopt::ipv6_tclass(&socket),
+                _ => sockopt::ip_tos(&socket).map(u32::from),
+            };
+            assert_eq!(class, Ok(0xb8), "{address}");
+        }
+    }
+}
