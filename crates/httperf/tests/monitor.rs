@@ -160,7 +160,9 @@ fn messages_are_neither_torn_by_the_progress_line_nor_lost_behind_the_screen() {
     assert!(run.wait().success());
     terminal.settle();
     let screen = terminal.screen();
-    assert!(screen.trim().lines().all(|line| line.starts_with(message)), "{screen}");
+    // On a busy machine the verdict comes after them.
+    let expected = |line: &str| line.starts_with(message) || line.starts_with("httperf: verdict: ");
+    assert!(screen.trim().lines().all(expected), "{screen}");
 
     let mut terminal = Terminal::new();
     let mut run = terminal.spawn(&served.load(LONG, &["--live"]), Stdio::null());

@@ -77,7 +77,8 @@ pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> 
     if summary.connect.quantile(COMPARED).is_some_and(|connect| is_share(connect, wait)) {
         causes.push("for their connection to be established");
     }
-    if causes.is_empty() {
+    let arrivals = &summary.arrivals;
+    if causes.is_empty() || arrivals.held as f64 >= (1.0 - COMPARED) * arrivals.started as f64 && arrivals.held > 0 {
         causes.push("for a connection that was free");
     }
     Some(format!(

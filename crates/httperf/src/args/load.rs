@@ -78,7 +78,8 @@ impl LoadArgs {
             ),
             (
                 self.max_open.is_some() && (is_closed || self.call_arrivals.is_some()),
-                "--max-open: expected no --concurrency beside it, which says how many connections there are",
+                "--max-open: expected no closed loop or --request-rate beside it; --concurrency says how many connections \
+                 those have",
             ),
             (
                 self.max_open.is_some() && self.call_arrivals.is_none() && !is_timed && !has_sessions,
@@ -103,6 +104,10 @@ impl LoadArgs {
             (
                 self.pipeline.is_some_and(|depth| depth > 1) && args.http_version == super::Version::HTTP_10,
                 "--pipeline: expected HTTP/1.1, which has pipelining, got `--http-version=1.0`",
+            ),
+            (
+                self.call_arrivals.is_some() && args.tls.handshake_only,
+                "--request-rate: expected no --tls-handshake-only beside it, which makes no calls",
             ),
             (
                 self.call_pause > 0.0 && has_sessions,
