@@ -87,6 +87,15 @@ fn program_under_test() -> anyhow::Result<PathBuf> {
     Ok(std::env::current_exe()?.with_file_name("httperf"))
 }
 
+/// Where a program is, if it is on PATH or where Debian has its servers.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin".into()])
+        .map(|folder| folder.join(name))
+        .find(|candidate| candidate.is_file())
+}
+
 /// One program.
 #[derive(Debug)]
 pub(crate) struct Tool {
