@@ -6,6 +6,7 @@
 mod bare;
 mod child;
 mod cores;
+mod instructions;
 mod lag;
 mod memory;
 mod nginx;
@@ -47,13 +48,15 @@ Usage: httperf-bench COMMAND [OPTION]...
   speed    tables 6: calls per second and what each costs, against wrk, h2load, ab, oha and a bare epoll loop
                     [--speed-pairs N] [--speed-seconds S] [--speed-connections N,N,...] [--speed-rate R]
                     [--speed-tables a,b,c,d,e,f]
+  instructions  table 7: instructions per call in user space, counted by callgrind
+                    [--save records them] [--check fails if they have risen by more than 3 %]
   all      all tables, with the options of each
   smoke    every piece for a moment; fails if one does not work
   bare     the bare client    --target ADDR:PORT --conns N [--rate R] [--window N] [--close-with-reset]
   bare-kept the bare client of kept connections    --target ADDR:PORT (--seconds S | --requests N)
                     [--uri PATH] [--connections N] [--pipeline N]
   bare-tls the bare client of TLS    --target ADDR:PORT --conns N [--groups LIST] [--resume]
-  server   the bench server   [--listen ADDR:PORT] [--body-size N] [--stall] [--close]
+  server   the bench server   [--listen ADDR:PORT] [--body-size N] [--nginx-head] [--stall] [--close]
 
 Tables take --save to keep what they print in bench/results/.
 HTTPERF_BIN names the program under test; by default it is the workspace's own, built first.
@@ -75,6 +78,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
         Some("bare-kept") => bare::kept::run(&bare::kept::Options::parse(words)?),
         Some("bare-tls") => tls::bare::run(&tls::bare::Options::parse(words)?),
         Some("server") => server::run(&server::Options::parse(words)?),
+        Some("instructions") => instructions::run(&instructions::Options::parse(words)?),
         Some("smoke") => {
             words.finish()?;
             smoke::run()
@@ -131,6 +135,9 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
         for table in speed::measure(&bench, &speed)? {
             output.block(&table);
         }
+    }
+    if wanted("instructions") {
+        output.block(&instructions::measure_table()?);
     }
     if save {
         let path = output.save()?;

@@ -3,7 +3,7 @@
 use anyhow::ensure;
 
 use crate::tools::Bench;
-use crate::{lag, memory, ports, rates, record, speed, tls};
+use crate::{instructions, lag, memory, ports, rates, record, speed, tls};
 
 /// Fails if a piece of the bench does not work. What is not installed or not permitted is named and left out.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -50,6 +50,10 @@ pub(crate) fn run() -> anyhow::Result<()> {
     };
     for table in speed::measure(&bench, &speed)? {
         println!("{table}");
+    }
+    match instructions::smoke(&bench)? {
+        Some(count) => ensure!(count > 0, "expected calls to take instructions"),
+        None => println!("instructions skipped: valgrind is not installed\n"),
     }
     println!("bench smoke: every bench works");
     Ok(())
