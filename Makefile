@@ -16,7 +16,7 @@ release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
 .PHONY: help build demo test bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
-        bench fuzz generate fmt install uninstall clean
+        instructions bench fuzz generate fmt install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -27,7 +27,7 @@ build: ## build the release binary
 demo: ## install what is missing, build, and run a first load test against the built-in server
 	scripts/demo.sh
 
-test: bootstrap format lints tests docs generated licences fuzz-minute bench-smoke ## run every check
+test: bootstrap format lints tests docs generated licences fuzz-minute bench-smoke instructions ## run every check
 	@echo "make test: every check passed"
 
 bootstrap: ## install what the tests need
@@ -58,6 +58,9 @@ fuzz-minute: ## fuzz replies and TLS handshakes for a minute, if the tools are t
 
 bench-smoke: ## run every bench for a moment, to see that it works
 	$(CARGO) run --locked -p httperf-bench -- smoke
+
+instructions: ## check that calls take no more instructions than recorded, if valgrind is there
+	$(CARGO) run --locked -p httperf-bench -- instructions --check
 
 bench: ## measure: all tables of bench/README.md (BENCH_ARGS, say --save)
 	$(CARGO) run --release --locked -p httperf-bench -- all $(BENCH_ARGS)

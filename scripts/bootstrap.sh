@@ -5,7 +5,7 @@
 #                                BoringSSL, git for its patches
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
 #                                apache, tinyproxy, squid, ab, wrk, h2load, openssl, Go, Python, Perl, tcpdump,
-#                                chromium; rustfmt and clippy
+#                                valgrind, chromium; rustfmt and clippy
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -66,6 +66,7 @@ look_for_test_tools() {
     have python3 || missing+=(python3)
     have perl || missing+=(perl)
     have tcpdump || missing+=(tcpdump)
+    have valgrind || missing+=(valgrind)
     have chromium || have chromium-browser || have google-chrome || missing+=(chromium)
 }
 

@@ -13,7 +13,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::cores::on_core;
+use crate::cores::on_cores;
 
 /// A program that has been started. It does not outlive this value.
 #[derive(Debug)]
@@ -41,12 +41,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 const GRACE: Duration = Duration::from_secs(5);
 
 impl Running {
-    /// Starts `command` on `core`. Its output goes to files: a full pipe would stop it.
-    pub(crate) fn start(mut command: Command, core: usize) -> anyhow::Result<Self> {
+    /// Starts `command` on `core`.
+    pub(crate) fn start(command: Command, core: usize) -> anyhow::Result<Self> {
+        Self::start_on(command, &[core])
+    }
+
+    /// Starts `command` on `cores`. Its output goes to files: a full pipe would stop it.
+    pub(crate) fn start_on(mut command: Command, cores: &[usize]) -> anyhow::Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
         let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
         command.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-        let child = on_core(core, || Ok(command.spawn()?)).with_context(|| format!("cannot run {name}"))?;
+        let child = on_cores(cores, || Ok(command.spawn()?)).with_context(|| format!("cannot run {name}"))?;
         Ok(Running { child, stdout, stderr })
     }
 

@@ -4,16 +4,12 @@
 //! taken so that the earliest arrival relative to its due time is exactly on time. Lags are therefore at least 0,
 //! and a delay common to all arrivals, such as the start of the program, does not count.
 
-use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::bail;
-use rustix::process::Signal;
-
-use crate::child::{BenchServer, Running};
+use crate::child::BenchServer;
 use crate::output::{Table, progress, quantile, thousands};
 use crate::pcap;
+use crate::tcpdump::Tcpdump;
 use crate::tools::{Bench, Job, Tool};
 use crate::words::Words;
 
@@ -57,7 +53,7 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table>
         match syn_times_ns(bench, options, tool, option)? {
             Capture::Taken(times) => table.row(row(options, tool, option, &times)),
             Capture::Refused(reason) => {
-                table.note(format!("not measured: no packet capture here ({reason})"));
+                table.note(format!("not measured: no packet capture ({reason})"));
                 return Ok(table);
             }
         }
@@ -89,7 +85,9 @@ pub(crate) fn syn_times_ns(
 ) -> anyhow::Result<Capture> {
     progress(&format!("lag of {tool} {option}"));
     let server = BenchServer::start(bench.cores.server, &[])?;
-    let tcpdump = match start_capture(bench, server.address.port())? {
+    let port = server.address.port();
+    let filter = format!("tcp[tcpflags] & (tcp-syn|tcp-ack) == tcp-syn and dst port {port}");
+    let tcpdump = match Tcpdump::start(bench.cores.server, &filter)? {
         Ok(tcpdump) => tcpdump,
         Err(reason) => return Ok(Capture::Refused(reason)),
     };
@@ -106,55 +104,15 @@ pub(crate) fn syn_times_ns(
     // The bare client first asks once to learn the size of the reply: a connection off the schedule, long before.
     let measured = tool.measure(bench.cores.client, &job, limit)?;
 
-    sleep(LAST_BLOCK);
-    tcpdump.send(Signal::INT)?;
-    let mut times = pcap::syn_times_ns(&ended(tcpdump)?.stdout()?)?;
+    let capture = tcpdump.finish()?;
     server.stop()?;
+    let mut times = match capture {
+        Ok(capture) => pcap::syn_times_ns(&capture)?,
+        Err(reason) => return Ok(Capture::Refused(reason)),
+    };
     let surplus = times.len().saturating_sub(measured.counts.connections as usize);
     times.drain(..surplus);
     Ok(Capture::Taken(times))
-}
-
-/// How long tcpdump takes at most to say that it is ready, or to end.
-const CAPTURE_LIMIT: Duration = Duration::from_secs(10);
-/// The kernel hands packets over in blocks; one that is not full comes after a second at the latest.
-const LAST_BLOCK: Duration = Duration::from_millis(1500);
-
-/// Starts tcpdump and waits until it captures, or returns why it does not.
-fn start_capture(bench: &Bench, port: u16) -> anyhow::Result<Result<Running, String>> {
-    let mut command = Command::new("tcpdump");
-    command.args(["-i", "lo", "-n", "--time-stamp-precision=nano", "-s", "96", "-B", "32768", "-w", "-"]);
-    command.arg(format!("tcp[tcpflags] & (tcp-syn|tcp-ack) == tcp-syn and dst port {port}"));
-    let mut tcpdump = match Running::start(command, bench.cores.server) {
-        Ok(tcpdump) => tcpdump,
-        Err(error) => return Ok(Err(format!("{error:#}"))),
-    };
-    let deadline = Instant::now() + CAPTURE_LIMIT;
-    loop {
-        let said = tcpdump.stderr()?;
-        if said.contains("listening on") {
-            return Ok(Ok(tcpdump));
-        }
-        if tcpdump.has_ended()? {
-            return Ok(Err(said.trim().replace('\n', "; ")));
-        }
-        if Instant::now() >= deadline {
-            bail!("tcpdump neither starts nor fails: {}", said.trim());
-        }
-        sleep(Duration::from_millis(10));
-    }
-}
-
-/// Waits for the end, for only then has everything been written.
-fn ended(mut tcpdump: Running) -> anyhow::Result<Running> {
-    let deadline = Instant::now() + CAPTURE_LIMIT;
-    while !tcpdump.has_ended()? {
-        if Instant::now() >= deadline {
-            bail!("tcpdump does not end: {}", tcpdump.stderr()?.trim());
-        }
-        sleep(Duration::from_millis(10));
-    }
-    Ok(tcpdump)
 }
 
 fn row(options: &Options, tool: &Tool, option: &str, times_ns: &[u64]) -> Vec<String> {
@@ -166,23 +124,22 @@ fn row(options: &Options, tool: &Tool, option: &str, times_ns: &[u64]) -> Vec<St
         let seen = format!("{} of {}", thousands(times_ns.len() as u64), thousands(expected as u64));
         return vec![name, none(), none(), none(), none(), seen];
     }
-    let lags = lags_us(times_ns, options.rate);
+    let mut lags = lags_us(times_ns, options.rate);
+    lags.sort_by(f64::total_cmp);
     let mut cells = vec![name];
     cells.extend([0.5, 0.9, 0.99, 1.0].map(|share| format!("{:.1}", quantile(&lags, share))));
     cells.push(thousands(times_ns.len() as u64));
     cells
 }
 
-/// How late each arrival is, sorted, given that the earliest one relative to its due time is not.
-fn lags_us(times_ns: &[u64], rate: f64) -> Vec<f64> {
+/// How late each arrival is, given that the earliest one relative to its due time is not.
+pub(crate) fn lags_us(times_ns: &[u64], rate: f64) -> Vec<f64> {
     let first = times_ns[0];
     let offsets = || {
         times_ns.iter().enumerate().map(|(index, &time)| (time - first) as f64 - index as f64 * 1e9 / rate)
     };
     let start = offsets().fold(f64::INFINITY, f64::min);
-    let mut lags: Vec<f64> = offsets().map(|offset| (offset - start) / 1e3).collect();
-    lags.sort_by(f64::total_cmp);
-    lags
+    offsets().map(|offset| (offset - start) / 1e3).collect()
 }
 
 #[cfg(test)]
@@ -196,11 +153,11 @@ mod tests {
 
     #[test]
     fn one_late_arrival_is_late_alone() {
-        assert_eq!(lags_us(&[0, 1_040_000, 2_000_000], 1_000.0), [0.0, 0.0, 40.0]);
+        assert_eq!(lags_us(&[0, 1_040_000, 2_000_000], 1_000.0), [0.0, 40.0, 0.0]);
     }
 
     #[test]
     fn a_late_first_arrival_does_not_make_the_others_early() {
-        assert_eq!(lags_us(&[70_000, 1_000_000, 2_000_000], 1_000.0), [0.0, 0.0, 70.0]);
+        assert_eq!(lags_us(&[70_000, 1_000_000, 2_000_000], 1_000.0), [70.0, 0.0, 0.0]);
     }
 }

@@ -6,8 +6,10 @@
 mod bare;
 mod child;
 mod cores;
+mod instructions;
 mod lag;
 mod memory;
+mod nginx;
 mod open_files;
 mod output;
 mod pcap;
@@ -16,6 +18,8 @@ mod rates;
 mod record;
 mod server;
 mod smoke;
+mod speed;
+mod tcpdump;
 mod tls;
 mod tools;
 mod words;
@@ -41,11 +45,18 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--tls-pairs N] [--tls-handshakes N]
   record   tables 5: what recording costs in CPU time and in memory, and what a display does to the lag
                     [--record-pairs N] [--record-requests N] [--growth-seconds S]
+  speed    tables 6: calls per second and what each costs, against wrk, h2load, ab, oha and a bare epoll loop
+                    [--speed-pairs N] [--speed-seconds S] [--speed-connections N,N,...] [--speed-rate R]
+                    [--speed-tables a,b,c,d,e,f]
+  instructions  table 7: instructions per call in user space, counted by callgrind
+                    [--save records them] [--check fails if they have risen by more than 3 %]
   all      all tables, with the options of each
   smoke    every piece for a moment; fails if one does not work
   bare     the bare client    --target ADDR:PORT --conns N [--rate R] [--window N] [--close-with-reset]
+  bare-kept the bare client of kept connections    --target ADDR:PORT (--seconds S | --requests N)
+                    [--uri PATH] [--connections N] [--pipeline N]
   bare-tls the bare client of TLS    --target ADDR:PORT --conns N [--groups LIST] [--resume]
-  server   the bench server   [--listen ADDR:PORT] [--body-size N] [--stall] [--close]
+  server   the bench server   [--listen ADDR:PORT] [--body-size N] [--nginx-head] [--stall] [--close]
 
 Tables take --save to keep what they print in bench/results/.
 HTTPERF_BIN names the program under test; by default it is the workspace's own, built first.
@@ -64,13 +75,17 @@ fn main() -> ExitCode {
 fn run(mut words: Words) -> anyhow::Result<()> {
     match words.command().as_deref() {
         Some("bare") => bare::run(&bare::Options::parse(words)?),
+        Some("bare-kept") => bare::kept::run(&bare::kept::Options::parse(words)?),
         Some("bare-tls") => tls::bare::run(&tls::bare::Options::parse(words)?),
         Some("server") => server::run(&server::Options::parse(words)?),
+        Some("instructions") => instructions::run(&instructions::Options::parse(words)?),
         Some("smoke") => {
             words.finish()?;
             smoke::run()
         }
-        Some(table @ ("rates" | "lag" | "memory" | "tls" | "record" | "all")) => measure(table, words),
+        Some(table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "all")) => {
+            measure(table, words)
+        }
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(())
@@ -89,6 +104,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let ports = ports::Options::parse(&mut words)?;
     let tls = tls::Options::parse(&mut words)?;
     let record = record::Options::parse(&mut words)?;
+    let speed = speed::Options::parse(&mut words)?;
     words.finish()?;
 
     let bench = Bench::prepare()?;
@@ -114,6 +130,14 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
         for table in record::measure(&bench, &record)? {
             output.block(&table.to_string());
         }
+    }
+    if wanted("speed") {
+        for table in speed::measure(&bench, &speed)? {
+            output.block(&table);
+        }
+    }
+    if wanted("instructions") {
+        output.block(&instructions::measure_table()?);
     }
     if save {
         let path = output.save()?;

@@ -20,10 +20,7 @@ impl Output {
 
     /// Writes it to a file named after the day, and never over another.
     pub(crate) fn save(&self) -> anyhow::Result<PathBuf> {
-        // Set by `cargo run`; otherwise we take it that we are at the top of the checkout.
-        let home =
-            std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("bench"), PathBuf::from);
-        let folder = home.join("results");
+        let folder = results_folder();
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let day = OffsetDateTime::now_utc().date();
         let path = std::iter::once(format!("{day}.txt"))
@@ -34,6 +31,13 @@ impl Output {
         std::fs::write(&path, &self.0).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(path)
     }
+}
+
+/// Where results are kept: `bench/results`.
+pub(crate) fn results_folder() -> PathBuf {
+    // Set by `cargo run`; otherwise we take it that we are at the top of the checkout.
+    let home = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("bench"), PathBuf::from);
+    home.join("results")
 }
 
 /// A title, columns, and what there is to say about them.

@@ -29,6 +29,8 @@ pub(crate) struct Options {
     stall: bool,
     /// Close after the first reply, for clients that wait for that.
     close: bool,
+    /// Send the header fields that nginx sends with a file.
+    nginx_head: bool,
 }
 
 impl Options {
@@ -38,6 +40,7 @@ impl Options {
             body_size: words.value("--body-size")?.unwrap_or(1024),
             stall: words.flag("--stall"),
             close: words.flag("--close"),
+            nginx_head: words.flag("--nginx-head"),
         };
         words.finish()?;
         Ok(options)
@@ -64,6 +67,15 @@ const ACCEPT_BATCH: usize = 256;
 const EVENT_BATCH: usize = 1024;
 /// Larger than any request a bench sends, so that one read empties the socket.
 const READ_SIZE: usize = 16 * 1024;
+
+/// As nginx sends them with a file, the same in each reply.
+const NGINX_FIELDS: &str = "Server: nginx/1.22.1\r\n\
+    Date: Sat, 21 Nov 2026 10:47:46 GMT\r\n\
+    Content-Type: text/plain\r\n\
+    Last-Modified: Sat, 21 Nov 2026 10:47:45 GMT\r\n\
+    Connection: keep-alive\r\n\
+    ETag: \"6b0176d1-400\"\r\n\
+    Accept-Ranges: bytes\r\n";
 
 const LISTENER: u64 = u64::MAX;
 const STOP: u64 = u64::MAX - 1;
@@ -115,9 +127,12 @@ impl Server {
         epoll::add(&poller, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
 
         let connection_field = if options.close { "Connection: close\r\n" } else { "" };
-        let mut reply =
-            format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n{connection_field}\r\n", options.body_size)
-                .into_bytes();
+        let other_fields = if options.nginx_head { NGINX_FIELDS } else { "" };
+        let mut reply = format!(
+            "HTTP/1.1 200 OK\r\n{other_fields}Content-Length: {}\r\n{connection_field}\r\n",
+            options.body_size
+        )
+        .into_bytes();
         reply.resize(reply.len() + options.body_size, b'x');
 
         Ok(Server {

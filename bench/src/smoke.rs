@@ -3,7 +3,7 @@
 use anyhow::ensure;
 
 use crate::tools::Bench;
-use crate::{lag, memory, ports, rates, record, tls};
+use crate::{instructions, lag, memory, ports, rates, record, speed, tls};
 
 /// Fails if a piece of the bench does not work. What is not installed or not permitted is named and left out.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -40,6 +40,20 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let record = record::Options { pairs: 1, requests: 2000, growth: (0.5, 1.5), display_seconds: 0.5 };
     for table in record::measure(&bench, &record)? {
         println!("{table}");
+    }
+    let speed = speed::Options {
+        pairs: 1,
+        seconds: 1,
+        connections: vec![2],
+        rate: Some(640.0),
+        ..Default::default()
+    };
+    for table in speed::measure(&bench, &speed)? {
+        println!("{table}");
+    }
+    match instructions::smoke(&bench)? {
+        Some(count) => ensure!(count > 0, "expected calls to take instructions"),
+        None => println!("instructions skipped: valgrind is not installed\n"),
     }
     println!("bench smoke: every bench works");
     Ok(())

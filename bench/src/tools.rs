@@ -27,8 +27,12 @@ pub(crate) struct Bench {
 impl Bench {
     /// Builds the program under test and looks for the others.
     pub(crate) fn prepare() -> anyhow::Result<Self> {
+        Self::of(program_under_test()?)
+    }
+
+    /// With this program under test.
+    pub(crate) fn of(ours: PathBuf) -> anyhow::Result<Self> {
         let open_files_max = open_files::raise();
-        let ours = program_under_test()?;
         let found = |path: &str, kind: Kind| -> anyhow::Result<Option<Tool>> {
             if Path::new(path).exists() { Tool::new(kind, path.into()).map(Some) } else { Ok(None) }
         };
@@ -73,18 +77,36 @@ fn presence(tool: Option<&Tool>) -> &'static str {
 
 /// `HTTPERF_BIN`, or what the workspace builds, in the profile of this very program.
 fn program_under_test() -> anyhow::Result<PathBuf> {
+    build(if cfg!(debug_assertions) { "dev" } else { "release" })
+}
+
+/// `HTTPERF_BIN`, or what the workspace builds for release, in whatever profile this very program is.
+pub(crate) fn release_build() -> anyhow::Result<PathBuf> {
+    build("release")
+}
+
+fn build(profile: &str) -> anyhow::Result<PathBuf> {
     if let Some(path) = std::env::var_os("HTTPERF_BIN") {
         return Ok(path.into());
     }
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--quiet", "--locked", "-p", "httperf"]);
-    if !cfg!(debug_assertions) {
-        build.arg("--release");
-    }
+    build.args(["build", "--quiet", "--locked", "-p", "httperf", "--profile", profile]);
     if !build.status().context("cannot run cargo")?.success() {
         bail!("cannot build httperf; HTTPERF_BIN may name one that is built already");
     }
-    Ok(std::env::current_exe()?.with_file_name("httperf"))
+    // The profiles' folders are side by side, and `dev` has that of debug.
+    let own = std::env::current_exe()?;
+    let target = own.parent().and_then(Path::parent).context("this program is in no folder")?;
+    Ok(target.join(if profile == "dev" { "debug" } else { profile }).join("httperf"))
+}
+
+/// Where a program is, if it is on PATH or where Debian has its servers.
+pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(["/usr/sbin".into()])
+        .map(|folder| folder.join(name))
+        .find(|candidate| candidate.is_file())
 }
 
 /// One program.

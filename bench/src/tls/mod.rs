@@ -2,7 +2,6 @@
 //! wrk and h2load, and the memory of idle connections. The server is nginx.
 
 pub(crate) mod bare;
-mod nginx;
 mod peers;
 
 use std::time::Duration;
@@ -10,9 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use rustix::process::Signal;
 
-use self::nginx::Nginx;
 use self::peers::{Peer, Work};
 use crate::memory::{rss_kib, wait_for_sockets};
+use crate::nginx::Nginx;
 use crate::output::{Table, median, progress, thousands};
 use crate::tools::Bench;
 use crate::words::Words;

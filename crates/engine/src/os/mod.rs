@@ -64,7 +64,7 @@ impl OsNetwork {
     /// Sets up the poller.
     ///
     /// # Errors
-    /// The system's; among them that it is too old to wait with nanosecond resolution.
+    /// The system's.
     pub fn new(plan: &Plan, shard: Shard, stop: &Stop) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let key = epoll::EventData::new_u64(STOP_KEY);
@@ -93,7 +93,15 @@ impl OsNetwork {
         });
         self.events.clear();
         let buffer = rustix::buffer::spare_capacity(&mut self.events);
-        match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
+        let waited = match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
+            // Under valgrind, and before Linux 5.11, one can wait for whole milliseconds only.
+            Err(Errno::NOSYS) => {
+                let rounded = timeout.map(whole_milliseconds);
+                epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), rounded.as_ref())
+            }
+            waited => waited,
+        };
+        match waited {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(errno) => Err(errno.into()),
         }
@@ -115,6 +123,13 @@ impl OsNetwork {
         self.ports.note(source, false);
         Err(Errno::ADDRNOTAVAIL.into())
     }
+}
+
+/// The time rounded up, to a day at most: `epoll_pwait`, which has no nanoseconds, takes that.
+fn whole_milliseconds(timeout: Timespec) -> Timespec {
+    const DAY_S: i64 = 24 * 60 * 60;
+    let milliseconds = timeout.tv_sec.min(DAY_S) * 1_000 + (timeout.tv_nsec + 999_999) / 1_000_000;
+    Timespec { tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000 }
 }
 
 impl Network for OsNetwork {
@@ -279,5 +294,22 @@ pub fn raise_descriptor_limit() -> u64 {
     match setrlimit(Resource::Nofile, Rlimit { current: Some(maximum), maximum: Some(maximum) }) {
         Ok(()) => maximum,
         Err(_) => limit.current.unwrap_or(maximum),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_rounded_up_to_whole_milliseconds() {
+        let rounded = |tv_sec, tv_nsec| {
+            let timeout = whole_milliseconds(Timespec { tv_sec, tv_nsec });
+            (timeout.tv_sec, timeout.tv_nsec)
+        };
+        assert_eq!(rounded(0, 0), (0, 0));
+        assert_eq!(rounded(3, 1), (3, 1_000_000));
+        assert_eq!(rounded(3, 999_000_001), (4, 0));
+        assert_eq!(rounded(i64::MAX, 0), (86_400, 0));
     }
 }

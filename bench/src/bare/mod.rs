@@ -1,6 +1,8 @@
 //! The least a client can do: open a connection when it is due, send one fixed request, read the reply to its
 //! end, close. No report, no histogram, no timeouts; seven kinds of system calls. What httperf costs beyond this
-//! is what it adds.
+//! is what it adds. For connections that are kept there is a loop of its own, in `kept`.
+
+pub(crate) mod kept;
 
 use std::io::{Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
@@ -49,8 +51,8 @@ impl Options {
 
 /// Makes the connections and prints two lines: what happened, and what it cost.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let reply_size =
-        reply_size(options.target).with_context(|| format!("no usable reply from {}", options.target))?;
+    let reply_size = reply_size(options.target, REQUEST)
+        .with_context(|| format!("no usable reply from {}", options.target))?;
     let mut client = Client {
         poller: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         options,
@@ -67,8 +69,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     client.run(start)?;
     let duration = start.elapsed();
 
-    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
-    let (user, system) = (duration_of(usage.user_time()), duration_of(usage.system_time()));
+    let (user, system) = cpu_times()?;
     println!(
         "bare: connections {} replies {} errors {} duration {:.6} s",
         client.started,
@@ -230,11 +231,17 @@ impl Connection {
     }
 }
 
+/// What this process has used so far, user and system time.
+fn cpu_times() -> anyhow::Result<(Duration, Duration)> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    Ok((duration_of(usage.user_time()), duration_of(usage.system_time())))
+}
+
 /// Sends one request the plain way and measures the reply to it, head and body.
-fn reply_size(target: SocketAddrV4) -> anyhow::Result<usize> {
+fn reply_size(target: SocketAddrV4, request: &[u8]) -> anyhow::Result<usize> {
     let mut stream = TcpStream::connect(target)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    stream.write_all(REQUEST)?;
+    stream.write_all(request)?;
     let mut reply = Vec::new();
     let mut buffer = vec![0; READ_SIZE];
     loop {

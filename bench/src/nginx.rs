@@ -1,4 +1,4 @@
-//! nginx as the server, with a certificate made for it.
+//! nginx as the server, in the clear and with a certificate made for it.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -17,7 +17,10 @@ pub(crate) struct Nginx {
     /// Stops when dropped.
     _running: Running,
     _folder: TempDir,
+    /// Where it speaks TLS.
     pub(crate) port: u16,
+    /// Where it does not.
+    pub(crate) clear_port: u16,
 }
 
 const PROGRAM: &str = "/usr/sbin/nginx";
@@ -36,7 +39,7 @@ impl Nginx {
         fs::write(root.join("key.pem"), made.signing_key.serialize_pem())?;
         fs::write(root.join("1k"), vec![b'x'; 1 << 10])?;
         fs::write(root.join("1m"), vec![b'x'; 1 << 20])?;
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
+        let (port, clear_port) = free_ports()?;
         let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
         let path = root.display();
         let text = format!(
@@ -49,6 +52,7 @@ impl Nginx {
                 fastcgi_temp_path {path}/fastcgi; uwsgi_temp_path {path}/uwsgi; scgi_temp_path {path}/scgi;
                 server {{
                     listen 127.0.0.1:{port} ssl backlog=4096; root {path};
+                    listen 127.0.0.1:{clear_port} backlog=4096;
                     ssl_certificate cert.pem; ssl_certificate_key key.pem;
                     ssl_protocols TLSv1.3; ssl_session_cache shared:bench:1m;
                 }}
@@ -72,6 +76,13 @@ impl Nginx {
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        Ok(Some(Nginx { _running: running, _folder: folder, port }))
+        Ok(Some(Nginx { _running: running, _folder: folder, port, clear_port }))
     }
+}
+
+/// Two ports that nobody listens on. Both are held at once, so that they differ.
+fn free_ports() -> anyhow::Result<(u16, u16)> {
+    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let second = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok((first.local_addr()?.port(), second.local_addr()?.port()))
 }

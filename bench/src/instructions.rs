@@ -1,0 +1,376 @@
+//! Table 7: instructions that the program under test spends on a call outside the kernel, counted by callgrind. Unlike
+//! processor time they are almost the same in every run, however busy the machine is, so that a small rise shows.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::child::{BenchServer, Running};
+use crate::output::{Table, median, progress, results_folder, thousands};
+use crate::tools::{Bench, find_program, release_build};
+use crate::words::Words;
+
+/// What to do with the counts.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// Fail if one has risen by too much.
+    check: bool,
+    /// Record them.
+    save: bool,
+}
+
+impl Options {
+    pub(crate) fn parse(mut words: Words) -> anyhow::Result<Self> {
+        let options = Options { check: words.flag("--check"), save: words.flag("--save") };
+        words.finish()?;
+        Ok(options)
+    }
+}
+
+/// Counts of this much above what is recorded are a failure.
+const RISE_MAX: f64 = 1.03;
+/// Counts of this much below are worth recording.
+const FALL_MAX: f64 = 0.97;
+
+/// Calls of the shorter of two runs; the longer one makes twice as many.
+const CALLS: u32 = 4_000;
+/// How often a count is taken that is to be relied on.
+const ROUNDS: usize = 3;
+/// How long a run may take, some fifty times as long as without callgrind.
+const LIMIT: Duration = Duration::from_secs(120);
+
+const NO_VALGRIND: &str = "valgrind is not installed";
+
+/// One kind of work. All of it is on one connection at a time, so that no readiness is handled in larger or smaller
+/// lots than in the run before.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    name: &'static str,
+    connection_each: bool,
+    pipeline: u32,
+}
+
+const WORKS: [Work; 3] = [
+    Work { name: "connection kept", connection_each: false, pipeline: 1 },
+    Work { name: "pipelined x16", connection_each: false, pipeline: 16 },
+    Work { name: "connection each", connection_each: true, pipeline: 1 },
+];
+
+/// What was counted, and where: with another compiler, C library or processor the same source takes other instructions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Record {
+    environment: Environment,
+    instructions_per_call: BTreeMap<String, u64>,
+}
+
+/// All that the counts depend on besides the source.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Environment {
+    rustc: String,
+    rustflags: String,
+    valgrind: String,
+    libc: String,
+    architecture: String,
+    /// Those features of the processor by which libraries choose between variants, as far as valgrind shows them.
+    processor: String,
+}
+
+/// Counts, and compares with what is recorded.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    ensure!(
+        std::env::var_os("HTTPERF_BIN").is_none() || !(options.check || options.save),
+        "HTTPERF_BIN: what is checked or recorded is the workspace's own program"
+    );
+    if find_program("valgrind").is_none() {
+        println!("instructions skipped: {NO_VALGRIND}");
+        return Ok(());
+    }
+    let environment = Environment::here()?;
+    let mut records = read_records()?;
+    let recorded = records.iter().position(|record| record.environment == environment);
+    if options.check && recorded.is_none() {
+        println!(
+            "instructions skipped: none are recorded for this environment, so there is nothing to compare"
+        );
+        println!("{}", environment.differences(&records));
+        println!("(`httperf-bench instructions --save` records them)");
+        return Ok(());
+    }
+
+    let bench = Bench::of(release_build()?)?;
+    let expected = recorded.map(|index| records[index].instructions_per_call.clone()).unwrap_or_default();
+    let counts = if options.save { measure_surely(&bench)? } else { measure(&bench, &expected)? };
+    println!("{}", table(&counts, &expected));
+    if options.save {
+        let record = Record { environment, instructions_per_call: counts };
+        match recorded {
+            Some(index) => records[index] = record,
+            None => records.push(record),
+        }
+        let path = records_path();
+        let text = serde_json::to_string_pretty(&records)?;
+        std::fs::write(&path, text + "\n").with_context(|| format!("cannot write {}", path.display()))?;
+        println!("recorded in {}", path.display());
+        return Ok(());
+    }
+    let risen = risen(&counts, &expected);
+    if options.check && !risen.is_empty() {
+        bail!(
+            "{}\nhint: take out what is not needed, or record the new counts with `httperf-bench instructions --save`",
+            risen.join("; ")
+        );
+    }
+    Ok(())
+}
+
+/// The table alone, for where all tables are taken.
+pub(crate) fn measure_table() -> anyhow::Result<String> {
+    if find_program("valgrind").is_none() {
+        return Ok(format!("Table 7: {NO_VALGRIND}, so instructions are not counted\n"));
+    }
+    let bench = Bench::of(release_build()?)?;
+    if !bench.ours.knows("--concurrency") {
+        return Ok("Table 7: the program under test has no --concurrency\n".to_owned());
+    }
+    let environment = Environment::here()?;
+    let recorded = read_records()?.into_iter().find(|record| record.environment == environment);
+    let expected = recorded.map(|record| record.instructions_per_call).unwrap_or_default();
+    let counts = measure_surely(&bench)?;
+    Ok(table(&counts, &expected).to_string())
+}
+
+/// For a moment: that counting works. `None` if valgrind is not there.
+pub(crate) fn smoke(bench: &Bench) -> anyhow::Result<Option<u64>> {
+    if find_program("valgrind").is_none() {
+        return Ok(None);
+    }
+    WORKS[0].instructions_per_call(bench, 20).map(Some)
+}
+
+/// Each count once; those that look too high again, for the median of three.
+fn measure(bench: &Bench, expected: &BTreeMap<String, u64>) -> anyhow::Result<BTreeMap<String, u64>> {
+    let mut counts = BTreeMap::new();
+    for work in WORKS {
+        let first = work.instructions_per_call(bench, CALLS)?;
+        let is_high =
+            expected.get(work.name).is_some_and(|&expected| first as f64 > expected as f64 * RISE_MAX);
+        let count = if is_high { work.median_of(bench, ROUNDS)? } else { first };
+        counts.insert(work.name.to_owned(), count);
+    }
+    Ok(counts)
+}
+
+/// The median of each.
+fn measure_surely(bench: &Bench) -> anyhow::Result<BTreeMap<String, u64>> {
+    WORKS.into_iter().map(|work| Ok((work.name.to_owned(), work.median_of(bench, ROUNDS)?))).collect()
+}
+
+impl Work {
+    fn median_of(self, bench: &Bench, rounds: usize) -> anyhow::Result<u64> {
+        let counts: anyhow::Result<Vec<f64>> =
+            (0..rounds).map(|_| Ok(self.instructions_per_call(bench, CALLS)? as f64)).collect();
+        Ok(median(&counts?).round() as u64)
+    }
+
+    /// What `calls` more calls take: start and end of the program are in both runs, and cancel.
+    fn instructions_per_call(self, bench: &Bench, calls: u32) -> anyhow::Result<u64> {
+        progress(&format!("instructions, {}, {calls} calls and twice as many", self.name));
+        let server = BenchServer::start(bench.cores.server, &["--nginx-head"])?;
+        let short = self.instructions(bench, &server, calls)?;
+        let long = self.instructions(bench, &server, 2 * calls)?;
+        server.stop()?;
+        let more = long.checked_sub(short).context("the longer run took fewer instructions")?;
+        Ok((more as f64 / f64::from(calls)).round() as u64)
+    }
+
+    fn instructions(self, bench: &Bench, server: &BenchServer, calls: u32) -> anyhow::Result<u64> {
+        let mut command = Command::new("valgrind");
+        command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(bench.ours.path());
+        command.args([&format!("http://{}/", server.address), "--concurrency=1", "--report=classic"]);
+        let (connections, calls_each) = if self.connection_each { (calls, 1) } else { (1, calls) };
+        command.args([format!("--num-conns={connections}"), format!("--num-calls={calls_each}")]);
+        if self.connection_each {
+            command.arg("--close-with-reset");
+        }
+        if self.pipeline > 1 {
+            command.arg(format!("--pipeline={}", self.pipeline));
+        }
+        let finished = Running::start(command, bench.cores.client)?.finish(LIMIT)?;
+        ensure!(finished.status.success(), "httperf fails under callgrind: {}", finished.last_words());
+        let replies = bench.ours.counts(&finished)?.replies;
+        ensure!(replies == u64::from(calls), "expected {calls} replies, got {replies}");
+        collected(&finished.stderr)
+            .with_context(|| format!("no count from callgrind: {}", finished.last_words()))
+    }
+}
+
+/// What callgrind says at its end: `==123== Collected : 456`.
+fn collected(stderr: &str) -> Option<u64> {
+    let line = stderr.lines().find(|line| line.contains("Collected : "))?;
+    line.split_whitespace().next_back()?.parse().ok()
+}
+
+fn table(counts: &BTreeMap<String, u64>, expected: &BTreeMap<String, u64>) -> Table {
+    let mut table = Table::new(
+        "Table 7. Instructions per call in user space, by callgrind",
+        &["work", "counted", "recorded", "ratio"],
+    );
+    for work in WORKS {
+        let Some(&count) = counts.get(work.name) else { continue };
+        let (recorded, ratio) = match expected.get(work.name) {
+            Some(&recorded) => (thousands(recorded), format!("{:.3}", count as f64 / recorded as f64)),
+            None => ("-".to_owned(), "-".to_owned()),
+        };
+        table.row(vec![work.name.to_owned(), thousands(count), recorded, ratio]);
+        if expected.get(work.name).is_some_and(|&recorded| (count as f64) < recorded as f64 * FALL_MAX) {
+            table.note(format!(
+                "{}: less than recorded; `httperf-bench instructions --save` keeps it so",
+                work.name
+            ));
+        }
+    }
+    if expected.is_empty() {
+        table.note("none are recorded for this compiler, C library, valgrind and processor");
+    }
+    table
+}
+
+/// A sentence for each count that has risen by too much.
+fn risen(counts: &BTreeMap<String, u64>, expected: &BTreeMap<String, u64>) -> Vec<String> {
+    let share = |count: u64, expected: u64| count as f64 / expected as f64;
+    expected
+        .iter()
+        .filter_map(|(name, &expected)| Some((name, *counts.get(name)?, expected)))
+        .filter(|&(_, count, expected)| share(count, expected) > RISE_MAX)
+        .map(|(name, count, expected)| {
+            format!(
+                "{name}: {} instructions per call, where {} are recorded, {:.1} % more",
+                thousands(count),
+                thousands(expected),
+                (share(count, expected) - 1.0) * 100.0
+            )
+        })
+        .collect()
+}
+
+impl Environment {
+    fn here() -> anyhow::Result<Self> {
+        Ok(Environment {
+            rustc: first_line("rustc", "--version")?,
+            rustflags: std::env::var("RUSTFLAGS").unwrap_or_default(),
+            valgrind: first_line("valgrind", "--version")?,
+            libc: first_line("getconf", "GNU_LIBC_VERSION").unwrap_or_else(|_| "unknown".to_owned()),
+            architecture: std::env::consts::ARCH.to_owned(),
+            processor: processor(&std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default()),
+        })
+    }
+
+    /// What is different in each of the records.
+    fn differences(&self, records: &[Record]) -> String {
+        let fields = |of: &Environment| {
+            [
+                ("rustc", of.rustc.clone()),
+                ("RUSTFLAGS", of.rustflags.clone()),
+                ("valgrind", of.valgrind.clone()),
+                ("libc", of.libc.clone()),
+                ("architecture", of.architecture.clone()),
+                ("processor", of.processor.clone()),
+            ]
+        };
+        let line = |record: &Record| {
+            let differing: Vec<String> = fields(self)
+                .into_iter()
+                .zip(fields(&record.environment))
+                .filter(|(here, there)| here != there)
+                .map(|((name, here), (_, there))| format!("{name} is `{here}` and was `{there}`"))
+                .collect();
+            format!("  {}", differing.join(", "))
+        };
+        records.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// By these the C library and memchr choose; what is beyond them valgrind hides.
+fn processor(cpu_info: &str) -> String {
+    const TELLING: [&str; 7] = ["sse4_2", "avx", "avx2", "bmi2", "erms", "movbe", "rtm"];
+    let flags = cpu_info.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    TELLING.into_iter().filter(|name| flags.contains(name)).collect::<Vec<_>>().join(" ")
+}
+
+fn first_line(program: &str, argument: &str) -> anyhow::Result<String> {
+    let said =
+        Command::new(program).arg(argument).output().with_context(|| format!("cannot run {program}"))?;
+    let said = String::from_utf8_lossy(&said.stdout).into_owned();
+    said.lines().next().map(|line| line.trim().to_owned()).with_context(|| format!("{program} says nothing"))
+}
+
+fn records_path() -> PathBuf {
+    results_folder().join("instructions.json")
+}
+
+fn read_records() -> anyhow::Result<Vec<Record>> {
+    let path = records_path();
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_json::from_slice(&text).with_context(|| format!("{} is not a list of counts", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(count: u64) -> BTreeMap<String, u64> {
+        BTreeMap::from([("connection kept".to_owned(), count)])
+    }
+
+    #[test]
+    fn the_count_of_callgrind_is_read() {
+        assert_eq!(
+            collected("==7== \n==7== Events    : Ir\n==7== Collected : 2474478\n==7== \n"),
+            Some(2_474_478)
+        );
+        assert_eq!(collected("==7== Process terminating with default action of signal 11\n"), None);
+    }
+
+    #[test]
+    fn a_rise_of_more_than_three_per_cent_is_flagged() {
+        assert_eq!(risen(&counts(1_030), &counts(1_000)), [""; 0]);
+        let expected = "connection kept: 1,031 instructions per call, where 1,000 are recorded, 3.1 % more";
+        assert_eq!(risen(&counts(1_031), &counts(1_000)), [expected]);
+        assert_eq!(risen(&counts(500), &counts(1_000)), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_not_recorded_cannot_have_risen() {
+        assert_eq!(risen(&counts(5_000), &BTreeMap::new()), [""; 0]);
+    }
+
+    #[test]
+    fn the_processor_is_known_by_what_libraries_choose_by() {
+        let cpu_info = "processor\t: 0\nflags\t\t: fpu sse4_2 avx avx2 avx512f erms\nbugs\t\t: none\n";
+        assert_eq!(processor(cpu_info), "sse4_2 avx avx2 erms");
+        assert_eq!(processor("Features\t: fp asimd\n"), "");
+    }
+
+    #[test]
+    fn an_environment_says_where_it_differs() {
+        let here = Environment {
+            rustc: "rustc 1.96.0".into(),
+            rustflags: String::new(),
+            valgrind: "valgrind-3.19.0".into(),
+            libc: "glibc 2.36".into(),
+            architecture: "x86_64".into(),
+            processor: "avx2".into(),
+        };
+        let there = Environment { rustc: "rustc 1.95.0".into(), ..here.clone() };
+        let record = Record { environment: there, instructions_per_call: BTreeMap::new() };
+        assert_eq!(here.differences(&[record]), "  rustc is `rustc 1.96.0` and was `rustc 1.95.0`");
+    }
+}

@@ -1,0 +1,330 @@
+//! Table 6e: calls at a fixed rate over kept connections, seen by a packet capture and not by the programs themselves.
+
+use std::collections::HashMap;
+
+use super::Options;
+use super::calls::in_turn;
+use super::programs::{Load, Outcome, Program, Site};
+use crate::lag::lags_us;
+use crate::output::{Table, median, progress, quantile, thousands};
+use crate::pcap::{self, Segment};
+use crate::tcpdump::Tcpdump;
+
+/// Connections over which the calls go.
+const CONNECTIONS: u32 = 64;
+
+/// How a program lays its calls on its connections.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Schedule {
+    /// One for all: whichever is free takes the next call.
+    Common,
+    /// Each connection has its own, with its share of the rate.
+    PerConnection,
+}
+
+/// What a capture shows of a run.
+#[derive(Debug)]
+struct Seen {
+    outcome: Outcome,
+    /// Requests that passed per second.
+    rate: f64,
+    lag_p50_us: f64,
+    lag_p99_us: f64,
+    lag_max_us: f64,
+    /// From when it was due to the last of its reply.
+    latency_p99_us: f64,
+    /// From the request to the last of its reply.
+    service_p99_us: f64,
+}
+
+/// What became of a try to capture.
+enum Capture {
+    Taken(Seen),
+    Refused(String),
+}
+
+/// When requests leave, and whether what programs say of their latency is so.
+pub(super) fn measure(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<Table>> {
+    let (rate, capacity) = match options.rate {
+        Some(rate) => (rate, String::new()),
+        None => half_of_capacity(site, options)?,
+    };
+    let mut lag = Table::new(
+        format!(
+            "Table 6e. {} calls/s{capacity}, over {CONNECTIONS} connections, lag in us: {} pairs in turn, {} s each",
+            thousands(rate as u64),
+            options.pairs,
+            options.seconds
+        ),
+        &["program", "sent/s", "lag p50", "lag p99", "max", "p99 to httperf's", "of pairs", "CPU us/reply"],
+    );
+    let mut latency = Table::new(
+        "Table 6e, the same runs: p99 in us, as programs say and as the capture shows",
+        &["program", "service said", "seen", "more", "of runs", "latency said", "seen", "more", "of runs"],
+    );
+    if !site.bench.ours.knows("--request-rate") {
+        lag.note("not measured: the program under test has no --request-rate");
+        return Ok(vec![lag]);
+    }
+    let load = Load { rate: Some(rate), ..Load::closed_loop(CONNECTIONS, options.seconds) };
+    for program in [Program::Wrk2, Program::Oha, Program::H2load] {
+        if !program.is_installed() {
+            lag.note(format!("{program} is not installed"));
+            continue;
+        }
+        let pairs =
+            in_turn(options.pairs, || run(site, Program::Httperf, &load), || run(site, program, &load))?;
+        let mut seen = Vec::new();
+        for pair in pairs {
+            match pair {
+                (Capture::Taken(ours), Capture::Taken(theirs)) => seen.push((ours, theirs)),
+                (Capture::Refused(reason), _) | (_, Capture::Refused(reason)) => {
+                    lag.note(format!("not measured: no packet capture ({reason})"));
+                    return Ok(vec![lag]);
+                }
+            }
+        }
+        let ratios: Vec<f64> =
+            seen.iter().map(|(ours, theirs)| theirs.lag_p99_us / ours.lag_p99_us).collect();
+        let (ours, theirs): (Vec<Seen>, Vec<Seen>) = seen.into_iter().unzip();
+        lag.row(lag_row(Program::Httperf, &ours, &[]));
+        lag.row(lag_row(program, &theirs, &ratios));
+        latency.row(latency_row(Program::Httperf, &ours));
+        latency.row(latency_row(program, &theirs));
+    }
+    lag.note("goal: lag p99 of the others at least 10 times httperf's in the row above");
+    lag.note("lag of requests as they pass, the schedule laid through the earliest of them");
+    lag.note("h2load and wrk2 have a schedule for each connection, and are held against that");
+    latency.note("goal: httperf's latency p99 within 200 us of what is seen");
+    latency.note("service: from the request to the last of its reply; latency: from when it was due");
+    Ok(vec![lag, latency])
+}
+
+/// Half of what a closed loop over as many connections gets, and how to say so.
+fn half_of_capacity(site: &Site<'_>, options: &Options) -> anyhow::Result<(f64, String)> {
+    let capacity = site.run(Program::Httperf, &Load::closed_loop(CONNECTIONS, options.seconds))?.rate;
+    // So that the share of each connection is a whole number.
+    let step = f64::from(CONNECTIONS) * 25.0;
+    let rate = (capacity / 2.0 / step).floor().max(1.0) * step;
+    Ok((rate, format!(", half of {}", thousands(capacity as u64))))
+}
+
+fn lag_row(program: Program, seen: &[Seen], ratios: &[f64]) -> Vec<String> {
+    let of = |value: fn(&Seen) -> f64| median(&seen.iter().map(value).collect::<Vec<_>>());
+    let (ratio, spread) = median_and_spread(ratios, 1);
+    vec![
+        program.to_string(),
+        thousands(of(|seen| seen.rate).round() as u64),
+        format!("{:.1}", of(|seen| seen.lag_p50_us)),
+        format!("{:.1}", of(|seen| seen.lag_p99_us)),
+        format!("{:.0}", of(|seen| seen.lag_max_us)),
+        ratio,
+        spread,
+        format!("{:.2}", of(|seen| seen.outcome.cpu_us_per_reply())),
+    ]
+}
+
+fn latency_row(program: Program, runs: &[Seen]) -> Vec<String> {
+    let mut cells = vec![program.to_string()];
+    let service = |run: &Seen| (run.outcome.service_p99_us, run.service_p99_us);
+    let latency = |run: &Seen| (run.outcome.latency_p99_us, run.latency_p99_us);
+    for p99s in [runs.iter().map(service).collect::<Vec<_>>(), runs.iter().map(latency).collect()] {
+        let (said, seen): (Vec<Option<f64>>, Vec<f64>) = p99s.into_iter().unzip();
+        let differences: Vec<f64> =
+            said.iter().zip(&seen).filter_map(|(said, seen)| Some((*said)? - seen)).collect();
+        let said: Vec<f64> = said.into_iter().flatten().collect();
+        let (more, spread) = median_and_spread(&differences, 0);
+        cells.extend([median_and_spread(&said, 0).0, format!("{:.0}", median(&seen)), more, spread]);
+    }
+    cells
+}
+
+/// The median, and the smallest and the largest; dashes where there is nothing.
+fn median_and_spread(values: &[f64], digits: usize) -> (String, String) {
+    if values.is_empty() {
+        return ("-".to_owned(), "-".to_owned());
+    }
+    let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    (format!("{:.digits$}", median(values)), format!("{smallest:.digits$}..{largest:.digits$}"))
+}
+
+/// One run under a capture of every segment that carries something.
+fn run(site: &Site<'_>, program: Program, load: &Load) -> anyhow::Result<Capture> {
+    let port = site.port;
+    // The size of the packet, less those of the two headers.
+    let filter = format!("tcp port {port} and ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) != 0");
+    let tcpdump = match Tcpdump::start(site.bench.cores.server, &filter)? {
+        Ok(tcpdump) => tcpdump,
+        Err(reason) => return Ok(Capture::Refused(reason)),
+    };
+    let outcome = site.run(program, load)?;
+    progress("reading the capture");
+    let segments = match tcpdump.finish()? {
+        Ok(capture) => pcap::segments(&capture)?,
+        Err(reason) => return Ok(Capture::Refused(reason)),
+    };
+    let rate = load.rate.expect("a fixed rate is what is measured");
+    let schedule = match program {
+        Program::H2load | Program::Wrk2 => Schedule::PerConnection,
+        _ => Schedule::Common,
+    };
+    let exchanges = exchanges(&segments, port);
+    anyhow::ensure!(exchanges.len() > 1, "the capture shows no requests of {program}");
+    Ok(Capture::Taken(look(&exchanges, schedule, rate, load.connections, outcome)))
+}
+
+/// A request, and when the last of its reply passed, if it did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Exchange {
+    client_port: u16,
+    request_ns: u64,
+    replied_ns: Option<u64>,
+}
+
+/// Pairs up requests and replies. Each connection has one call under way at a time, and each request is one segment.
+fn exchanges(segments: &[Segment], server_port: u16) -> Vec<Exchange> {
+    let mut all: Vec<Exchange> = Vec::new();
+    let mut latest: HashMap<u16, (usize, u32)> = HashMap::new();
+    for segment in segments.iter().filter(|segment| segment.payload_size > 0) {
+        if segment.destination_port == server_port {
+            let client_port = segment.source.1;
+            // What was sent again carries the number of the first.
+            if latest.get(&client_port).is_some_and(|&(_, sequence)| sequence == segment.sequence) {
+                continue;
+            }
+            latest.insert(client_port, (all.len(), segment.sequence));
+            all.push(Exchange { client_port, request_ns: segment.time_ns, replied_ns: None });
+        } else if let Some(&(index, _)) = latest.get(&segment.destination_port) {
+            all[index].replied_ns = Some(segment.time_ns);
+        }
+    }
+    all.sort_by_key(|exchange| exchange.request_ns);
+    all
+}
+
+fn look(exchanges: &[Exchange], schedule: Schedule, rate: f64, connections: u32, outcome: Outcome) -> Seen {
+    let mut groups: HashMap<u16, Vec<Exchange>> = HashMap::new();
+    let share = match schedule {
+        Schedule::Common => {
+            groups.insert(0, exchanges.to_vec());
+            rate
+        }
+        Schedule::PerConnection => {
+            for exchange in exchanges {
+                groups.entry(exchange.client_port).or_default().push(*exchange);
+            }
+            rate / f64::from(connections)
+        }
+    };
+    let (mut lags, mut latencies) = (Vec::new(), Vec::new());
+    for group in groups.values() {
+        let times: Vec<u64> = group.iter().map(|exchange| exchange.request_ns).collect();
+        for (exchange, lag) in group.iter().zip(lags_us(&times, share)) {
+            lags.push(lag);
+            latencies.extend(service_us(exchange).map(|service| lag + service));
+        }
+    }
+    let mut services: Vec<f64> = exchanges.iter().filter_map(service_us).collect();
+    for values in [&mut lags, &mut latencies, &mut services] {
+        values.sort_by(f64::total_cmp);
+    }
+    let p99 = |values: &[f64]| if values.is_empty() { f64::NAN } else { quantile(values, 0.99) };
+    let span_s = (exchanges[exchanges.len() - 1].request_ns - exchanges[0].request_ns) as f64 / 1e9;
+    Seen {
+        outcome,
+        rate: (exchanges.len() - 1) as f64 / span_s,
+        lag_p50_us: quantile(&lags, 0.5),
+        lag_p99_us: quantile(&lags, 0.99),
+        lag_max_us: quantile(&lags, 1.0),
+        latency_p99_us: p99(&latencies),
+        service_p99_us: p99(&services),
+    }
+}
+
+fn service_us(exchange: &Exchange) -> Option<f64> {
+    Some((exchange.replied_ns? - exchange.request_ns) as f64 / 1e3)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use super::*;
+
+    const SERVER: u16 = 80;
+
+    fn segment(time_us: u64, source: u16, destination: u16, sequence: u32) -> Segment {
+        Segment {
+            time_ns: time_us * 1_000,
+            source: (Ipv4Addr::LOCALHOST, source),
+            destination_port: destination,
+            sequence,
+            payload_size: 10,
+        }
+    }
+
+    fn looked_at(exchanges: &[Exchange], schedule: Schedule, rate: f64, connections: u32) -> Seen {
+        let outcome = Outcome {
+            replies: 1,
+            errors: 0,
+            rate,
+            cpu: Duration::ZERO,
+            latency_p99_us: None,
+            service_p99_us: None,
+        };
+        look(exchanges, schedule, rate, connections, outcome)
+    }
+
+    #[test]
+    fn a_reply_ends_with_its_last_segment_and_belongs_to_its_connection() {
+        let segments = [
+            segment(100, 1, SERVER, 5),
+            segment(110, 2, SERVER, 5),
+            segment(130, SERVER, 1, 9),
+            segment(150, SERVER, 1, 19),
+            segment(160, SERVER, 2, 9),
+            segment(170, 1, SERVER, 15),
+        ];
+        let expected = [
+            Exchange { client_port: 1, request_ns: 100_000, replied_ns: Some(150_000) },
+            Exchange { client_port: 2, request_ns: 110_000, replied_ns: Some(160_000) },
+            Exchange { client_port: 1, request_ns: 170_000, replied_ns: None },
+        ];
+        assert_eq!(exchanges(&segments, SERVER), expected);
+    }
+
+    #[test]
+    fn a_request_sent_again_counts_once() {
+        let segments = [segment(100, 1, SERVER, 5), segment(400, 1, SERVER, 5), segment(500, SERVER, 1, 9)];
+        let expected = [Exchange { client_port: 1, request_ns: 100_000, replied_ns: Some(500_000) }];
+        assert_eq!(exchanges(&segments, SERVER), expected);
+    }
+
+    fn exchange(client_port: u16, request_us: u64) -> Exchange {
+        Exchange {
+            client_port,
+            request_ns: request_us * 1_000,
+            replied_ns: Some(request_us * 1_000 + 50_000),
+        }
+    }
+
+    #[test]
+    fn latency_counts_from_the_schedule_and_service_from_the_request() {
+        let seen = looked_at(
+            &[exchange(1, 0), exchange(1, 1_300), exchange(1, 2_000)],
+            Schedule::Common,
+            1_000.0,
+            1,
+        );
+        assert_eq!((seen.lag_p99_us, seen.latency_p99_us, seen.service_p99_us), (300.0, 350.0, 50.0));
+    }
+
+    #[test]
+    fn connections_with_schedules_of_their_own_are_not_late_for_starting_together() {
+        let together = [exchange(1, 0), exchange(2, 1), exchange(1, 1_000), exchange(2, 1_001)];
+        assert_eq!(looked_at(&together, Schedule::PerConnection, 2_000.0, 2).lag_max_us, 0.0);
+        assert!(looked_at(&together, Schedule::Common, 2_000.0, 2).lag_max_us > 400.0);
+    }
+}

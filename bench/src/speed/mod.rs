@@ -1,0 +1,79 @@
+//! Tables 6: how much a call costs where nothing but speed counts. The program under test and another one in turn, the
+//! same work for both, against nginx on another core.
+
+mod calls;
+mod fixed_rate;
+mod programs;
+
+use crate::nginx::Nginx;
+use crate::output::Table;
+use crate::tools::Bench;
+use crate::words::Words;
+
+use self::programs::{Program, Site};
+
+/// How much of it to measure.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) pairs: usize,
+    /// How long a run takes. Whole seconds, for wrk knows no other.
+    pub(crate) seconds: u64,
+    pub(crate) connections: Vec<u32>,
+    /// Calls per second in 6e; half of the capacity if it is not given.
+    pub(crate) rate: Option<f64>,
+    /// Which of the tables, by their letters.
+    pub(crate) tables: Vec<char>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        // Odd, so that the median is a ratio that was measured.
+        Options {
+            pairs: 5,
+            seconds: 3,
+            connections: vec![1, 8, 64, 512],
+            rate: None,
+            tables: TABLES.iter().map(|&(letter, _)| letter).collect(),
+        }
+    }
+}
+
+impl Options {
+    pub(crate) fn parse(words: &mut Words) -> anyhow::Result<Self> {
+        let default = Options::default();
+        Ok(Options {
+            pairs: words.value("--speed-pairs")?.unwrap_or(default.pairs),
+            seconds: words.value("--speed-seconds")?.unwrap_or(default.seconds),
+            connections: words.list("--speed-connections")?.unwrap_or(default.connections),
+            rate: words.value("--speed-rate")?,
+            tables: words.list("--speed-tables")?.unwrap_or(default.tables),
+        })
+    }
+}
+
+type TakeTables = fn(&Site<'_>, &Options) -> anyhow::Result<Vec<Table>>;
+
+const TABLES: [(char, TakeTables); 6] = [
+    ('a', calls::kept),
+    ('b', calls::pipelined),
+    ('c', calls::connection_each),
+    ('d', calls::bodies),
+    ('e', fixed_rate::measure),
+    ('f', calls::two_threads),
+];
+
+/// Those asked for, or a word on what is missing.
+pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<String>> {
+    if !bench.ours.knows("--concurrency") {
+        return Ok(vec!["Tables 6: the program under test has no --concurrency\n".to_owned()]);
+    }
+    let Some(server) = Nginx::start(bench.cores.server)? else {
+        return Ok(vec!["Tables 6: nginx is not installed, so speed is not measured\n".to_owned()]);
+    };
+    let site = Site::new(bench, server.clear_port)?;
+    let mut blocks = vec![Program::versions()];
+    for (_, take) in TABLES.iter().filter(|(letter, _)| options.tables.contains(letter)) {
+        blocks.extend(take(&site, options)?.iter().map(ToString::to_string));
+    }
+    Ok(blocks)
+}
