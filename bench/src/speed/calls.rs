@@ -58,6 +58,7 @@ pub(super) fn connection_each(site: &Site<'_>, options: &Options) -> anyhow::Res
         compare(&mut table, site, options, program, &load, Cost::RepliesPerCpu)?;
     }
     table.note("goal: connections per CPU second at least 1.10 of theirs");
+    table.note("all with the buffers that the kernel gives");
     table.note("httperf and wrk ask with `Connection: close`, ab with HTTP/1.0; nobody closes with RST");
     Ok(vec![table])
 }
@@ -72,7 +73,7 @@ pub(super) fn bodies(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<T
         }
     }
     table.note("goal: CPU per byte, which is that per reply, at most 1.00 of wrk's");
-    table.note("httperf with --recv-buffer=1048576, the others with what the kernel gives");
+    table.note("all with the buffers that the kernel gives; wrk and the bare program read every byte");
     Ok(vec![table])
 }
 

@@ -101,9 +101,9 @@ impl fmt::Display for Program {
 
 /// For one that can be told how long to wait for a reply.
 const TIMEOUT_S: &str = "10";
-/// What the program under test gives its sockets for large bodies; its classic default is 16 KiB. The others leave it to
-/// the kernel, which goes up to several MiB.
-const LARGE_BUFFER: &str = "--recv-buffer=1048576";
+/// The classic program's buffers are 4 and 16 KiB, which large bodies pass through slowly, and which take two calls for each
+/// connection. The others leave buffers to the kernel, and so does ours where either matters.
+const SYSTEM_BUFFERS: &str = "--system-buffers";
 /// A run that takes this much longer than it should is stopped.
 const SPARE: Duration = Duration::from_secs(20);
 /// ab wants a number besides a time, and room for it. Twice what it can do.
@@ -158,8 +158,8 @@ impl<'a> Site<'a> {
                 if load.connection_each {
                     command.args(["--num-calls=1", "--add-header=Connection: close\\n"]);
                 }
-                if load.file == "1m" {
-                    command.arg(LARGE_BUFFER);
+                if load.file == "1m" || load.connection_each {
+                    command.arg(SYSTEM_BUFFERS);
                 }
                 if let Some(rate) = rate {
                     command.arg(format!("--request-rate={rate}")).arg("--output").arg(self.result());

@@ -32,7 +32,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum Error {
     /// The poller could not be set up.
-    #[error("cannot set up the event loop (Linux 5.11 or later is needed)")]
+    #[error("cannot set up the event loop")]
     Setup(#[source] io::Error),
     /// A thread could not be started, or put where it belongs.
     #[error("cannot start a thread for each worker")]
