@@ -5,6 +5,9 @@
 pub mod cookies;
 pub mod page;
 pub mod random;
+pub mod requests;
 pub mod schedule;
 pub mod uris;
 pub mod visit;
+
+mod draws;

@@ -19,12 +19,16 @@ enum Source {
 
 impl Uris {
     /// The URIs of `source` as this client asks for them.
+    ///
+    /// # Panics
+    /// When the source is of more than URIs: those are for [`Requests`](crate::requests::Requests).
     #[must_use]
     pub fn new(source: &UriSource, client: Client) -> Self {
         let source = match source {
             UriSource::Fixed(uri) => Source::Fixed(uri.clone()),
             UriSource::List { uris, wrap } => Source::List { uris: uris.clone(), wrap: *wrap, position: 0 },
             UriSource::WorkingSet(set) => Source::Walk(Walk::new(set, client)),
+            UriSource::Template(_) | UriSource::Requests(_) => panic!("{source:?} is of more than URIs"),
         };
         Self { source }
     }

@@ -2,16 +2,21 @@
 //!
 //! A [`Plan`] is complete and checked; nothing changes it once a run has started. This crate opens no
 //! file and no socket, starts no thread and reads no clock: the program reads the files that options name
-//! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`header_escapes`]). Numbers
+//! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]). Numbers
 //! in all of them, and on the command line, are read by [`number`].
 
 pub mod header_escapes;
 pub mod number;
 pub mod session_file;
+pub mod targets_file;
+pub mod template;
 pub mod uri_list;
+pub mod url;
 
 mod arrivals;
+mod expect;
 mod limits;
+mod material;
 mod nanos;
 mod recording;
 mod route;
@@ -21,10 +26,13 @@ mod tls;
 mod workload;
 
 pub use arrivals::{Arrivals, Client, Shard, Step, UNLIMITED};
+pub use expect::{Expect, Malformed, Replies, Sha256, SizeRange, Statuses};
 pub use limits::Limits;
+pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest};
 pub use recording::{Phases, Precision, Recording, Split};
 pub use route::{Authority, Proxy};
 pub use target::{Endpoint, SourceAddresses, Target};
+pub use template::Template;
 pub use tls::{CertificateCompression, Identity, Resumption, Tls, TlsVersion, Trust};
 pub use workload::{
     Assignment, Burst, Calls, Cap, Connections, Excess, Request, Script, ScriptedSession, Sessions,
@@ -53,6 +61,9 @@ pub struct Plan {
     pub targets: Vec<Target>,
     /// The parts of a request that every call shares.
     pub request: RequestTemplate,
+    /// What is asked of replies, and what is checked in them.
+    #[serde(default)]
+    pub replies: Replies,
     /// How long to wait for a server.
     pub timeouts: Timeouts,
     /// How connections are secured; `None` leaves them in the clear.
@@ -167,6 +178,13 @@ pub struct RequestTemplate {
     #[serde(with = "crate::text")]
     #[schemars(with = "crate::text::Text")]
     pub extra_headers: Vec<u8>,
+    /// Header fields placed after those lines. They take the place of the lines of the same names that the program
+    /// writes itself.
+    #[serde(default)]
+    pub headers: Vec<Header>,
+    /// The body, unless the request comes with its own.
+    #[serde(default)]
+    pub body: Option<Body>,
 }
 
 /// How long to wait for a server. `None` waits for ever.

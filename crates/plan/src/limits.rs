@@ -37,6 +37,13 @@ pub struct Limits {
     pub tls_ticket_wait: Duration,
     /// Objects fetched for one page (`--wsesspage`).
     pub page_objects: usize,
+    /// Bytes of a reply's body, decompressed: beyond them it counts as one that cannot be decompressed.
+    #[serde(default = "decoded_size")]
+    pub decoded_size: u64,
+}
+
+const fn decoded_size() -> u64 {
+    1 << 32
 }
 
 impl Default for Limits {
@@ -53,6 +60,7 @@ impl Default for Limits {
             tls_sessions: 64,
             tls_ticket_wait: Duration::from_secs(1),
             page_objects: 1000,
+            decoded_size: decoded_size(),
         }
     }
 }

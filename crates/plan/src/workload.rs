@@ -5,6 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::{ListedRequest, Template};
+
 /// What each arrival does.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -201,6 +203,10 @@ pub enum UriSource {
     },
     /// A working set of generated names (`--wset`).
     WorkingSet(WorkingSet),
+    /// One with placeholders in it (`--uri`).
+    Template(Template),
+    /// One request after the other, whole, and again from the first after the last (`--targets`); never empty.
+    Requests(Vec<ListedRequest>),
 }
 
 /// `--wset=N,X`: names `PREFIX/0/0/0.html` … over a set of files, moving on with a given probability.

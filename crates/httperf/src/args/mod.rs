@@ -1,6 +1,7 @@
 //! What was typed: the value of every option, before anything was looked up.
 
 mod load;
+mod material;
 mod results;
 mod sources;
 mod tls;
@@ -13,6 +14,7 @@ use httperf_plan::{Arrivals, Client, Parts};
 use crate::options::{Order, Stop, parse, program};
 
 pub use load::{LoadArgs, Threads};
+pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
@@ -76,6 +78,9 @@ pub struct Args {
     pub add_header_file: Option<OsString>,
     /// `--no-host-hdr`.
     pub no_host_header: bool,
+
+    /// Bodies, header fields, lists of requests, and what is checked in replies.
+    pub material: MaterialArgs,
 
     /// The scheme of the last URL.
     pub url_scheme: Option<Scheme>,
@@ -249,6 +254,7 @@ impl Default for Args {
             add_header: None,
             add_header_file: None,
             no_host_header: false,
+            material: MaterialArgs::default(),
             url_scheme: None,
             tls: TlsArgs::default(),
             timeout: 0.0,
@@ -329,6 +335,7 @@ impl Args {
         self.load.check(self)?;
         self.check_results()?;
         self.sources.check(self.unix_socket.is_some())?;
+        self.material.check(self)?;
         if self.live && self.quiet {
             return Err(Stop::rejected("--live: expected no --quiet beside it"));
         }

@@ -2,9 +2,11 @@
 //! cannot be run.
 
 mod load;
+pub mod material;
 mod sources;
 mod tls;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::net::Ipv6Addr;
@@ -18,12 +20,13 @@ use httperf_plan::{
 };
 use thiserror::Error;
 
+use self::material::{RequestList, Shared};
+use self::sources::{Way, sockets};
 use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::messages::Program;
 
-use self::sources::{Way, sockets};
-
 pub use self::load::LoadError;
+pub use self::material::MaterialError;
 pub use self::sources::SourceError;
 pub(crate) use self::sources::{resolve_all, source_addresses};
 pub use self::tls::TlsError;
@@ -41,26 +44,37 @@ const PIPED_CALLS: u32 = 32;
 /// A file, a name or a combination of options that cannot be used.
 pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
     let version = http_version(args.http_version)?;
+    let list = RequestList::read(args)?;
+    let args = &*list.as_ref().map_or(Cow::Borrowed(args), |list| list.with_scheme(args));
     let sources = source_addresses(&args.my_addresses)?;
     let way = Way::new(args, &sources)?;
-    let targets = targets(args, &way)?;
+    let (targets, uris) = match &list {
+        Some(list) => list.plan(args, &way)?,
+        None => (targets(args, &way)?, uris(args)?),
+    };
     way.warn_of_unused(&targets, warn);
     let proxy = way.proxy();
+    let extra_headers = extra_headers(args, warn);
+    let Shared { headers, body } = material::shared(args, &extra_headers)?;
+    let usual_method = || if body.is_some() { b"POST".to_vec() } else { b"GET".to_vec() };
     let request = RequestTemplate {
         version,
-        method: args.method.clone().filter(|method| !method.is_empty()).unwrap_or_else(|| b"GET".to_vec()),
+        method: args.method.clone().filter(|method| !method.is_empty()).unwrap_or_else(usual_method),
         user_agent: concat!("httperf/", env!("CARGO_PKG_VERSION")).to_owned(),
         host_header: !args.no_host_header,
-        extra_headers: extra_headers(args, warn),
+        extra_headers,
+        headers,
+        body,
     };
     let mut plan = Plan {
         program: program.name_text(),
         client: args.client,
         arrivals: load::arrivals(args),
         workload: workload(args, version, targets.len(), warn)?,
-        uris: uris(args)?,
+        uris,
         targets,
         request,
+        replies: args.material.replies.clone(),
         timeouts: Timeouts { timeout: limit(args.timeout), think_timeout: limit(args.think_timeout) },
         tls: tls::plan(args, warn)?,
         proxy,
@@ -82,6 +96,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         limits: Limits::default(),
     };
     plan.threads = load::threads(args, &plan)?;
+    material::check_servers(&plan)?;
     Ok(plan)
 }
 
@@ -97,6 +112,9 @@ pub enum Error {
     /// A way to the servers that cannot be taken.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// Requests that cannot be made as was asked for.
+    #[error(transparent)]
+    Material(#[from] MaterialError),
     /// A version of HTTP that cannot be spoken.
     #[error("unexpected version code {:x}", .0.major.wrapping_mul(0x1_0000).wrapping_add(.0.minor))]
     HttpVersion(Version),
@@ -160,6 +178,7 @@ impl Error {
             Self::Tls(_)
             | Self::Load(_)
             | Self::Source(_)
+            | Self::Material(_)
             | Self::HttpVersion(_)
             | Self::Unreadable(_)
             | Self::Empty(_)
@@ -194,7 +213,7 @@ fn targets(args: &Args, way: &Way<'_>) -> Result<Vec<Target>, Error> {
         let server = args.server();
         let host = args.server_name.as_ref().map_or_else(|| host_value(server), |name| text(name));
         let tls_name = tls_name(args, &[args.server_name.as_deref(), Some(server)]);
-        return Ok(vec![way.target(host, tls_name, server)?]);
+        return Ok(vec![way.target(host, tls_name, server, args.port())?]);
     };
     let names = uri_list::parse(&read(file)?).map_err(|error| match error {
         uri_list::Error::Empty => Error::Empty(file_name(file)),
@@ -205,7 +224,7 @@ fn targets(args: &Args, way: &Way<'_>) -> Result<Vec<Target>, Error> {
         .map(|entry| {
             let line_end = entry.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
             let name = &entry[..line_end.unwrap_or(entry.len())];
-            way.target(host_value(name), tls_name(args, &[Some(name)]), name)
+            way.target(host_value(name), tls_name(args, &[Some(name)]), name, args.port())
         })
         .collect()
 }
@@ -313,7 +332,9 @@ fn uris(args: &Args) -> Result<UriSource, Error> {
             files: wset.files.max(1),
             miss_rate: wset.miss_rate,
         })),
-        _ => Ok(UriSource::Fixed(args.uri.clone())),
+        // A session file names all URIs, and this one goes unused.
+        _ if brings_its_own => Ok(UriSource::Fixed(args.uri.clone())),
+        _ => Ok(material::uri(args)?),
     }
 }
 

@@ -100,22 +100,22 @@ impl<'a> Way<'a> {
         Ok(way)
     }
 
-    /// The server that was typed like this, with the way to it.
+    /// The server that was typed like this, at this port, with the way to it.
     pub(super) fn target(
         &self,
         host: String,
         tls_name: Option<String>,
         server: &[u8],
+        port: u16,
     ) -> Result<Target, Error> {
         if let Some(path) = &self.args.unix_socket {
             return Ok(Target::direct(host, tls_name, Endpoint::Unix(PathBuf::from(path))));
         }
-        let port = self.args.port();
         let unknown = || Error::ServerAddress(text(server));
-        let (addresses, is_other) = match (&self.proxy, self.stand_in(server)) {
+        let (addresses, is_other) = match (&self.proxy, self.stand_in(server, port)) {
             (Some((_, addresses)), _) if server.is_empty() => return Err(unknown()),
             (Some((_, addresses)), _) => (addresses.clone(), true),
-            (None, Some(stand_in)) => (self.stand_in_addresses(stand_in, server)?, true),
+            (None, Some(stand_in)) => (self.stand_in_addresses(stand_in, server, port)?, true),
             (None, None) => (self.addresses(server, port, unknown)?, false),
         };
         let mut endpoints = addresses.into_iter().map(Endpoint::Tcp);
@@ -143,7 +143,7 @@ impl<'a> Way<'a> {
     /// Names the values of `--connect-to` that are about no server.
     pub(super) fn warn_of_unused(&self, targets: &[Target], warn: &mut dyn FnMut(String)) {
         for connect_to in &self.args.sources.connect_to {
-            let fits = |authority: &Authority| self.fits(connect_to, authority.host.as_bytes());
+            let fits = |authority: &Authority| fits(connect_to, authority.host.as_bytes(), authority.port);
             // A server that nothing stands in for has no authority of its own.
             if !targets.iter().filter_map(|target| target.authority.as_ref()).any(fits) {
                 warn(format!("warning: --connect-to: `{}` fits no server", connect_to.typed));
@@ -152,18 +152,17 @@ impl<'a> Way<'a> {
     }
 
     /// What stands in for a server: the first that fits.
-    fn stand_in(&self, server: &[u8]) -> Option<&'a ConnectTo> {
-        self.args.sources.connect_to.iter().find(|connect_to| self.fits(connect_to, server))
+    fn stand_in(&self, server: &[u8], port: u16) -> Option<&'a ConnectTo> {
+        self.args.sources.connect_to.iter().find(|connect_to| fits(connect_to, server, port))
     }
 
-    fn fits(&self, connect_to: &ConnectTo, server: &[u8]) -> bool {
-        let server = text(bare(server));
-        connect_to.port.is_none_or(|port| port == self.args.port())
-            && connect_to.host.as_ref().is_none_or(|host| is_same_host(host, &server))
-    }
-
-    fn stand_in_addresses(&self, connect_to: &ConnectTo, server: &[u8]) -> Result<Vec<SocketAddr>, Error> {
-        let port = connect_to.to_port.unwrap_or(self.args.port());
+    fn stand_in_addresses(
+        &self,
+        connect_to: &ConnectTo,
+        server: &[u8],
+        port: u16,
+    ) -> Result<Vec<SocketAddr>, Error> {
+        let port = connect_to.to_port.unwrap_or(port);
         match &connect_to.to_host {
             None => self.addresses(server, port, || Error::ServerAddress(text(server))),
             Some(name) => self.addresses(name.as_bytes(), port, || {
@@ -195,6 +194,13 @@ impl<'a> Way<'a> {
         addresses.iter_mut().for_each(|address| address.set_port(port));
         Ok(addresses)
     }
+}
+
+/// Whether this is to stand in for the server at this port.
+fn fits(connect_to: &ConnectTo, server: &[u8], port: u16) -> bool {
+    let server = text(bare(server));
+    connect_to.port.is_none_or(|own| own == port)
+        && connect_to.host.as_ref().is_none_or(|host| is_same_host(host, &server))
 }
 
 /// All addresses of a host, in the order of the resolver; the ports in them mean nothing. A scope (`fe80::1%eth0`) is

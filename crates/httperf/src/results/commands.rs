@@ -13,6 +13,7 @@ use crate::args::{Args, os_string};
 use crate::messages::Program;
 use crate::options::program::{reports, results};
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
+use crate::planning::material::read_files_again;
 use crate::run;
 
 /// `httperf report`.
@@ -225,13 +226,14 @@ pub mod rerun {
             anyhow::bail!("expected the name of one result, got {}", args.stray_words.len());
         };
         let name = os_string(name);
-        let document = read(&name)?;
+        let mut document = read(&name)?;
         let identity = document.plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
         anyhow::ensure!(
             identity.is_none_or(|identity| !identity.key.is_empty()),
             "`{}`: it used a client's certificate, whose key is not kept in results: run its command line instead",
             name.to_string_lossy()
         );
+        read_files_again(&mut document.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
         Ok(document)
     }
 }

@@ -47,6 +47,9 @@ fn server(plan: &Plan, target: &Target) -> String {
     };
     let host = if target.host.is_empty() {
         target.endpoint.to_string()
+    } else if !port.is_empty() && target.host.ends_with(&port) {
+        // A list of requests names the port in `Host`.
+        cut(&target.host, NAME_LENGTH)
     } else {
         format!("{}{port}", cut(&target.host, NAME_LENGTH))
     };
@@ -222,6 +225,8 @@ fn uris(source: &UriSource) -> String {
         UriSource::WorkingSet(set) => {
             format!("{} files below {}", count(set.files.into()), text(&set.prefix))
         }
+        UriSource::Template(template) => text(&template.typed()),
+        UriSource::Requests(requests) => format!("{} requests of a list", count(requests.len() as u64)),
     }
 }
 

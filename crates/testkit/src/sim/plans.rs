@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use httperf_plan::{
     Arrivals, Assignment, Burst, Calls, Client, Connections, Endpoint, HttpVersion, Limits, Phases, Plan,
-    Recording, Request, RequestTemplate, Script, ScriptedSession, Sessions, Sockets, SourceAddresses, Target,
-    Timeouts, UriSource, Watch, Workload,
+    Recording, Replies, Request, RequestTemplate, Script, ScriptedSession, Sessions, Sockets,
+    SourceAddresses, Target, Timeouts, UriSource, Watch, Workload,
 };
 
 /// So many connections, one after the other.
@@ -61,7 +61,10 @@ fn plan(workload: Workload) -> Plan {
             user_agent: "httperf/0".into(),
             host_header: true,
             extra_headers: Vec::new(),
+            headers: Vec::new(),
+            body: None,
         },
+        replies: Replies::default(),
         timeouts: Timeouts::default(),
         sockets: Sockets {
             send_buffer: Some(4096),

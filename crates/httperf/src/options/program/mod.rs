@@ -1,7 +1,9 @@
 //! The options of the program itself: those of the classic tool and ours.
 
+mod checks;
 mod general;
 mod load;
+mod material;
 pub(crate) mod reports;
 mod requests;
 pub(crate) mod results;
@@ -31,6 +33,8 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Workload", options: workload::OPTIONS },
         Group { title: "Sessions", options: sessions::OPTIONS },
         Group { title: "Requests", options: requests::OPTIONS },
+        Group { title: "Bodies and header fields", options: material::OPTIONS },
+        Group { title: "Checks of replies", options: checks::OPTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
         Group { title: "Socket options", options: sources::SOCKETS },

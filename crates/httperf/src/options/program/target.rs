@@ -1,6 +1,6 @@
 //! Which server, and what of it: also as one URL.
 
-use url::Url;
+use httperf_plan::url::{HttpUrl, UrlError};
 
 use crate::args::{Args, Scheme, os_string};
 use crate::options::{Opt, Stop, Tier, ValueForm};
@@ -70,8 +70,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         tier: Tier::Classic090,
         help: "asks for this URI",
         details: &[
-            "Default: /. It is sent as it is, unchecked. With --wset it is what every generated name begins \
-             with.",
+            "Default: /. It is sent as it is, unchecked, but for the placeholders that --body describes. With --wset \
+             it is what every generated name begins with, and has none.",
         ],
         apply: |args, value| {
             args.uri = value.bytes().to_vec();
@@ -101,98 +101,19 @@ pub(super) fn word(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
         args.stray_words.push(word.to_vec());
         return Ok(());
     }
-    let target = parse_url(word).map_err(|reason| unusable_url(word, &reason))?;
-    args.server = Some(target.host);
-    args.port = target.port;
-    args.uri = target.uri;
-    args.url_scheme = Some(if target.https { Scheme::Https } else { Scheme::Http });
+    let url = HttpUrl::parse(word).map_err(|error| unusable_url(word, &error))?;
+    args.server = Some(url.host.into_bytes());
+    args.port = url.port;
+    args.uri = url.uri;
+    args.url_scheme = Some(if url.https { Scheme::Https } else { Scheme::Http });
     Ok(())
 }
 
-/// What a URL says of the target.
-#[derive(Debug, PartialEq, Eq)]
-struct UrlTarget {
-    https: bool,
-    /// Without brackets.
-    host: Vec<u8>,
-    /// If it differs from the scheme's.
-    port: Option<u16>,
-    /// Path and query as they were typed.
-    uri: Vec<u8>,
-}
-
-fn parse_url(word: &[u8]) -> Result<UrlTarget, String> {
-    let text = std::str::from_utf8(word).map_err(|_| "it is not UTF-8".to_owned())?;
-    if text.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
-        return Err("it contains a blank or a control character".to_owned());
-    }
-    let url = Url::parse(text).map_err(|error| error.to_string())?;
-    if !url.username().is_empty() || url.password().is_some() {
-        return Err("it contains a user name".to_owned());
-    }
-    let host = match url.host() {
-        Some(url::Host::Ipv6(address)) => address.to_string(),
-        Some(host) => host.to_string(),
-        None => return Err("it names no host".to_owned()),
-    };
-    Ok(UrlTarget {
-        https: url.scheme() == "https",
-        host: host.into_bytes(),
-        port: url.port(),
-        uri: uri(text),
-    })
-}
-
-/// The path and query of a URL exactly as typed, without the fragment.
-fn uri(url: &str) -> Vec<u8> {
-    let after_scheme = url.split_once("//").map_or("", |(_, rest)| rest);
-    let authority_end = after_scheme.find(['/', '\\', '?', '#']).unwrap_or(after_scheme.len());
-    let uri = &after_scheme[authority_end..];
-    let uri = uri.split_once('#').map_or(uri, |(before, _)| before);
-    if uri.starts_with('/') { uri.into() } else { format!("/{uri}").into_bytes() }
-}
-
-fn unusable_url(word: &[u8], reason: &str) -> Stop {
+fn unusable_url(word: &[u8], reason: &UrlError) -> Stop {
     let start = b"expected a URL such as http://host:8080/path, got `";
-    Stop::rejected([start, word, b"` (", reason.as_bytes(), b")"].concat())
+    Stop::rejected([start, word, b"` (", reason.to_string().as_bytes(), b")"].concat())
 }
 
 fn starts_with_ignoring_case(text: &[u8], start: &[u8]) -> bool {
     text.get(..start.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(url: &str, https: bool, host: &str, port: Option<u16>, uri: &str) {
-        let expected = UrlTarget { https, host: host.into(), port, uri: uri.into() };
-        assert_eq!(parse_url(url.as_bytes()), Ok(expected), "{url}");
-    }
-
-    #[test]
-    fn a_url_names_host_port_and_uri() {
-        check("http://example.com", false, "example.com", None, "/");
-        check("http://example.com:8080/a/b?c=d", false, "example.com", Some(8080), "/a/b?c=d");
-        check("HTTPS://Example.com:443/", true, "example.com", None, "/");
-        check("http://[::1]:81/x", false, "::1", Some(81), "/x");
-        check("http://127.0.0.1?q", false, "127.0.0.1", None, "/?q");
-    }
-
-    #[test]
-    fn path_and_query_stay_as_typed_and_the_fragment_goes() {
-        check("http://h/a/../b/%7e/ü?x={y}&z#part", false, "h", None, "/a/../b/%7e/ü?x={y}&z");
-        check("http://h#part", false, "h", None, "/");
-    }
-
-    #[test]
-    fn a_url_with_a_user_name_or_without_a_host_is_refused() {
-        for url in
-            ["http://user@h/", "http://:pw@h/", "http://", "http://h:x/", "http://h/a b", "http://[::1/"]
-        {
-            assert!(parse_url(url.as_bytes()).is_err(), "{url}");
-        }
-        assert!(parse_url(b"http://h/\xff").is_err());
-    }
 }

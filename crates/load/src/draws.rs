@@ -1,0 +1,119 @@
+//! Random numbers that depend on nothing but who draws them, for which call, and as the how-manieth of it.
+//!
+//! So a call's are the same on whichever thread it is made, and whatever calls were made before it.
+
+/// The numbers of one call.
+///
+/// This is SplitMix64 (G. Steele, D. Lea, C. Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014, with
+/// the constants of D. Stafford's thirteenth mixer), begun at a hash of the client's index and the call's number.
+///
+/// <https://doi.org/10.1145/2714064.2660195>
+#[derive(Clone, Debug)]
+pub(crate) struct Draws {
+    state: u64,
+}
+
+/// The odd number nearest to 2^64 divided by the golden ratio.
+const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+impl Draws {
+    /// Those of a client's call.
+    pub(crate) fn new(client_index: u32, call: u64) -> Self {
+        let client = mix(u64::from(client_index).wrapping_add(1).wrapping_mul(GAMMA));
+        Self { state: mix(client.wrapping_add(call.wrapping_add(1).wrapping_mul(GAMMA))) }
+    }
+
+    /// The next of them, uniform over all there are.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(GAMMA);
+        mix(self.state)
+    }
+
+    /// The next as a number from `low` to `high`. No number is more likely than another by more than one part in
+    /// 2^64 / (high - low).
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
+        let count = u128::from(high - low) + 1;
+        low + ((u128::from(self.next()) * count) >> 64) as u64
+    }
+
+    /// The next two as a UUID of version 4 (RFC 9562, section 5.4).
+    pub(crate) fn uuid(&mut self) -> u128 {
+        let random = u128::from(self.next()) << 64 | u128::from(self.next());
+        let version = 0x4_u128 << 76;
+        let variant = 0b10_u128 << 62;
+        random & !(0xF_u128 << 76) & !(0b11_u128 << 62) | version | variant
+    }
+}
+
+/// Takes a number to another, each to one of its own, such that close ones end up far apart.
+fn mix(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    number ^ number >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_generator_is_the_one_that_was_published() {
+        // Its first outputs from the state 0, as published with it.
+        let mut draws = Draws { state: 0 };
+        let first: Vec<u64> = (0..3).map(|_| draws.next()).collect();
+        assert_eq!(first, [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]);
+    }
+
+    #[test]
+    fn what_is_drawn_stays_what_it_was() {
+        // Runs are to be repeatable with later versions.
+        let first = |client, call| Draws::new(client, call).next();
+        let drawn = [first(0, 0), first(0, 1), first(1, 0), first(u32::MAX, u64::MAX)];
+        assert_eq!(
+            drawn,
+            [0x2382_75BC_38FC_BE91, 0x2F10_1FE2_1496_EA20, 0x80AB_E802_AC1E_182E, 0xACEE_A300_51A6_F130]
+        );
+    }
+
+    #[test]
+    fn clients_and_calls_draw_apart() {
+        let mut seen = HashSet::new();
+        for client in 0..20 {
+            for call in 0..500 {
+                let mut draws = Draws::new(client, call);
+                assert!((0..3).all(|_| seen.insert(draws.next())), "client {client}, call {call}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_number_of_a_range_comes_as_often_as_the_others() {
+        let mut counts = [0_u32; 10];
+        for call in 0..100_000 {
+            counts[Draws::new(0, call).between(5, 14) as usize - 5] += 1;
+        }
+        // Chi-square with 9 degrees of freedom: 99.99 % lie below 33.7.
+        let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - 1e4).powi(2) / 1e4).sum();
+        assert!(chi_square < 33.7, "{chi_square}: {counts:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_stay_within_their_range(call: u64, a: u64, b: u64) {
+            let (low, high) = (a.min(b), a.max(b));
+            let number = Draws::new(0, call).between(low, high);
+            prop_assert!((low..=high).contains(&number));
+        }
+
+        #[test]
+        fn a_uuid_says_that_it_is_random(client: u32, call: u64) {
+            let uuid = Draws::new(client, call).uuid();
+            prop_assert_eq!(uuid >> 76 & 0xF, 4);
+            prop_assert_eq!(uuid >> 62 & 0b11, 0b10);
+        }
+    }
+}

@@ -1,0 +1,537 @@
+//! What each call sends: method, request target, header fields and body, with their placeholders filled in.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use httperf_plan::template::Piece;
+use httperf_plan::{
+    Body, BodyPart, Client, Header, ListedRequest, Plan, Replies, RequestTemplate, Template, UriSource,
+};
+
+use crate::draws::Draws;
+use crate::uris::Uris;
+
+/// How many requests that never change are told apart, so that whoever renders them can keep them.
+pub const KEPT: usize = 1024;
+
+/// What calls send, by their numbers. Nothing is allocated per call, once its buffers have grown.
+///
+/// What a placeholder becomes depends on the client's index, the call's number and its place in the request alone, not
+/// on the calls made before or elsewhere.
+#[derive(Debug)]
+pub struct Requests<'p> {
+    source: Source<'p>,
+    client: Client,
+    method: &'p [u8],
+    shared: SharedHeaders<'p>,
+    body: Option<Payload<'p>>,
+    uri: Vec<u8>,
+    lines: Vec<u8>,
+    rendered: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Source<'p> {
+    /// URIs alone.
+    Uris { uris: Uris, is_fixed: bool },
+    /// One that each call fills in.
+    Template(&'p Template),
+    /// Whole requests.
+    Listed(Vec<Listed<'p>>),
+}
+
+/// A request of a list.
+#[derive(Debug)]
+struct Listed<'p> {
+    request: &'p ListedRequest,
+    body: Option<Payload<'p>>,
+    /// Whether its URI and its own header fields have no placeholders.
+    is_unchanging: bool,
+}
+
+/// The header fields that all calls share.
+#[derive(Debug)]
+struct SharedHeaders<'p> {
+    /// See [`httperf_plan::Replies::compressed`].
+    compressed: bool,
+    headers: &'p [Header],
+    are_unchanging: bool,
+}
+
+/// A body, ready to be sent as often as may be.
+#[derive(Clone, Debug)]
+enum Payload<'p> {
+    /// Always the same bytes.
+    Shared(Arc<[u8]>),
+    /// With placeholders in it.
+    Template(&'p Body),
+}
+
+/// What one call sends.
+#[derive(Clone, Copy, Debug)]
+pub struct Material<'a> {
+    /// The method.
+    pub method: &'a [u8],
+    /// The request target.
+    pub uri: &'a [u8],
+    /// Header lines, each with its line end, to be placed after those of the plan's `extra_headers`.
+    pub headers: &'a [u8],
+    /// Which of the lines that the program writes itself they replace.
+    pub replaces: Replaced,
+    /// The body.
+    pub body: Content<'a>,
+    /// Which of the plan's targets it goes to; `None` if that is not for the request to say.
+    pub target: Option<usize>,
+    /// Requests with the same number here, below [`KEPT`], are the same but for the server they go to. `None` if
+    /// this one may be like no other.
+    pub kept_as: Option<usize>,
+}
+
+/// The lines that the program writes itself, and that header fields of the plan replace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replaced {
+    /// `Host`.
+    pub host: bool,
+    /// `User-Agent`.
+    pub user_agent: bool,
+    /// The `Connection` of HTTP/1.0.
+    pub connection: bool,
+}
+
+/// The body of a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Content<'a> {
+    /// There is none.
+    None,
+    /// The same bytes for many calls: they need not be copied.
+    Shared(&'a Arc<[u8]>),
+    /// For this call alone.
+    Rendered(&'a [u8]),
+}
+
+impl Content<'_> {
+    /// Its bytes; `None` if there is no body.
+    #[must_use]
+    pub fn bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::None => None,
+            Self::Shared(bytes) => Some(bytes),
+            Self::Rendered(bytes) => Some(bytes),
+        }
+    }
+}
+
+impl<'p> Requests<'p> {
+    /// Those of a plan.
+    ///
+    /// # Panics
+    /// When a file of a body was not read: its contents are not saved with a plan.
+    #[must_use]
+    pub fn new(plan: &'p Plan) -> Self {
+        Self::of(&plan.uris, &plan.request, &plan.replies, plan.client)
+    }
+
+    fn of(uris: &'p UriSource, template: &'p RequestTemplate, replies: &Replies, client: Client) -> Self {
+        let source = match uris {
+            UriSource::Template(template) => Source::Template(template),
+            UriSource::Requests(requests) => {
+                let listed = |request: &'p ListedRequest| Listed {
+                    request,
+                    body: request.body.as_ref().map(Payload::new),
+                    is_unchanging: request.uri.as_literal().is_some() && are_unchanging(&request.headers),
+                };
+                Source::Listed(requests.iter().map(listed).collect())
+            }
+            UriSource::Fixed(_) => Source::Uris { uris: Uris::new(uris, client), is_fixed: true },
+            UriSource::List { .. } | UriSource::WorkingSet(_) => {
+                Source::Uris { uris: Uris::new(uris, client), is_fixed: false }
+            }
+        };
+        let headers = &template.headers;
+        Self {
+            source,
+            client,
+            method: &template.method,
+            shared: SharedHeaders {
+                compressed: replies.compressed,
+                headers,
+                are_unchanging: are_unchanging(headers),
+            },
+            body: template.body.as_ref().map(Payload::new),
+            uri: Vec::new(),
+            lines: Vec::new(),
+            rendered: Vec::new(),
+        }
+    }
+
+    /// What the call of this number sends; `None` when a list that does not wrap has no more for it.
+    pub fn at(&mut self, number: u64) -> Option<Material<'_>> {
+        let Self { source, shared, .. } = self;
+        let mut fill = Fill::new(self.client, number);
+        self.uri.clear();
+        let mut material = Material {
+            method: self.method,
+            uri: b"",
+            headers: b"",
+            replaces: Replaced::default(),
+            body: Content::None,
+            target: None,
+            kept_as: None,
+        };
+        let (mut own, mut body): (&[Header], _) = (&[], self.body.as_ref());
+        let mut unchanging = None;
+        match source {
+            Source::Uris { uris, is_fixed } => {
+                material.uri = uris.next()?;
+                unchanging = is_fixed.then_some(0);
+            }
+            Source::Template(template) => {
+                fill.write(template, &mut self.uri);
+                material.uri = &self.uri;
+            }
+            Source::Listed(requests) => {
+                let index = (number % requests.len() as u64) as usize;
+                let Listed { request, body: own_body, is_unchanging } = &requests[index];
+                fill.write(&request.uri, &mut self.uri);
+                (material.method, material.uri) = (&request.method, &self.uri);
+                material.target = Some(request.server as usize);
+                (own, body) = (&request.headers, own_body.as_ref());
+                unchanging = (*is_unchanging && index < KEPT).then_some(index);
+            }
+        }
+        material.replaces = shared.write(own, &mut fill, &mut self.lines);
+        material.headers = &self.lines;
+        let is_unchanging = shared.are_unchanging && !matches!(body, Some(Payload::Template(_)));
+        material.kept_as = unchanging.filter(|_| is_unchanging);
+        material.body = Payload::content(body, &mut fill, &mut self.rendered);
+        Some(material)
+    }
+
+    /// What the call of this number sends if its method, its request target and its body come from elsewhere: the
+    /// header fields that all calls share.
+    pub fn around<'a>(
+        &'a mut self,
+        number: u64,
+        method: &'a [u8],
+        uri: &'a [u8],
+        body: &'a [u8],
+    ) -> Material<'a> {
+        let replaces = self.shared.write(&[], &mut Fill::new(self.client, number), &mut self.lines);
+        Material {
+            method,
+            uri,
+            headers: &self.lines,
+            replaces,
+            body: if body.is_empty() { Content::None } else { Content::Rendered(body) },
+            target: None,
+            kept_as: None,
+        }
+    }
+
+    /// Whether [`at`](Self::at) has nothing for any further call.
+    #[must_use]
+    pub fn exhausted(&self) -> bool {
+        match &self.source {
+            Source::Uris { uris, .. } => uris.exhausted(),
+            Source::Template(_) | Source::Listed(_) => false,
+        }
+    }
+}
+
+fn are_unchanging(headers: &[Header]) -> bool {
+    headers.iter().all(|header| header.value.as_literal().is_some())
+}
+
+impl SharedHeaders<'_> {
+    /// Puts the lines of these header fields into `lines`, and after them those of a request's `own`, which take the
+    /// place of shared ones of the same names.
+    fn write(&self, own: &[Header], fill: &mut Fill, lines: &mut Vec<u8>) -> Replaced {
+        lines.clear();
+        let is_own = |name: &str| own.iter().any(|header| header.is(name));
+        let shared = self.headers.iter().filter(|header| !is_own(&header.name));
+        let mut replaced = Replaced::default();
+        let mut asks_for_coding = false;
+        for header in shared.chain(own) {
+            replaced.host |= header.is("Host");
+            replaced.user_agent |= header.is("User-Agent");
+            replaced.connection |= header.is("Connection");
+            asks_for_coding |= header.is("Accept-Encoding");
+            lines.extend_from_slice(header.name.as_bytes());
+            lines.extend_from_slice(b": ");
+            fill.write(&header.value, lines);
+            lines.extend_from_slice(b"\r\n");
+        }
+        if self.compressed && !asks_for_coding {
+            lines.extend_from_slice(b"Accept-Encoding: gzip, br, zstd\r\n");
+        }
+        replaced
+    }
+}
+
+impl<'p> Payload<'p> {
+    fn new(body: &'p Body) -> Self {
+        // A file alone is sent as it lies in memory.
+        if let [BodyPart::File(file)] = &body.parts[..] {
+            assert_eq!(file.contents.len() as u64, file.size, "a file is read before its contents are sent");
+            return Self::Shared(Arc::clone(&file.contents));
+        }
+        let mut bytes = Vec::new();
+        for part in &body.parts {
+            match part {
+                BodyPart::Text(text) => match text.as_literal() {
+                    Some(literal) => bytes.extend_from_slice(literal),
+                    None => return Self::Template(body),
+                },
+                BodyPart::File(file) => bytes.extend_from_slice(&file.contents),
+            }
+        }
+        Self::Shared(bytes.into())
+    }
+
+    fn content<'a>(payload: Option<&'a Self>, fill: &mut Fill, rendered: &'a mut Vec<u8>) -> Content<'a> {
+        match payload {
+            None => Content::None,
+            Some(Self::Shared(bytes)) => Content::Shared(bytes),
+            Some(Self::Template(body)) => {
+                rendered.clear();
+                for part in &body.parts {
+                    match part {
+                        BodyPart::Text(text) => fill.write(text, rendered),
+                        BodyPart::File(file) => rendered.extend_from_slice(&file.contents),
+                    }
+                }
+                Content::Rendered(rendered)
+            }
+        }
+    }
+}
+
+/// Fills in the placeholders of one call, in the order in which they stand in its request.
+struct Fill {
+    number: u64,
+    draws: Draws,
+}
+
+impl Fill {
+    fn new(client: Client, number: u64) -> Self {
+        Self { number, draws: Draws::new(client.index, number) }
+    }
+
+    fn write(&mut self, template: &Template, out: &mut Vec<u8>) {
+        for piece in template.pieces() {
+            let written = match piece {
+                Piece::Literal(bytes) => out.write_all(bytes),
+                Piece::Sequence => write!(out, "{}", self.number),
+                Piece::Random { low, high } => write!(out, "{}", self.draws.between(*low, *high)),
+                Piece::Uuid => {
+                    let uuid = self.draws.uuid();
+                    let (a, b, c) = (uuid >> 96, uuid >> 80 & 0xFFFF, uuid >> 64 & 0xFFFF);
+                    let (d, e) = (uuid >> 48 & 0xFFFF, uuid & 0xFFFF_FFFF_FFFF);
+                    write!(out, "{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}")
+                }
+            };
+            written.expect("writing to memory does not fail");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use httperf_plan::{BodyFile, HttpVersion, Sha256};
+
+    use super::*;
+
+    fn template() -> RequestTemplate {
+        RequestTemplate {
+            version: HttpVersion::Http11,
+            method: b"GET".to_vec(),
+            user_agent: "httperf/0".into(),
+            host_header: true,
+            extra_headers: Vec::new(),
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+
+    fn filled(text: &str) -> Template {
+        Template::parse(text.as_bytes()).unwrap()
+    }
+
+    fn headers(lines: &[&str]) -> Vec<Header> {
+        lines.iter().map(|line| Header::parse(line.as_bytes()).unwrap()).collect()
+    }
+
+    fn fixed(uri: &str) -> UriSource {
+        UriSource::Fixed(uri.into())
+    }
+
+    fn file(contents: &[u8]) -> BodyFile {
+        let size = contents.len() as u64;
+        BodyFile { path: "file".into(), size, sha256: Sha256([0; 32]), contents: contents.into() }
+    }
+
+    fn client(index: u32) -> Client {
+        Client { index, count: 4 }
+    }
+
+    /// A request in one line: the number it is kept as, the target, method, URI, header lines, body.
+    fn outline(material: &Material<'_>) -> String {
+        let number =
+            |number: Option<usize>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let mut outline = format!("{} {}", number(material.kept_as), number(material.target));
+        outline += &format!(" {} {}", text(material.method), text(material.uri));
+        outline += &text(material.headers).replace("\r\n", "|");
+        match material.body.bytes() {
+            Some(body) => outline + &format!(" '{}'", text(body)),
+            None => outline,
+        }
+    }
+
+    #[track_caller]
+    fn check(uris: &UriSource, template: &RequestTemplate, expected: &[&str]) {
+        let mut requests = Requests::of(uris, template, &Replies::default(), Client::default());
+        let got: Vec<String> =
+            (0..expected.len() as u64).map(|number| outline(&requests.at(number).unwrap())).collect();
+        assert_eq!(got, expected);
+    }
+
+    #[test]
+    fn a_request_without_placeholders_is_always_the_same() {
+        let plain = RequestTemplate { body: Some(Body::text(filled("abc"))), ..template() };
+        check(&fixed("/{seq}"), &plain, &["0 - GET /{seq} 'abc'", "0 - GET /{seq} 'abc'"]);
+        let listed = UriSource::List { uris: vec![b"/a".to_vec(), b"/b".to_vec()], wrap: true };
+        check(&listed, &template(), &["- - GET /a", "- - GET /b", "- - GET /a"]);
+    }
+
+    #[test]
+    fn placeholders_are_filled_in_wherever_they_stand() {
+        let uris = UriSource::Template(filled("/{seq}?{rand:7-7}"));
+        let template = RequestTemplate {
+            headers: headers(&["X-A: b", "X-Number: <{seq}>"]),
+            body: Some(Body {
+                parts: vec![BodyPart::Text(filled("n={seq}&")), BodyPart::File(file(b"{seq}"))],
+            }),
+            ..template()
+        };
+        check(
+            &uris,
+            &template,
+            &[
+                "- - GET /0?7X-A: b|X-Number: <0>| 'n=0&{seq}'",
+                "- - GET /1?7X-A: b|X-Number: <1>| 'n=1&{seq}'",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_changes_in_one_place_changes_the_request() {
+        for (uris, headers, body) in [
+            (UriSource::Template(filled("/{seq}")), headers(&[]), None),
+            (fixed("/"), headers(&["A: {uuid}"]), None),
+            (fixed("/"), headers(&[]), Some(Body::text(filled("{rand:1-2}")))),
+        ] {
+            let template = RequestTemplate { headers, body, ..template() };
+            let mut requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
+            assert_eq!(requests.at(0).unwrap().kept_as, None);
+        }
+    }
+
+    #[test]
+    fn listed_requests_come_in_turn_and_their_headers_take_the_place_of_shared_ones() {
+        let request = |server, method: &str, uri: &str, lines: &[&str], body: Option<&str>| ListedRequest {
+            server,
+            method: method.into(),
+            uri: filled(uri),
+            headers: headers(lines),
+            body: body.map(|body| Body::text(filled(body))),
+        };
+        let uris = UriSource::Requests(vec![
+            request(1, "GET", "/a", &[], None),
+            request(0, "POST", "/{seq}", &["accept: b", "X: 1", "X: 2"], Some("")),
+            request(1, "PUT", "/c", &[], Some("<{seq}>")),
+        ]);
+        let template = RequestTemplate {
+            headers: headers(&["Accept: a", "Y: z"]),
+            body: Some(Body::text(filled("not for them"))),
+            ..template()
+        };
+        check(
+            &uris,
+            &template,
+            &[
+                "0 1 GET /aAccept: a|Y: z|",
+                "- 0 POST /1Y: z|accept: b|X: 1|X: 2| ''",
+                "- 1 PUT /cAccept: a|Y: z| '<2>'",
+                "0 1 GET /aAccept: a|Y: z|",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_file_is_sent_without_being_copied() {
+        let contents = file(b"contents");
+        let template = RequestTemplate { body: Some(Body::file(contents.clone())), ..template() };
+        let uris = UriSource::Template(filled("/{seq}"));
+        let mut requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
+        for number in 0..3 {
+            let Content::Shared(bytes) = requests.at(number).unwrap().body else { panic!("it is shared") };
+            assert!(Arc::ptr_eq(bytes, &contents.contents));
+        }
+    }
+
+    #[test]
+    fn fields_that_the_program_writes_itself_are_replaced() {
+        let template = RequestTemplate {
+            headers: headers(&["host: a", "User-agent: b", "CONNECTION: close"]),
+            ..template()
+        };
+        let uris = fixed("/");
+        let mut requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
+        let all = Replaced { host: true, user_agent: true, connection: true };
+        assert_eq!(requests.at(0).unwrap().replaces, all);
+        assert_eq!(requests.around(0, b"GET", b"/", b"").replaces, all);
+    }
+
+    #[test]
+    fn compression_is_asked_for_once() {
+        let replies = Replies { compressed: true, ..Replies::default() };
+        let uris = fixed("/");
+        for (lines, expected) in [
+            (&["A: b"][..], "0 - GET /A: b|Accept-Encoding: gzip, br, zstd|"),
+            (&["accept-encoding: br"], "0 - GET /accept-encoding: br|"),
+        ] {
+            let template = RequestTemplate { headers: headers(lines), ..template() };
+            let mut requests = Requests::of(&uris, &template, &replies, Client::default());
+            assert_eq!(outline(&requests.at(0).unwrap()), expected);
+        }
+    }
+
+    #[test]
+    fn values_depend_on_client_and_number_alone() {
+        let uris = UriSource::Template(filled("/{uuid}/{rand:0-999999}/{rand:0-999999}"));
+        let template = RequestTemplate { headers: headers(&["X: {uuid}"]), ..template() };
+        let of = |client, numbers: &mut dyn Iterator<Item = u64>| -> Vec<String> {
+            let mut requests = Requests::of(&uris, &template, &Replies::default(), client);
+            numbers.map(|number| outline(&requests.at(number).unwrap())).collect()
+        };
+        let all = of(client(1), &mut (0..100));
+        let mut reversed = of(client(1), &mut (0..100).rev());
+        reversed.reverse();
+        assert_eq!(all, reversed);
+        let other = of(client(2), &mut (0..100));
+        assert!(all.iter().zip(&other).all(|(own, their)| own != their));
+        let uuid = all[0].split('/').nth(1).unwrap();
+        let sizes: Vec<usize> = uuid.split('-').map(str::len).collect();
+        assert_eq!(sizes, [8, 4, 4, 4, 12], "{uuid}");
+        assert_eq!(&uuid[14..15], "4");
+    }
+
+    #[test]
+    fn a_list_that_does_not_wrap_has_an_end() {
+        let uris = UriSource::List { uris: vec![b"/a".to_vec()], wrap: false };
+        let template = template();
+        let mut requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
+        assert!(requests.at(0).is_some() && requests.exhausted() && requests.at(1).is_none());
+    }
+}
