@@ -767,8 +767,8 @@ fn calls_are_told_apart_by_status_or_request_target() {
         let groups = run(&plan, Link::default(), statuses()).summary.groups.unwrap();
         groups.iter().map(|(name, group)| (name.unwrap().to_owned(), group.outcomes)).collect::<Vec<_>>()
     };
-    assert_eq!(split(Split::Status), [("200".into(), [15, 0, 0]), ("503".into(), [0, 5, 0])]);
-    assert_eq!(split(Split::Uri), [("/a".into(), [5, 5, 0]), ("/b".into(), [10, 0, 0])]);
+    assert_eq!(split(Split::Status), [("200".into(), [15, 0, 0, 0]), ("503".into(), [0, 5, 0, 0])]);
+    assert_eq!(split(Split::Uri), [("/a".into(), [5, 5, 0, 0]), ("/b".into(), [10, 0, 0, 0])]);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! One row of CSV for each result: the columns that tools which sweep httperf over rates have had for twenty years, and
 //! after them ours.
 
+use httperf_stats::Mismatch;
+
 use crate::number::{fixed, ratio};
 use crate::result::Document;
 use httperf_plan::{Target, UNLIMITED, Workload};
@@ -9,7 +11,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
 /// percentage of connections that failed.
-const COLUMNS: [&str; 41] = [
+const COLUMNS: [&str; 47] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -51,6 +53,12 @@ const COLUMNS: [&str; 41] = [
     "cpu_percent",
     "verdict",
     "reasons",
+    "unexpected_status",
+    "unexpected_undecodable",
+    "unexpected_size",
+    "unexpected_hash",
+    "compressed_bytes",
+    "decompressed_bytes",
 ];
 
 /// The line that names the columns, with its line end.
@@ -109,6 +117,8 @@ pub fn csv_row(document: &Document) -> String {
         row.extend([times.p50, times.p99].map(ms));
     }
     row.extend([fixed(cpu, 1), verdict.level.to_string(), names.join("; ")]);
+    row.extend(Mismatch::ALL.map(|mismatch| summary.mismatches.count(mismatch).to_string()));
+    row.extend([summary.compressed.bytes, summary.compressed.decoded_bytes].map(|bytes| bytes.to_string()));
     debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
     record(row)
 }

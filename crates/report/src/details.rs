@@ -4,7 +4,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_stats::{Groups, SlowCall};
+use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
 use crate::figures::{Confidence, Figures};
 use crate::number::{fixed, ratio};
@@ -23,6 +23,7 @@ struct Details<'a> {
 impl Display for Details<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { summary, figures, parts, .. } = self.document;
+        write_replies(f, summary)?;
         write_confidence(f, &figures.confidence)?;
         if let Some(groups) = &summary.groups {
             write_groups(f, groups)?;
@@ -59,6 +60,31 @@ fn write_capacity(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &Figures)
     )
 }
 
+/// Replies that are not what was expected, and what compression saved.
+fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
+    let mismatches = &summary.mismatches;
+    if mismatches.total() > 0 {
+        write!(f, "\nUnexpected replies: {} of {}:", mismatches.total(), summary.replies)?;
+        for mismatch in Mismatch::ALL {
+            write!(f, " {mismatch} {}", mismatches.count(mismatch))?;
+        }
+        writeln!(f)?;
+    }
+    let compressed = &summary.compressed;
+    if compressed.replies > 0 {
+        let (bytes, decoded_bytes) = (compressed.bytes, compressed.decoded_bytes);
+        writeln!(
+            f,
+            "\nCompressed replies: {} of {}: {bytes} bytes as they came, {decoded_bytes} bytes decompressed ({} \
+             times as many)",
+            compressed.replies,
+            summary.replies,
+            fixed(ratio(decoded_bytes as f64, bytes as f64), 2)
+        )?;
+    }
+    Ok(())
+}
+
 fn write_confidence(f: &mut fmt::Formatter<'_>, confidence: &[Confidence]) -> fmt::Result {
     let mut known =
         confidence.iter().filter_map(|figure| Some((figure, figure.low?, figure.high?))).peekable();
@@ -86,8 +112,14 @@ fn write_groups(f: &mut fmt::Formatter<'_>, groups: &Groups) -> fmt::Result {
         } else {
             write_times(f, &printable(name), &group.latency)?;
         }
-        let [_, errors, failures] = group.outcomes;
-        if errors + failures > 0 {
+        let [_, errors, failures, unexpected] = group.outcomes;
+        if unexpected > 0 {
+            writeln!(
+                f,
+                "{:<NAME_WIDTH$}4xx and 5xx {errors}, failed {failures}, unexpected {unexpected}",
+                ""
+            )?;
+        } else if errors + failures > 0 {
             writeln!(f, "{:<NAME_WIDTH$}4xx and 5xx {errors}, failed {failures}", "")?;
         }
     }
@@ -111,9 +143,10 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall]) -> fmt::Resul
             ms(call.transfer),
             fixed(call.due.as_secs_f64(), 3)
         )?;
-        match call.status {
-            Some(status) => write!(f, "{status} ")?,
-            None => f.write_str("failed ")?,
+        match (call.status, call.mismatch) {
+            (None, _) => f.write_str("failed ")?,
+            (Some(status), None) => write!(f, "{status} ")?,
+            (Some(status), Some(mismatch)) => write!(f, "{status} (unexpected {mismatch}) ")?,
         }
         f.write_str(&printable(&call.uri))?;
         match call.connection {

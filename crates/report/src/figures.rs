@@ -25,6 +25,9 @@ pub struct Figures {
     pub errors: u64,
     /// Replies by class of status, 1xx to 5xx.
     pub statuses: [u64; 5],
+    /// Replies that are not what was expected.
+    #[serde(default)]
+    pub unexpected: u64,
     /// Arrivals per second that were asked for, of all parts together; `None` where arrivals wait for each other.
     pub rate_asked: Option<f64>,
     /// Connections initiated per second.
@@ -49,6 +52,9 @@ pub struct Figures {
     pub connect_ms: Times,
     /// From the instants at which arrivals were due to the work on them.
     pub lag_ms: Times,
+    /// How long calls took whose replies were not what was expected.
+    #[serde(default)]
+    pub unexpected_ms: Times,
     /// How long calls took that were given up.
     pub failed_ms: Times,
     /// For how long calls had been due that were under way when the run ended.
@@ -135,6 +141,7 @@ impl Figures {
             replies: summary.replies,
             errors: summary.errors.total(),
             statuses: summary.statuses,
+            unexpected: summary.mismatches.total(),
             rate_asked: (mean_interval > 0.0).then(|| parts as f64 / mean_interval),
             connection_rate: ratio(summary.connections as f64, seconds),
             request_rate: ratio(summary.requests as f64, seconds),
@@ -147,6 +154,7 @@ impl Figures {
             transfer_ms: Times::of(&summary.transfer),
             connect_ms: Times::of(&summary.connect),
             lag_ms: Times::of(&summary.lag),
+            unexpected_ms: Times::of(&summary.calls_with(Outcome::Unexpected).latency),
             failed_ms: Times::of(&summary.calls_with(Outcome::Failure).latency),
             unfinished_ms: Times::of(&summary.unfinished),
             session_ms: summary.sessions.as_ref().map(|sessions| Times::of(&sessions.latency)),

@@ -35,7 +35,10 @@ impl Display for Latency<'_> {
         write_times(f, "connect", &summary.connect)?;
         let errors = &summary.calls_with(Outcome::HttpError).latency;
         let failures = &summary.calls_with(Outcome::Failure).latency;
-        for (name, timing) in [("of 4xx and 5xx", errors), ("of failed", failures)] {
+        let unexpected = &summary.calls_with(Outcome::Unexpected).latency;
+        for (name, timing) in
+            [("of 4xx and 5xx", errors), ("of unexpected", unexpected), ("of failed", failures)]
+        {
             write_if_any(f, name, timing)?;
         }
         if let Some(sessions) = &summary.sessions {

@@ -43,6 +43,8 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
         header_size: 239,
         content_size: 1024,
         footer_size: 0,
+        decoded_size: None,
+        mismatch: None,
         carrier: None,
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Instant;
+use crate::{Instant, Mismatch};
 
 /// A call that has ended, with a reply or without.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,10 @@ pub struct Sample<'a> {
     pub content_size: u64,
     /// Bytes of its trailers.
     pub footer_size: u64,
+    /// Bytes of its body decompressed, if it came compressed.
+    pub decoded_size: Option<u64>,
+    /// What is unexpected in it, if anything is.
+    pub mismatch: Option<Mismatch>,
     /// The connection that carried it last.
     pub carrier: Option<Carrier>,
 }
@@ -51,10 +55,11 @@ impl Sample<'_> {
     /// What became of the call.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
-        match self.status {
-            Some(status) if status < 400 => Outcome::Success,
-            Some(_) => Outcome::HttpError,
-            None => Outcome::Failure,
+        match (self.status, self.mismatch) {
+            (Some(_), Some(_)) => Outcome::Unexpected,
+            (Some(status), None) if status < 400 => Outcome::Success,
+            (Some(_), None) => Outcome::HttpError,
+            (None, _) => Outcome::Failure,
         }
     }
 
@@ -81,11 +86,47 @@ pub enum Outcome {
     HttpError,
     /// No reply.
     Failure,
+    /// A reply that is not what was expected, whatever its status.
+    Unexpected,
 }
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Success, Self::HttpError, Self::Failure];
+    pub const ALL: [Self; 4] = [Self::Success, Self::HttpError, Self::Failure, Self::Unexpected];
+
+    /// Whether a call with this outcome has a reply to be content with, or one in which the server says why not.
+    #[must_use]
+    pub fn is_completed(self) -> bool {
+        matches!(self, Self::Success | Self::HttpError)
+    }
+}
+
+/// Lists with a place for each [`Outcome`], in the order of its variants. Results that were written before the last of
+/// them existed have shorter ones.
+pub(crate) mod by_outcome {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Outcome;
+
+    const COUNT: usize = Outcome::ALL.len();
+
+    pub(crate) fn serialize<S: Serializer, T: Serialize>(
+        list: &[T; COUNT],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        list.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
+        deserializer: D,
+    ) -> Result<[T; COUNT], D::Error> {
+        let mut list = Vec::<T>::deserialize(deserializer)?;
+        list.resize_with(list.len().max(COUNT), T::default);
+        let count = list.len();
+        list.try_into()
+            .map_err(|_| D::Error::custom(format!("expected {COUNT} outcomes at most, got {count}")))
+    }
 }
 
 /// One of the slowest calls, with where its time went.
@@ -107,6 +148,9 @@ pub struct SlowCall {
     pub outcome: Outcome,
     /// The status of its reply, if there was one.
     pub status: Option<u16>,
+    /// What is unexpected in its reply, if anything is.
+    #[serde(default)]
+    pub mismatch: Option<Mismatch>,
     /// From the instant at which it was due to its first byte, if it was sent.
     #[serde(rename = "wait_ns", with = "crate::nanos::option")]
     #[schemars(with = "Option<u64>")]
@@ -168,6 +212,7 @@ impl SlowCall {
             uri: String::from_utf8_lossy(sample.uri).into_owned(),
             outcome: sample.outcome(),
             status: sample.status,
+            mismatch: sample.mismatch,
             wait: sample.sent.map(|sent| sent - sample.intended),
             response: sample.sent.zip(sample.first_byte).map(|(sent, first)| first - sent),
             transfer: sample.first_byte.map(|first| sample.done - first),
@@ -236,6 +281,8 @@ mod tests {
             header_size: 0,
             content_size: 0,
             footer_size: 0,
+            decoded_size: None,
+            mismatch: None,
             carrier: None,
         }
     }

@@ -308,21 +308,29 @@ impl Recorder {
             summary.content_bytes += sample.content_size;
             summary.footer_bytes += sample.footer_size;
             summary.statuses[usize::from(status / 100 - 1)] += 1;
+            if let Some(decoded_size) = sample.decoded_size {
+                summary.compressed.replies += 1;
+                summary.compressed.bytes += sample.content_size;
+                summary.compressed.decoded_bytes += decoded_size;
+            }
+            if let Some(mismatch) = sample.mismatch {
+                summary.mismatches.add(mismatch);
+            }
         }
         let interval = self.series.current();
-        match outcome {
-            Outcome::Success => interval.replies += 1,
-            Outcome::HttpError => {
+        match sample.status {
+            Some(status) => {
                 interval.replies += 1;
-                interval.http_errors += 1;
+                interval.http_errors += u64::from(status >= 400);
+                interval.unexpected += u64::from(outcome == Outcome::Unexpected);
             }
-            Outcome::Failure => interval.failed_calls += 1,
+            None => interval.failed_calls += 1,
         }
         if !detail {
             return;
         }
         let latency = sample.latency();
-        if outcome != Outcome::Failure && (is_measured || self.series.current().phase == Phase::WarmUp) {
+        if outcome.is_completed() && (is_measured || self.series.current().phase == Phase::WarmUp) {
             self.series.add_latency(latency);
         }
         let summary = self.of(sample.intended);
@@ -515,6 +523,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Compressed, Mismatch, Mismatches};
     use crate::{HandshakeFailureClass, HandshakeKind, Timing};
 
     fn at(ms: u64) -> Instant {
@@ -533,6 +542,8 @@ mod tests {
             header_size: 38,
             content_size: 5,
             footer_size: 0,
+            decoded_size: None,
+            mismatch: None,
             carrier: None,
         }
     }
@@ -587,6 +598,48 @@ mod tests {
         assert_eq!(of(Outcome::Failure), (2, 10.0, 6.0));
         assert_eq!(summary.wait.moments.mean(), 1e-3);
         assert_eq!(summary.completed().latency.moments.count(), 2);
+    }
+
+    #[test]
+    fn unexpected_replies_are_counted_by_kind_and_timed_apart() {
+        let mut recorder = recorder(Figures { groups: true, ..Figures::USUAL });
+        recorder.record(&reply(200), Some(b"/"));
+        for (status, mismatch) in [(200, Mismatch::Size), (503, Mismatch::Status), (200, Mismatch::Size)] {
+            recorder.record(&Sample { mismatch: Some(mismatch), ..reply(status) }, Some(b"/"));
+        }
+        recorder.record(&Sample { decoded_size: Some(40), ..reply(200) }, Some(b"/"));
+        let summary = end(recorder);
+        assert_eq!((summary.replies, summary.statuses), (5, [0, 4, 0, 0, 1]));
+        assert_eq!(summary.mismatches, Mismatches { status: 1, size: 2, ..Mismatches::default() });
+        assert_eq!(summary.compressed, Compressed { replies: 1, bytes: 5, decoded_bytes: 40 });
+        let counts = Outcome::ALL.map(|outcome| summary.calls_with(outcome).latency.moments.count());
+        assert_eq!(counts, [2, 0, 0, 3]);
+        assert_eq!(summary.completed().latency.moments.count(), 2);
+        let intervals = summary.series.intervals();
+        let [replies, errors, unexpected] = [
+            intervals.iter().map(|interval| interval.replies).sum::<u64>(),
+            intervals.iter().map(|interval| interval.http_errors).sum(),
+            intervals.iter().map(|interval| interval.unexpected).sum(),
+        ];
+        assert_eq!((replies, errors, unexpected), (5, 1, 3));
+        let groups = summary.groups.unwrap();
+        let (_, group) = groups.iter().next().unwrap();
+        assert_eq!((group.outcomes, group.latency.moments.count()), ([2, 0, 0, 3], 2));
+    }
+
+    #[test]
+    fn results_from_before_replies_were_checked_are_read() {
+        let json = serde_json::to_value(end(recorder(Figures::USUAL))).unwrap();
+        let mut older = json.clone();
+        older["calls"].as_array_mut().unwrap().pop();
+        for field in ["mismatches", "compressed"] {
+            older.as_object_mut().unwrap().remove(field);
+        }
+        let read: Summary = serde_json::from_value(older).unwrap();
+        assert_eq!(serde_json::to_value(read).unwrap(), json);
+        let mut broken = json;
+        broken["calls"].as_array_mut().unwrap().extend([serde_json::json!(null)]);
+        assert!(serde_json::from_value::<Summary>(broken).is_err());
     }
 
     #[test]

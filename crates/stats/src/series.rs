@@ -59,6 +59,9 @@ pub struct Interval {
     pub replies: u64,
     /// Complete replies of status 400 and above.
     pub http_errors: u64,
+    /// Complete replies that are not what was expected, whatever their status.
+    #[serde(default)]
+    pub unexpected: u64,
     /// Calls given up.
     pub failed_calls: u64,
     /// Connections that failed, by class.
@@ -69,7 +72,7 @@ pub struct Interval {
     #[serde(rename = "lag_max_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub lag_max: Duration,
-    /// Latencies of the calls answered in it, to two digits. Those due before the measured phase are left out of it.
+    /// Latencies of the calls answered in it, but for unexpected replies, to two digits. Those due before the measured phase are left out of it.
     pub latency: Classes,
 }
 
@@ -107,6 +110,7 @@ impl Interval {
         self.sent += other.sent;
         self.replies += other.replies;
         self.http_errors += other.http_errors;
+        self.unexpected += other.unexpected;
         self.failed_calls += other.failed_calls;
         self.errors.merge(&other.errors);
         self.lag_max = self.lag_max.max(other.lag_max);

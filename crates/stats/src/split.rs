@@ -23,8 +23,10 @@ pub struct Groups {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// How many ended in each [`Outcome`], in the order of its variants.
+    #[serde(with = "crate::call::by_outcome")]
+    #[schemars(with = "Vec<u64>")]
     pub outcomes: [u64; Outcome::ALL.len()],
-    /// The latency of those with a reply.
+    /// The latency of those with a reply that was not unexpected.
     pub latency: Timing,
     /// Their time from the first byte sent to the end.
     pub service: Timing,
@@ -69,7 +71,7 @@ impl Group {
 
     fn add(&mut self, sample: &Sample<'_>) {
         self.outcomes[sample.outcome() as usize] += 1;
-        if sample.status.is_some() {
+        if sample.outcome().is_completed() {
             self.latency.add(sample.latency());
             self.service.add(sample.service().unwrap_or_default());
         }
@@ -100,6 +102,8 @@ mod tests {
             header_size: 0,
             content_size: 0,
             footer_size: 0,
+            decoded_size: None,
+            mismatch: None,
             carrier: None,
         }
     }
@@ -114,7 +118,7 @@ mod tests {
             .iter()
             .map(|(name, group)| (name.unwrap(), group.outcomes, group.latency.moments.count()))
             .collect();
-        assert_eq!(listed, [("/a", [1, 0, 1], 1), ("/b\u{fffd}", [0, 1, 0], 1)]);
+        assert_eq!(listed, [("/a", [1, 0, 1, 0], 1), ("/b\u{fffd}", [0, 1, 0, 0], 1)]);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    Errors, Groups, Lifetimes, Outcome, RateSamples, Series, SlowCall, Stall, Timing, TlsSummary, Usage,
+    Compressed, Errors, Groups, Lifetimes, Mismatches, Outcome, RateSamples, Series, SlowCall, Stall, Timing,
+    TlsSummary, Usage,
 };
 
 /// All that a run measured. With the plan, it is all that a report needs.
@@ -37,6 +38,8 @@ pub struct Summary {
     /// From the first byte of a request to the status line of its reply.
     pub response: Timing,
     /// How long calls took, by [`Outcome`] in the order of its variants.
+    #[serde(with = "crate::call::by_outcome")]
+    #[schemars(with = "Vec<Clocks>")]
     pub calls: [Clocks; Outcome::ALL.len()],
     /// From the instants at which completed calls were due to the first bytes of their requests.
     pub wait: Timing,
@@ -54,6 +57,12 @@ pub struct Summary {
     pub footer_bytes: u64,
     /// Complete replies by class: 1xx to 5xx.
     pub statuses: [u64; 5],
+    /// Complete replies that are not what was expected.
+    #[serde(default)]
+    pub mismatches: Mismatches,
+    /// Bodies of complete replies that came compressed, as far as they were looked at.
+    #[serde(default)]
+    pub compressed: Compressed,
     /// Replies per second at the sampling instants.
     pub reply_rates: RateSamples,
     /// What it took from the machine, and the machine from it.
@@ -287,7 +296,7 @@ impl Summary {
         &self.calls[outcome as usize]
     }
 
-    /// How long calls with a reply took, whatever its status.
+    /// How long calls with a reply took, whatever its status, unless it was unexpected.
     #[must_use]
     pub fn completed(&self) -> Clocks {
         let mut all = self.calls_with(Outcome::Success).clone();
@@ -328,6 +337,8 @@ impl Summary {
         self.content_bytes += other.content_bytes;
         self.footer_bytes += other.footer_bytes;
         self.statuses.iter_mut().zip(other.statuses).for_each(|(own, their)| *own += their);
+        self.mismatches.merge(&other.mismatches);
+        self.compressed.merge(&other.compressed);
         self.reply_rates.merge(&other.reply_rates);
         self.usage.merge(&other.usage);
         self.errors.merge(&other.errors);

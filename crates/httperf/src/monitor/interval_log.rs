@@ -103,6 +103,7 @@ struct Line<'a> {
     sent: u64,
     replies: u64,
     http_errors: u64,
+    unexpected: u64,
     failed_calls: u64,
     errors: &'a Errors,
     open: u64,
@@ -133,6 +134,7 @@ impl<'a> From<&'a Interval> for Line<'a> {
             sent: interval.sent,
             replies: interval.replies,
             http_errors: interval.http_errors,
+            unexpected: interval.unexpected,
             failed_calls: interval.failed_calls,
             errors: &interval.errors,
             open: interval.open,
@@ -192,7 +194,7 @@ mod tests {
             line,
             r#"{"from_s":9.0,"length_s":1.0,"phase":"measured","arrivals":1000,"offered":1000,"sent":1000,"#
                 .to_owned()
-                + r#""replies":999,"http_errors":3,"failed_calls":0,"errors":{"client-timo":1,"connreset":1},"#
+                + r#""replies":999,"http_errors":3,"unexpected":0,"failed_calls":0,"errors":{"client-timo":1,"connreset":1},"#
                 + r#""open":12,"lag_max_us":129,"#
                 + r#""latency_us":{"p50":310,"p90":310,"p99":920,"p999":null,"max":1590,"count":999},"#
                 + r#""latency_classes_us":[[310,979],[920,15],[1590,5]]}"#

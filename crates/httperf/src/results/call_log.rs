@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context;
-use httperf_stats::{Instant, Outcome, Sample};
+use httperf_stats::{Instant, Mismatch, Outcome, Sample};
 
 /// Calls that may wait to be written.
 const QUEUE: usize = 65_536;
@@ -50,6 +50,7 @@ struct Row {
     first_byte: Option<Duration>,
     done: Duration,
     outcome: Outcome,
+    mismatch: Option<Mismatch>,
     status: Option<u16>,
     header_size: u64,
     content_size: u64,
@@ -91,6 +92,7 @@ impl CallLog {
             first_byte: sample.first_byte.map(|first| first - start),
             done: sample.done - start,
             outcome: sample.outcome(),
+            mismatch: sample.mismatch,
             status: sample.status,
             header_size: sample.header_size,
             content_size: sample.content_size,
@@ -140,12 +142,13 @@ impl Row {
             seconds(self.done),
             micros(self.done.saturating_sub(self.due)),
             service.unwrap_or_default(),
-            match self.outcome {
-                Outcome::Success => "success",
-                Outcome::HttpError => "http_error",
-                Outcome::Failure => "failure",
-            }
-            .to_owned(),
+            match (self.outcome, self.mismatch) {
+                (Outcome::Success, _) => "success".to_owned(),
+                (Outcome::HttpError, _) => "http_error".to_owned(),
+                (Outcome::Failure, _) => "failure".to_owned(),
+                (Outcome::Unexpected, Some(mismatch)) => format!("unexpected_{mismatch}"),
+                (Outcome::Unexpected, None) => "unexpected".to_owned(),
+            },
             self.status.map_or_else(String::new, |status| status.to_string()),
             self.header_size.to_string(),
             self.content_size.to_string(),
@@ -175,6 +178,8 @@ mod tests {
             header_size: 80,
             content_size: 5,
             footer_size: 0,
+            decoded_size: None,
+            mismatch: None,
             carrier: None,
         }
     }
@@ -185,6 +190,7 @@ mod tests {
         let mut log = CallLog::create(file.path().as_os_str()).unwrap();
         log.add(&sample(0, Some(200)), Instant::default());
         log.add(&sample(1, None), Instant::from_nanos(500_000_000));
+        log.add(&Sample { mismatch: Some(Mismatch::Size), ..sample(2, Some(404)) }, Instant::default());
         assert_eq!(log.dropped(), 0);
         log.finish().unwrap();
         let text = std::fs::read_to_string(file.path()).unwrap();
@@ -194,6 +200,7 @@ mod tests {
             [
                 "0,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,success,200,80,5,,no,\"/a,\"\"b\"\"\"",
                 "1,0.500000000,,,0.500500000,500.000,,failure,,80,5,,no,\"/a,\"\"b\"\"\"",
+                "2,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,unexpected_size,404,80,5,,no,\"/a,\"\"b\"\"\"",
             ]
         );
     }

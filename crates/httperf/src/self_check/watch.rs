@@ -111,6 +111,8 @@ mod tests {
                 header_size: 0,
                 content_size: 0,
                 footer_size: 0,
+                decoded_size: None,
+                mismatch: None,
                 carrier: None,
             };
             watch.observe(Observation::Call { sample: &sample, start: at(5) });

@@ -89,7 +89,11 @@ impl Row {
             connection: or_dash(call.connection.map(|_| connection(call))),
             retransmits: or_dash(call.transport.map(|transport| count(transport.retransmits.into()))),
             rtt: or_dash(call.transport.map(|transport| in_ms(transport.rtt))),
-            status: call.status.map_or_else(|| "no reply".to_owned(), |status| status.to_string()),
+            status: match (call.status, call.mismatch) {
+                (None, _) => "no reply".to_owned(),
+                (Some(status), None) => status.to_string(),
+                (Some(status), Some(mismatch)) => format!("{status}, unexpected {mismatch}"),
+            },
             uri: cut(&call.uri, TEXT_LENGTH),
             server_timing: call
                 .server_timing

@@ -1,7 +1,7 @@
 //! Tables: percentiles of all clocks, what failed, groups, TLS.
 
 use httperf_plan::Plan;
-use httperf_stats::{Failure, Group, Groups, Outcome, SizeMoments, Summary, TlsSummary};
+use httperf_stats::{Failure, Group, Groups, Mismatch, Outcome, SizeMoments, Summary, TlsSummary};
 
 use crate::figures::Times;
 use crate::number::{count, grouped, percent, ratio};
@@ -63,6 +63,7 @@ pub(super) fn times(document: &Document) -> Table {
     }
     let optional = [
         ("latency of 4xx and 5xx", "due to answered", Some(errors)),
+        ("latency of unexpected", "due to an unexpected reply", Some(figures.unexpected_ms)),
         ("latency of failed", "due to given up", Some(figures.failed_ms)),
         ("session", "due to completed", figures.session_ms),
     ];
@@ -134,6 +135,35 @@ pub(super) fn statuses(summary: &Summary) -> Option<Table> {
     (!rows.is_empty()).then_some(Table { caption: "Replies by status", head, rows })
 }
 
+/// Replies that are not what was expected, by what is unexpected in them, if there are any.
+pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
+    let kinds = Mismatch::ALL.into_iter().filter(|&mismatch| summary.mismatches.count(mismatch) > 0);
+    let rows: Vec<Row> = kinds
+        .map(|mismatch| {
+            let about = match mismatch {
+                Mismatch::Status => "another than --expect-status says",
+                Mismatch::Undecodable => "a body that cannot be decompressed",
+                Mismatch::Size => "a body of another size than --expect-size says",
+                Mismatch::Hash => "another body than --expect-body-hash says",
+            };
+            counted(mismatch.to_string(), about, summary.mismatches.count(mismatch), summary.replies)
+        })
+        .collect();
+    let head = vec!["Unexpected", "replies", "share"];
+    (!rows.is_empty()).then_some(Table { caption: "Unexpected replies", head, rows })
+}
+
+/// What compression saved, if replies came compressed.
+pub(super) fn compressed(summary: &Summary) -> Option<Table> {
+    let compressed = &summary.compressed;
+    let rows = vec![
+        counted("as they came".to_owned(), "", compressed.bytes, compressed.decoded_bytes),
+        counted("decompressed".to_owned(), "", compressed.decoded_bytes, compressed.decoded_bytes),
+    ];
+    let head = vec!["Bodies", "bytes", "share"];
+    (compressed.replies > 0).then_some(Table { caption: "Compressed replies", head, rows })
+}
+
 fn counted(name: String, about: &'static str, part: u64, whole: u64) -> Row {
     Row { name, about, cells: vec![count(part), percent(ratio(part as f64, whole as f64))] }
 }
@@ -143,10 +173,11 @@ pub(super) fn groups(groups: &Groups) -> Table {
     let mut named: Vec<(Option<&str>, &Group)> = groups.iter().collect();
     named.sort_by_key(|(name, group)| (name.is_none(), std::cmp::Reverse(group.calls())));
     let rows = named.into_iter().map(|(name, group)| {
-        let [answered, errors, failed] = group.outcomes.map(count);
+        let [answered, errors, failed, unexpected] = group.outcomes.map(count);
         let (latency, service) = (Times::of(&group.latency), Times::of(&group.service));
         let times = [latency.p50, latency.p99, latency.max, service.p50, service.p99].map(in_ms);
-        let cells = [count(group.calls()), answered, errors, failed].into_iter().chain(times).collect();
+        let cells =
+            [count(group.calls()), answered, errors, unexpected, failed].into_iter().chain(times).collect();
         let (name, about) = match name {
             Some(name) => (cut(name, NAME_LENGTH), ""),
             None => ("other".to_owned(), "all groups after the first hundred"),
@@ -160,6 +191,7 @@ pub(super) fn groups(groups: &Groups) -> Table {
             "calls",
             "successful",
             "4xx, 5xx",
+            "unexpected",
             "no reply",
             "latency p50",
             "p99",

@@ -93,12 +93,20 @@ fn too_few(samples: u64) -> String {
 
 fn errors(summary: &Summary) -> Tile {
     let (failed, refused) = (summary.errors.total(), summary.statuses[3] + summary.statuses[4]);
+    let unexpected = summary.mismatches.total();
     let share = |part: u64, whole: u64| percent(ratio(part as f64, whole as f64));
-    let notes = vec![
+    let mut notes = vec![
         format!("{} connections failed ({})", count(failed), share(failed, summary.connections)),
         format!("{} replies of 4xx and 5xx ({})", count(refused), share(refused, summary.replies)),
     ];
-    Tile { is_bad: failed + refused > 0, ..tile("Errors", count(failed + refused), notes) }
+    if unexpected > 0 {
+        notes.push(format!(
+            "{} unexpected replies ({})",
+            count(unexpected),
+            share(unexpected, summary.replies)
+        ));
+    }
+    Tile { is_bad: failed + refused + unexpected > 0, ..tile("Errors", count(failed + refused), notes) }
 }
 
 fn lag(plan: &Plan, lag: &Times) -> Tile {

@@ -26,7 +26,7 @@ const MARKED_MAX: usize = 60;
 const SHORTEST: f64 = 0.1;
 
 /// Bars differ in color and in pattern. There are as many kinds as there are classes of failures, and one more.
-const BARS: [(&str, PatternShape); Failure::ALL.len() + 1] = [
+const BARS: [(&str, PatternShape); Failure::ALL.len() + 2] = [
     (RED, PatternShape::None),
     (ORANGE, PatternShape::RightDiagonalLine),
     (PURPLE, PatternShape::DiagonalCross),
@@ -36,6 +36,7 @@ const BARS: [(&str, PatternShape); Failure::ALL.len() + 1] = [
     (GREY, PatternShape::VerticalLine),
     (GREEN, PatternShape::Cross),
     (RED, PatternShape::Dot),
+    (ORANGE, PatternShape::Cross),
 ];
 
 /// A run interval by interval.
@@ -132,6 +133,7 @@ impl<'a> Run<'a> {
             })
             .collect();
         kinds.push(("replies: 4xx and 5xx".to_owned(), counts(&|interval| interval.http_errors)));
+        kinds.push(("replies: unexpected".to_owned(), counts(&|interval| interval.unexpected)));
         kinds.retain(|(_, counts)| counts.iter().any(|&count| count > 0));
         if kinds.is_empty() {
             return None;
@@ -149,7 +151,8 @@ impl<'a> Run<'a> {
         self.chart(
             "errors",
             "Errors",
-            "How many connections failed in each interval, by class, and how many replies had a status of 400 and above.",
+            "How many connections failed in each interval, by class, how many replies had a status of 400 and above, \
+             and how many were not what was expected.",
             data,
             from_zero("count"),
         )

@@ -1,0 +1,121 @@
+//! Replies that are not what was expected, and bodies that came compressed.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is unexpected in a reply. Of several things, the first in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mismatch {
+    /// Its status.
+    Status,
+    /// Its body cannot be decompressed.
+    Undecodable,
+    /// The size of its body.
+    Size,
+    /// The digest of its body.
+    Hash,
+}
+
+impl Mismatch {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Status, Self::Undecodable, Self::Size, Self::Hash];
+}
+
+/// The report's word for it.
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Status => "status",
+            Self::Undecodable => "undecodable",
+            Self::Size => "size",
+            Self::Hash => "hash",
+        })
+    }
+}
+
+/// Unexpected replies by what is unexpected in them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Mismatches {
+    /// Replies of another status.
+    pub status: u64,
+    /// Replies whose bodies could not be decompressed.
+    pub undecodable: u64,
+    /// Replies with a body of another size.
+    pub size: u64,
+    /// Replies with a body of another digest.
+    pub hash: u64,
+}
+
+impl Mismatches {
+    pub(crate) fn add(&mut self, mismatch: Mismatch) {
+        match mismatch {
+            Mismatch::Status => self.status += 1,
+            Mismatch::Undecodable => self.undecodable += 1,
+            Mismatch::Size => self.size += 1,
+            Mismatch::Hash => self.hash += 1,
+        }
+    }
+
+    /// Replies with this in them.
+    #[must_use]
+    pub fn count(&self, mismatch: Mismatch) -> u64 {
+        match mismatch {
+            Mismatch::Status => self.status,
+            Mismatch::Undecodable => self.undecodable,
+            Mismatch::Size => self.size,
+            Mismatch::Hash => self.hash,
+        }
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        Mismatch::ALL.into_iter().map(|mismatch| self.count(mismatch)).sum()
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.status += other.status;
+        self.undecodable += other.undecodable;
+        self.size += other.size;
+        self.hash += other.hash;
+    }
+}
+
+/// Bodies that came compressed and could be decompressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Compressed {
+    /// How many.
+    pub replies: u64,
+    /// Their bytes as they came.
+    pub bytes: u64,
+    /// Their bytes decompressed.
+    pub decoded_bytes: u64,
+}
+
+impl Compressed {
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.replies += other.replies;
+        self.bytes += other.bytes;
+        self.decoded_bytes += other.decoded_bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mismatches_are_counted_by_kind() {
+        let mut mismatches = Mismatches::default();
+        for (times, mismatch) in (1..).zip(Mismatch::ALL) {
+            (0..times).for_each(|_| mismatches.add(mismatch));
+        }
+        let mut twice = mismatches;
+        twice.merge(&mismatches);
+        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8]);
+        assert_eq!(twice.total(), 20);
+    }
+}
