@@ -1,6 +1,7 @@
 //! What each call sends: method, request target, header fields and body, with their placeholders filled in.
 
 use std::io::Write;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use httperf_plan::template::Piece;
@@ -11,8 +12,8 @@ use httperf_plan::{
 use crate::draws::Draws;
 use crate::uris::Uris;
 
-/// How many requests that never change are told apart, so that whoever renders them can keep them.
-pub const KEPT: usize = 1024;
+/// How many requests of a list are kept by whoever renders them, if they never change.
+const KEPT_MAX: usize = 1024;
 
 /// What calls send, by their numbers. Nothing is allocated per call, once its buffers have grown.
 ///
@@ -33,7 +34,11 @@ pub struct Requests<'p> {
 #[derive(Debug)]
 enum Source<'p> {
     /// URIs alone.
-    Uris { uris: Uris, is_fixed: bool },
+    Uris {
+        uris: Uris,
+        /// Whether all of them are the same request.
+        is_unchanging: bool,
+    },
     /// One that each call fills in.
     Template(&'p Template),
     /// Whole requests.
@@ -45,7 +50,7 @@ enum Source<'p> {
 struct Listed<'p> {
     request: &'p ListedRequest,
     body: Option<Payload<'p>>,
-    /// Whether its URI and its own header fields have no placeholders.
+    /// Whether it has no placeholders.
     is_unchanging: bool,
 }
 
@@ -55,14 +60,13 @@ struct SharedHeaders<'p> {
     /// See [`httperf_plan::Replies::compressed`].
     compressed: bool,
     headers: &'p [Header],
-    are_unchanging: bool,
 }
 
 /// A body, ready to be sent as often as may be.
 #[derive(Clone, Debug)]
 enum Payload<'p> {
     /// Always the same bytes.
-    Shared(Arc<[u8]>),
+    Shared(Rc<Arc<[u8]>>),
     /// With placeholders in it.
     Template(&'p Body),
 }
@@ -80,11 +84,6 @@ pub struct Material<'a> {
     pub replaces: Replaced,
     /// The body.
     pub body: Content<'a>,
-    /// Which of the plan's targets it goes to; `None` if that is not for the request to say.
-    pub target: Option<usize>,
-    /// Requests with the same number here, below [`KEPT`], are the same but for the server they go to. `None` if
-    /// this one may be like no other.
-    pub kept_as: Option<usize>,
 }
 
 /// The lines that the program writes itself, and that header fields of the plan replace.
@@ -104,7 +103,7 @@ pub enum Content<'a> {
     /// There is none.
     None,
     /// The same bytes for many calls: they need not be copied.
-    Shared(&'a Arc<[u8]>),
+    Shared(&'a Rc<Arc<[u8]>>),
     /// For this call alone.
     Rendered(&'a [u8]),
 }
@@ -132,40 +131,55 @@ impl<'p> Requests<'p> {
     }
 
     fn of(uris: &'p UriSource, template: &'p RequestTemplate, replies: &Replies, client: Client) -> Self {
+        let body = template.body.as_ref().map(Payload::new);
         let source = match uris {
             UriSource::Template(template) => Source::Template(template),
             UriSource::Requests(requests) => {
-                let listed = |request: &'p ListedRequest| Listed {
-                    request,
-                    body: request.body.as_ref().map(Payload::new),
-                    is_unchanging: request.uri.as_literal().is_some() && are_unchanging(&request.headers),
+                let listed = |request: &'p ListedRequest| {
+                    let body = request.body.as_ref().map(Payload::new);
+                    let is_unchanging = request.uri.as_literal().is_some()
+                        && are_unchanging(&request.headers)
+                        && are_unchanging(&template.headers)
+                        && is_shared(body.as_ref());
+                    Listed { request, body, is_unchanging }
                 };
                 Source::Listed(requests.iter().map(listed).collect())
             }
-            UriSource::Fixed(_) => Source::Uris { uris: Uris::new(uris, client), is_fixed: true },
-            UriSource::List { .. } | UriSource::WorkingSet(_) => {
-                Source::Uris { uris: Uris::new(uris, client), is_fixed: false }
-            }
+            UriSource::Fixed(_) | UriSource::List { .. } | UriSource::WorkingSet(_) => Source::Uris {
+                uris: Uris::new(uris, client),
+                is_unchanging: matches!(uris, UriSource::Fixed(_))
+                    && are_unchanging(&template.headers)
+                    && is_shared(body.as_ref()),
+            },
         };
-        let headers = &template.headers;
         Self {
             source,
             client,
             method: &template.method,
-            shared: SharedHeaders {
-                compressed: replies.compressed,
-                headers,
-                are_unchanging: are_unchanging(headers),
-            },
-            body: template.body.as_ref().map(Payload::new),
+            shared: SharedHeaders { compressed: replies.compressed, headers: &template.headers },
+            body,
             uri: Vec::new(),
             lines: Vec::new(),
             rendered: Vec::new(),
         }
     }
 
-    /// What the call of this number sends; `None` when a list that does not wrap has no more for it.
+    /// What the call of this number sends; `None` when a list that does not wrap has no more for it. It depends on nothing
+    /// but the number.
     pub fn at(&mut self, number: u64) -> Option<Material<'_>> {
+        self.fill(number, Uris::at)
+    }
+
+    /// The same, but for the URI of a list or a working set: that is the one after the last.
+    pub fn next(&mut self, number: u64) -> Option<Material<'_>> {
+        self.fill(number, |uris, _| uris.next())
+    }
+
+    fn fill(
+        &mut self,
+        number: u64,
+        uri: impl FnOnce(&mut Uris, u64) -> Option<&[u8]>,
+    ) -> Option<Material<'_>> {
         let Self { source, shared, .. } = self;
         let mut fill = Fill::new(self.client, number);
         self.uri.clear();
@@ -175,34 +189,24 @@ impl<'p> Requests<'p> {
             headers: b"",
             replaces: Replaced::default(),
             body: Content::None,
-            target: None,
-            kept_as: None,
         };
         let (mut own, mut body): (&[Header], _) = (&[], self.body.as_ref());
-        let mut unchanging = None;
         match source {
-            Source::Uris { uris, is_fixed } => {
-                material.uri = uris.next()?;
-                unchanging = is_fixed.then_some(0);
-            }
+            Source::Uris { uris, .. } => material.uri = uri(uris, number)?,
             Source::Template(template) => {
                 fill.write(template, &mut self.uri);
                 material.uri = &self.uri;
             }
             Source::Listed(requests) => {
-                let index = (number % requests.len() as u64) as usize;
-                let Listed { request, body: own_body, is_unchanging } = &requests[index];
+                let Listed { request, body: own_body, .. } =
+                    &requests[(number % requests.len() as u64) as usize];
                 fill.write(&request.uri, &mut self.uri);
                 (material.method, material.uri) = (&request.method, &self.uri);
-                material.target = Some(request.server as usize);
                 (own, body) = (&request.headers, own_body.as_ref());
-                unchanging = (*is_unchanging && index < KEPT).then_some(index);
             }
         }
         material.replaces = shared.write(own, &mut fill, &mut self.lines);
         material.headers = &self.lines;
-        let is_unchanging = shared.are_unchanging && !matches!(body, Some(Payload::Template(_)));
-        material.kept_as = unchanging.filter(|_| is_unchanging);
         material.body = Payload::content(body, &mut fill, &mut self.rendered);
         Some(material)
     }
@@ -223,12 +227,43 @@ impl<'p> Requests<'p> {
             headers: &self.lines,
             replaces,
             body: if body.is_empty() { Content::None } else { Content::Rendered(body) },
-            target: None,
-            kept_as: None,
         }
     }
 
-    /// Whether [`at`](Self::at) has nothing for any further call.
+    /// The place at which the request of this call, to this of the plan's targets, can be kept, as it is the same for all
+    /// calls that have the same place. `None` if it may be like no other. Places are below [`places`](Self::places).
+    #[must_use]
+    pub fn place(&self, number: u64, target: usize) -> Option<usize> {
+        match &self.source {
+            Source::Uris { is_unchanging, .. } => is_unchanging.then_some(target),
+            Source::Template(_) => None,
+            Source::Listed(requests) => {
+                let index = (number % requests.len() as u64) as usize;
+                (index < KEPT_MAX && requests[index].is_unchanging).then_some(index)
+            }
+        }
+    }
+
+    /// How many places there are for a plan with so many targets.
+    #[must_use]
+    pub fn places(&self, targets: usize) -> usize {
+        match &self.source {
+            Source::Uris { is_unchanging: true, .. } => targets,
+            Source::Uris { .. } | Source::Template(_) => 0,
+            Source::Listed(requests) => requests.len().min(KEPT_MAX),
+        }
+    }
+
+    /// How many there are; `None` without end.
+    #[must_use]
+    pub fn count(&self) -> Option<u64> {
+        match &self.source {
+            Source::Uris { uris, .. } => uris.count(),
+            Source::Template(_) | Source::Listed(_) => None,
+        }
+    }
+
+    /// Whether [`next`](Self::next) has nothing more to give.
     #[must_use]
     pub fn exhausted(&self) -> bool {
         match &self.source {
@@ -236,6 +271,10 @@ impl<'p> Requests<'p> {
             Source::Template(_) | Source::Listed(_) => false,
         }
     }
+}
+
+fn is_shared(body: Option<&Payload<'_>>) -> bool {
+    !matches!(body, Some(Payload::Template(_)))
 }
 
 fn are_unchanging(headers: &[Header]) -> bool {
@@ -273,7 +312,7 @@ impl<'p> Payload<'p> {
         // A file alone is sent as it lies in memory.
         if let [BodyPart::File(file)] = &body.parts[..] {
             assert_eq!(file.contents.len() as u64, file.size, "a file is read before its contents are sent");
-            return Self::Shared(Arc::clone(&file.contents));
+            return Self::Shared(Rc::new(Arc::clone(&file.contents)));
         }
         let mut bytes = Vec::new();
         for part in &body.parts {
@@ -285,7 +324,7 @@ impl<'p> Payload<'p> {
                 BodyPart::File(file) => bytes.extend_from_slice(&file.contents),
             }
         }
-        Self::Shared(bytes.into())
+        Self::Shared(Rc::new(bytes.into()))
     }
 
     fn content<'a>(payload: Option<&'a Self>, fill: &mut Fill, rendered: &'a mut Vec<u8>) -> Content<'a> {
@@ -374,13 +413,10 @@ mod tests {
         Client { index, count: 4 }
     }
 
-    /// A request in one line: the number it is kept as, the target, method, URI, header lines, body.
+    /// A request in one line: method, URI, header lines, body.
     fn outline(material: &Material<'_>) -> String {
-        let number =
-            |number: Option<usize>| number.map_or_else(|| "-".to_owned(), |number| number.to_string());
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let mut outline = format!("{} {}", number(material.kept_as), number(material.target));
-        outline += &format!(" {} {}", text(material.method), text(material.uri));
+        let mut outline = format!("{} {}", text(material.method), text(material.uri));
         outline += &text(material.headers).replace("\r\n", "|");
         match material.body.bytes() {
             Some(body) => outline + &format!(" '{}'", text(body)),
@@ -391,17 +427,18 @@ mod tests {
     #[track_caller]
     fn check(uris: &UriSource, template: &RequestTemplate, expected: &[&str]) {
         let mut requests = Requests::of(uris, template, &Replies::default(), Client::default());
-        let got: Vec<String> =
-            (0..expected.len() as u64).map(|number| outline(&requests.at(number).unwrap())).collect();
-        assert_eq!(got, expected);
+        for (number, expected) in (0..).zip(expected) {
+            let place = requests.place(number, 3).map_or_else(|| "-".to_owned(), |place| place.to_string());
+            assert_eq!(&format!("{place} {}", outline(&requests.at(number).unwrap())), expected);
+        }
     }
 
     #[test]
     fn a_request_without_placeholders_is_always_the_same() {
         let plain = RequestTemplate { body: Some(Body::text(filled("abc"))), ..template() };
-        check(&fixed("/{seq}"), &plain, &["0 - GET /{seq} 'abc'", "0 - GET /{seq} 'abc'"]);
+        check(&fixed("/{seq}"), &plain, &["3 GET /{seq} 'abc'", "3 GET /{seq} 'abc'"]);
         let listed = UriSource::List { uris: vec![b"/a".to_vec(), b"/b".to_vec()], wrap: true };
-        check(&listed, &template(), &["- - GET /a", "- - GET /b", "- - GET /a"]);
+        check(&listed, &template(), &["- GET /a", "- GET /b", "- GET /a"]);
     }
 
     #[test]
@@ -417,10 +454,7 @@ mod tests {
         check(
             &uris,
             &template,
-            &[
-                "- - GET /0?7X-A: b|X-Number: <0>| 'n=0&{seq}'",
-                "- - GET /1?7X-A: b|X-Number: <1>| 'n=1&{seq}'",
-            ],
+            &["- GET /0?7X-A: b|X-Number: <0>| 'n=0&{seq}'", "- GET /1?7X-A: b|X-Number: <1>| 'n=1&{seq}'"],
         );
     }
 
@@ -433,7 +467,7 @@ mod tests {
         ] {
             let template = RequestTemplate { headers, body, ..template() };
             let mut requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
-            assert_eq!(requests.at(0).unwrap().kept_as, None);
+            assert!(requests.at(0).is_some() && requests.place(0, 0).is_none() && requests.places(1) == 0);
         }
     }
 
@@ -460,10 +494,10 @@ mod tests {
             &uris,
             &template,
             &[
-                "0 1 GET /aAccept: a|Y: z|",
-                "- 0 POST /1Y: z|accept: b|X: 1|X: 2| ''",
-                "- 1 PUT /cAccept: a|Y: z| '<2>'",
-                "0 1 GET /aAccept: a|Y: z|",
+                "0 GET /aAccept: a|Y: z|",
+                "- POST /1Y: z|accept: b|X: 1|X: 2| ''",
+                "- PUT /cAccept: a|Y: z| '<2>'",
+                "0 GET /aAccept: a|Y: z|",
             ],
         );
     }
@@ -498,8 +532,8 @@ mod tests {
         let replies = Replies { compressed: true, ..Replies::default() };
         let uris = fixed("/");
         for (lines, expected) in [
-            (&["A: b"][..], "0 - GET /A: b|Accept-Encoding: gzip, br, zstd|"),
-            (&["accept-encoding: br"], "0 - GET /accept-encoding: br|"),
+            (&["A: b"][..], "GET /A: b|Accept-Encoding: gzip, br, zstd|"),
+            (&["accept-encoding: br"], "GET /accept-encoding: br|"),
         ] {
             let template = RequestTemplate { headers: headers(lines), ..template() };
             let mut requests = Requests::of(&uris, &template, &replies, Client::default());
@@ -532,6 +566,8 @@ mod tests {
         let uris = UriSource::List { uris: vec![b"/a".to_vec()], wrap: false };
         let template = template();
         let mut requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
-        assert!(requests.at(0).is_some() && requests.exhausted() && requests.at(1).is_none());
+        assert!(requests.next(7).is_some() && requests.exhausted() && requests.next(0).is_none());
+        assert!(requests.at(0).is_some() && requests.at(1).is_none());
+        assert_eq!(requests.count(), Some(1));
     }
 }

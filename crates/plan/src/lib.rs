@@ -117,6 +117,18 @@ impl Plan {
         }
     }
 
+    /// Which of the targets the arrival with this number talks to: each in turn, unless its request says.
+    #[must_use]
+    pub fn target_of(&self, arrival: u64) -> usize {
+        match &self.uris {
+            // With several servers, each arrival is one call.
+            UriSource::Requests(requests) if self.targets.len() > 1 => {
+                requests[(arrival % requests.len() as u64) as usize].server as usize
+            }
+            _ => (arrival % self.targets.len() as u64) as usize,
+        }
+    }
+
     /// How many arrivals there are at most.
     #[must_use]
     pub fn arrivals_max(&self) -> u64 {

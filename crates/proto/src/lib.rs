@@ -4,6 +4,7 @@
 //! that arrived and drains its events, asks it for bytes to send and tells it how many went out. HTTP/1 is
 //! [`http1`]; other protocols join it behind the same [`Event`]s.
 
+pub mod content;
 mod event;
 pub mod http1;
 pub mod tls;

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use httperf_load::page::Scanner;
+use httperf_load::requests::{Content, Material};
 use httperf_load::visit::Next;
 use httperf_plan::{HttpVersion, Plan, Split, UriSource};
-use httperf_proto::http1::{Request, RequestHead};
+use httperf_proto::http1::{Request, RequestBody, RequestHead};
 use httperf_stats::{Carrier, Instant, Recorder, Sample, SlowDetail, Transport};
 
+use super::inspection::Inspection;
 use super::{CallKey, SessionKey, Worker};
 use crate::{Network, Observation};
 
@@ -19,8 +21,6 @@ pub(super) struct Call {
     /// Its number in order of creation, from 0.
     pub(super) serial: u64,
     pub(super) request: Request,
-    /// How many of the request's bytes are its body.
-    pub(super) contents_size: usize,
     pub(super) phase: Phase,
     /// When its first byte was last sent, if it was.
     pub(super) sent: Option<Instant>,
@@ -35,6 +35,8 @@ pub(super) struct Call {
     pub(super) attempts: u32,
     /// Finds the objects in its reply, if that is a page.
     pub(super) scanner: Option<Box<Scanner>>,
+    /// What is seen of the body of its reply, if that is looked into.
+    pub(super) inspection: Option<Box<Inspection>>,
 }
 
 /// How far a call has come on its present connection.
@@ -67,6 +69,8 @@ impl Call {
             header_size: 0,
             content_size: 0,
             footer_size: 0,
+            decoded_size: None,
+            mismatch: None,
             carrier: self.carrier,
         }
     }
@@ -85,25 +89,31 @@ impl<N: Network> Worker<'_, '_, N> {
         let (target, index, issued) = (session.target, session.index, session.issued);
         session.issued += u64::from(matches!(next, Next::FromSource | Next::Page));
         let template = &plan.request;
-
-        // The commonest case by far sends the same bytes every time.
-        let unchanging = matches!(next, Next::FromSource) && !depends_on_uri;
-        if unchanging && let Some(Some(request)) = self.fixed_requests.get(target) {
-            let request = request.clone();
-            return Some(self.add_call(session_key, request, 0));
-        }
-
-        let (method, uri, contents): (&[u8], &[u8], &[u8]) = match next {
+        let serial = self.shard.nth(self.serials.calls);
+        let tells_uris = !matches!(plan.uris, UriSource::Fixed(_)) && plan.watch.verbose >= 1;
+        let mut place = None;
+        let Material { method, uri, headers, replaces, body } = match next {
             Next::FromSource | Next::Page => {
                 let number = self.numbers.next(index, issued);
-                (&template.method, self.numbers.uri(number, &mut self.uris)?, b"")
+                if !depends_on_uri && !tells_uris {
+                    // The commonest case by far sends the same bytes every time.
+                    place = self.requests.place(number, target);
+                    if let Some(place) = place
+                        && let Some(request) = &self.kept_requests[place]
+                    {
+                        let request = request.clone();
+                        return Some(self.add_call(session_key, request));
+                    }
+                }
+                self.numbers.material(number, &mut self.requests)?
             }
-            Next::Scripted(request) => (&request.method, &request.uri, &request.contents),
-            Next::Object(uri) => (b"GET", uri, b""),
+            Next::Scripted(request) => {
+                self.requests.around(serial, &request.method, &request.uri, &request.contents)
+            }
+            Next::Object(uri) => self.requests.around(serial, b"GET", uri, b""),
         };
-        let listed = !matches!(plan.uris, UriSource::Fixed(_));
         match next {
-            Next::FromSource | Next::Page if listed && plan.watch.verbose >= 1 => {
+            Next::FromSource | Next::Page if tells_uris => {
                 self.observer.observe(Observation::Accessing { uri });
             }
             Next::Object(uri) if plan.watch.verbose >= 2 => {
@@ -122,22 +132,27 @@ impl<N: Network> Worker<'_, '_, N> {
             method,
             uri,
             http10: template.version == HttpVersion::Http10,
-            user_agent: &template.user_agent,
-            host: template.host_header.then_some(plan.targets[target].host.as_str()),
+            keep_alive: !replaces.connection,
+            user_agent: (!replaces.user_agent).then_some(&template.user_agent),
+            host: (template.host_header && !replaces.host).then_some(&plan.targets[target].host),
             forward: self.proxied.as_ref().and_then(|proxied| proxied.forward(target)),
             extra_headers: &template.extra_headers,
+            headers,
             cookie: cookie.as_deref(),
-            contents,
+            body: match body {
+                Content::None => RequestBody::None,
+                Content::Rendered(bytes) => RequestBody::Copied(bytes),
+                Content::Shared(bytes) => RequestBody::Shared(bytes),
+            },
         };
         let request = head.request();
-        let contents_size = contents.len();
-        if unchanging && let Some(cached) = self.fixed_requests.get_mut(target) {
-            *cached = Some(request.clone());
+        if let Some(place) = place {
+            self.kept_requests[place] = Some(request.clone());
         }
-        Some(self.add_call(session_key, request, contents_size))
+        Some(self.add_call(session_key, request))
     }
 
-    fn add_call(&mut self, session: SessionKey, request: Request, contents_size: usize) -> CallKey {
+    fn add_call(&mut self, session: SessionKey, request: Request) -> CallKey {
         let serial = self.shard.nth(self.serials.calls);
         self.serials.calls += 1;
         self.recorder.call_made(self.sessions[session].ready_at);
@@ -146,7 +161,6 @@ impl<N: Network> Worker<'_, '_, N> {
             intended: self.sessions[session].ready_at,
             serial,
             request,
-            contents_size,
             phase: Phase::Waiting,
             sent: None,
             carrier: None,
@@ -154,6 +168,7 @@ impl<N: Network> Worker<'_, '_, N> {
             deadline: None,
             attempts: 0,
             scanner: None,
+            inspection: None,
         })
     }
 
@@ -182,6 +197,7 @@ impl<N: Network> Worker<'_, '_, N> {
         call.phase = Phase::Waiting;
         call.deadline = None;
         call.scanner = None;
+        call.inspection = None;
     }
 
     /// Time allowed for a reply from now on.

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use slotmap::{Key, KeyData};
 
 use super::calls::{self, Phase};
+use super::inspection::{self, Finding};
 use super::secure::Secured;
 use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
 use crate::network::DISCARD_MAX;
@@ -276,9 +277,7 @@ impl<N: Network> Worker<'_, '_, N> {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
                     if self.plan.watch.requests.is_some() {
-                        let (head, contents) =
-                            request.bytes.split_at(request.bytes.len() - call.contents_size);
-                        let contents = if contents.is_empty() { request.shared_body() } else { contents };
+                        let (head, contents) = request.parts();
                         self.observer.observe(Observation::Request { call: call.serial, head, contents });
                     }
                     self.note_replay(key);
@@ -430,10 +429,13 @@ impl<N: Network> Worker<'_, '_, N> {
         reuse: Reuse,
         now: Instant,
     ) {
-        let call = &self.calls[call_key];
+        let call = &mut self.calls[call_key];
         let Phase::Answering { at, status } = call.phase else {
             unreachable!("a reply ends after it started")
         };
+        let inspection = call.inspection.take().map(|inspection| *inspection);
+        let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
+        let call = &self.calls[call_key];
         let connection = &self.connections[key];
         let sample = Sample {
             status: Some(status),
@@ -441,6 +443,8 @@ impl<N: Network> Worker<'_, '_, N> {
             header_size: size.header,
             content_size: size.content,
             footer_size: size.footer,
+            decoded_size,
+            mismatch,
             ..call.sample(now)
         };
         self.recorder.reply_settled();

@@ -13,6 +13,7 @@
 mod arrivals;
 mod calls;
 mod connections;
+mod inspection;
 mod numbers;
 mod pages;
 mod phases;
@@ -27,8 +28,8 @@ use std::collections::BinaryHeap;
 use std::io;
 use std::time::Duration;
 
-use httperf_load::uris::Uris;
-use httperf_plan::{Cap, Excess, Plan, Shard, UriSource, Workload};
+use httperf_load::requests::Requests;
+use httperf_plan::{Cap, Excess, Plan, Shard, Workload};
 use httperf_proto::http1;
 use httperf_proto::tls::Context;
 use httperf_stats::{Figures, Instant, Recorder, Summary};
@@ -90,7 +91,7 @@ pub struct Worker<'p, 'o, N: Network> {
     cap: Option<Cap>,
     /// When there was room again for an arrival after there had been none.
     room_since: Option<Instant>,
-    uris: Uris,
+    requests: Requests<'p>,
     numbers: Numbers,
     /// The connections that take calls, if those are due by themselves.
     pool: Option<Pool<'p>>,
@@ -112,8 +113,8 @@ pub struct Worker<'p, 'o, N: Network> {
     next_second: Option<Instant>,
     /// What the periodic statistics have shown so far.
     shown: (u64, u64),
-    /// Rendered requests for a fixed URI, one per target.
-    fixed_requests: Vec<Option<http1::Request>>,
+    /// Rendered requests that never change, at their places ([`Requests::place`]).
+    kept_requests: Vec<Option<http1::Request>>,
     http1: http1::Options,
     heads: http1::Heads,
     serials: Serials,
@@ -184,8 +185,13 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         };
         let http1 = http1::Options {
             pipeline,
-            heads: cookies || pages || watch.replies.is_some_and(httperf_plan::Parts::header),
-            bodies: pages || watch.replies.is_some_and(httperf_plan::Parts::body),
+            heads: cookies
+                || pages
+                || plan.replies.reads_bodies()
+                || watch.replies.is_some_and(httperf_plan::Parts::header),
+            bodies: pages
+                || plan.replies.reads_bodies()
+                || watch.replies.is_some_and(httperf_plan::Parts::body),
             server_timing: plan.recording.detail && plan.recording.slowest > 0,
             limits: http1::Limits {
                 head_size: plan.limits.reply_head_size,
@@ -202,9 +208,9 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             groups: plan.recording.split.is_some(),
             slowest: plan.recording.slowest as usize,
         };
-        let fixed = matches!(plan.uris, UriSource::Fixed(_));
+        let requests = Requests::new(plan);
         let pool = match &plan.workload {
-            Workload::Calls(calls) => Some(Pool::new(calls, plan.targets.len(), shard)),
+            Workload::Calls(calls) => Some(Pool::new(plan, calls, shard)),
             Workload::Connections(_) | Workload::Sessions(_) => None,
         };
         Self {
@@ -218,7 +224,6 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             arrivals: Arrivals::new(plan, shard, start),
             cap: cap(plan, shard),
             room_since: None,
-            uris: Uris::new(&plan.uris, plan.client),
             numbers: Numbers::new(plan, shard),
             pool,
             sessions: SlotMap::with_key(),
@@ -234,7 +239,8 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             phases,
             next_second: watch.periodic.then(|| start + Duration::from_secs(1)),
             shown: (0, 0),
-            fixed_requests: if fixed { vec![None; plan.targets.len()] } else { Vec::new() },
+            kept_requests: vec![None; requests.places(plan.targets.len())],
+            requests,
             http1,
             heads: http1::Heads::default(),
             serials: Serials::default(),
@@ -329,7 +335,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
     }
 
     fn uris_are_used_up(&mut self) -> bool {
-        self.numbers.are_used_up(|| self.arrivals.next_index(), &self.uris)
+        self.numbers.are_used_up(|| self.arrivals.next_index(), &self.requests)
     }
 
     /// When the loop must wake at the latest; `None` if only readiness matters.

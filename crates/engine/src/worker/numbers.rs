@@ -1,7 +1,7 @@
 //! Which number a call has in its run: what it asks for follows from that, and from nothing else.
 
-use httperf_load::uris::Uris;
-use httperf_plan::{Plan, Shard, UNLIMITED, Workload};
+use httperf_load::requests::{Material, Requests};
+use httperf_plan::{Plan, Shard, UNLIMITED, UriSource, Workload};
 
 /// Gives calls their numbers.
 #[derive(Debug)]
@@ -27,7 +27,9 @@ impl Numbers {
     pub(super) fn new(plan: &Plan, shard: Shard) -> Self {
         let per_arrival = plan.calls_per_arrival();
         let is_pool = matches!(plan.workload, Workload::Calls(_));
-        let order = match (plan.threads.is_some() || is_pool, per_arrival) {
+        // The target of an arrival follows from its number, and has to be that of its request.
+        let names_targets = matches!(plan.uris, UriSource::Requests(_)) && plan.targets.len() > 1;
+        let order = match (plan.threads.is_some() || is_pool || names_targets, per_arrival) {
             (false, _) => Order::Made,
             (true, UNLIMITED) => Order::MadeApart,
             (true, per_arrival) => Order::Schedule { per_arrival },
@@ -45,19 +47,23 @@ impl Numbers {
         }
     }
 
-    /// The URI of the call with this number, the last that was given; `None` when they are used up.
-    pub(super) fn uri<'u>(&self, number: u64, uris: &'u mut Uris) -> Option<&'u [u8]> {
+    /// What the call with this number sends, the last that was given; `None` when the requests are used up.
+    pub(super) fn material<'r>(&self, number: u64, requests: &'r mut Requests<'_>) -> Option<Material<'r>> {
         match self.order {
-            Order::Made => uris.next(),
-            Order::MadeApart | Order::Schedule { .. } => uris.at(number),
+            Order::Made => requests.next(number),
+            Order::MadeApart | Order::Schedule { .. } => requests.at(number),
         }
     }
 
-    /// Whether there is no URI left for the arrival with this number.
-    pub(super) fn are_used_up(&self, next_arrival: impl FnOnce() -> Option<u64>, uris: &Uris) -> bool {
-        let Some(count) = uris.count() else { return false };
+    /// Whether there is no request left for the arrival with this number.
+    pub(super) fn are_used_up(
+        &self,
+        next_arrival: impl FnOnce() -> Option<u64>,
+        requests: &Requests<'_>,
+    ) -> bool {
+        let Some(count) = requests.count() else { return false };
         match self.order {
-            Order::Made => uris.exhausted(),
+            Order::Made => requests.exhausted(),
             Order::MadeApart => self.shard.nth(self.given) >= count,
             Order::Schedule { per_arrival } => {
                 next_arrival().is_none_or(|arrival| arrival.saturating_mul(per_arrival) >= count)
@@ -68,7 +74,6 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
-    use httperf_plan::UriSource;
     use httperf_testkit::sim::connections;
 
     use super::*;
@@ -92,10 +97,10 @@ mod tests {
     fn a_list_is_used_up_with_the_arrival_whose_first_call_is_beyond_its_end() {
         let mut plan = connections(10, 3, 1);
         (plan.threads, plan.uris) = (Some(2), list(7));
-        let uris = Uris::new(&plan.uris, plan.client);
+        let requests = Requests::new(&plan);
         let numbers = Numbers::new(&plan, Shard::WHOLE);
-        assert!(!numbers.are_used_up(|| Some(2), &uris));
-        assert!(numbers.are_used_up(|| Some(3), &uris));
-        assert!(numbers.are_used_up(|| None, &uris));
+        assert!(!numbers.are_used_up(|| Some(2), &requests));
+        assert!(numbers.are_used_up(|| Some(3), &requests));
+        assert!(numbers.are_used_up(|| None, &requests));
     }
 }

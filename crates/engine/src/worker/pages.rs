@@ -1,9 +1,11 @@
-//! What a reply's header and body mean to a session: cookies, and the objects of pages.
+//! What a reply's header and body mean: cookies and the objects of pages to a session, and what is found in them to the
+//! call.
 
 use httperf_load::page::{Link, Objects, Scanner, Site, resolve_location};
 use httperf_proto::http1;
 use httperf_stats::Instant;
 
+use super::inspection::Inspection;
 use super::{CallKey, SessionKey, Worker};
 use crate::{Network, Observation};
 
@@ -32,6 +34,9 @@ impl<N: Network> Worker<'_, '_, N> {
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::header) {
             self.observer.observe(Observation::ReplyHead { call: call.serial, head });
         }
+        if self.plan.replies.reads_bodies() {
+            call.inspection = Some(Box::new(Inspection::new(head, self.plan)));
+        }
         let session_key = call.session;
         let session = &mut self.sessions[session_key];
         let uri = call.request.target();
@@ -59,6 +64,9 @@ impl<N: Network> Worker<'_, '_, N> {
         let call = &mut self.calls[call_key];
         if self.plan.watch.replies.is_some_and(httperf_plan::Parts::body) {
             self.observer.observe(Observation::ReplyBody { call: call.serial, data });
+        }
+        if let Some(inspection) = &mut call.inspection {
+            inspection.push(data);
         }
         let Some(scanner) = &mut call.scanner else { return };
         scanner.push(data);

@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use httperf_load::visit::Next;
-use httperf_plan::{Assignment, Calls, Shard, Workload};
+use httperf_plan::{Assignment, Calls, Plan, Shard, Workload};
 use httperf_stats::Instant;
 
 use super::connections::Stage;
@@ -24,6 +24,7 @@ const OPENING_TIME: Duration = Duration::from_secs(10);
 
 /// The connections that take calls.
 pub(super) struct Pool<'p> {
+    plan: &'p Plan,
     calls: &'p Calls,
     shard: Shard,
     targets: usize,
@@ -41,13 +42,14 @@ struct Group {
 }
 
 impl<'p> Pool<'p> {
-    pub(super) fn new(calls: &'p Calls, targets: usize, shard: Shard) -> Self {
+    pub(super) fn new(plan: &'p Plan, calls: &'p Calls, shard: Shard) -> Self {
+        let targets = plan.targets.len();
         let connections = shard.share(calls.connections.into()) as usize;
         let groups = match calls.assignment {
             Assignment::AnyFree => targets,
             Assignment::InTurn => connections,
         };
-        Self { calls, shard, targets, groups: (0..groups).map(|_| Group::default()).collect() }
+        Self { plan, calls, shard, targets, groups: (0..groups).map(|_| Group::default()).collect() }
     }
 
     /// How many connections this shard has.
@@ -58,7 +60,7 @@ impl<'p> Pool<'p> {
     /// The group that takes an arrival.
     fn group_of(&self, index: u64) -> usize {
         match self.calls.assignment {
-            Assignment::AnyFree => (index % self.targets as u64) as usize,
+            Assignment::AnyFree => self.plan.target_of(index),
             Assignment::InTurn => {
                 (index % u64::from(self.calls.connections) / u64::from(self.shard.count)) as usize
             }

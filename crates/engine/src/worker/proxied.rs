@@ -4,7 +4,7 @@
 use std::io;
 
 use httperf_plan::{Authority, Plan, Proxy, Target};
-use httperf_proto::http1::{self, Forward, Request, RequestHead};
+use httperf_proto::http1::{self, Forward, Request, RequestBody, RequestHead};
 use httperf_proto::{CallId, Event, ProtocolError};
 use httperf_stats::{Failure, Instant};
 
@@ -34,12 +34,14 @@ impl Proxied {
                 method: b"CONNECT",
                 uri: name.as_bytes(),
                 http10: false,
-                user_agent: &plan.request.user_agent,
+                keep_alive: false,
+                user_agent: Some(&plan.request.user_agent),
                 host: Some(&name),
                 forward: Some(Forward { origin: "", authorization: proxy.authorization.as_deref() }),
                 extra_headers: b"",
+                headers: b"",
                 cookie: None,
-                contents: b"",
+                body: RequestBody::None,
             };
             // As after HEAD, what follows the header of the reply is no body.
             Request { head: true, ..head.request() }

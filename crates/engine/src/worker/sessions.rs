@@ -108,7 +108,7 @@ fn retry_pause(limits: &Limits, attempt: u32) -> Duration {
 impl<N: Network> Worker<'_, '_, N> {
     /// Starts a session that was due at `intended`.
     pub(super) fn start_session(&mut self, index: u64, intended: Instant, now: Instant) {
-        let target = (index % self.plan.targets.len() as u64) as usize;
+        let target = self.plan.target_of(index);
         let key = self.sessions.insert(Session::new(self.plan, index, target, intended, now));
         if self.opens_without_calls() {
             self.sessions[key].slots.push(Slot::default());

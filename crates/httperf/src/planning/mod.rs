@@ -48,9 +48,9 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
     let args = &*list.as_ref().map_or(Cow::Borrowed(args), |list| list.with_scheme(args));
     let sources = source_addresses(&args.my_addresses)?;
     let way = Way::new(args, &sources)?;
-    let (targets, uris) = match &list {
-        Some(list) => list.plan(args, &way)?,
-        None => (targets(args, &way)?, uris(args)?),
+    let (targets, listed) = match &list {
+        Some(list) => list.plan(args, &way).map(|(targets, requests)| (targets, Some(requests)))?,
+        None => (targets(args, &way)?, None),
     };
     way.warn_of_unused(&targets, warn);
     let proxy = way.proxy();
@@ -71,7 +71,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         client: args.client,
         arrivals: load::arrivals(args),
         workload: workload(args, version, targets.len(), warn)?,
-        uris,
+        uris: listed.map_or_else(|| uris(args), Ok)?,
         targets,
         request,
         replies: args.material.replies.clone(),

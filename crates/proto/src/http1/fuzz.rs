@@ -28,6 +28,7 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     for call in 0..calls {
         let request = Request {
             bytes: Rc::from(&b"GET"[..]),
+            body_start: 3,
             body: None,
             target: 0..0,
             head: head && call + 1 == calls,

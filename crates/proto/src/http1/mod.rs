@@ -29,7 +29,7 @@ use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};
 
 pub use self::fuzz::check_cuts;
 pub use self::head::{Fields, MAX_FIELDS, fields};
-pub use self::request::{Forward, RequestHead};
+pub use self::request::{Forward, RequestBody, RequestHead};
 
 /// The status that stands for a line which is no status line, as the classic tool has it.
 pub const BAD_STATUS_LINE: u16 = 599;
@@ -94,9 +94,11 @@ impl Default for Options {
 pub struct Request {
     /// The bytes of the request, but for a body that is shared; never empty.
     pub bytes: Rc<[u8]>,
+    /// Where a body begins among them that is not shared; their number without one.
+    pub body_start: usize,
     /// A body that follows them and is not copied. It may be other threads' as well.
     pub body: Option<Rc<Arc<[u8]>>>,
-    /// Which of them are the request target.
+    /// Which of `bytes` are the request target.
     pub target: Range<usize>,
     /// Whether its method is `HEAD`, whose replies have no body.
     pub head: bool,
@@ -116,6 +118,13 @@ impl Request {
     #[must_use]
     pub fn shared_body(&self) -> &[u8] {
         self.body.as_ref().map_or(&[], |body| &body[..])
+    }
+
+    /// What comes before its body, and its body.
+    #[must_use]
+    pub fn parts(&self) -> (&[u8], &[u8]) {
+        let (head, body) = self.bytes.split_at(self.body_start);
+        (head, if self.body.is_some() { self.shared_body() } else { body })
     }
 
     /// How many bytes it has in all.

@@ -1,5 +1,8 @@
 //! A request's bytes, in exactly the form of the classic tool.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use super::Request;
 
 /// What goes into a request. Every part is sent as it is.
@@ -11,18 +14,47 @@ pub struct RequestHead<'a> {
     pub uri: &'a [u8],
     /// Whether the request line says HTTP/1.0, which adds `Connection: keep-alive`; otherwise HTTP/1.1.
     pub http10: bool,
-    /// The value of `User-Agent`.
-    pub user_agent: &'a str,
+    /// Whether HTTP/1.0 adds that line.
+    pub keep_alive: bool,
+    /// The value of `User-Agent`, if it is sent.
+    pub user_agent: Option<&'a str>,
     /// The value of `Host`, if it is sent.
     pub host: Option<&'a str>,
     /// What a proxy needs to pass the request on, if it goes to one.
     pub forward: Option<Forward<'a>>,
     /// Header lines with their line ends.
     pub extra_headers: &'a [u8],
+    /// Others that follow them.
+    pub headers: &'a [u8],
     /// The value of `Cookie`, if there is one.
     pub cookie: Option<&'a [u8]>,
-    /// The body; if it is not empty, `Content-length` is sent.
-    pub contents: &'a [u8],
+    /// The body; if there is one, `Content-length` is sent.
+    pub body: RequestBody<'a>,
+}
+
+/// The body of a request.
+#[derive(Clone, Copy, Debug)]
+pub enum RequestBody<'a> {
+    /// There is none.
+    None,
+    /// These bytes.
+    Copied(&'a [u8]),
+    /// Bytes that many requests have. What is large is not copied.
+    Shared(&'a Rc<Arc<[u8]>>),
+}
+
+/// A shared body up to this size is cheaper to copy than to send apart.
+const COPIED_MAX: usize = 4096;
+
+impl RequestBody<'_> {
+    /// Its size; `None` if there is no body.
+    fn size(&self) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::Copied(bytes) => Some(bytes.len()),
+            Self::Shared(bytes) => Some(bytes.len()),
+        }
+    }
 }
 
 /// What a proxy needs to pass a request on.
@@ -40,9 +72,24 @@ impl RequestHead<'_> {
     #[must_use]
     pub fn request(&self) -> Request {
         let target_start = self.method.len() + 1 + self.origin().len();
+        let mut bytes = self.render();
+        let body_start = bytes.len();
+        let body = match self.body {
+            RequestBody::None => None,
+            RequestBody::Shared(body) if body.len() > COPIED_MAX => Some(Rc::clone(body)),
+            RequestBody::Shared(body) => {
+                bytes.extend_from_slice(body);
+                None
+            }
+            RequestBody::Copied(body) => {
+                bytes.extend_from_slice(body);
+                None
+            }
+        };
         Request {
-            bytes: self.render().into(),
-            body: None,
+            bytes: bytes.into(),
+            body_start,
+            body,
             target: target_start..target_start + self.uri.len(),
             head: self.method == b"HEAD",
             safe: self.is_safe(),
@@ -51,7 +98,8 @@ impl RequestHead<'_> {
 
     /// See [`Request::safe`].
     fn is_safe(&self) -> bool {
-        self.contents.is_empty() && matches!(self.method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
+        matches!(self.body, RequestBody::None)
+            && matches!(self.method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
     }
 
     /// What goes before the request target.
@@ -59,16 +107,17 @@ impl RequestHead<'_> {
         self.forward.filter(|_| self.uri.starts_with(b"/")).map_or(b"", |forward| forward.origin.as_bytes())
     }
 
-    /// All bytes of the request, and how many of them are the body.
-    #[must_use]
-    pub fn render(&self) -> Vec<u8> {
-        let mut out =
-            Vec::with_capacity(160 + self.uri.len() + self.extra_headers.len() + self.contents.len());
+    /// All bytes of the request but those of its body.
+    fn render(&self) -> Vec<u8> {
+        let header_size = self.extra_headers.len() + self.headers.len();
+        let mut out = Vec::with_capacity(160 + self.uri.len() + header_size);
         let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
         put(&[self.method, b" ", self.origin(), self.uri]);
         put(&[if self.http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" }]);
-        put(&[b"User-Agent: ", self.user_agent.as_bytes(), b"\r\n"]);
-        if self.http10 {
+        if let Some(user_agent) = self.user_agent {
+            put(&[b"User-Agent: ", user_agent.as_bytes(), b"\r\n"]);
+        }
+        if self.http10 && self.keep_alive {
             put(&[b"Connection: keep-alive\r\n"]);
         }
         if let Some(host) = self.host {
@@ -77,14 +126,14 @@ impl RequestHead<'_> {
         if let Some(authorization) = self.forward.and_then(|forward| forward.authorization) {
             put(&[b"Proxy-Authorization: ", authorization.as_bytes(), b"\r\n"]);
         }
-        put(&[self.extra_headers]);
-        if !self.contents.is_empty() {
-            put(&[b"Content-length: ", self.contents.len().to_string().as_bytes(), b"\r\n"]);
+        put(&[self.extra_headers, self.headers]);
+        if let Some(size) = self.body.size() {
+            put(&[b"Content-length: ", size.to_string().as_bytes(), b"\r\n"]);
         }
         if let Some(cookie) = self.cookie {
             put(&[b"Cookie: ", cookie, b"\r\n"]);
         }
-        put(&[b"\r\n", self.contents]);
+        put(&[b"\r\n"]);
         out
     }
 }
@@ -98,18 +147,23 @@ mod tests {
             method: b"GET",
             uri: b"/",
             http10: false,
-            user_agent: "httperf/0.9.0",
+            keep_alive: true,
+            user_agent: Some("httperf/0.9.0"),
             host: Some("127.0.0.1"),
             forward: None,
             extra_headers: b"",
+            headers: b"",
             cookie: None,
-            contents: b"",
+            body: RequestBody::None,
         }
     }
 
     #[track_caller]
     fn check(head: &RequestHead<'_>, expected: &str) {
-        assert_eq!(String::from_utf8(head.render()).unwrap(), expected);
+        let request = head.request();
+        let bytes = [&request.bytes[..], request.shared_body()].concat();
+        assert_eq!(String::from_utf8(bytes).unwrap(), expected);
+        assert_eq!(request.size(), expected.len() as u64);
     }
 
     #[test]
@@ -126,7 +180,7 @@ mod tests {
             &head,
             "GET / HTTP/1.0\r\nUser-Agent: httperf/0.9.0\r\nConnection: keep-alive\r\nHost: 127.0.0.1\r\n\r\n",
         );
-        assert_eq!(head.render().len(), 86);
+        assert_eq!(head.request().size(), 86);
     }
 
     #[test]
@@ -158,7 +212,7 @@ mod tests {
             method: b"POST",
             extra_headers: b"A: b\r\n",
             cookie: Some(b"S=k"),
-            contents: b"Post data",
+            body: RequestBody::Copied(b"Post data"),
             ..plain()
         };
         check(
@@ -166,5 +220,41 @@ mod tests {
             "POST / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\nA: b\r\n\
              Content-length: 9\r\nCookie: S=k\r\n\r\nPost data",
         );
+    }
+
+    #[test]
+    fn header_fields_follow_the_extra_lines_and_lines_of_our_own_may_be_left_out() {
+        let head = RequestHead {
+            http10: true,
+            keep_alive: false,
+            user_agent: None,
+            host: None,
+            extra_headers: b"A: 1\r\n",
+            headers: b"Host: x\r\nConnection: close\r\n",
+            ..plain()
+        };
+        check(&head, "GET / HTTP/1.0\r\nA: 1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    }
+
+    #[test]
+    fn a_body_that_is_there_and_empty_says_so() {
+        let head = RequestHead { method: b"POST", body: RequestBody::Copied(b""), ..plain() };
+        check(
+            &head,
+            "POST / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\nContent-length: 0\r\n\r\n",
+        );
+    }
+
+    #[test]
+    fn a_large_body_that_is_shared_is_not_copied() {
+        for (size, is_copied) in [(COPIED_MAX, true), (COPIED_MAX + 1, false)] {
+            let shared: Rc<Arc<[u8]>> = Rc::new(vec![b'x'; size].into());
+            let head = RequestHead { method: b"PUT", body: RequestBody::Shared(&shared), ..plain() };
+            let request = head.request();
+            assert_eq!(request.body.is_none(), is_copied, "{size} bytes");
+            let (head, body) = request.parts();
+            assert!(head.ends_with(b"\r\n\r\n") && body == &shared[..], "{size} bytes");
+            assert!(!request.safe);
+        }
     }
 }

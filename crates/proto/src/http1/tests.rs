@@ -12,6 +12,7 @@ const TWO: CallId = CallId(1);
 fn request(bytes: &str) -> Request {
     Request {
         bytes: Rc::from(bytes.as_bytes()),
+        body_start: bytes.len(),
         body: None,
         target: 0..0,
         head: bytes.starts_with("HEAD"),

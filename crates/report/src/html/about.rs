@@ -156,6 +156,10 @@ fn protocol(plan: &Plan) -> String {
         HttpVersion::Http11 => "HTTP/1.1",
     };
     let transport = if plan.tls.is_some() { "over TLS" } else { "in the clear" };
+    if matches!(plan.uris, UriSource::Requests(_)) {
+        // Each has a method of its own.
+        return format!("{version} {transport}");
+    }
     let method = String::from_utf8_lossy(&plan.request.method);
     format!("{version} {transport}, {}", cut(&method, NAME_LENGTH))
 }
