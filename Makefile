@@ -52,8 +52,9 @@ generated: ## check that generated files are up to date
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
-fuzz-minute: ## fuzz replies and TLS handshakes for a minute, if the tools are there
-	scripts/fuzz.sh --if-possible --seconds 40 http1_reply
+fuzz-minute: ## fuzz replies, TLS handshakes and lists of requests for a minute, if the tools are there
+	scripts/fuzz.sh --if-possible --seconds 30 http1_reply
+	scripts/fuzz.sh --if-possible --seconds 10 targets_file
 	scripts/fuzz.sh --if-possible --seconds 20 tls_handshake
 
 bench-smoke: ## run every bench for a moment, to see that it works

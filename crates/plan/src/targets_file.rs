@@ -156,6 +156,10 @@ fn request_line(line: &Line<'_>) -> Result<Option<ListedTarget>, Error> {
     let Some(method) = token(&line.text[..blank]) else { return Ok(None) };
     let start = line.text.len() - line.text[blank..].trim_ascii_start().len();
     let text = &line.text[start..];
+    if text.starts_with(b":") {
+        // A header field with a blank before its colon, which is none.
+        return Ok(None);
+    }
     let url = HttpUrl::parse(text).map_err(|error| line.expected(start, url_wanted(&error)))?;
     let uri = Template::parse(&url.uri).map_err(|error| {
         let at = text.windows(error.found.len()).position(|window| window == error.found.as_bytes());
@@ -450,6 +454,10 @@ mod tests {
         check_error(
             "GET http://a/\nX: {rand:}",
             "2:4: expected {rand:LOW-HIGH} with whole numbers, LOW not above HIGH, got `{rand:}`",
+        );
+        check_error(
+            "GET http://a/\nA : b",
+            "2:1: expected a header field such as `Accept: text/html`, got `A : b`",
         );
         check_error("GET http://a/\n@\n", "2:1: expected the name of a file after @, got `@`");
         check_error(

@@ -586,6 +586,18 @@ mod tests {
     }
 
     #[test]
+    fn others_may_stand_in_for_servers_of_a_list_by_their_ports() {
+        let list = b"GET http://shop.invalid:8080/\nGET http://shop.invalid:8081/\n";
+        let (_folder, argument) = with_file("--targets=", "list", list);
+        let stand_ins =
+            ["--connect-to=shop.invalid:8080:127.0.0.1:1", "--connect-to=shop.invalid:8081:127.0.0.2:"];
+        let plan = planned(&[&argument, stand_ins[0], stand_ins[1]]).unwrap();
+        let servers: Vec<String> =
+            plan.targets.iter().map(|target| format!("{} {}", target.host, target.endpoint)).collect();
+        assert_eq!(servers, ["shop.invalid:8080 127.0.0.1:1", "shop.invalid:8081 127.0.0.2:8081"]);
+    }
+
+    #[test]
     fn a_list_may_ask_for_tls_and_then_all_of_it() {
         let (_folder, argument) = with_file("--targets=", "list", b"GET https://localhost/\n");
         let plan = planned(&[&argument]).unwrap();

@@ -2,7 +2,9 @@
 //!
 //! All of them serve `/small.txt` (6 bytes), `/empty.txt`, `/medium.bin` (300000 bytes), `/page.shtml` (19 bytes, in
 //! chunks) and `/moved` (a redirect); nginx and Apache also `/large.bin`, which takes no room on the disk; Python
-//! sends back what is sent to `/echo`.
+//! sends back what is sent to `/echo`. nginx compresses what is below `/gzip/` for those who ask for it, and says of files
+//! whose names end in `.gz`, `.br` and `.zst` that they are compressed.
+#![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::env;
 use std::fs::{self, File, Permissions};
@@ -70,6 +72,11 @@ impl RealServer {
 
     pub(crate) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// The folder with what it serves.
+    pub(crate) fn documents(&self) -> PathBuf {
+        self.folder.path().join("docs")
     }
 
     /// The unix-domain socket that nginx listens on as well.
@@ -203,6 +210,10 @@ fn nginx_configuration(root: &Path, port: u16, settings: Settings) -> String {
                 root {root}/docs;
                 location = /page.shtml {{ ssi on; }}
                 location = /moved {{ return 301 /small.txt; }}
+                location /gzip/ {{ alias {root}/docs/; gzip on; gzip_types *; gzip_min_length 1; }}
+                location ~ \\.gz$ {{ add_header Content-Encoding gzip; }}
+                location ~ \\.br$ {{ add_header Content-Encoding br; }}
+                location ~ \\.zst$ {{ add_header Content-Encoding zstd; }}
             }}
         }}\n"
     )

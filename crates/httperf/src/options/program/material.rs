@@ -36,7 +36,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         help: "sends what is in a file as the body of each request",
         details: &[
             "The file is read once, before the run, and is sent as it is, without placeholders and without being \
-             copied for each call. Otherwise as --body.",
+             copied for each call. Otherwise as --body. The send buffer is small by default: --send-buffer makes large \
+             bodies go out faster.",
         ],
         apply: |args, value| {
             args.material.body_file = Some(file("--body-file", value)?);
@@ -124,7 +125,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              `{\"method\": \"PUT\", \"url\": \"http://host/\", \"header\": {\"Accept\": [\"text/html\"]}, \"body\": \
              \"YWJj\"}`, with the body in base64.",
             "After the last request the first follows again. Header fields take the place of those of the same names \
-             in --header. `Host` has the port, unless it is the usual one. Requests may go to several servers, all \
+             in --header. `Host` has the port, unless it is the usual one; PATCH, POST and PUT without a body say \
+             that it is empty. Requests may go to several servers, all \
              with http or all with https; then each needs a connection of its own.",
         ],
         apply: |args, value| {
