@@ -44,7 +44,7 @@ _httperf() {
 
     case "${cmd}" in
         httperf)
-            opts="-n -v -h -V -d --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --warmup --drain --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --output --html --csv --hgrm --calls --interval-log --strict --exemplars --split --record --report --quiet --live --print-reply --print-request --print-lifetimes --periodic-stats --verbose --help --version --debug --use-timer-cache serve tls-lab doctor self-check report merge rerun"
+            opts="-n -v -h -V -d --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --warmup --drain --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --output --html --csv --hgrm --calls --interval-log --strict --exemplars --split --record --report --quiet --live --print-reply --print-request --print-lifetimes --periodic-stats --verbose --help --version --debug --use-timer-cache serve tls-lab doctor self-check report merge rerun"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -331,6 +331,92 @@ _httperf() {
                     fi
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --body)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --body-file)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --form)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --header)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --basic-auth)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --bearer)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --targets)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --expect-status)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --expect-size)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --expect-body-hash)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
                     fi
                     return 0
                     ;;

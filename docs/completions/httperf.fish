@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= connect-to= all-addresses proxy= proxy-tunnel rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= system-buffers tcp-nodelay= tcp-fastopen tos= dscp= output= html= csv= hgrm= calls= interval-log= strict exemplars= split= record= report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= connect-to= all-addresses proxy= proxy-tunnel rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr body= body-file= form= header= basic-auth= bearer= targets= compressed expect-status= expect-size= expect-body-hash= ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= system-buffers tcp-nodelay= tcp-fastopen tos= dscp= output= html= csv= hgrm= calls= interval-log= strict exemplars= split= record= report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -62,6 +62,16 @@ complete -c httperf -n "__fish_httperf_needs_command" -l method -d 'uses this re
 complete -c httperf -n "__fish_httperf_needs_command" -l http-version -d 'speaks HTTP/1.0 or HTTP/1.1' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l add-header -d 'adds these header lines to each request' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l add-header-file -d 'adds the header lines in a file to each request' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l body -d 'sends this body with each request' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l body-file -d 'sends what is in a file as the body of each request' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l form -d 'sends a field of a form with each request; may be given more than once' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l header -d 'adds a header field to each request; may be given more than once' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l basic-auth -d 'names the user with a password (Authorization: Basic)' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l bearer -d 'names the user with a token (Authorization: Bearer)' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l targets -d 'takes whole requests from a file, one after the other: method, URL, header, body' -r -F
+complete -c httperf -n "__fish_httperf_needs_command" -l expect-status -d 'counts replies of other statuses as unexpected' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l expect-size -d 'counts replies with bodies of other sizes as unexpected' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l expect-body-hash -d 'counts replies with bodies of another SHA-256 as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-ciphers -d 'offers these cipher suites of TLS 1.2 and older, a list in OpenSSL\'s syntax' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-certificate -d 'shows this certificate to a server that asks for one' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-key -d 'uses this private key with --ssl-certificate' -r -F
@@ -114,6 +124,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l per-connection -d 'give
 complete -c httperf -n "__fish_httperf_needs_command" -l session-cookies -d 'keeps the cookies that a session is given and sends them back'
 complete -c httperf -n "__fish_httperf_needs_command" -l retry-on-failure -d 'lets a session try a failed call again'
 complete -c httperf -n "__fish_httperf_needs_command" -l no-host-hdr -d 'leaves out the Host line'
+complete -c httperf -n "__fish_httperf_needs_command" -l compressed -d 'asks for compressed replies, and decompresses them to count and to check them'
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl -d 'speaks TLS with the server'
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-no-reuse -d 'makes a full handshake for every connection of a session'
 complete -c httperf -n "__fish_httperf_needs_command" -l tls-early-data -d 'sends requests with the first flight of resumed handshakes (0-RTT)'

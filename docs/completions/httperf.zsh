@@ -53,6 +53,16 @@ _httperf() {
 '--http-version=[speaks HTTP/1.0 or HTTP/1.1]:A.B:' \
 '--add-header=[adds these header lines to each request]:S:' \
 '--add-header-file=[adds the header lines in a file to each request]:FILE:_files' \
+'--body=[sends this body with each request]:TEXT:' \
+'--body-file=[sends what is in a file as the body of each request]:FILE:_files' \
+'--form=[sends a field of a form with each request; may be given more than once]:NAME=VALUE:' \
+'--header=[adds a header field to each request; may be given more than once]:NAME: VALUE:' \
+'--basic-auth=[names the user with a password (Authorization\: Basic)]:USER:PASSWORD:' \
+'--bearer=[names the user with a token (Authorization\: Bearer)]:TOKEN:' \
+'--targets=[takes whole requests from a file, one after the other\: method, URL, header, body]:FILE:_files' \
+'--expect-status=[counts replies of other statuses as unexpected]:LIST:' \
+'--expect-size=[counts replies with bodies of other sizes as unexpected]:N[-M]:' \
+'--expect-body-hash=[counts replies with bodies of another SHA-256 as unexpected]:sha256:HEX:' \
 '--ssl-ciphers=[offers these cipher suites of TLS 1.2 and older, a list in OpenSSL'\''s syntax]:L:' \
 '--ssl-certificate=[shows this certificate to a server that asks for one]:FILE:_files' \
 '--ssl-key=[uses this private key with --ssl-certificate]:FILE:_files' \
@@ -98,6 +108,7 @@ _httperf() {
 '--session-cookies[keeps the cookies that a session is given and sends them back]' \
 '--retry-on-failure[lets a session try a failed call again]' \
 '--no-host-hdr[leaves out the Host line]' \
+'--compressed[asks for compressed replies, and decompresses them to count and to check them]' \
 '--ssl[speaks TLS with the server]' \
 '--ssl-no-reuse[makes a full handshake for every connection of a session]' \
 '--tls-early-data[sends requests with the first flight of resumed handshakes (0-RTT)]' \
