@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Ready, Silent, Worker};
-use httperf_plan::{Arrivals, Endpoint, Plan, Shard, Timeouts, UNLIMITED, Workload};
+use httperf_plan::{Arrivals, Endpoint, Plan, Shard, Timeouts, UNLIMITED, UriSource, Workload};
 use httperf_stats::{Counters, Instant, Transport};
 use httperf_testkit::sim::{calls, connections};
 
@@ -164,4 +164,12 @@ fn calls_at_a_rate_allocate_nothing() {
     check(&calls(UNLIMITED, 500_000.0, 8));
     let poisson = Arrivals::Exponential { mean: 1.0 / 400_000.0 };
     check(&Plan { arrivals: poisson, ..calls(UNLIMITED, 1.0, 4) });
+}
+
+#[test]
+fn a_list_of_uris_allocates_nothing_once_each_was_asked_for() {
+    let uris = (0..100).map(|number| format!("/{number}").into_bytes()).collect();
+    let uris = UriSource::List { uris, wrap: true };
+    check(&Plan { uris: uris.clone(), ..closed_loop(8) });
+    check(&Plan { uris, ..calls(UNLIMITED, 500_000.0, 8) });
 }

@@ -36,7 +36,7 @@ enum Source<'p> {
     /// URIs alone.
     Uris {
         uris: Uris,
-        /// Whether all of them are the same request.
+        /// Whether the request depends on its URI alone.
         is_unchanging: bool,
     },
     /// One that each call fills in.
@@ -147,9 +147,7 @@ impl<'p> Requests<'p> {
             }
             UriSource::Fixed(_) | UriSource::List { .. } | UriSource::WorkingSet(_) => Source::Uris {
                 uris: Uris::new(uris, client),
-                is_unchanging: matches!(uris, UriSource::Fixed(_))
-                    && are_unchanging(&template.headers)
-                    && is_shared(body.as_ref()),
+                is_unchanging: are_unchanging(&template.headers) && is_shared(body.as_ref()),
             },
         };
         Self {
@@ -172,7 +170,7 @@ impl<'p> Requests<'p> {
 
     /// The same, but for the URI of a list or a working set: that is the one after the last.
     pub fn next(&mut self, number: u64) -> Option<Material<'_>> {
-        self.fill(number, |uris, _| uris.next())
+        self.fill(number, Uris::next)
     }
 
     fn fill(
@@ -235,7 +233,10 @@ impl<'p> Requests<'p> {
     #[must_use]
     pub fn place(&self, number: u64, target: usize) -> Option<usize> {
         match &self.source {
-            Source::Uris { is_unchanging, .. } => is_unchanging.then_some(target),
+            Source::Uris { uris, is_unchanging } => {
+                let (kept, which) = (uris.variety()?.min(KEPT_MAX), uris.which(number)?);
+                (*is_unchanging && which < kept).then_some(target * kept + which)
+            }
             Source::Template(_) => None,
             Source::Listed(requests) => {
                 let index = (number % requests.len() as u64) as usize;
@@ -248,7 +249,9 @@ impl<'p> Requests<'p> {
     #[must_use]
     pub fn places(&self, targets: usize) -> usize {
         match &self.source {
-            Source::Uris { is_unchanging: true, .. } => targets,
+            Source::Uris { uris, is_unchanging: true } => {
+                targets * uris.variety().unwrap_or_default().min(KEPT_MAX)
+            }
             Source::Uris { .. } | Source::Template(_) => 0,
             Source::Listed(requests) => requests.len().min(KEPT_MAX),
         }
@@ -260,15 +263,6 @@ impl<'p> Requests<'p> {
         match &self.source {
             Source::Uris { uris, .. } => uris.count(),
             Source::Template(_) | Source::Listed(_) => None,
-        }
-    }
-
-    /// Whether [`next`](Self::next) has nothing more to give.
-    #[must_use]
-    pub fn exhausted(&self) -> bool {
-        match &self.source {
-            Source::Uris { uris, .. } => uris.exhausted(),
-            Source::Template(_) | Source::Listed(_) => false,
         }
     }
 }
@@ -438,7 +432,7 @@ mod tests {
         let plain = RequestTemplate { body: Some(Body::text(filled("abc"))), ..template() };
         check(&fixed("/{seq}"), &plain, &["3 GET /{seq} 'abc'", "3 GET /{seq} 'abc'"]);
         let listed = UriSource::List { uris: vec![b"/a".to_vec(), b"/b".to_vec()], wrap: true };
-        check(&listed, &template(), &["- GET /a", "- GET /b", "- GET /a"]);
+        check(&listed, &template(), &["6 GET /a", "7 GET /b", "6 GET /a"]);
     }
 
     #[test]
@@ -566,7 +560,7 @@ mod tests {
         let uris = UriSource::List { uris: vec![b"/a".to_vec()], wrap: false };
         let template = template();
         let mut requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
-        assert!(requests.next(7).is_some() && requests.exhausted() && requests.next(0).is_none());
+        assert!(requests.next(0).is_some() && requests.next(1).is_none());
         assert!(requests.at(0).is_some() && requests.at(1).is_none());
         assert_eq!(requests.count(), Some(1));
     }

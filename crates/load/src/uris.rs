@@ -13,7 +13,7 @@ pub struct Uris {
 #[derive(Clone, Debug)]
 enum Source {
     Fixed(Vec<u8>),
-    List { uris: Vec<Vec<u8>>, wrap: bool, position: usize },
+    List { uris: Vec<Vec<u8>>, wrap: bool },
     Walk(Walk),
 }
 
@@ -26,41 +26,32 @@ impl Uris {
     pub fn new(source: &UriSource, client: Client) -> Self {
         let source = match source {
             UriSource::Fixed(uri) => Source::Fixed(uri.clone()),
-            UriSource::List { uris, wrap } => Source::List { uris: uris.clone(), wrap: *wrap, position: 0 },
+            UriSource::List { uris, wrap } => Source::List { uris: uris.clone(), wrap: *wrap },
             UriSource::WorkingSet(set) => Source::Walk(Walk::new(set, client)),
             UriSource::Template(_) | UriSource::Requests(_) => panic!("{source:?} is of more than URIs"),
         };
         Self { source }
     }
 
-    /// The URI of the next call; `None` when a list that does not wrap has come to its end.
-    #[expect(clippy::should_implement_trait, reason = "the item borrows from the iterator")]
-    pub fn next(&mut self) -> Option<&[u8]> {
-        match &mut self.source {
-            Source::Fixed(uri) => Some(uri),
-            Source::List { uris, wrap, position } => {
-                if *wrap && *position == uris.len() {
-                    *position = 0;
-                }
-                let uri = uris.get(*position)?;
-                *position += 1;
-                Some(uri)
-            }
-            Source::Walk(walk) => Some(walk.next_name()),
-        }
+    /// The URI of call number `number`, from 0, if that is the one after the last; `None` beyond the end of a list that does
+    /// not wrap. The same as [`Uris::at`], but for rounding errors of a walk, which add up as they always did.
+    pub fn next(&mut self, number: u64) -> Option<&[u8]> {
+        self.find(number, Walk::next_name)
     }
 
     /// The URI of call number `number`, from 0; `None` beyond the end of a list that does not wrap. It depends on nothing but
     /// the number.
     pub fn at(&mut self, number: u64) -> Option<&[u8]> {
+        self.find(number, |walk| walk.name_at(number))
+    }
+
+    fn find<'a>(&'a mut self, number: u64, name: impl FnOnce(&'a mut Walk) -> &'a [u8]) -> Option<&'a [u8]> {
         match &mut self.source {
             Source::Fixed(uri) => Some(uri),
-            Source::List { uris, wrap, .. } => {
-                let count = uris.len() as u64;
-                let index = if *wrap { number % count.max(1) } else { number };
-                uris.get(usize::try_from(index).ok()?).map(Vec::as_slice)
+            Source::List { uris, wrap } => {
+                uris.get(index_in_list(number, uris.len(), *wrap)).map(Vec::as_slice)
             }
-            Source::Walk(walk) => Some(walk.name_at(number)),
+            Source::Walk(walk) => Some(name(walk)),
         }
     }
 
@@ -68,19 +59,37 @@ impl Uris {
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         match &self.source {
-            Source::List { uris, wrap: false, .. } => Some(uris.len() as u64),
-            Source::List { .. } | Source::Fixed(_) | Source::Walk(_) => None,
+            Source::List { uris, wrap } => (!wrap || uris.is_empty()).then_some(uris.len() as u64),
+            Source::Fixed(_) | Source::Walk(_) => None,
         }
     }
 
-    /// Whether [`next`](Self::next) has nothing more to give.
+    /// How many different ones there are, if their number is known.
     #[must_use]
-    pub fn exhausted(&self) -> bool {
+    pub fn variety(&self) -> Option<usize> {
         match &self.source {
-            Source::List { uris, wrap, position } => *position == uris.len() && (!wrap || uris.is_empty()),
-            Source::Fixed(_) | Source::Walk(_) => false,
+            Source::Fixed(_) => Some(1),
+            Source::List { uris, .. } => Some(uris.len()),
+            Source::Walk(_) => None,
         }
     }
+
+    /// Which of these the URI of a call is, from 0.
+    #[must_use]
+    pub fn which(&self, number: u64) -> Option<usize> {
+        match &self.source {
+            Source::Fixed(_) => Some(0),
+            Source::List { uris, wrap } => {
+                Some(index_in_list(number, uris.len(), *wrap)).filter(|&index| index < uris.len())
+            }
+            Source::Walk(_) => None,
+        }
+    }
+}
+
+fn index_in_list(number: u64, count: usize, wraps: bool) -> usize {
+    let index = if wraps { number % (count as u64).max(1) } else { number };
+    usize::try_from(index).unwrap_or(usize::MAX)
 }
 
 /// A walk through a working set: it stays on a file or moves on to another so that the share of calls that
@@ -171,7 +180,7 @@ mod tests {
     fn taken(source: &UriSource, client: Client, count: usize) -> Vec<String> {
         let mut uris = Uris::new(source, client);
         let mut taken = Vec::new();
-        while let Some(uri) = uris.next() {
+        while let Some(uri) = uris.next(taken.len() as u64) {
             taken.push(String::from_utf8(uri.to_vec()).unwrap());
             if taken.len() == count {
                 break;
@@ -199,10 +208,10 @@ mod tests {
     #[test]
     fn a_fixed_uri_is_always_the_same() {
         let mut uris = Uris::new(&UriSource::Fixed(b"/x y".to_vec()), Client::default());
-        let first = uris.next().unwrap().as_ptr();
-        assert_eq!(uris.next().unwrap(), b"/x y");
-        assert_eq!(uris.next().unwrap().as_ptr(), first, "nothing is copied");
-        assert!(!uris.exhausted());
+        let first = uris.next(0).unwrap().as_ptr();
+        assert_eq!(uris.next(1).unwrap(), b"/x y");
+        assert_eq!(uris.next(2).unwrap().as_ptr(), first, "nothing is copied");
+        assert_eq!((uris.count(), uris.variety(), uris.which(3)), (None, Some(1), Some(0)));
     }
 
     #[test]
@@ -235,30 +244,25 @@ mod tests {
     fn a_list_that_wraps_starts_again() {
         let source = list(&["/a", "/b", "/c"], true);
         check(&source, &["/a", "/b", "/c", "/a", "/b", "/c", "/a"]);
-        let mut uris = Uris::new(&source, Client::default());
-        for _ in 0..3 {
-            uris.next();
-        }
-        assert!(!uris.exhausted());
+        let uris = Uris::new(&source, Client::default());
+        assert_eq!((uris.count(), uris.variety(), uris.which(4)), (None, Some(3), Some(1)));
     }
 
     #[test]
     fn a_list_that_does_not_wrap_comes_to_an_end() {
         let mut uris = Uris::new(&list(&["/a", "/b"], false), Client::default());
-        assert_eq!(uris.next(), Some(&b"/a"[..]));
-        assert!(!uris.exhausted());
-        assert_eq!(uris.next(), Some(&b"/b"[..]));
-        assert!(uris.exhausted());
-        assert_eq!(uris.next(), None);
-        assert_eq!(uris.next(), None);
+        assert_eq!(uris.next(0), Some(&b"/a"[..]));
+        assert_eq!(uris.next(1), Some(&b"/b"[..]));
+        assert_eq!(uris.next(2), None);
+        assert_eq!((uris.count(), uris.which(1), uris.which(2)), (Some(2), Some(1), None));
     }
 
     #[test]
     fn an_empty_list_gives_nothing() {
         for wrap in [false, true] {
             let mut uris = Uris::new(&list(&[], wrap), Client::default());
-            assert!(uris.exhausted());
-            assert_eq!(uris.next(), None);
+            assert_eq!((uris.count(), uris.which(0)), (Some(0), None));
+            assert_eq!(uris.next(0), None);
         }
     }
 

@@ -81,7 +81,9 @@ pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> 
         causes.push("for their connection to be established");
     }
     let arrivals = &summary.arrivals;
-    if causes.is_empty() || arrivals.held as f64 >= (1.0 - COMPARED) * arrivals.started as f64 && arrivals.held > 0 {
+    if causes.is_empty()
+        || arrivals.held as f64 >= (1.0 - COMPARED) * arrivals.started as f64 && arrivals.held > 0
+    {
         causes.push("for a connection that was free");
     }
     Some(format!(

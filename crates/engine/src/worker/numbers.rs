@@ -63,8 +63,7 @@ impl Numbers {
     ) -> bool {
         let Some(count) = requests.count() else { return false };
         match self.order {
-            Order::Made => requests.exhausted(),
-            Order::MadeApart => self.shard.nth(self.given) >= count,
+            Order::Made | Order::MadeApart => self.shard.nth(self.given) >= count,
             Order::Schedule { per_arrival } => {
                 next_arrival().is_none_or(|arrival| arrival.saturating_mul(per_arrival) >= count)
             }
