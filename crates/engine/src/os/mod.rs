@@ -9,7 +9,7 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, SystemTime};
 
-use httperf_plan::{Endpoint, Plan, Shard, Sockets};
+use httperf_plan::{Endpoint, Plan, Sockets};
 use httperf_stats::{Counters, Instant, Transport};
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -43,8 +43,6 @@ pub struct OsNetwork {
     spin: bool,
     ports: Ports,
     events: Vec<epoll::Event>,
-    /// Whether the counters of the whole process are this worker's to tell.
-    tells_of_process: bool,
 }
 
 impl std::fmt::Debug for OsNetwork {
@@ -58,7 +56,7 @@ impl OsNetwork {
     ///
     /// # Errors
     /// The system's; among them that it is too old to wait with nanosecond resolution.
-    pub fn new(plan: &Plan, shard: Shard, stop: &Stop) -> io::Result<Self> {
+    pub fn new(plan: &Plan, stop: &Stop) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let key = epoll::EventData::new_u64(STOP_KEY);
         epoll::add(&epoll, stop.wake_fd(), key, epoll::EventFlags::IN)?;
@@ -70,7 +68,6 @@ impl OsNetwork {
             options: plan.sockets.clone(),
             spin: plan.spin,
             ports: Ports::default(),
-            tells_of_process: shard.index == 0,
             events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
         };
         network.poll(Some(Duration::ZERO))?;
@@ -219,12 +216,7 @@ impl Network for OsNetwork {
     }
 
     fn counters(&mut self) -> Counters {
-        let counters = counters::read();
-        if self.tells_of_process {
-            counters
-        } else {
-            Counters { thread: counters.thread, ..Counters::default() }
-        }
+        counters::read()
     }
 
     fn transport(&mut self, socket: &OwnedFd) -> Option<Transport> {
