@@ -9,7 +9,7 @@ use httperf_plan::{UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
 /// percentage of connections that failed.
-const COLUMNS: [&str; 41] = [
+const COLUMNS: [&str; 42] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -51,6 +51,7 @@ const COLUMNS: [&str; 41] = [
     "cpu_percent",
     "verdict",
     "reasons",
+    "threads",
 ];
 
 /// The line that names the columns, with its line end.
@@ -101,6 +102,7 @@ pub fn csv_row(document: &Document) -> String {
         row.extend([times.p50, times.p99].map(ms));
     }
     row.extend([fixed(cpu, 1), verdict.level.to_string(), names.join("; ")]);
+    row.push(summary.usage.workers.len().to_string());
     debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
     record(row)
 }

@@ -426,3 +426,81 @@ fn merge_option<T: Clone>(own: &mut Option<T>, their: Option<&T>, merge: impl Fn
         (_, None) => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CpuTime, ThreadUsage};
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// What a worker measured in so many milliseconds, by the end of which the process had used half of them.
+    fn worker(duration: u64) -> Summary {
+        let cpu = CpuTime { user: ms(duration / 2), system: Duration::ZERO };
+        let own = ThreadUsage { cpu: CpuTime { user: ms(duration / 4), ..cpu }, ..ThreadUsage::default() };
+        Summary {
+            duration: ms(duration),
+            usage: Usage { cpu, workers: vec![own], stolen: ms(duration / 10), processors: 4 },
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn the_process_is_counted_once_however_many_workers_it_has() {
+        for order in [[400, 1000, 800], [1000, 400, 800], [800, 400, 1000]] {
+            let mut whole = worker(order[0]);
+            order[1..].iter().for_each(|&duration| whole.merge_worker(&worker(duration), 0));
+            assert_eq!(whole.duration, ms(1000));
+            assert_eq!(
+                (whole.usage.cpu.user, whole.usage.stolen, whole.usage.processors),
+                (ms(500), ms(100), 4)
+            );
+            let own: Vec<Duration> = whole.usage.workers.iter().map(|worker| worker.cpu.user).collect();
+            assert_eq!(own, [100, 200, 250].map(ms), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn machines_add_up() {
+        let mut whole = worker(1000);
+        whole.merge(&worker(800), 0);
+        assert_eq!((whole.usage.cpu.user, whole.usage.processors), (ms(900), 8));
+    }
+
+    #[test]
+    fn a_stall_is_one_of_all_workers() {
+        let with = |stall: Option<(u64, u64)>| Summary {
+            stall: stall.map(|(from, to)| Stall { from: ms(from), length: ms(to - from) }),
+            ..Summary::default()
+        };
+        let both = |own, their| {
+            let mut whole = with(own);
+            whole.merge_worker(&with(their), 0);
+            whole.stall.map(|stall| (stall.from, stall.from + stall.length))
+        };
+        assert_eq!(both(Some((100, 900)), Some((200, 1000))), Some((ms(200), ms(900))));
+        assert_eq!(both(Some((100, 300)), Some((400, 1000))), None);
+        assert_eq!(both(Some((100, 300)), None), None);
+    }
+
+    #[test]
+    fn arrivals_last_from_the_first_of_any_worker_to_the_last_of_any() {
+        let arrivals = |started, first: u64, last: u64| ArrivalFigures {
+            started,
+            first_due: ms(first),
+            span_due: ms(last - first),
+            first_started: ms(first + 1),
+            span_started: ms(last - first + 5),
+            ..ArrivalFigures::default()
+        };
+        let (one, two, idle) = (arrivals(10, 100, 900), arrivals(10, 200, 1000), arrivals(0, 0, 0));
+        for order in [[&one, &two, &idle], [&idle, &two, &one], [&two, &idle, &one]] {
+            let mut whole = ArrivalFigures::default();
+            order.iter().for_each(|part| whole.merge(part));
+            assert_eq!((whole.started, whole.first_due, whole.span_due), (20, ms(100), ms(900)));
+            assert_eq!((whole.first_started, whole.span_started), (ms(101), ms(905)));
+        }
+    }
+}

@@ -15,6 +15,8 @@ pub(super) struct Need {
     pub(super) total: u64,
     /// Local addresses they come from, each with ports of its own.
     pub(super) addresses: u64,
+    /// Threads that share the work.
+    pub(super) threads: u32,
     /// Whether the server is on this machine.
     pub(super) is_local: bool,
 }
@@ -55,6 +57,7 @@ impl Need {
             connections: at_once.min(total as f64) as u64,
             total: if is_tcp { total } else { 0 },
             addresses: addresses.saturating_mul(plan.targets.len() as u64),
+            threads: plan.threads.unwrap_or(1),
             is_local,
         }
     }
@@ -185,8 +188,16 @@ fn connection_tracking(system: &System, need: &Need) -> Option<Finding> {
 }
 
 fn processors(system: &System, need: &Need) -> Finding {
-    let count = system.processors;
+    let (count, threads) = (system.processors, need.threads);
     let text = format!("{count} may be used");
+    if threads as usize > count {
+        return Finding {
+            level: Level::Problem,
+            name: "processors",
+            text: format!("{text}, for which {threads} threads would keep each other waiting"),
+            remedy: Some(format!("--threads={count}, or --threads=auto")),
+        };
+    }
     if count > 1 || !need.is_local {
         return good("processors", text);
     }
@@ -289,7 +300,7 @@ mod tests {
     use super::*;
 
     const NEED: Need =
-        Need { rate: 1000.0, connections: 1000, total: u64::MAX, addresses: 1, is_local: true };
+        Need { rate: 1000.0, connections: 1000, total: u64::MAX, addresses: 1, threads: 1, is_local: true };
 
     /// A system with these files.
     fn system(files: &[(&str, &str)]) -> (System, tempfile::TempDir) {
@@ -426,5 +437,14 @@ mod tests {
         system.processors = 1;
         assert_eq!(processors(&system, &NEED).level, Level::Note);
         assert_eq!(processors(&system, &Need { is_local: false, ..NEED }).level, Level::Good);
+    }
+
+    #[test]
+    fn more_threads_than_processors_are_too_many() {
+        let (system, _folder) = system(&[]);
+        assert_eq!(processors(&system, &Need { threads: 2, ..NEED }).level, Level::Good);
+        let found = processors(&system, &Need { threads: 3, ..NEED });
+        assert_eq!(found.level, Level::Problem);
+        assert_eq!(found.text, "2 may be used, for which 3 threads would keep each other waiting");
     }
 }

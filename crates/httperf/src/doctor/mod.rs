@@ -74,7 +74,14 @@ impl Default for Args {
 impl Args {
     fn need(&self) -> Need {
         let is_local = self.host.as_deref().is_none_or(is_loopback);
-        Need { rate: self.rate, connections: self.connections, total: u64::MAX, addresses: 1, is_local }
+        Need {
+            rate: self.rate,
+            connections: self.connections,
+            total: u64::MAX,
+            addresses: 1,
+            threads: 1,
+            is_local,
+        }
     }
 }
 
