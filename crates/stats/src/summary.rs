@@ -326,10 +326,11 @@ impl Summary {
     /// anything in.
     pub fn merge_worker(&mut self, other: &Self, slowest_kept: usize) {
         let longest = if other.duration > self.duration { other } else { &*self };
-        let process = longest.usage.of_process();
+        let Usage { cpu, stolen, processors, workers: _ } = longest.usage;
         let stall = self.stall.zip(other.stall).and_then(|(own, their)| own.shared_with(their));
         self.merge(other, slowest_kept);
-        self.usage.set_process(process);
+        let usage = &mut self.usage;
+        (usage.cpu, usage.stolen, usage.processors) = (cpu, stolen, processors);
         self.stall = stall;
     }
 

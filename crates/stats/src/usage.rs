@@ -97,16 +97,6 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What the process and the machine say, without the workers.
-    pub(crate) fn of_process(&self) -> Self {
-        Self { workers: Vec::new(), ..self.clone() }
-    }
-
-    /// Replaces what the process and the machine say.
-    pub(crate) fn set_process(&mut self, process: Self) {
-        *self = Self { workers: std::mem::take(&mut self.workers), ..process };
-    }
-
     /// Adds that of another part of the same run, on another machine.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.cpu.add(other.cpu);

@@ -199,10 +199,10 @@ fn consume(
 ) {
     while !over.load(Ordering::Relaxed) {
         match messages.recv_timeout(tick) {
-            Ok(Message { worker, told: Told::Interval(interval) }) => {
+            Ok(Message { worker, interval: Some(interval) }) => {
                 assembly.add(worker, interval, Instant::now());
             }
-            Ok(Message { worker, told: Told::End }) => assembly.end(worker),
+            Ok(Message { worker, interval: None }) => assembly.end(worker),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
@@ -220,14 +220,8 @@ fn consume(
 #[derive(Debug)]
 struct Message {
     worker: usize,
-    told: Told,
-}
-
-#[derive(Debug)]
-enum Told {
-    Interval(Interval),
-    /// There will be no more.
-    End,
+    /// An interval that has ended; `None` when there will be no more.
+    interval: Option<Interval>,
 }
 
 /// A worker's end of the channel. Dropping it says that the worker has ended.
@@ -242,7 +236,7 @@ impl Feed {
     /// Tells of an interval, unless the consumers are far behind. Never waits.
     pub fn interval(&mut self, interval: &Interval) {
         let Some(channel) = &self.channel else { return };
-        let message = Message { worker: self.worker, told: Told::Interval(interval.clone()) };
+        let message = Message { worker: self.worker, interval: Some(interval.clone()) };
         self.missed += u64::from(channel.try_send(message).is_err());
     }
 
@@ -257,7 +251,7 @@ impl Drop for Feed {
     fn drop(&mut self) {
         if let Some(channel) = &self.channel {
             // This may wait, as the worker has nothing left to do. Where nobody listens any more, there is nobody to tell.
-            drop(channel.send(Message { worker: self.worker, told: Told::End }));
+            drop(channel.send(Message { worker: self.worker, interval: None }));
         }
     }
 }
