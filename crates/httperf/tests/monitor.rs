@@ -156,7 +156,7 @@ fn the_displays_show_what_all_threads_do_together() {
     let screen = terminal.wait_for("/50.0 conn/s  ");
     let (before, _) = screen.rsplit_once("/50.0 conn/s  ").unwrap();
     let achieved: f64 = before.split_whitespace().last().unwrap().parse().unwrap();
-    assert!((35.0..=65.0).contains(&achieved), "{screen}");
+    assert!((30.0..=70.0).contains(&achieved), "{screen}");
     assert!(run.wait().success());
 
     let mut terminal = Terminal::new();
