@@ -20,8 +20,7 @@ pub use stop::Stop;
 pub use worker::Worker;
 
 use std::io;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use httperf_plan::{Plan, Shard};
@@ -47,15 +46,15 @@ pub enum Error {
 
 /// Carries out a plan over real sockets and returns what it measured, all workers together.
 ///
-/// As many workers share the work as there are observers: each tells its own. If the plan says how many threads there are to
-/// be, each is a thread of its own, tied to a processor. They share nothing while they run. The run ends with its workload, with the plan's `runtime` and drain, or when
-/// `stop` is asked for; what is open then is abandoned.
+/// As many workers share the work as there are observers: each tells its own. If the plan says how many threads there are
+/// to be, each is a thread of its own, tied to a processor. They share nothing while they run. The run ends with its
+/// workload, with the plan's `runtime` and drain, or when `stop` is asked for; what is open then is abandoned.
 ///
 /// # Errors
-/// When an event loop or a thread cannot be set up or breaks.
+/// When an event loop or a thread cannot be set up or breaks. The other workers then end too.
 ///
 /// # Panics
-/// If there is no observer.
+/// If there is no observer, or if a worker panics: then it is that panic, once the others have ended.
 pub fn run(plan: &Plan, observers: &mut [&mut (dyn Observer + Send)], stop: &Stop) -> Result<Summary, Error> {
     let count = u32::try_from(observers.len()).expect("there are fewer threads than that");
     if let [observer] = observers
@@ -72,18 +71,15 @@ pub fn run(plan: &Plan, observers: &mut [&mut (dyn Observer + Send)], stop: &Sto
             .zip(observers)
             .map(|(index, observer)| {
                 let (shard, starting) = (Shard { index, count }, &starting);
-                std::thread::Builder::new().name(format!("worker {index}")).spawn_scoped(scope, move || {
-                    let outcome = run_shard(plan, shard, *observer, stop, starting);
-                    if outcome.is_err() {
-                        // Without it the others would offer a part of the load.
-                        stop.ask();
-                    }
-                    outcome
-                })
+                let thread = std::thread::Builder::new()
+                    .name(format!("worker {index}"))
+                    .spawn_scoped(scope, move || run_shard(plan, shard, *observer, stop, starting));
+                if thread.is_err() {
+                    starting.give_up(stop);
+                }
+                thread
             })
             .collect();
-        let missing = threads.iter().filter(|thread| thread.is_err()).count();
-        (0..missing).for_each(|_| starting.is_given_up());
         threads
             .into_iter()
             .map(|thread| match thread.map_err(Error::Thread)?.join() {
@@ -97,7 +93,7 @@ pub fn run(plan: &Plan, observers: &mut [&mut (dyn Observer + Send)], stop: &Sto
         let shard = shard?;
         match index {
             0 => whole = shard,
-            _ => whole.merge(&shard, plan.recording.slowest as usize),
+            _ => whole.merge_worker(&shard, plan.recording.slowest as usize),
         }
     }
     Ok(whole)
@@ -106,38 +102,60 @@ pub fn run(plan: &Plan, observers: &mut [&mut (dyn Observer + Send)], stop: &Sto
 /// How long after the last worker is ready they all start.
 const START_DELAY: Duration = Duration::from_micros(200);
 
-/// Lets the workers start at the same instant.
+/// Lets the workers start at the same instant, or not at all.
 struct Starting {
-    prepared: Barrier,
-    agreed: Barrier,
-    start: AtomicU64,
-    given_up: AtomicBool,
+    state: Mutex<StartingState>,
+    changed: Condvar,
+}
+
+struct StartingState {
+    /// How many workers are not ready yet.
+    awaited: usize,
+    /// When they start, once all are ready.
+    start: Option<Instant>,
+    /// One of them cannot start.
+    is_given_up: bool,
 }
 
 impl Starting {
     fn new(workers: usize) -> Self {
-        Self {
-            prepared: Barrier::new(workers),
-            agreed: Barrier::new(workers),
-            start: AtomicU64::default(),
-            given_up: AtomicBool::default(),
-        }
+        let state = StartingState { awaited: workers, start: None, is_given_up: false };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
     /// Waits for the others and returns when the run is to start; `None` if one of them cannot.
     fn agree(&self, now: impl FnOnce() -> Instant) -> Option<Instant> {
-        if self.prepared.wait().is_leader() {
-            self.start.store((now() + START_DELAY).as_nanos(), Ordering::SeqCst);
+        let mut state = self.state();
+        state.awaited -= 1;
+        if state.awaited == 0 {
+            state.start = Some(now() + START_DELAY);
+            self.changed.notify_all();
         }
-        self.agreed.wait();
-        let start = Instant::from_nanos(self.start.load(Ordering::SeqCst));
-        (!self.given_up.load(Ordering::SeqCst)).then_some(start)
+        let waits = |state: &mut StartingState| state.start.is_none() && !state.is_given_up;
+        let state = self.changed.wait_while(state, waits).unwrap_or_else(PoisonError::into_inner);
+        state.start.filter(|_| !state.is_given_up)
     }
 
-    /// In the place of a worker that cannot start.
-    fn is_given_up(&self) {
-        self.given_up.store(true, Ordering::SeqCst);
-        self.agree(Instant::default);
+    /// A worker cannot start or go on: nor do the others, which would offer a part of the load.
+    fn give_up(&self, stop: &Stop) {
+        self.state().is_given_up = true;
+        self.changed.notify_all();
+        stop.ask();
+    }
+
+    fn state(&self) -> MutexGuard<'_, StartingState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends the other workers when one is left by a panic.
+struct EndsOthers<'a>(&'a Starting, &'a Stop);
+
+impl Drop for EndsOthers<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.give_up(self.1);
+        }
     }
 }
 
@@ -148,23 +166,28 @@ fn run_shard(
     stop: &Stop,
     starting: &Starting,
 ) -> Result<Summary, Error> {
-    let prepared = os::pin(shard.index).map_err(Error::Thread).and_then(|()| {
-        let mut worker = worker(plan, shard, observer, stop)?;
-        worker.prepare().map_err(Error::Wait)?;
-        Ok(worker)
-    });
-    let mut worker = match prepared {
-        Ok(worker) => worker,
-        Err(error) => {
-            starting.is_given_up();
-            return Err(error);
-        }
-    };
-    match starting.agree(os::now) {
-        Some(start) => worker.start_at(start),
-        // The error is another's.
-        None => stop.ask(),
+    let _others = EndsOthers(starting, stop);
+    let outcome = carry_out(plan, shard, &mut *observer, stop, starting);
+    if outcome.is_err() {
+        starting.give_up(stop);
     }
+    observer.ended();
+    outcome
+}
+
+/// Does what [`run_shard`] is there for; `Ok` of nothing if another worker cannot start, whose error it is.
+fn carry_out(
+    plan: &Plan,
+    shard: Shard,
+    observer: &mut dyn Observer,
+    stop: &Stop,
+    starting: &Starting,
+) -> Result<Summary, Error> {
+    os::pin(shard.index).map_err(Error::Thread)?;
+    let mut worker = worker(plan, shard, observer, stop)?;
+    worker.prepare().map_err(Error::Wait)?;
+    let Some(start) = starting.agree(os::now) else { return Ok(Summary::default()) };
+    worker.start_at(start);
     worker.run().map_err(Error::Wait)
 }
 
@@ -175,6 +198,38 @@ fn worker<'p, 'o>(
     stop: &Stop,
 ) -> Result<Worker<'p, 'o, OsNetwork>, Error> {
     let context = plan.tls.as_ref().map(tls_context).transpose()?;
-    let network = OsNetwork::new(plan, shard, stop).map_err(Error::Setup)?;
+    let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
     Ok(Worker::new(plan, shard, context, network, observer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreed(starting: &Starting) -> Option<Instant> {
+        starting.agree(|| Instant::from_nanos(1_000_000))
+    }
+
+    #[test]
+    fn workers_start_at_the_same_instant_when_the_last_is_ready() {
+        let starting = Starting::new(3);
+        let starts: Vec<Option<Instant>> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| agreed(&starting))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
+        });
+        assert_eq!(starts, [Some(Instant::from_nanos(1_000_000) + START_DELAY); 3]);
+    }
+
+    #[test]
+    fn when_some_cannot_start_none_does_and_none_waits() {
+        let (starting, stop) = (Starting::new(4), Stop::new().expect("a descriptor is free"));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| agreed(&starting));
+            starting.give_up(&stop);
+            starting.give_up(&stop);
+            assert_eq!(agreed(&starting), None);
+            assert_eq!(waiting.join().expect("it does not panic"), None);
+        });
+        assert!(stop.is_asked());
+    }
 }

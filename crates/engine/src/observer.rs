@@ -15,6 +15,9 @@ pub trait Observer {
     fn calls_not_logged(&self) -> u64 {
         0
     }
+
+    /// The worker has ended and will not tell of anything more, while others may go on. Not told where there is one.
+    fn ended(&mut self) {}
 }
 
 /// Something that happened. `call` is the serial number of a call, counted from 0 in order of creation.
@@ -108,17 +111,17 @@ pub enum Observation<'a> {
         /// The line.
         line: &'a [u8],
     },
-    /// The first connection failed for a reason outside the known classes. Told once per run.
+    /// The first connection failed for a reason outside the known classes. Told once per worker.
     UnexpectedError {
         /// The system's error number.
         errno: i32,
     },
-    /// A proxy refused a tunnel for the first time. Told once per run.
+    /// A proxy refused a tunnel for the first time. Told once per worker.
     TunnelRefused {
         /// The status of its reply; 599 stands for a line that is no status line.
         status: u16,
     },
-    /// The first reply that could not be understood. Told once per run.
+    /// The first reply that could not be understood. Told once per worker.
     ProtocolError {
         /// What was wrong with it.
         error: &'a httperf_proto::ProtocolError,

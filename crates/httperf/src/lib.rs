@@ -5,6 +5,7 @@
 pub mod args;
 pub mod doctor;
 pub mod echo;
+mod gather;
 mod machine;
 pub mod messages;
 pub mod monitor;

@@ -2,47 +2,140 @@
 //! `--print-lifetimes` and `--periodic-stats`.
 
 use std::collections::HashMap;
-use std::io::{self, BufWriter, Stdout, Write};
+use std::io::{self, Write};
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{Parts, Watch};
+use httperf_stats::TickRates;
 
+use crate::gather::{Gathering, Part};
 use crate::messages::Program;
 
-/// Prints what it is told, data to stdout and the rest to stderr.
+/// How many bytes are held back before they are written.
+const HELD_MAX: usize = 64 * 1024;
+
+/// What is printed of a run, whichever of its workers tells it.
 #[derive(Debug)]
-pub struct Printer<'a> {
+pub struct Printing<'a> {
     program: &'a Program,
     watch: Watch,
-    out: BufWriter<Stdout>,
+    /// What is printed for all workers together: touched when a second is over, and if the plan asks for it.
+    sums: Mutex<Sums>,
+    /// What is said once in a run and has been.
+    unexpected_error: AtomicBool,
+    protocol_error: AtomicBool,
+    tunnel_refused: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Sums {
+    rates: Gathering<Rates>,
+    seconds: Gathering<Second>,
+}
+
+/// A rate sample.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    rates: TickRates,
+    /// Whether the workload has sessions.
+    sessions: bool,
+}
+
+/// A second of the periodic statistics.
+#[derive(Clone, Copy, Debug)]
+struct Second {
+    elapsed: Duration,
+    ok: u64,
+    found: u64,
+}
+
+impl<'a> Printing<'a> {
+    /// Prints for `program` what `watch` asks for, of so many workers.
+    #[must_use]
+    pub fn new(program: &'a Program, watch: Watch, workers: usize) -> Self {
+        let sums = Sums { rates: Gathering::new(workers), seconds: Gathering::new(workers) };
+        Self {
+            program,
+            watch,
+            sums: Mutex::new(sums),
+            unexpected_error: AtomicBool::default(),
+            protocol_error: AtomicBool::default(),
+            tunnel_refused: AtomicBool::default(),
+        }
+    }
+
+    /// What a worker tells, by its number from 0.
+    #[must_use]
+    pub fn printer(&'a self, worker: usize) -> Printer<'a> {
+        Printer { printing: self, worker, held: Vec::new(), failed: None, partial_lines: HashMap::new() }
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Prints what a worker tells it, data to stdout and the rest to stderr.
+#[derive(Debug)]
+pub struct Printer<'a> {
+    printing: &'a Printing<'a>,
+    worker: usize,
+    /// What waits to be written: whole lines, so that those of other workers can come between any two.
+    held: Vec<u8>,
     /// The first error of stdout; after it nothing is written there any more.
     failed: Option<io::Error>,
     /// The last line of each reply body that goes on, as far as it has come.
     partial_lines: HashMap<u64, Vec<u8>>,
 }
 
-impl<'a> Printer<'a> {
-    /// Prints for `program` what `watch` asks for.
-    #[must_use]
-    pub fn new(program: &'a Program, watch: Watch) -> Self {
-        let out = BufWriter::with_capacity(64 * 1024, io::stdout());
-        Self { program, watch, out, failed: None, partial_lines: HashMap::new() }
-    }
-
+impl Printer<'_> {
     /// Writes out what is still held back. An error of stdout, now or before, comes back.
     ///
     /// # Errors
     /// The first error of stdout.
     pub fn finish(mut self) -> io::Result<()> {
-        match self.failed.take() {
-            Some(error) => Err(error),
-            None => self.out.flush(),
+        self.flush();
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    /// Adds whole lines to what is held back.
+    fn write(&mut self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = write(&mut self.held).err();
+        }
+        if self.held.len() >= HELD_MAX {
+            self.flush();
         }
     }
 
-    fn write(&mut self, write: impl FnOnce(&mut BufWriter<Stdout>) -> io::Result<()>) {
+    /// Writes out what is held back, in one piece.
+    fn flush(&mut self) {
+        let held = mem::take(&mut self.held);
         if self.failed.is_none() {
-            self.failed = write(&mut self.out).err();
+            let mut out = io::stdout().lock();
+            self.failed = out.write_all(&held).and_then(|()| out.flush()).err();
+        }
+    }
+
+    /// Prints the sums of which this worker told the last part.
+    fn write_sums(&mut self, sums: &mut Sums) {
+        let mut lines = Vec::new();
+        while let Some(Rates { rates, sessions }) = sums.rates.next() {
+            lines.push(format!("reply-rate = {:<8.1}\n", rates.replies));
+            if sessions {
+                lines.push(format!("session-rate = {:<8.1}\n", rates.sessions));
+            }
+        }
+        while let Some(Second { elapsed, ok, found }) = sums.seconds.next() {
+            lines.push(format!("[{:.6} s] 200={ok}, 302={found}\n", elapsed.as_secs_f64()));
+        }
+        if !lines.is_empty() {
+            self.write(|out| out.write_all(lines.concat().as_bytes()));
+            self.flush();
         }
     }
 
@@ -71,15 +164,30 @@ impl<'a> Printer<'a> {
     }
 }
 
+impl Part for Rates {
+    fn add(&mut self, other: Self) {
+        self.rates.replies += other.rates.replies;
+        self.rates.sessions += other.rates.sessions;
+    }
+}
+
+impl Part for Second {
+    fn add(&mut self, other: Self) {
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.ok += other.ok;
+        self.found += other.found;
+    }
+}
+
 impl Observer for Printer<'_> {
     fn observe(&mut self, what: Observation<'_>) {
-        let name = self.program.name_text();
+        let Printing { program, watch, .. } = *self.printing;
         match what {
             Observation::Request { call, head, contents } => {
-                if self.watch.requests.is_some_and(Parts::header) {
+                if watch.requests.is_some_and(Parts::header) {
                     self.write_lines("SH", call, head);
                 }
-                if self.watch.requests.is_some_and(Parts::body) {
+                if watch.requests.is_some_and(Parts::body) {
                     self.write_lines("SB", call, contents);
                 }
                 let (head, contents) = (head.len(), contents.len());
@@ -97,50 +205,62 @@ impl Observer for Printer<'_> {
                 });
             }
             Observation::Accessing { uri } => self.write(|out| {
-                write!(out, "{name}: accessing URI `")?;
+                write!(out, "{}: accessing URI `", program.name_text())?;
                 out.write_all(uri)?;
                 out.write_all(b"'\n")
             }),
             Observation::Fetching { uri } => self.write(|out| {
-                write!(out, "{name}: fetching `")?;
+                write!(out, "{}: fetching `", program.name_text())?;
                 out.write_all(uri)?;
                 out.write_all(b"'\n")
             }),
-            Observation::Rates { rates, sessions } => self.write(|out| {
-                writeln!(out, "reply-rate = {:<8.1}", rates.replies)?;
-                if sessions {
-                    writeln!(out, "session-rate = {:<8.1}", rates.sessions)?;
-                }
-                out.flush()
-            }),
-            Observation::Second { elapsed, ok, found } => self.write(|out| {
-                writeln!(out, "[{:.6} s] 200={ok}, 302={found}", elapsed.as_secs_f64())?;
-                out.flush()
-            }),
+            Observation::Rates { rates, sessions } => {
+                let mut sums = self.printing.sums();
+                sums.rates.tell(self.worker, Rates { rates, sessions });
+                self.write_sums(&mut sums);
+            }
+            Observation::Second { elapsed, ok, found } => {
+                let mut sums = self.printing.sums();
+                sums.seconds.tell(self.worker, Second { elapsed, ok, found });
+                self.write_sums(&mut sums);
+            }
             Observation::Lifetime { lifetime } => {
                 self.write(|out| writeln!(out, "Connection lifetime = {:.1}", lifetime.as_secs_f64() * 1e3));
             }
-            Observation::ArrivalDelay { .. } | Observation::Ignoring { .. } if self.program.is_quiet() => {}
+            Observation::ArrivalDelay { .. } | Observation::Ignoring { .. } if program.is_quiet() => {}
             Observation::ArrivalDelay { delay } => {
-                self.program.say_bare(format_args!("next arrival delay = {delay:.4}"));
+                program.say_bare(format_args!("next arrival delay = {delay:.4}"));
             }
             Observation::Ignoring { uri } => {
-                self.program.say_bytes(&[b": ignoring absolute URI `", uri, b"'"].concat());
+                program.say_bytes(&[b": ignoring absolute URI `", uri, b"'"].concat());
             }
             Observation::BadStatusLine { line } => {
                 let message = [b".parse_status_line: invalid status line `", line, b"'!!"].concat();
-                self.program.say_bytes(&message);
+                program.say_bytes(&message);
             }
             Observation::UnexpectedError { errno } => {
-                self.program.say(format_args!("connection failed with unexpected error {errno}"));
+                if !self.printing.unexpected_error.swap(true, Ordering::Relaxed) {
+                    program.say(format_args!("connection failed with unexpected error {errno}"));
+                }
+            }
+            Observation::ProtocolError { error } => {
+                if !self.printing.protocol_error.swap(true, Ordering::Relaxed) {
+                    program.say(format_args!("a reply could not be understood: {error}"));
+                }
             }
             Observation::TunnelRefused { status } => {
-                self.program.say(format_args!("the proxy refused a tunnel with status {status}"));
+                if !self.printing.tunnel_refused.swap(true, Ordering::Relaxed) {
+                    program.say(format_args!("the proxy refused a tunnel with status {status}"));
+                }
             }
             Observation::Call { .. } | Observation::Interval { .. } => {}
-            Observation::ProtocolError { error } => {
-                self.program.say(format_args!("a reply could not be understood: {error}"));
-            }
         }
+    }
+
+    fn ended(&mut self) {
+        let mut sums = self.printing.sums();
+        sums.rates.end(self.worker);
+        sums.seconds.end(self.worker);
+        self.write_sums(&mut sums);
     }
 }

@@ -18,8 +18,8 @@ use crate::args::{Args, ReportForm};
 use crate::doctor;
 use crate::messages::Program;
 use crate::monitor::{self, Feed, Monitor};
-use crate::print::Printer;
-use crate::results::{CallLog, Outputs, Provenance};
+use crate::print::{Printer, Printing};
+use crate::results::{CallLog, CallSender, Outputs, Provenance};
 
 /// What a shell sees of a program that a signal ended: 128 and the signal's number.
 const SIGNAL_STATUS: u8 = 128;
@@ -121,20 +121,32 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
     };
     let calls = args.results.calls.as_deref().map(CallLog::create).transpose();
     let calls = calls.map_err(|error| fail(program, &error))?;
-    let mut watcher = Watcher { printer: Printer::new(program, plan.watch), calls, feed: None };
+    let workers = plan.threads.map_or(1, |threads| threads as usize).max(1);
+    let printing = Printing::new(program, plan.watch, workers);
+    let mut watchers: Vec<Watcher<'_>> = (0..workers)
+        .map(|worker| Watcher {
+            printer: printing.printer(worker),
+            calls: calls.as_ref().map(CallLog::sender),
+            feed: None,
+        })
+        .collect();
     let mut attempt = || -> anyhow::Result<Carried> {
         let stop = Stop::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
-        let (monitor, feed) = Monitor::start(&settings, plan, &stop)?;
-        watcher.feed = Some(feed);
-        let run = httperf_engine::run(plan, &mut [&mut watcher], &stop);
+        let (monitor, feeds) = Monitor::start(&settings, plan, workers, &stop)?;
+        watchers.iter_mut().zip(feeds).for_each(|(watcher, feed)| watcher.feed = Some(feed));
+        let mut observers: Vec<&mut (dyn Observer + Send)> =
+            watchers.iter_mut().map(|watcher| watcher as _).collect();
+        let run = httperf_engine::run(plan, &mut observers, &stop);
         let series = run.as_ref().ok().map(|summary| &summary.series);
-        let watched = monitor.finish(watcher.feed.take(), series);
+        // What is still on its way is taken before the monitor notices that nothing more will come.
+        watchers.iter_mut().for_each(|watcher| watcher.feed = None);
+        let watched = monitor.finish(series);
         Ok(Carried { summary: run?, signals, watched })
     };
     let outcome = attempt();
-    let printed = watcher.printer.finish();
-    let logged = watcher.calls.map_or(Ok(()), CallLog::finish);
+    let printed = watchers.into_iter().map(|watcher| watcher.printer.finish()).fold(Ok(()), io::Result::and);
+    let logged = calls.map_or(Ok(()), CallLog::finish);
     let mut outcome = outcome.map_err(|error| fail(program, &error))?;
     // What was measured is reported even if the lines before it could not be printed; that fails likewise,
     // unless a full disk has room again.
@@ -148,10 +160,10 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
     Ok(outcome)
 }
 
-/// Hands on what happens in a run to those who want to know.
+/// Hands on what happens in a worker to those who want to know.
 struct Watcher<'a> {
     printer: Printer<'a>,
-    calls: Option<CallLog>,
+    calls: Option<CallSender>,
     feed: Option<Feed>,
 }
 
@@ -173,7 +185,13 @@ impl Observer for Watcher<'_> {
     }
 
     fn calls_not_logged(&self) -> u64 {
-        self.calls.as_ref().map_or(0, CallLog::dropped)
+        self.calls.as_ref().map_or(0, CallSender::dropped)
+    }
+
+    fn ended(&mut self) {
+        self.printer.ended();
+        // The others' intervals are not to wait for those of this one.
+        self.feed = None;
     }
 }
 

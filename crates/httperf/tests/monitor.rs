@@ -149,6 +149,25 @@ fn the_full_screen_view_shows_the_run_and_q_ends_it_with_a_report() {
 }
 
 #[test]
+fn the_displays_show_what_all_threads_do_together() {
+    let served = Served::start(&[]);
+    let terminal = Terminal::new();
+    let mut run = terminal.spawn(&served.load(3, &["--threads=2"]), Stdio::null());
+    let screen = terminal.wait_for("/50.0 conn/s  ");
+    let (before, _) = screen.rsplit_once("/50.0 conn/s  ").unwrap();
+    let achieved: f64 = before.split_whitespace().last().unwrap().parse().unwrap();
+    assert!((30.0..=70.0).contains(&achieved), "{screen}");
+    assert!(run.wait().success());
+
+    let mut terminal = Terminal::new();
+    let mut run = terminal.spawn(&served.load(LONG, &["--live", "--threads=2"]), Stdio::piped());
+    wait_for_verdict(&terminal);
+    terminal.press(b"q");
+    assert!(run.wait().success());
+    assert!(Report::parse(&run.stdout()).unwrap().number("replies") > 0.0);
+}
+
+#[test]
 fn messages_are_neither_torn_by_the_progress_line_nor_lost_behind_the_screen() {
     // Some replies begin with what is no status line.
     let served = Served::start(&["--fault=garbage:0.2"]);

@@ -152,7 +152,8 @@ fn large_file(kind: Kind) {
 }
 
 fn announced_close(kind: Kind) {
-    let Some(server) = RealServer::start(kind, Settings { requests_per_connection: Some(3) }) else { return };
+    let settings = Settings { requests_per_connection: Some(3), ..Settings::default() };
+    let Some(server) = RealServer::start(kind, settings) else { return };
     let report = run(&server, "--uri /small.txt --num-conns 2 --num-calls 7");
     check(&report, "connections=2 replies=6 2xx=6 length=3.000");
     if !under_test_is_reference() {

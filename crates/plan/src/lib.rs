@@ -44,6 +44,9 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// How many threads share the work of a run at most: each takes some memory, and few machines have more processors.
+pub const THREADS_MAX: u32 = 1024;
+
 /// Everything a run needs to know, fixed before it starts.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
@@ -140,7 +143,7 @@ impl Plan {
     }
 
     /// How many threads would have work: no more than there are arrivals, of those that may go on at once, and of
-    /// connections that calls share. At least 1.
+    /// connections that calls share. At least 1, and at most [`THREADS_MAX`].
     #[must_use]
     pub fn threads_max(&self) -> u32 {
         let at_once = match self.arrivals {
@@ -159,7 +162,7 @@ impl Plan {
             }
         };
         let arrivals = u32::try_from(self.arrivals_max()).unwrap_or(u32::MAX);
-        at_once.min(room).min(arrivals).max(1)
+        at_once.min(room).min(arrivals).clamp(1, THREADS_MAX)
     }
 }
 

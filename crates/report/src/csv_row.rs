@@ -11,7 +11,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
 /// percentage of connections that failed.
-const COLUMNS: [&str; 47] = [
+const COLUMNS: [&str; 48] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -59,6 +59,7 @@ const COLUMNS: [&str; 47] = [
     "unexpected_hash",
     "compressed_bytes",
     "decompressed_bytes",
+    "threads",
 ];
 
 /// The line that names the columns, with its line end.
@@ -119,6 +120,7 @@ pub fn csv_row(document: &Document) -> String {
     row.extend([fixed(cpu, 1), verdict.level.to_string(), names.join("; ")]);
     row.extend(Mismatch::ALL.map(|mismatch| summary.mismatches.count(mismatch).to_string()));
     row.extend([summary.compressed.bytes, summary.compressed.decoded_bytes].map(|bytes| bytes.to_string()));
+    row.push(summary.usage.workers.len().to_string());
     debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
     record(row)
 }

@@ -40,7 +40,26 @@ impl Display for Details<'_> {
                 warmup.errors.total()
             )?;
         }
+        write_threads(f, self.document)?;
         write_capacity(f, parts, figures)
+    }
+}
+
+/// How many threads shared the work, and what they used of a processor each, if that was asked for.
+fn write_threads(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
+    let Document { plan, summary, figures, .. } = document;
+    if plan.threads.is_none() {
+        return Ok(());
+    }
+    let percent = |time: Duration| fixed(100.0 * ratio(time.as_secs_f64(), figures.duration_s), 1);
+    let used = || summary.usage.workers.iter().map(|worker| worker.cpu.total());
+    let (least, most) = (used().min().unwrap_or_default(), used().max().unwrap_or_default());
+    match used().len() {
+        1 => writeln!(f, "\nThreads: 1, which used {} % of a processor", percent(most)),
+        count => {
+            let (least, most) = (percent(least), percent(most));
+            writeln!(f, "\nThreads: {count}, each of which used {least} to {most} % of a processor")
+        }
     }
 }
 

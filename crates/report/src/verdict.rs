@@ -82,9 +82,9 @@ pub enum Finding {
     },
     /// The intervals between arrivals were not those of the schedule.
     ArrivalProcess {
-        /// How far they were off on average, in milliseconds.
+        /// How far they were off on average, in milliseconds; between those of the same worker.
         off_ms: f64,
-        /// Their mean on the schedule, in milliseconds.
+        /// The mean interval of the whole schedule, in milliseconds.
         mean_ms: f64,
     },
     /// A cap on open connections held arrivals back.
@@ -116,7 +116,7 @@ pub enum Finding {
     },
     /// A worker's thread was ready to run, and other programs ran.
     KeptWaiting {
-        /// The share of the time.
+        /// The share of the time; of several workers, of the one that waited longest.
         share: f64,
         /// How often it was taken off its processor.
         preempted: u64,
@@ -247,17 +247,17 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
         if stolen >= STOLEN_COUNTS {
             add(Level::Suspect, Finding::TimeStolen { share: stolen.min(1.0) });
         }
-        let waiting = usage.workers.iter().map(|worker| worker.kept_waiting).max().unwrap_or_default();
-        let waiting = ratio(waiting.as_secs_f64(), seconds);
-        if waiting >= WAITING_COUNTS && !is_full {
-            let preempted = usage.workers.iter().map(|worker| worker.preempted).sum();
-            add(Level::Suspect, Finding::KeptWaiting { share: waiting.min(1.0), preempted });
+        if let Some(worker) = usage.workers.iter().max_by_key(|worker| worker.kept_waiting) {
+            let share = ratio(worker.kept_waiting.as_secs_f64(), seconds).min(1.0);
+            if share >= WAITING_COUNTS && !is_full {
+                add(Level::Suspect, Finding::KeptWaiting { share, preempted: worker.preempted });
+            }
         }
     }
     if let Some((level, finding)) = lag_against(&summary.lag, latency) {
         add(level, finding);
     }
-    judge_arrivals(summary, add);
+    judge_arrivals(plan, summary, add);
 }
 
 /// The lag, if it is a part of the latency that counts.
@@ -276,7 +276,7 @@ fn lag_against(lag: &Timing, latency: &Timing) -> Option<(Level, Finding)> {
     judged.max_by_key(|(level, _)| *level)
 }
 
-fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let arrivals = &summary.arrivals;
     let (span_due, span_started) = (arrivals.span_due.as_secs_f64(), arrivals.span_started.as_secs_f64());
     if arrivals.held > 0 {
@@ -292,7 +292,8 @@ fn judge_arrivals(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
             add(level, Finding::Rate { asked, achieved: asked * share });
         }
         let off = arrivals.intervals_due.distance(&arrivals.intervals_started);
-        let mean = arrivals.intervals_due.moments.mean();
+        // Each worker knows the intervals between its own arrivals, which are longer than those of all.
+        let mean = arrivals.intervals_due.moments.mean() / f64::from(plan.threads.unwrap_or(1).max(1));
         if off >= INTERVALS_OFF.1 && off.as_secs_f64() >= mean * INTERVALS_OFF.0 {
             add(Level::Suspect, Finding::ArrivalProcess { off_ms: in_ms(off), mean_ms: mean * 1e3 });
         }
@@ -407,7 +408,7 @@ impl Display for Finding {
         match *self {
             Self::ClientCpu { share } => write!(
                 f,
-                "the generator needed its processor for {} % of the time: it set the pace, not the server",
+                "a thread of the generator needed its processor for {} % of the time: it set the pace, not the server",
                 percent(share)
             ),
             Self::ScheduleLag { quantile, lag_ms, latency_ms } => write!(
@@ -451,7 +452,7 @@ impl Display for Finding {
             }
             Self::KeptWaiting { share, preempted } => write!(
                 f,
-                "the generator waited for a processor for {} % of the time, and was taken off it {preempted} times",
+                "a thread of the generator waited for a processor for {} % of the time, and was taken off it {preempted} times",
                 percent(share)
             ),
             Self::FewSamples { samples, quantile } => {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use httperf_plan::{Arrivals, Authority, Plan, Tls};
 use httperf_report::result::{Capacity, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
-use httperf_stats::{Summary, Timing};
+use httperf_stats::{CpuTime, Summary, ThreadUsage, Timing};
 use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
 
 fn part(host: &str) -> Part {
@@ -64,6 +64,49 @@ fn merging_takes_any_order_and_adds_up_exactly() {
     let merged = Document::read(all.as_bytes()).unwrap();
     let replies: u64 = parts.iter().map(|part| part.summary.replies).sum();
     assert_eq!((merged.summary.replies, merged.parts.len()), (replies, 3));
+}
+
+#[test]
+fn results_of_any_number_of_threads_are_merged_also_with_older_ones() {
+    let with = |index: u32, threads: Option<u32>| {
+        let mut document = document(index);
+        document.plan.threads = threads;
+        document
+    };
+    let newer = with(0, Some(2));
+    let mut older: serde_json::Value = serde_json::from_str(&with(1, None).json()).unwrap();
+    older["plan"].as_object_mut().unwrap().remove("threads").unwrap();
+    let arrivals = older["summary"]["arrivals"].as_object_mut().unwrap();
+    for field in ["first_due_ns", "first_started_ns"] {
+        arrivals.remove(field).unwrap();
+    }
+    let older = Document::read(older.to_string().as_bytes()).unwrap();
+    assert_eq!(older.plan.threads, None);
+    let replies = newer.summary.replies + older.summary.replies;
+    let merged = merge(vec![older, newer, with(2, Some(7))]).unwrap();
+    assert!(merged.summary.replies > replies);
+    assert_eq!(merged.plan.threads, Some(2));
+}
+
+#[test]
+fn the_full_report_says_how_many_threads_there_were_if_that_was_asked_for() {
+    let text = |threads: Option<u32>, used: &[u64]| {
+        let mut document = document(0);
+        document.plan.threads = threads;
+        let worker = |&ms: &u64| ThreadUsage {
+            cpu: CpuTime { user: Duration::from_millis(ms), system: Duration::ZERO },
+            ..ThreadUsage::default()
+        };
+        document.summary.usage.workers = used.iter().map(worker).collect();
+        document.figures.duration_s = 5.0;
+        document.text(true)
+    };
+    assert!(!text(None, &[500]).contains("Threads"));
+    assert!(text(Some(1), &[500]).contains("\nThreads: 1, which used 10.0 % of a processor\n"));
+    assert!(
+        text(Some(3), &[500, 1000, 750])
+            .contains("\nThreads: 3, each of which used 10.0 to 20.0 % of a processor\n")
+    );
 }
 
 #[test]

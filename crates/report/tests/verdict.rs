@@ -126,6 +126,37 @@ fn time_that_the_machine_took_away_is_named() {
 }
 
 #[test]
+fn of_several_threads_the_busiest_and_the_one_kept_waiting_longest_count() {
+    let plan = Plan { threads: Some(3), ..scheduled() };
+    let three = |busiest: f64, longest: f64| {
+        move |summary: &mut Summary| {
+            for other in [usage(busiest, 0.0), usage(0.2, longest)] {
+                summary.usage.workers.extend(other.workers);
+            }
+        }
+    };
+    check_plan(&[], &plan, three(0.5, 0.05));
+    check_plan(&["SUSPECT client cpu"], &plan, three(0.97, 0.05));
+    check_plan(&["SUSPECT kept waiting"], &plan, three(0.5, 0.15));
+    let mut summary = sound();
+    three(0.5, 0.15)(&mut summary);
+    let reasons = verdict(&plan, &summary).reasons;
+    assert_eq!(reasons[0].finding, Finding::KeptWaiting { share: 0.15, preempted: 7 });
+}
+
+#[test]
+fn intervals_of_a_worker_are_off_by_their_share_of_those_of_all() {
+    // Every third arrival is this worker's: 15 ms between them, and 5 ms on the whole schedule.
+    let off = |summary: &mut Summary| {
+        summary.arrivals.intervals_due = timing((0..1997).map(|_| 15.0));
+        summary.arrivals.intervals_started =
+            timing((0..1997).map(|step| if step % 2 == 0 { 13.0 } else { 17.0 }));
+    };
+    check_plan(&["SUSPECT arrival process"], &Plan { threads: Some(3), ..scheduled() }, off);
+    check_plan(&[], &scheduled(), off);
+}
+
+#[test]
 fn less_than_was_asked_for_or_in_bursts_is_another_load() {
     check(&["SUSPECT rate"], |summary| summary.arrivals.due = 2040);
     check(&["INVALID rate"], |summary| summary.arrivals.due = 2300);

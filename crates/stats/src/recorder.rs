@@ -509,6 +509,8 @@ impl Recorder {
         if self.figures.detail {
             summary.arrivals.due = summary.arrivals.started + end.arrivals_missed;
             if let Some([first, last]) = self.arrivals {
+                summary.arrivals.first_due = first.0 - self.start;
+                summary.arrivals.first_started = first.1 - self.start;
                 summary.arrivals.span_due = last.0 - first.0;
                 summary.arrivals.span_started = last.1 - first.1;
             }

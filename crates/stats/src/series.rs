@@ -97,8 +97,8 @@ impl Interval {
         self.open = next.open;
     }
 
-    /// Adds what another part of the same run did in the same interval.
-    fn merge(&mut self, other: &Self) {
+    /// Adds what another part of the same run did in the same interval. Of the lengths the longer one counts.
+    pub fn merge(&mut self, other: &Self) {
         self.add_counts(other);
         self.length = self.length.max(other.length);
         self.open += other.open;

@@ -20,6 +20,15 @@ pub struct Stall {
     pub from: Duration,
 }
 
+impl Stall {
+    /// The part of this silence in which another worker of the same run heard nothing either.
+    pub(crate) fn shared_with(self, other: Self) -> Option<Self> {
+        let from = self.from.max(other.from);
+        let length = (self.from + self.length).min(other.from + other.length).saturating_sub(from);
+        (!length.is_zero()).then_some(Self { length, from })
+    }
+}
+
 /// Listens for silence.
 #[derive(Clone, Debug)]
 pub(crate) struct Silence {
@@ -116,6 +125,14 @@ mod tests {
         silence.awaits(at(5000));
         silence.heard(at(5003));
         assert_eq!(silence.longest(at(5003)), Some(Stall { length: ms(3), from: ms(5000) }));
+    }
+
+    #[test]
+    fn what_several_workers_did_not_hear_is_what_none_of_them_heard() {
+        let stall = |from, to| Stall { length: ms(to - from), from: ms(from) };
+        assert_eq!(stall(100, 400).shared_with(stall(150, 600)), Some(stall(150, 400)));
+        assert_eq!(stall(150, 600).shared_with(stall(100, 400)), Some(stall(150, 400)));
+        assert_eq!(stall(100, 400).shared_with(stall(400, 600)), None);
     }
 
     #[test]

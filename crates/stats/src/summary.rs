@@ -27,9 +27,10 @@ pub struct Summary {
     pub requests: u64,
     /// Complete replies of status 100 to 599.
     pub replies: u64,
-    /// Most connections alive at once.
+    /// Most connections alive at once. Of several workers or machines it is the sum of what each had at most, which is no
+    /// less than there were.
     pub concurrent_max: u64,
-    /// Most connects initiated in one turn of the loop, the last turn left out.
+    /// Most connects initiated in one turn of a worker's loop, the last turn left out.
     pub connect_burst_max: u64,
     /// From connect to close, of connections that completed at least one call.
     pub lifetimes: Lifetimes,
@@ -88,7 +89,8 @@ pub struct Summary {
     /// For how long calls had been due that were neither answered nor given up when the run ended: less than they would
     /// have taken.
     pub unfinished: Timing,
-    /// The longest time in which replies were due and nothing came.
+    /// The longest time in which replies were due and nothing came; of several workers, the part of it that all of them
+    /// heard nothing in.
     pub stall: Option<Stall>,
     /// What was offered before it was measured, if anything was.
     pub warmup: Option<WarmUp>,
@@ -111,6 +113,14 @@ pub struct ArrivalFigures {
     pub started: u64,
     /// How many of them had to wait for room among the connections that may be open.
     pub held: u64,
+    /// When the first of those started was due, since the start of the run.
+    #[serde(default, rename = "first_due_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub first_due: Duration,
+    /// When it was started.
+    #[serde(default, rename = "first_started_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub first_started: Duration,
     /// From the first to the last of those started, as they were due.
     #[serde(rename = "span_due_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
@@ -119,22 +129,36 @@ pub struct ArrivalFigures {
     #[serde(rename = "span_started_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub span_started: Duration,
-    /// The intervals between them, as they were due.
+    /// The intervals between them, as they were due. Each worker has those between its own.
     pub intervals_due: Timing,
-    /// The intervals between them, as they were started.
+    /// The intervals between them, as they were started. Each worker has those between its own.
     pub intervals_started: Timing,
 }
 
 impl ArrivalFigures {
     fn merge(&mut self, other: &Self) {
+        let (own, their) = (self.spans(), other.spans());
+        (self.first_due, self.span_due) = joined(own.map(|own| own[0]), their.map(|their| their[0]));
+        (self.first_started, self.span_started) = joined(own.map(|own| own[1]), their.map(|their| their[1]));
         self.due += other.due;
         self.started += other.started;
         self.held += other.held;
-        self.span_due = self.span_due.max(other.span_due);
-        self.span_started = self.span_started.max(other.span_started);
         self.intervals_due.merge(&other.intervals_due);
         self.intervals_started.merge(&other.intervals_started);
     }
+
+    /// Beginning and length of the time in which arrivals were due, and in which they were started; `None` if none were.
+    fn spans(&self) -> Option<[(Duration, Duration); 2]> {
+        let spans = [(self.first_due, self.span_due), (self.first_started, self.span_started)];
+        (self.started > 0).then_some(spans)
+    }
+}
+
+/// Beginning and length of the time that two times side by side cover together.
+fn joined(own: Option<(Duration, Duration)>, their: Option<(Duration, Duration)>) -> (Duration, Duration) {
+    let (Some(own), Some(their)) = (own, their) else { return own.or(their).unwrap_or_default() };
+    let from = own.0.min(their.0);
+    (from, (own.0 + own.1).max(their.0 + their.1) - from)
 }
 
 /// What was offered before it was measured.
@@ -306,10 +330,23 @@ impl Summary {
         all
     }
 
-    /// Adds what another part of the same run measured: another worker, another machine. Counts and histograms add up
-    /// exactly, in any order; times that parts spent side by side do not add up, the longest counts. How many connections
-    /// were open at once is the sum of what each part had at most, which is no less than it was. Of the slowest calls,
-    /// `slowest_kept` stay.
+    /// Adds what another worker of the same process measured in the same run. As [`Summary::merge`], but for what all
+    /// workers see: what the process used is told by the one that measured longest, and a stall is what none of them heard
+    /// anything in.
+    pub fn merge_worker(&mut self, other: &Self, slowest_kept: usize) {
+        let longest = if other.duration > self.duration { other } else { &*self };
+        let Usage { cpu, stolen, processors, workers: _ } = longest.usage;
+        let stall = self.stall.zip(other.stall).and_then(|(own, their)| own.shared_with(their));
+        self.merge(other, slowest_kept);
+        let usage = &mut self.usage;
+        (usage.cpu, usage.stolen, usage.processors) = (cpu, stolen, processors);
+        self.stall = stall;
+    }
+
+    /// Adds what another part of the same run measured, on another machine. Counts and histograms add up exactly, in any
+    /// order; times that parts spent side by side do not add up: the longest counts, or from the earliest beginning to the
+    /// latest end. How many connections were open at once is the sum of what each part had at most, which is no less than it
+    /// was; the longest burst of connects is that of a single worker. Of the slowest calls, `slowest_kept` stay.
     pub fn merge(&mut self, other: &Self, slowest_kept: usize) {
         self.duration = self.duration.max(other.duration);
         self.connections += other.connections;
@@ -399,5 +436,83 @@ fn merge_option<T: Clone>(own: &mut Option<T>, their: Option<&T>, merge: impl Fn
         (Some(own), Some(their)) => merge(own, their),
         (own @ None, Some(their)) => *own = Some(their.clone()),
         (_, None) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CpuTime, ThreadUsage};
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    /// What a worker measured in so many milliseconds, by the end of which the process had used half of them.
+    fn worker(duration: u64) -> Summary {
+        let cpu = CpuTime { user: ms(duration / 2), system: Duration::ZERO };
+        let own = ThreadUsage { cpu: CpuTime { user: ms(duration / 4), ..cpu }, ..ThreadUsage::default() };
+        Summary {
+            duration: ms(duration),
+            usage: Usage { cpu, workers: vec![own], stolen: ms(duration / 10), processors: 4 },
+            ..Summary::default()
+        }
+    }
+
+    #[test]
+    fn the_process_is_counted_once_however_many_workers_it_has() {
+        for order in [[400, 1000, 800], [1000, 400, 800], [800, 400, 1000]] {
+            let mut whole = worker(order[0]);
+            order[1..].iter().for_each(|&duration| whole.merge_worker(&worker(duration), 0));
+            assert_eq!(whole.duration, ms(1000));
+            assert_eq!(
+                (whole.usage.cpu.user, whole.usage.stolen, whole.usage.processors),
+                (ms(500), ms(100), 4)
+            );
+            let own: Vec<Duration> = whole.usage.workers.iter().map(|worker| worker.cpu.user).collect();
+            assert_eq!(own, [100, 200, 250].map(ms), "{order:?}");
+        }
+    }
+
+    #[test]
+    fn machines_add_up() {
+        let mut whole = worker(1000);
+        whole.merge(&worker(800), 0);
+        assert_eq!((whole.usage.cpu.user, whole.usage.processors), (ms(900), 8));
+    }
+
+    #[test]
+    fn a_stall_is_one_of_all_workers() {
+        let with = |stall: Option<(u64, u64)>| Summary {
+            stall: stall.map(|(from, to)| Stall { from: ms(from), length: ms(to - from) }),
+            ..Summary::default()
+        };
+        let both = |own, their| {
+            let mut whole = with(own);
+            whole.merge_worker(&with(their), 0);
+            whole.stall.map(|stall| (stall.from, stall.from + stall.length))
+        };
+        assert_eq!(both(Some((100, 900)), Some((200, 1000))), Some((ms(200), ms(900))));
+        assert_eq!(both(Some((100, 300)), Some((400, 1000))), None);
+        assert_eq!(both(Some((100, 300)), None), None);
+    }
+
+    #[test]
+    fn arrivals_last_from_the_first_of_any_worker_to_the_last_of_any() {
+        let arrivals = |started, first: u64, last: u64| ArrivalFigures {
+            started,
+            first_due: ms(first),
+            span_due: ms(last - first),
+            first_started: ms(first + 1),
+            span_started: ms(last - first + 5),
+            ..ArrivalFigures::default()
+        };
+        let (one, two, idle) = (arrivals(10, 100, 900), arrivals(10, 200, 1000), arrivals(0, 0, 0));
+        for order in [[&one, &two, &idle], [&idle, &two, &one], [&two, &idle, &one]] {
+            let mut whole = ArrivalFigures::default();
+            order.iter().for_each(|part| whole.merge(part));
+            assert_eq!((whole.started, whole.first_due, whole.span_due), (20, ms(100), ms(900)));
+            assert_eq!((whole.first_started, whole.span_started), (ms(101), ms(905)));
+        }
     }
 }

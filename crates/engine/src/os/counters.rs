@@ -9,6 +9,7 @@ use httperf_sys::CpuUsage;
 /// Reads them all. What the system does not have stays zero.
 pub(super) fn read() -> Counters {
     let (thread, preempted) = httperf_sys::thread_usage();
+    let machine = fs::read_to_string("/proc/stat").ok().and_then(|text| machine(&text)).unwrap_or_default();
     Counters {
         process: cpu_time(httperf_sys::cpu_usage()),
         thread: ThreadUsage {
@@ -16,8 +17,8 @@ pub(super) fn read() -> Counters {
             kept_waiting: kept_waiting().unwrap_or_default(),
             preempted,
         },
-        stolen: stolen().unwrap_or_default(),
-        processors: std::thread::available_parallelism().map_or(1, |count| count.get() as u32),
+        stolen: machine.stolen,
+        processors: machine.processors,
     }
 }
 
@@ -33,18 +34,37 @@ fn kept_waiting() -> Option<Duration> {
     text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// The `steal` column of the first line of `/proc/stat` (proc_stat(5)), in ticks, of which there are a hundred in a
-/// second.
-fn stolen() -> Option<Duration> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
-    let ticks: u64 = text.lines().next()?.split_whitespace().nth(8)?.parse().ok()?;
+/// What `/proc/stat` says (proc_stat(5)).
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Machine {
+    stolen: Duration,
+    processors: u32,
+}
+
+/// The `steal` column of the first line, in ticks, of which there are a hundred in a second; and how many processors have
+/// a line of their own. How many of them this thread may use has nothing to do with it.
+fn machine(stat: &str) -> Option<Machine> {
+    let mut lines = stat.lines();
+    let ticks: u64 = lines.next()?.split_whitespace().nth(8)?.parse().ok()?;
     let per_second = rustix::param::clock_ticks_per_second().max(1);
-    Some(Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / per_second)))
+    Some(Machine {
+        stolen: Duration::from_nanos(ticks.saturating_mul(1_000_000_000 / per_second)),
+        processors: u32::try_from(lines.take_while(|line| line.starts_with("cpu")).count()).ok()?,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machine_is_all_of_its_processors() {
+        let stat =
+            "cpu  1 2 3 4 5 6 7 250 0 0\ncpu0 1 1 1 1 1 1 1 100 0 0\ncpu3 0 1 2 3 4 5 6 150 0 0\nintr 5 6\n";
+        let stolen = Duration::from_millis(2500);
+        assert_eq!(machine(stat), Some(Machine { stolen, processors: 2 }));
+        assert_eq!(machine(""), None);
+    }
 
     #[test]
     fn linux_says_what_a_thread_has_used() {

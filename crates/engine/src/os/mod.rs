@@ -10,7 +10,7 @@ use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, SystemTime};
 
-use httperf_plan::{Endpoint, Plan, Shard, Sockets};
+use httperf_plan::{Endpoint, Plan, Sockets};
 use httperf_stats::{Counters, Instant, Transport};
 use rustix::event::epoll;
 use rustix::io::Errno;
@@ -50,8 +50,6 @@ pub struct OsNetwork {
     /// Where bytes go that nobody wants to see. Nothing is ever read from it, and over TCP nothing written, so that it takes
     /// no memory.
     discarded: Vec<u8>,
-    /// Whether the counters of the whole process are this worker's to tell.
-    tells_of_process: bool,
 }
 
 impl std::fmt::Debug for OsNetwork {
@@ -65,7 +63,7 @@ impl OsNetwork {
     ///
     /// # Errors
     /// The system's.
-    pub fn new(plan: &Plan, shard: Shard, stop: &Stop) -> io::Result<Self> {
+    pub fn new(plan: &Plan, stop: &Stop) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let key = epoll::EventData::new_u64(STOP_KEY);
         epoll::add(&epoll, stop.wake_fd(), key, epoll::EventFlags::IN)?;
@@ -78,7 +76,6 @@ impl OsNetwork {
             spin: plan.spin,
             ports: Ports::default(),
             discarded: vec![0; DISCARD_MAX],
-            tells_of_process: shard.index == 0,
             events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
         };
         network.poll(Some(Duration::ZERO))?;
@@ -240,12 +237,7 @@ impl Network for OsNetwork {
     }
 
     fn counters(&mut self) -> Counters {
-        let counters = counters::read();
-        if self.tells_of_process {
-            counters
-        } else {
-            Counters { thread: counters.thread, ..Counters::default() }
-        }
+        counters::read()
     }
 
     fn transport(&mut self, socket: &OwnedFd) -> Option<Transport> {

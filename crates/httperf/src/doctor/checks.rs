@@ -19,6 +19,8 @@ pub(super) struct Need {
     pub(super) pairs: u64,
     /// Whether local ports are chosen by this program (`--hog`) and not by the kernel.
     pub(super) is_hogging: bool,
+    /// Threads that share the work.
+    pub(super) threads: u32,
     /// Whether the server is on this machine.
     pub(super) is_local: bool,
 }
@@ -61,6 +63,7 @@ impl Need {
             total: if is_tcp { total } else { 0 },
             pairs: pairs(&plan.sockets.sources, servers.len() as u64, plan.sockets.hog),
             is_hogging: plan.sockets.hog,
+            threads: plan.threads.unwrap_or(1),
             is_local,
         }
     }
@@ -212,8 +215,16 @@ fn connection_tracking(system: &System, need: &Need) -> Option<Finding> {
 }
 
 fn processors(system: &System, need: &Need) -> Finding {
-    let count = system.processors;
+    let (count, threads) = (system.processors, need.threads);
     let text = format!("{count} may be used");
+    if threads as usize > count {
+        return Finding {
+            level: Level::Problem,
+            name: "processors",
+            text: format!("{text}, for which {threads} threads would keep each other waiting"),
+            remedy: Some(format!("--threads={count}, or --threads=auto")),
+        };
+    }
     if count > 1 || !need.is_local {
         return good("processors", text);
     }
@@ -321,6 +332,7 @@ mod tests {
         total: u64::MAX,
         pairs: 1,
         is_hogging: false,
+        threads: 1,
         is_local: true,
     };
 
@@ -483,5 +495,14 @@ mod tests {
         system.processors = 1;
         assert_eq!(processors(&system, &NEED).level, Level::Note);
         assert_eq!(processors(&system, &Need { is_local: false, ..NEED }).level, Level::Good);
+    }
+
+    #[test]
+    fn more_threads_than_processors_are_too_many() {
+        let (system, _folder) = system(&[]);
+        assert_eq!(processors(&system, &Need { threads: 2, ..NEED }).level, Level::Good);
+        let found = processors(&system, &Need { threads: 3, ..NEED });
+        assert_eq!(found.level, Level::Problem);
+        assert_eq!(found.text, "2 may be used, for which 3 threads would keep each other waiting");
     }
 }

@@ -99,6 +99,7 @@ impl Args {
             total: u64::MAX,
             pairs: checks::pairs(&self.sources, servers, self.hog),
             is_hogging: self.hog,
+            threads: 1,
             is_local,
         }
     }

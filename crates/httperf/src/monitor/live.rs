@@ -122,6 +122,10 @@ impl Consumer for Live {
         self.drawn = None;
     }
 
+    fn partial_interval(&mut self, interval: &Interval) {
+        self.interval(interval);
+    }
+
     fn tick(&mut self) {
         if self.has_keys {
             self.read_keys();

@@ -1,12 +1,14 @@
 //! What watches a run while it goes on: the progress line, the full-screen view, the interval log.
 //!
 //! ```text
-//!   worker ─► observer ─► Feed ─► bounded channel ─► thread ─► consumers
+//!   worker ─► observer ─► Feed ─┐
+//!   worker ─► observer ─► Feed ─┴─► bounded channel ─► thread: assembly ─► consumers
 //! ```
 //!
-//! The worker never waits for any of them: what does not fit into the channel is counted and left out. A new way of
-//! watching is another `Consumer`, made in `consumers`.
+//! A worker never waits for any of them: what does not fit into the channel is counted and left out. Consumers see one
+//! interval at a time, that of all workers together. A new way of watching is another `Consumer`, made in `consumers`.
 
+mod assembly;
 mod figures;
 mod interval_log;
 mod live;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use httperf_engine::Stop;
@@ -30,12 +32,13 @@ use httperf_stats::{Interval, Series};
 
 use crate::messages::Program;
 
+use self::assembly::{Assembled, Assembly};
 use self::interval_log::IntervalLog;
 use self::live::Live;
 use self::progress::Progress;
 use self::until::Until;
 
-/// How many intervals may wait for the consumers: a minute's.
+/// How many intervals of each worker may wait for the consumers: a minute's.
 const WAITING_MAX: usize = 64;
 
 /// How often consumers are called that only follow the clock.
@@ -59,6 +62,9 @@ pub struct Settings {
 trait Consumer: Send {
     /// An interval has ended.
     fn interval(&mut self, interval: &Interval);
+
+    /// An interval has ended of which a part is missing, as a worker was late. The series will have it.
+    fn partial_interval(&mut self, _interval: &Interval) {}
 
     /// Some time has passed, a tick at most.
     fn tick(&mut self) {}
@@ -89,38 +95,44 @@ pub struct Outcome {
 }
 
 impl Monitor {
-    /// Prepares what is wanted and starts a thread for it. What comes back with it is for the worker's observer.
+    /// Prepares what is wanted and starts a thread for it. What comes with it is for the observers of so many workers.
     ///
     /// # Errors
     /// What is wanted and cannot be had: a terminal, a file.
-    pub fn start(settings: &Settings, plan: &Plan, stop: &Stop) -> anyhow::Result<(Self, Feed)> {
+    pub fn start(
+        settings: &Settings,
+        plan: &Plan,
+        workers: usize,
+        stop: &Stop,
+    ) -> anyhow::Result<(Self, Vec<Feed>)> {
         let consumers = consumers(settings, plan, stop)?;
         let tick = if settings.live { QUICK_TICK } else { SLOW_TICK };
-        Self::watch(consumers, tick)
+        Self::watch(consumers, workers, tick)
     }
 
-    fn watch(mut consumers: Consumers, tick: Duration) -> anyhow::Result<(Self, Feed)> {
+    fn watch(mut consumers: Consumers, workers: usize, tick: Duration) -> anyhow::Result<(Self, Vec<Feed>)> {
         let over = Arc::new(AtomicBool::new(false));
+        let feeds = |channel: Option<SyncSender<Message>>| {
+            (0..workers).map(|worker| Feed { worker, channel: channel.clone(), missed: 0 }).collect()
+        };
         if consumers.is_empty() {
-            return Ok((Self { thread: None, over }, Feed { channel: None, missed: 0 }));
+            return Ok((Self { thread: None, over }, feeds(None)));
         }
-        let (channel, intervals) = sync_channel(WAITING_MAX);
+        let (channel, messages) = sync_channel(WAITING_MAX * workers);
         let is_over = Arc::clone(&over);
         let thread = std::thread::Builder::new()
             .name("monitor".into())
             .spawn(move || {
-                consume(&intervals, &mut consumers, tick, &is_over);
+                consume(&messages, Assembly::new(workers), &mut consumers, tick, &is_over);
                 consumers
             })
             .context("cannot start the thread that watches the run")?;
-        Ok((Self { thread: Some(thread), over }, Feed { channel: Some(channel), missed: 0 }))
+        Ok((Self { thread: Some(thread), over }, feeds(Some(channel))))
     }
 
-    /// Ends the thread and gives the terminal back. `feed` is the one that came with it, `series` the whole run, unless it
-    /// failed.
-    pub fn finish(mut self, feed: Option<Feed>, series: Option<&Series>) -> Outcome {
-        // What is still in the channel is taken before the thread notices that nothing more will come.
-        drop(feed);
+    /// Ends the thread and gives the terminal back. The feeds that came with it must be gone. `series` is the whole run,
+    /// unless it failed.
+    pub fn finish(mut self, series: Option<&Series>) -> Outcome {
         let mut outcome = Outcome::default();
         match self.thread.take().map(JoinHandle::join) {
             None => {}
@@ -178,38 +190,69 @@ fn prints(watch: &Watch) -> bool {
 }
 
 /// Hands out what arrives until nothing more will.
-fn consume(intervals: &Receiver<Interval>, consumers: &mut Consumers, tick: Duration, over: &AtomicBool) {
+fn consume(
+    messages: &Receiver<Message>,
+    mut assembly: Assembly,
+    consumers: &mut Consumers,
+    tick: Duration,
+    over: &AtomicBool,
+) {
     while !over.load(Ordering::Relaxed) {
-        match intervals.recv_timeout(tick) {
-            Ok(interval) => consumers.iter_mut().for_each(|consumer| consumer.interval(&interval)),
+        match messages.recv_timeout(tick) {
+            Ok(Message { worker, interval: Some(interval) }) => {
+                assembly.add(worker, interval, Instant::now());
+            }
+            Ok(Message { worker, interval: None }) => assembly.end(worker),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
+        }
+        while let Some(assembled) = assembly.next(Instant::now()) {
+            consumers.iter_mut().for_each(|consumer| match &assembled {
+                Assembled::Whole(interval) => consumer.interval(interval),
+                Assembled::Partial(interval) => consumer.partial_interval(interval),
+            });
         }
         consumers.iter_mut().for_each(|consumer| consumer.tick());
     }
 }
 
-/// The worker's end of the channel.
+/// What a worker tells the monitor.
+#[derive(Debug)]
+struct Message {
+    worker: usize,
+    /// An interval that has ended; `None` when there will be no more.
+    interval: Option<Interval>,
+}
+
+/// A worker's end of the channel. Dropping it says that the worker has ended.
 #[derive(Debug)]
 pub struct Feed {
-    channel: Option<SyncSender<Interval>>,
+    worker: usize,
+    channel: Option<SyncSender<Message>>,
     missed: u64,
 }
 
 impl Feed {
     /// Tells of an interval, unless the consumers are far behind. Never waits.
     pub fn interval(&mut self, interval: &Interval) {
-        if let Some(channel) = &self.channel
-            && channel.try_send(interval.clone()).is_err()
-        {
-            self.missed += 1;
-        }
+        let Some(channel) = &self.channel else { return };
+        let message = Message { worker: self.worker, interval: Some(interval.clone()) };
+        self.missed += u64::from(channel.try_send(message).is_err());
     }
 
     /// How many intervals the consumers were not told of.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.missed
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        if let Some(channel) = &self.channel {
+            // This may wait, as the worker has nothing left to do. Where nobody listens any more, there is nobody to tell.
+            drop(channel.send(Message { worker: self.worker, interval: None }));
+        }
     }
 }
 
@@ -237,6 +280,12 @@ mod tests {
         }
     }
 
+    /// A monitor of one worker.
+    fn watch(consumer: Slow, tick: Duration) -> (Monitor, Feed) {
+        let (monitor, mut feeds) = Monitor::watch(vec![Box::new(consumer)], 1, tick).unwrap();
+        (monitor, feeds.remove(0))
+    }
+
     fn second(number: u64) -> Interval {
         Interval { from: Duration::from_secs(number), ..Interval::default() }
     }
@@ -246,14 +295,15 @@ mod tests {
         let (go_on, may_go_on) = channel();
         let (seen, was_seen) = channel();
         let slow = Slow { go_on: may_go_on, seen };
-        let (monitor, mut feed) = Monitor::watch(vec![Box::new(slow)], SLOW_TICK).unwrap();
+        let (monitor, mut feed) = watch(slow, SLOW_TICK);
         feed.interval(&second(0));
         assert_eq!(was_seen.recv().unwrap(), Duration::ZERO);
         // From here on it sleeps, and this thread goes on.
         (1..=100).for_each(|number| feed.interval(&second(number)));
         assert_eq!(feed.missed(), 100 - WAITING_MAX as u64);
         drop(go_on);
-        let outcome = monitor.finish(Some(feed), None);
+        drop(feed);
+        let outcome = monitor.finish(None);
         assert!(outcome.ended_by_user, "the consumer was not asked");
         assert_eq!(was_seen.into_iter().count(), WAITING_MAX, "what fitted was lost");
     }
@@ -264,7 +314,7 @@ mod tests {
         let (seen, was_seen) = channel();
         drop(go_on);
         let slow = Slow { go_on: may_go_on, seen };
-        let (monitor, feed) = Monitor::watch(vec![Box::new(slow)], QUICK_TICK).unwrap();
+        let (monitor, feed) = watch(slow, QUICK_TICK);
         drop(monitor);
         assert!(was_seen.recv().is_err(), "the consumer is still there");
         drop(feed);
@@ -272,9 +322,30 @@ mod tests {
 
     #[test]
     fn without_consumers_there_is_no_thread_and_nothing_is_missed() {
-        let (monitor, mut feed) = Monitor::watch(Consumers::new(), SLOW_TICK).unwrap();
-        feed.interval(&second(0));
-        assert_eq!(feed.missed(), 0);
-        assert_eq!(monitor.finish(Some(feed), None), Outcome::default());
+        let (monitor, mut feeds) = Monitor::watch(Consumers::new(), 2, SLOW_TICK).unwrap();
+        for feed in &mut feeds {
+            feed.interval(&second(0));
+            assert_eq!(feed.missed(), 0);
+        }
+        drop(feeds);
+        assert_eq!(monitor.finish(None), Outcome::default());
+    }
+
+    #[test]
+    fn consumers_see_one_interval_of_all_workers_together() {
+        let (go_on, may_go_on) = channel();
+        let (seen, was_seen) = channel();
+        drop(go_on);
+        let slow = Slow { go_on: may_go_on, seen };
+        let (monitor, mut feeds) = Monitor::watch(vec![Box::new(slow)], 2, QUICK_TICK).unwrap();
+        let mut second_feed = feeds.pop().unwrap();
+        let mut first_feed = feeds.pop().unwrap();
+        (0..3).for_each(|number| first_feed.interval(&second(number)));
+        second_feed.interval(&second(0));
+        // The others no longer wait for the worker that has ended.
+        drop(second_feed);
+        drop(first_feed);
+        monitor.finish(None);
+        assert_eq!(was_seen.into_iter().map(|from| from.as_secs()).collect::<Vec<_>>(), [0, 1, 2]);
     }
 }

@@ -66,6 +66,10 @@ impl Consumer for Progress {
         self.clock.set(interval.end());
     }
 
+    fn partial_interval(&mut self, interval: &Interval) {
+        self.interval(interval);
+    }
+
     fn tick(&mut self) {
         self.draw();
     }

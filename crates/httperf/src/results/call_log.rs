@@ -32,12 +32,18 @@ const COLUMNS: [&str; 14] = [
     "uri",
 ];
 
-/// Writes calls to a file as they end. Whoever tells it of them never waits.
+/// Writes calls to a file as they end. Who tells it of them is a [`CallSender`].
 #[derive(Debug)]
 pub struct CallLog {
     queue: SyncSender<Row>,
     writer: JoinHandle<csv::Result<()>>,
     file: PathBuf,
+}
+
+/// Tells a log of calls, one for each worker. It never waits.
+#[derive(Debug)]
+pub struct CallSender {
+    queue: SyncSender<Row>,
     dropped: u64,
 }
 
@@ -80,9 +86,27 @@ impl CallLog {
             .name("calls".into())
             .spawn(move || write_all(&rows, &mut writer))
             .context("cannot start the thread that writes calls")?;
-        Ok(Self { queue, writer, file: name.into(), dropped: 0 })
+        Ok(Self { queue, writer, file: name.into() })
     }
 
+    /// What tells it of the calls of another worker.
+    #[must_use]
+    pub fn sender(&self) -> CallSender {
+        CallSender { queue: self.queue.clone(), dropped: 0 }
+    }
+
+    /// Waits until all is written; all senders must be gone.
+    ///
+    /// # Errors
+    /// When something could not be written.
+    pub fn finish(self) -> anyhow::Result<()> {
+        drop(self.queue);
+        let outcome = self.writer.join().expect("the thread that writes calls does not panic");
+        outcome.with_context(|| format!("--calls: cannot write `{}`", self.file.display()))
+    }
+}
+
+impl CallSender {
     /// Takes a call that has ended in a run that began at `start`.
     pub fn add(&mut self, sample: &Sample<'_>, start: Instant) {
         let row = Row {
@@ -108,16 +132,6 @@ impl CallLog {
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped
-    }
-
-    /// Waits until all is written.
-    ///
-    /// # Errors
-    /// When something could not be written.
-    pub fn finish(self) -> anyhow::Result<()> {
-        drop(self.queue);
-        let outcome = self.writer.join().expect("the thread that writes calls does not panic");
-        outcome.with_context(|| format!("--calls: cannot write `{}`", self.file.display()))
     }
 }
 
@@ -187,11 +201,13 @@ mod tests {
     #[test]
     fn each_call_is_a_row() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let mut log = CallLog::create(file.path().as_os_str()).unwrap();
-        log.add(&sample(0, Some(200)), Instant::default());
-        log.add(&sample(1, None), Instant::from_nanos(500_000_000));
-        log.add(&Sample { mismatch: Some(Mismatch::Size), ..sample(2, Some(404)) }, Instant::default());
-        assert_eq!(log.dropped(), 0);
+        let log = CallLog::create(file.path().as_os_str()).unwrap();
+        let mut senders = [log.sender(), log.sender()];
+        senders[0].add(&sample(0, Some(200)), Instant::default());
+        senders[1].add(&sample(1, None), Instant::from_nanos(500_000_000));
+        let unexpected = Sample { mismatch: Some(Mismatch::Size), ..sample(2, Some(404)) };
+        senders[0].add(&unexpected, Instant::default());
+        assert_eq!(senders.map(|sender| sender.dropped()), [0, 0]);
         log.finish().unwrap();
         let text = std::fs::read_to_string(file.path()).unwrap();
         let rows: Vec<&str> = text.lines().skip(1).collect();
@@ -208,18 +224,19 @@ mod tests {
     #[test]
     fn a_disk_that_is_full_is_told_and_its_calls_are_counted_as_missing() {
         let (queue, rows) = sync_channel(1);
-        let mut log = CallLog {
+        let log = CallLog {
             queue,
             writer: std::thread::spawn(move || {
                 drop(rows);
                 Err(io::Error::from(io::ErrorKind::StorageFull).into())
             }),
             file: "full".into(),
-            dropped: 0,
         };
-        while log.dropped() < 3 {
-            log.add(&sample(0, Some(200)), Instant::default());
+        let mut sender = log.sender();
+        while sender.dropped() < 3 {
+            sender.add(&sample(0, Some(200)), Instant::default());
         }
+        drop(sender);
         assert!(log.finish().unwrap_err().to_string().starts_with("--calls: cannot write `full`"));
     }
 }

@@ -227,6 +227,12 @@ pub mod rerun {
         };
         let name = os_string(name);
         let mut document = read(&name)?;
+        let (threads, most) = (document.plan.threads.unwrap_or(1), document.plan.threads_max());
+        anyhow::ensure!(
+            (1..=most).contains(&threads),
+            "`{}`: its plan is for {threads} threads, where at least 1 and at most {most} have work",
+            name.to_string_lossy()
+        );
         let identity = document.plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
         anyhow::ensure!(
             identity.is_none_or(|identity| !identity.key.is_empty()),

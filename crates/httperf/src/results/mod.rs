@@ -19,7 +19,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::args::ResultArgs;
 use crate::self_check;
 
-pub use self::call_log::CallLog;
+pub use self::call_log::{CallLog, CallSender};
 pub use self::commands::{merge, report, rerun};
 
 /// What is known of a run before it begins.

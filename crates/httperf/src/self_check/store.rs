@@ -50,7 +50,9 @@ fn share(stored: &str, machine: &Machine, summary: &Summary, plan: &Plan) -> Opt
         && (!stored.processors_split || stored.kept_waiting_share < DISTURBED_SHARE)
         && connections.per_second > 0.0
         && requests.per_second > 0.0;
-    if !is_known || plan.tls.is_some() || seconds <= 0.0 {
+    // Nor does it say anything about several threads.
+    let is_comparable = plan.tls.is_none() && plan.threads.is_none_or(|threads| threads <= 1);
+    if !is_known || !is_comparable || seconds <= 0.0 {
         return None;
     }
     Some(ShareOfCapacity {
@@ -191,6 +193,8 @@ mod tests {
         assert_eq!(share("{", &machine(), &summary(), &plan()), None, "no document");
         let idle = Summary { duration: Duration::ZERO, ..summary() };
         assert_eq!(share(&stored, &machine(), &idle, &plan()), None, "no time");
+        let threads = Plan { threads: Some(2), ..plan() };
+        assert_eq!(share(&stored, &machine(), &summary(), &threads), None, "several threads");
         assert_eq!(share(&self::stored(0.0, 1.0), &machine(), &summary(), &plan()), None, "no capacity");
     }
 

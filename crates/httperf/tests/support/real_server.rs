@@ -41,6 +41,8 @@ pub(crate) enum Kind {
 pub(crate) struct Settings {
     /// After how many requests it closes a connection, saying so; never by default.
     pub(crate) requests_per_connection: Option<u32>,
+    /// Whether nginx logs requests.
+    pub(crate) has_log: bool,
 }
 
 /// A running server; dropping it stops it with all its processes.
@@ -77,6 +79,20 @@ impl RealServer {
     /// The folder with what it serves.
     pub(crate) fn documents(&self) -> PathBuf {
         self.folder.path().join("docs")
+    }
+
+    /// The requests that nginx has logged so far: the number of the connection, and the target.
+    pub(crate) fn logged(&self) -> Vec<(u64, String)> {
+        let text = fs::read_to_string(self.folder.path().join("access.log")).unwrap_or_default();
+        // The last line may be half written.
+        let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        lines
+            .map(|line| {
+                let (connection, target) =
+                    line.split_once(' ').expect("the format of the log has two fields");
+                (connection.parse().expect("the first one is a number"), target.to_owned())
+            })
+            .collect()
     }
 
     /// The unix-domain socket that nginx listens on as well.
@@ -195,11 +211,13 @@ fn nginx_configuration(root: &Path, port: u16, settings: Settings) -> String {
     let root = root.display();
     let requests = settings.requests_per_connection.unwrap_or(1_000_000);
     let user = if geteuid().is_root() { "user root;" } else { "" };
+    let log = if settings.has_log { format!("{root}/access.log requests") } else { "off".to_owned() };
     format!(
         "{user} daemon off; master_process off; pid {root}/pid; error_log {root}/error.log;
         events {{ worker_connections 512; }}
         http {{
-            access_log off;
+            log_format requests '$connection $request_uri';
+            access_log {log};
             client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
             uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
             types {{ text/html shtml; text/plain txt; }}

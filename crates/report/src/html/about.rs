@@ -120,6 +120,9 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     facts.push(fact("Arrivals", arrivals(&plan.arrivals)));
     facts.push(fact("Each of them", workload(&plan.workload)));
     facts.push(fact("Requests for", uris(&plan.uris)));
+    if let Some(threads) = plan.threads {
+        facts.push(fact("Threads", count(threads.into())));
+    }
     if plan.client.count > 1 {
         let (index, clients) = (plan.client.index, plan.client.count);
         facts.push(fact("Generator", format!("number {index} of {clients}, counted from 0")));

@@ -121,13 +121,12 @@ fn processor(figures: &Figures, summary: &Summary) -> Tile {
     let busiest = summary.usage.workers.iter().map(|worker| worker.cpu.total()).max();
     let busiest = busiest.unwrap_or_else(|| summary.usage.cpu.total()).as_secs_f64();
     let share = ratio(busiest, figures.duration_s);
-    let notes = match figures.cpu_us_per_reply {
-        Some(us) => {
-            vec!["of one processor, by the generator".to_owned(), format!("{} per reply", time(us / 1e3))]
-        }
-        None => vec!["of one processor, by the generator".to_owned()],
+    let of_what = match summary.usage.workers.len() {
+        0 | 1 => "of one processor, by the generator".to_owned(),
+        threads => format!("of one processor, by the busiest of {} threads", count(threads as u64)),
     };
-    tile("CPU", percent(share), notes)
+    let per_reply = figures.cpu_us_per_reply.map(|us| format!("{} per reply", time(us / 1e3)));
+    tile("CPU", percent(share), [of_what].into_iter().chain(per_reply).collect())
 }
 
 fn per_second(rate: f64) -> String {

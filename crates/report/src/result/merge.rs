@@ -40,8 +40,10 @@ fn names(differences: &[Difference]) -> String {
     all.join(", ")
 }
 
-/// What may differ between the parts of one run: who they were, from where they sent, and what they showed meanwhile.
-const MAY_DIFFER: [&str; 6] = ["client.index", "sockets.sources", "watch", "program", "spin", "until"];
+/// What may differ between the parts of one run: who they were, from where they sent, how many threads they had for it, and
+/// what they showed meanwhile.
+const MAY_DIFFER: [&str; 7] =
+    ["client.index", "sockets.sources", "watch", "program", "spin", "threads", "until"];
 
 /// Adds up the results of the parts of one run. Histograms add up bucket by bucket; the order makes no difference.
 ///

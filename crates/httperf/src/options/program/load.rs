@@ -1,6 +1,6 @@
 //! Closed loops, calls at a rate, threads.
 
-use httperf_plan::Arrivals;
+use httperf_plan::{Arrivals, THREADS_MAX};
 
 use super::results::seconds;
 use super::schedule::{parse_period, parse_rate};
@@ -144,12 +144,17 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         details: &[
             "Default: one thread, not tied. Every thread follows the same schedule and starts its own part of the arrivals: what \
              is due when, and which URI each call has, does not depend on their number. auto takes one where one \
-             suffices for the rate, and as many as there are processors for a closed loop.",
+             suffices for the rate, and as many as there are processors for a closed loop; the report says how many.",
         ],
         apply: |args, value| {
             args.load.threads = Some(match value.bytes() {
                 b"auto" => Threads::Auto,
-                _ => Threads::Count(positive("--threads", value)?),
+                _ => {
+                    let count = value.unsigned().and_then(|number| u32::try_from(number).ok());
+                    let count = count.filter(|count| (1..=THREADS_MAX).contains(count));
+                    let expected = format!("a number from 1 to {THREADS_MAX}, or auto");
+                    Threads::Count(count.ok_or_else(|| Stop::expected("--threads", &expected, value))?)
+                }
             });
             Ok(())
         },
@@ -158,6 +163,5 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 
 fn positive(name: &str, value: Value<'_>) -> Result<u32, Stop> {
     let number = value.unsigned().and_then(|number| u32::try_from(number).ok()).filter(|&number| number > 0);
-    let what = if name == "--threads" { "a number above 0, or auto" } else { "a number above 0" };
-    number.ok_or_else(|| Stop::expected(name, what, value))
+    number.ok_or_else(|| Stop::expected(name, "a number above 0", value))
 }
