@@ -119,7 +119,7 @@ impl RealServer {
         let log = File::create(root.join("output.log")).map_err(|error| error.to_string())?;
         let group = Group::spawn(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log))?;
         let mut server = Self { group, folder, port };
-        server.wait_until_it_accepts()?;
+        server.wait_until(|server| server.has_started() && server.accepts())?;
         Ok(server)
     }
 
@@ -135,11 +135,21 @@ impl RealServer {
         BufReader::new(stdout).read_line(&mut line).map_err(|error| error.to_string())?;
         let port = line.trim().parse().map_err(|_| format!("it said `{line}` where a port was expected"))?;
         let mut server = Self { group, folder, port };
-        server.wait_until_it_accepts()?;
+        server.wait_until(Self::accepts)?;
         Ok(server)
     }
 
-    fn wait_until_it_accepts(&mut self) -> Result<(), String> {
+    fn accepts(&self) -> bool {
+        TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok()
+    }
+
+    /// Whether it has written its process id, which it does when it has its port: nginx tries for a while to get one that
+    /// somebody else has taken meanwhile, and accepts.
+    fn has_started(&self) -> bool {
+        fs::read(self.folder.path().join("pid")).is_ok_and(|text| !text.is_empty())
+    }
+
+    fn wait_until(&mut self, is_ready: impl Fn(&Self) -> bool) -> Result<(), String> {
         let began = Instant::now();
         while began.elapsed() < START_WAIT {
             if let Ok(Some(status)) = self.group.child().try_wait() {
@@ -147,7 +157,7 @@ impl RealServer {
                 let errors = fs::read_to_string(self.folder.path().join("error.log")).unwrap_or_default();
                 return Err(format!("it ended with {status}: {log}{errors}"));
             }
-            if TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok() {
+            if is_ready(self) {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(10));
