@@ -99,6 +99,8 @@ impl<N: Network> Worker<'_, '_, N> {
                     self.recorder.begin_measuring(now);
                 }
                 Phase::Measured => {
+                    // A worker that wakes up late still starts what was due just before the end.
+                    self.start_due(now);
                     self.end_measuring(now);
                     if self.phases.drain.is_zero() {
                         self.phases.is_over = true;
