@@ -41,12 +41,14 @@ pub(super) fn pipelined(site: &Site<'_>, options: &Options) -> anyhow::Result<Ve
         table("6b. The same with 16 calls under way on each connection", options, Cost::CpuPerReply);
     for program in [Program::Wrk, Program::H2load, Program::Bare] {
         for &connections in &options.connections {
-            let load = Load { pipeline: DEPTH, ..Load::closed_loop(connections, options.seconds) };
+            let in_bursts = program != Program::H2load;
+            let load = Load { pipeline: DEPTH, in_bursts, ..Load::closed_loop(connections, options.seconds) };
             compare(&mut table, site, options, program, &load, Cost::CpuPerReply)?;
         }
     }
     table.note("goal: CPU at most 0.90 of wrk's and h2load's");
-    table.note("wrk (by its script) and bare epoll write 16 requests when 16 replies are in, h2load one for each reply");
+    table.note("wrk (by its script) and bare epoll write 16 requests when 16 replies are in, and so does httperf beside them");
+    table.note("h2load writes one for each reply, and so does httperf (--pipeline) beside it");
     Ok(vec![table])
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Load {
     pub(crate) connections: u32,
     /// Calls under way on a connection.
     pub(crate) pipeline: u32,
+    /// Whether httperf waits for all replies of a pipeline before it fills it again.
+    pub(crate) in_bursts: bool,
     /// A new connection for each call.
     pub(crate) connection_each: bool,
     /// Calls per second, over all connections.
@@ -44,7 +46,16 @@ pub(crate) struct Load {
 
 impl Load {
     pub(crate) fn closed_loop(connections: u32, seconds: u64) -> Self {
-        Load { file: "1k", connections, pipeline: 1, connection_each: false, rate: None, threads: 1, seconds }
+        Load {
+            file: "1k",
+            connections,
+            pipeline: 1,
+            in_bursts: false,
+            connection_each: false,
+            rate: None,
+            threads: 1,
+            seconds,
+        }
     }
 }
 
@@ -153,7 +164,8 @@ impl<'a> Site<'a> {
                 command.args([&url, "--report=classic", &format!("--timeout={TIMEOUT_S}")]);
                 command.args([format!("--concurrency={connections}"), format!("--duration={seconds}")]);
                 if *pipeline > 1 {
-                    command.arg(format!("--pipeline={pipeline}"));
+                    let option = if load.in_bursts { "--burst-length" } else { "--pipeline" };
+                    command.arg(format!("{option}={pipeline}"));
                 }
                 if load.connection_each {
                     command.args(["--num-calls=1", "--add-header=Connection: close\\n"]);

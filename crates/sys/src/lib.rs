@@ -3,9 +3,11 @@
 
 #![expect(unsafe_code, reason = "the one place for it; each block says why it is sound")]
 
+mod poller;
 mod process;
 mod socket;
 pub mod tls;
 
+pub use poller::epoll_wait_millis;
 pub use process::{CpuUsage, cpu_usage, thread_usage};
 pub use socket::{TcpInfo, set_bind_address_no_port, set_tcp_fastopen_connect, tcp_info};

@@ -84,24 +84,30 @@ impl OsNetwork {
 
     /// Waits for readiness this long, for ever if `None`.
     fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        let timeout = timeout.map(|timeout| Timespec {
+        let exact = timeout.map(|timeout| Timespec {
             tv_sec: i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: timeout.subsec_nanos().into(),
         });
         self.events.clear();
         let buffer = rustix::buffer::spare_capacity(&mut self.events);
-        let waited = match epoll::wait(&self.epoll, buffer, timeout.as_ref()) {
-            // Under valgrind, and before Linux 5.11, one can wait for whole milliseconds only.
-            Err(Errno::NOSYS) => {
-                let rounded = timeout.map(whole_milliseconds);
-                epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut self.events), rounded.as_ref())
-            }
-            waited => waited,
-        };
-        match waited {
+        match epoll::wait(&self.epoll, buffer, exact.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(Errno::NOSYS) => self.poll_coarsely(timeout),
             Err(errno) => Err(errno.into()),
         }
+    }
+
+    /// The same in whole milliseconds, as valgrind knows no other way, nor does Linux before 5.11.
+    fn poll_coarsely(&mut self, timeout: Option<Duration>) -> io::Result<()> {
+        let ready = match httperf_sys::epoll_wait_millis(&self.epoll, timeout) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            ready => ready?,
+        };
+        self.events.extend(ready.into_iter().map(|(flags, data)| epoll::Event {
+            flags: epoll::EventFlags::from_bits_retain(flags),
+            data: epoll::EventData::new_u64(data),
+        }));
+        Ok(())
     }
 
     /// Binds a socket to a port chosen here, the next one that is free.
@@ -120,13 +126,6 @@ impl OsNetwork {
         self.ports.note(source, false);
         Err(Errno::ADDRNOTAVAIL.into())
     }
-}
-
-/// The time rounded up, to a day at most: `epoll_pwait`, which has no nanoseconds, takes that.
-fn whole_milliseconds(timeout: Timespec) -> Timespec {
-    const DAY_S: i64 = 24 * 60 * 60;
-    let milliseconds = timeout.tv_sec.min(DAY_S) * 1_000 + (timeout.tv_nsec + 999_999) / 1_000_000;
-    Timespec { tv_sec: milliseconds / 1_000, tv_nsec: milliseconds % 1_000 * 1_000_000 }
 }
 
 impl Network for OsNetwork {
@@ -291,17 +290,27 @@ pub fn raise_descriptor_limit() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use httperf_testkit::sim::connections;
+
     use super::*;
 
+    /// The shortest of many waits of 50 µs, so that nothing but the wait itself can make it long.
+    fn shortest_wait(mut wait: impl FnMut(&mut OsNetwork, Duration)) -> Duration {
+        let stop = Stop::new().expect("a descriptor is free");
+        let mut network = OsNetwork::new(&connections(1, 1, 1), &stop).expect("the poller can be set up");
+        let lengths = (0..50).map(|_| {
+            let before = now();
+            wait(&mut network, Duration::from_micros(50));
+            now() - before
+        });
+        lengths.min().unwrap_or_default()
+    }
+
     #[test]
-    fn a_wait_is_rounded_up_to_whole_milliseconds() {
-        let rounded = |tv_sec, tv_nsec| {
-            let timeout = whole_milliseconds(Timespec { tv_sec, tv_nsec });
-            (timeout.tv_sec, timeout.tv_nsec)
-        };
-        assert_eq!(rounded(0, 0), (0, 0));
-        assert_eq!(rounded(3, 1), (3, 1_000_000));
-        assert_eq!(rounded(3, 999_000_001), (4, 0));
-        assert_eq!(rounded(i64::MAX, 0), (86_400, 0));
+    fn waits_are_not_rounded_to_milliseconds_but_where_the_system_knows_no_others() {
+        let exact = shortest_wait(|network, time| network.poll(Some(time)).expect("it works"));
+        assert!(exact < Duration::from_micros(900), "{exact:?}");
+        let coarse = shortest_wait(|network, time| network.poll_coarsely(Some(time)).expect("it works"));
+        assert!(coarse >= Duration::from_micros(900), "{coarse:?}");
     }
 }
