@@ -99,15 +99,16 @@ impl OsNetwork {
 
     /// The same in whole milliseconds, as valgrind knows no other way, nor does Linux before 5.11.
     fn poll_coarsely(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        let ready = match httperf_sys::epoll_wait_millis(&self.epoll, timeout) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            ready => ready?,
-        };
-        self.events.extend(ready.into_iter().map(|(flags, data)| epoll::Event {
-            flags: epoll::EventFlags::from_bits_retain(flags),
-            data: epoll::EventData::new_u64(data),
-        }));
-        Ok(())
+        let waited = httperf_sys::epoll_wait_millis(&self.epoll, timeout, |flags, data| {
+            self.events.push(epoll::Event {
+                flags: epoll::EventFlags::from_bits_retain(flags),
+                data: epoll::EventData::new_u64(data),
+            });
+        });
+        match waited {
+            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Binds a socket to a port chosen here, the next one that is free.
