@@ -129,6 +129,13 @@ fn options(page: &mut Roff, command: &Description) {
             }
         }
     }
+    if let Some(titles) = command.also_titles() {
+        page.control("PP", []);
+        let name = command.name;
+        page.text(marked_up(&format!(
+            "`httperf {name}` also takes the options of `httperf` under {titles}."
+        )));
+    }
 }
 
 /// The option with its names in bold and its value in italics.

@@ -43,6 +43,10 @@ fn write_command(out: &mut String, command: &Description) {
             write_option(out, option);
         }
     }
+    if let Some(titles) = command.also_titles() {
+        write!(out, "\n### Options of a run\n\n{name} also takes the options of `httperf` under {titles}.\n")
+            .expect(WRITES);
+    }
 }
 
 fn write_option(out: &mut String, option: &OptDescription) {

@@ -19,3 +19,4 @@ pub mod self_check;
 pub mod serve;
 mod status_line;
 pub mod tls_lab;
+mod trials;

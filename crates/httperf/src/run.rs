@@ -225,6 +225,7 @@ fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Re
 }
 
 /// The signals that end a run early: it then reports what it measured.
+#[derive(Debug)]
 pub(crate) struct EndSignals {
     /// The first that came; 0 if none.
     received: Arc<AtomicI32>,

@@ -59,6 +59,23 @@ pub struct Step {
 }
 
 impl Arrivals {
+    /// Arrivals of the same kind at this rate per second, which is above 0 and finite. What was not timed comes at constant
+    /// intervals.
+    #[must_use]
+    pub fn at_rate(&self, rate: f64) -> Self {
+        let scale = 1.0 / (rate * self.mean_interval());
+        match self {
+            Self::Uniform { min, max } if scale.is_finite() => {
+                Self::Uniform { min: min * scale, max: max * scale }
+            }
+            Self::Exponential { .. } => Self::Exponential { mean: 1.0 / rate },
+            Self::Variable(steps) if scale.is_finite() => Self::Variable(
+                steps.iter().map(|step| Step { period: step.period * scale, ..*step }).collect(),
+            ),
+            _ => Self::Deterministic { period: 1.0 / rate },
+        }
+    }
+
     /// The mean interval in seconds; 0 when nothing is timed, or all come at once. For [`Arrivals::Variable`] it is the
     /// plain average of the periods, as the classic tool has it.
     #[must_use]
@@ -139,6 +156,22 @@ impl Shard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arrivals_keep_their_kind_at_another_rate() {
+        let at = |arrivals: Arrivals| arrivals.at_rate(200.0);
+        assert_eq!(at(Arrivals::Sequential), Arrivals::Deterministic { period: 0.005 });
+        assert_eq!(at(Arrivals::Deterministic { period: 1.0 }), Arrivals::Deterministic { period: 0.005 });
+        assert_eq!(at(Arrivals::Exponential { mean: 3.0 }), Arrivals::Exponential { mean: 0.005 });
+        assert_eq!(
+            at(Arrivals::Uniform { min: 1.0, max: 3.0 }),
+            Arrivals::Uniform { min: 0.0025, max: 0.0075 }
+        );
+        let steps = [(1.0, 9.0), (3.0, 4.0)].map(|(period, duration)| Step { period, duration });
+        let variable = at(Arrivals::Variable(steps.to_vec()));
+        assert_eq!(variable.mean_interval(), 0.005);
+        assert!(matches!(variable, Arrivals::Variable(steps) if steps[1].duration == 4.0));
+    }
 
     #[test]
     fn shards_have_every_number_once_and_differ_by_no_more_than_one() {

@@ -7,6 +7,7 @@
 
 pub mod header_escapes;
 pub mod number;
+pub mod objective;
 pub mod session_file;
 pub mod targets_file;
 pub mod template;
@@ -29,6 +30,7 @@ pub use arrivals::{Arrivals, Client, Shard, Step, UNLIMITED};
 pub use expect::{Expect, Malformed, Replies, Sha256, SizeRange, Statuses};
 pub use limits::Limits;
 pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest};
+pub use objective::Objectives;
 pub use recording::{Phases, Precision, Recording, Split};
 pub use route::{Authority, Proxy};
 pub use target::{Endpoint, SourceAddresses, Target};
@@ -84,6 +86,9 @@ pub struct Plan {
     pub phases: Phases,
     /// Ends the run as soon as it has measured this exactly.
     pub until: Option<Precision>,
+    /// What the server is to keep to.
+    #[serde(default)]
+    pub objectives: Objectives,
     /// What is recorded.
     pub recording: Recording,
     /// How many threads share the work; at least 1 and at most [`Plan::threads_max`]. Each call's number in the schedule

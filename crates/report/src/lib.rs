@@ -2,6 +2,7 @@
 
 pub mod html;
 pub mod result;
+pub mod sweep;
 pub mod tls_lab;
 
 mod classic;
@@ -11,6 +12,7 @@ mod figures;
 mod hgrm;
 mod latency;
 mod number;
+mod objectives;
 mod table;
 mod tls;
 mod verdict;
@@ -20,6 +22,7 @@ pub use csv_row::{csv_header, csv_row};
 pub use figures::{Confidence, Figures, Steady, Times};
 pub use hgrm::hgrm;
 pub use latency::latency;
+pub use objectives::{Judged, Kept, Measured, judge};
 pub use tls::tls;
 pub use verdict::{Finding, Level, Reason, Verdict, verdict, verdict_section};
 

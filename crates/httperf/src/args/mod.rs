@@ -5,6 +5,7 @@ mod material;
 mod results;
 mod sources;
 mod tls;
+mod trials;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -18,6 +19,7 @@ pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
+pub use trials::{AbArgs, CapacityArgs, SweepArgs, TrialArgs};
 
 /// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,6 +114,8 @@ pub struct Args {
     pub load: LoadArgs,
     /// All about results.
     pub results: ResultArgs,
+    /// What commands are to do that make several runs.
+    pub trials: TrialArgs,
     /// `--report`.
     pub report: ReportForm,
     /// `--print-reply`.
@@ -269,6 +273,7 @@ impl Default for Args {
             use_timer_cache: false,
             load: LoadArgs::default(),
             results: ResultArgs::default(),
+            trials: TrialArgs::default(),
             report: ReportForm::Auto,
             print_reply: None,
             print_request: None,

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use httperf_plan::{Precision, Recording, Split};
+use httperf_plan::{Objectives, Precision, Recording, Split};
 
 /// What was typed about results.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +31,8 @@ pub struct ResultArgs {
     pub classic_record: bool,
     /// `--strict`.
     pub strict: bool,
+    /// `--slo` and `--abort-on-slo`.
+    pub objectives: Objectives,
 }
 
 impl Default for ResultArgs {
@@ -49,6 +51,7 @@ impl Default for ResultArgs {
             split: None,
             classic_record: false,
             strict: false,
+            objectives: Objectives::default(),
         }
     }
 }

@@ -134,6 +134,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "What is planned", options: PLANNED },
         Group { title: "General", options: GENERAL },
     ],
+    also: &[],
     word: server,
 };
 

@@ -27,6 +27,10 @@ pub fn text(command: &Description, program: &str, form: Form) -> String {
             }
         }
     }
+    if let Some(titles) = command.also_titles() {
+        let also = format!("Also takes the options that `httperf --help` explains under {titles}.");
+        write!(out, "\n{}\n", wrap(&also, WIDTH).join("\n")).expect(WRITES);
+    }
     if command.name.is_empty() {
         out.push_str("\nCommands:\n");
         for subcommand in super::commands().iter().filter(|command| !command.name.is_empty()) {

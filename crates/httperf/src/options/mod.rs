@@ -41,6 +41,9 @@ pub struct Command<A: 'static> {
     pub words: &'static str,
     /// The options, in the order in which help shows them.
     pub groups: &'static [Group<A>],
+    /// Further options, which are explained where another command has them. An option above takes the place of one of the
+    /// same name here.
+    pub also: &'static [Group<A>],
     /// Takes a word that is not an option.
     pub word: fn(&mut A, &[u8]) -> Result<(), Stop>,
 }
@@ -189,9 +192,14 @@ impl Stop {
 }
 
 impl<A> Command<A> {
-    /// All options, in table order.
+    /// All options, in table order; of two with the same name, the first is meant.
     pub fn options(&self) -> impl Iterator<Item = &'static Opt<A>> {
-        self.groups.iter().flat_map(|group| group.options)
+        self.groups.iter().chain(self.also).flat_map(|group| group.options)
+    }
+
+    /// Whether it has an option of its own of this name.
+    fn has(&self, name: &str) -> bool {
+        self.groups.iter().flat_map(|group| group.options).any(|option| option.long == name)
     }
 
     /// What the documents need to know of this command, whatever its type of arguments.
@@ -201,15 +209,16 @@ impl<A> Command<A> {
             name: self.name,
             summary: self.summary,
             words: self.words,
-            groups: self
-                .groups
-                .iter()
-                .map(|group| GroupDescription {
-                    title: group.title,
-                    options: group.options.iter().map(Opt::describe).collect(),
-                })
-                .collect(),
+            groups: self.groups.iter().map(|group| group.describe(|_| true)).collect(),
+            also: self.also.iter().map(|group| group.describe(|option| !self.has(option.long))).collect(),
         }
+    }
+}
+
+impl<A> Group<A> {
+    fn describe(&self, is_shown: impl Fn(&Opt<A>) -> bool) -> GroupDescription {
+        let options = self.options.iter().filter(|option| is_shown(option));
+        GroupDescription { title: self.title, options: options.map(Opt::describe).collect() }
     }
 }
 
@@ -253,12 +262,25 @@ pub struct Description {
     pub words: &'static str,
     /// See [`Command::groups`].
     pub groups: Vec<GroupDescription>,
+    /// See [`Command::also`].
+    pub also: Vec<GroupDescription>,
 }
 
 impl Description {
-    /// All options, in table order.
+    /// All options, in table order. None is there twice.
     pub fn options(&self) -> impl Iterator<Item = &OptDescription> {
-        self.groups.iter().flat_map(|group| &group.options)
+        self.groups.iter().chain(&self.also).flat_map(|group| &group.options)
+    }
+
+    /// What the documents say of options that are explained elsewhere; `None` if there are none.
+    #[must_use]
+    pub fn also_titles(&self) -> Option<String> {
+        let titles: Vec<String> = self.also.iter().map(|group| format!("\"{}\"", group.title)).collect();
+        let (last, others) = titles.split_last()?;
+        Some(match others {
+            [] => last.clone(),
+            others => format!("{} and {last}", others.join(", ")),
+        })
     }
 }
 

@@ -192,6 +192,7 @@ mod tests {
                 option!("parts", Some('p'), ValueForm::Optional("PARTS"), Classic090),
             ],
         }],
+        also: &[],
         word: |log, word| {
             log.push(format!("<{}>", String::from_utf8_lossy(word)));
             Ok(())

@@ -82,6 +82,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         runtime: limit(load::runtime(args)),
         phases: Phases { warmup: pause(args.results.warmup), drain: pause(args.results.drain) },
         until: args.results.until,
+        objectives: args.results.objectives.clone(),
         recording: args.results.recording(),
         threads: None,
         spin: args.spin,

@@ -29,6 +29,7 @@ pub mod report {
             Group { title: "Form", options: FORM },
             Group { title: "General", options: &[Opt::help()] },
         ],
+        also: &[],
         word: |args, word| {
             args.files.push(os_string(word));
             Ok(())
@@ -126,6 +127,7 @@ pub mod merge {
             Group { title: "Result", options: RESULT },
             Group { title: "General", options: &[Opt::help()] },
         ],
+        also: &[],
         word: |args, word| {
             args.files.push(os_string(word));
             Ok(())
@@ -196,6 +198,7 @@ pub mod rerun {
             Group { title: "Reports", options: reports::FORMS },
             Group { title: "General", options: &[Opt::help()] },
         ],
+        also: &[],
         word: |args, word| {
             args.stray_words.push(word.to_vec());
             Ok(())

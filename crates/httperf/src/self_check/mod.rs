@@ -197,6 +197,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: GENERAL },
     ],
+    also: &[],
     word: |_, word| Err(Stop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
 };
 

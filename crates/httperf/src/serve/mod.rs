@@ -121,6 +121,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Faults", options: FAULTS },
         Group { title: "General", options: GENERAL },
     ],
+    also: &[],
     word: |_, word| Err(Stop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
 };
 

@@ -207,6 +207,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: &[Opt::help()] },
     ],
+    also: &[],
     word: server,
 };
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::figures::Figures;
+use crate::objectives::{Judged, judge};
 use crate::verdict::{Verdict, verdict};
 
 pub use merge::{Difference, MergeError, merge};
@@ -36,6 +37,9 @@ pub struct Document {
     pub plan: Plan,
     /// Whether the figures can be relied on.
     pub verdict: Verdict,
+    /// What came of the plan's objectives.
+    #[serde(default)]
+    pub objectives: Vec<Judged>,
     /// The figures that are asked for most, worked out from the summary.
     pub figures: Figures,
     /// All that was measured. Durations are in nanoseconds.
@@ -127,6 +131,7 @@ impl Document {
             format: FORMAT.to_owned(),
             version: VERSION,
             verdict: verdict(&plan, &summary),
+            objectives: judge(&plan.objectives.all, &summary),
             figures: Figures::of(&plan, &summary, parts.len()),
             parts,
             plan,

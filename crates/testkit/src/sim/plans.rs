@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use httperf_plan::{
-    Arrivals, Assignment, Burst, Calls, Client, Connections, Endpoint, HttpVersion, Limits, Phases, Plan,
-    Recording, Replies, Request, RequestTemplate, Script, ScriptedSession, Sessions, Sockets,
+    Arrivals, Assignment, Burst, Calls, Client, Connections, Endpoint, HttpVersion, Limits, Objectives,
+    Phases, Plan, Recording, Replies, Request, RequestTemplate, Script, ScriptedSession, Sessions, Sockets,
     SourceAddresses, Target, Timeouts, UriSource, Watch, Workload,
 };
 
@@ -79,6 +79,7 @@ fn plan(workload: Workload) -> Plan {
         runtime: None,
         phases: Phases::default(),
         until: None,
+        objectives: Objectives::default(),
         recording: Recording::default(),
         tls: None,
         threads: None,

@@ -38,14 +38,21 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
         Group { title: "Socket options", options: sources::SOCKETS },
-        Group { title: "Results", options: results::FILES },
         Group { title: "Recording", options: results::RECORDING },
+        Group { title: "Results", options: results::FILES },
         Group { title: "Reports", options: reports::FORMS },
         Group { title: "Printed meanwhile", options: reports::PRINTED },
         Group { title: "General", options: general::OPTIONS },
     ],
+    also: &[],
     word: target::word,
 };
+
+/// Of these options those that say what a run is: for commands that make several.
+pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
+
+/// How many of the groups above those are, from the first on.
+const RUN_GROUPS: usize = 13;
 
 /// The value as a number of at most `max`.
 fn bounded(value: Value<'_>, max: u32) -> Option<u32> {
@@ -67,6 +74,13 @@ mod tests {
         letters.sort_unstable();
         letters.dedup();
         assert_eq!((names.len(), letters.len()), (name_count, letter_count));
+    }
+
+    #[test]
+    fn what_says_what_a_run_is_comes_first() {
+        let titles: Vec<&str> = RUN.iter().map(|group| group.title).collect();
+        assert_eq!((titles[0], titles[RUN_GROUPS - 1]), ("Target", "Recording"));
+        assert!(COMMAND.groups[RUN_GROUPS..].iter().any(|group| group.title == "Results"));
     }
 
     #[test]

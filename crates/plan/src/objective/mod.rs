@@ -1,0 +1,441 @@
+//! Objectives: what a server is to keep to, such as `p99<50ms`, and by how much one run may fall behind another.
+//!
+//! ```text
+//!   objectives  = objective *( "," objective )
+//!   objective   = metric relation bound
+//!   metric      = [ clock "." ] figure | share | "replies"
+//!   clock       = "latency" | "service" | "response" | "transfer" | "connect" | "handshake" | "session" | "lag"
+//!   figure      = "p" number | "mean" | "min" | "max"
+//!   share       = "errors" | "failed" | "unexpected" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
+//!   relation    = "<" | "<=" | ">" | ">="
+//!   bound       = number unit
+//!   unit        = "us" | "µs" | "ms" | "s" (of a time) | "%" (of a share) | [ "/s" ] (of a rate)
+//! ```
+//!
+//! Without a clock, the latency is meant. Spaces may stand between the parts. A [`Tolerance`] has a sign before its number,
+//! and `%` of the base's figure (or `pp`, percentage points, of a share) is a unit as well: `p99>+5%`.
+
+mod parse;
+
+use std::fmt::{self, Display};
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use self::parse::ParseError;
+
+/// What a figure of a run is to be like. It can be met: bounds are within the range of their metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Objective {
+    metric: Metric,
+    relation: Relation,
+    bound: f64,
+}
+
+/// What the server is to keep to in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Objectives {
+    /// Each of them, such as `p99<50ms`; no two contradict each other.
+    pub all: Vec<Objective>,
+    /// Whether the run is ended as soon as it has missed one.
+    pub abort: bool,
+}
+
+/// A difference between two runs that is too large.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "String", into = "String")]
+#[schemars(with = "String")]
+pub struct Tolerance {
+    metric: Metric,
+    relation: Relation,
+    change: Change,
+}
+
+/// A figure of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Metric {
+    /// A time, in seconds.
+    Time {
+        /// Between which instants.
+        clock: Clock,
+        /// Which of all times there were.
+        figure: Figure,
+    },
+    /// A share of the calls, from 0 to 1.
+    Share(Share),
+    /// Complete replies per second.
+    Replies,
+}
+
+/// Between which instants a time is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// From when a call was due to the end of its reply.
+    Latency,
+    /// From the first byte of a request to the end of its reply.
+    Service,
+    /// From the first byte of a request to the status line of its reply.
+    Response,
+    /// From a status line to the end of its reply.
+    Transfer,
+    /// From connect to established, TLS included.
+    Connect,
+    /// A TLS handshake.
+    Handshake,
+    /// From when a session was due to its end.
+    Session,
+    /// From when an arrival was due to the work on it: the generator's own.
+    Lag,
+}
+
+/// Which one of many times.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Figure {
+    /// The quantile of this share, above 0 and below 1.
+    Quantile(f64),
+    /// Their mean.
+    Mean,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+}
+
+/// A share of the calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// Calls without a reply, with a status of 400 and above, or with an unexpected reply; of all that ended.
+    Errors,
+    /// Calls without a reply; of all that ended.
+    Failed,
+    /// Unexpected replies; of all calls that ended.
+    Unexpected,
+    /// Replies of a class of status, 1 to 5; of all replies.
+    Status(u8),
+}
+
+/// On which side of a bound a figure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// `<`
+    Below,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Above,
+    /// `>=`
+    AtLeast,
+}
+
+/// A difference between a figure and the same figure of another run, with its sign.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Change {
+    /// As a share of the other's figure.
+    Share(f64),
+    /// In the unit of the metric: seconds, a share of 1, or per second.
+    Difference(f64),
+}
+
+impl Objective {
+    /// Reads objectives that are separated by commas; at least one.
+    ///
+    /// # Errors
+    /// What is wrong with the first that is, and where.
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, ParseError> {
+        parse::objectives(text)
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// On which side of the bound the figure is to be.
+    #[must_use]
+    pub fn relation(&self) -> Relation {
+        self.relation
+    }
+
+    /// In the unit of the metric: seconds, a share of 1, or per second.
+    #[must_use]
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// Whether a figure is as it is to be.
+    #[must_use]
+    pub fn is_met_by(&self, figure: f64) -> bool {
+        self.relation.holds(figure, self.bound)
+    }
+
+    /// Two of these objectives that no run can meet together, if there are such.
+    #[must_use]
+    pub fn contradiction(objectives: &[Self]) -> Option<(Self, Self)> {
+        let pairs = objectives.iter().flat_map(|one| objectives.iter().map(move |other| (*one, *other)));
+        pairs.into_iter().find(|(upper, lower)| upper.contradicts(*lower))
+    }
+
+    /// Whether this is an upper bound that leaves no room for the lower bound `lower`.
+    fn contradicts(self, lower: Self) -> bool {
+        let are_bounds = self.relation.is_upper() && !lower.relation.is_upper();
+        if !are_bounds || !self.metric.is_at_least(lower.metric) {
+            return false;
+        }
+        let takes_in_its_bound = self.relation == Relation::AtMost && lower.relation == Relation::AtLeast;
+        if takes_in_its_bound { self.bound < lower.bound } else { self.bound <= lower.bound }
+    }
+}
+
+impl Tolerance {
+    /// Reads tolerances that are separated by commas; at least one.
+    ///
+    /// # Errors
+    /// What is wrong with the first that is, and where.
+    pub fn parse_list(text: &str) -> Result<Vec<Self>, ParseError> {
+        parse::tolerances(text)
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// On which side of the change a difference is too large.
+    #[must_use]
+    pub fn relation(&self) -> Relation {
+        self.relation
+    }
+
+    /// The change.
+    #[must_use]
+    pub fn change(&self) -> Change {
+        self.change
+    }
+}
+
+impl Metric {
+    /// Whether this figure is at least as great as the other, in whatever run.
+    fn is_at_least(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Time { clock, figure }, Self::Time { clock: other_clock, figure: other_figure }) => {
+                clock == other_clock && figure.is_at_least(other_figure)
+            }
+            (Self::Share(Share::Errors), Self::Share(share)) => {
+                matches!(share, Share::Errors | Share::Failed | Share::Unexpected)
+            }
+            (own, other) => own == other,
+        }
+    }
+}
+
+impl Figure {
+    fn is_at_least(self, other: Self) -> bool {
+        match (self, other) {
+            (Self::Max, _) | (_, Self::Min) => true,
+            (Self::Quantile(share), Self::Quantile(other)) => share >= other,
+            (own, other) => own == other,
+        }
+    }
+}
+
+impl Relation {
+    /// Whether a figure is on this side of a bound.
+    #[must_use]
+    pub fn holds(self, figure: f64, bound: f64) -> bool {
+        match self {
+            Self::Below => figure < bound,
+            Self::AtMost => figure <= bound,
+            Self::Above => figure > bound,
+            Self::AtLeast => figure >= bound,
+        }
+    }
+
+    /// Whether the bound is an upper one.
+    #[must_use]
+    pub fn is_upper(self) -> bool {
+        matches!(self, Self::Below | Self::AtMost)
+    }
+}
+
+/// As it is written: `p99<50ms`.
+impl Display for Objective {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { metric, relation, bound } = self;
+        write!(f, "{metric}{relation}{}", Amount(*metric, *bound))
+    }
+}
+
+/// As it is written: `p99>+5%`.
+impl Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { metric, relation, change } = self;
+        write!(f, "{metric}{relation}")?;
+        let sign = if change.amount() < 0.0 { '-' } else { '+' };
+        match (change, metric) {
+            (Change::Share(share), _) => write!(f, "{sign}{}%", plain(share.abs() * 100.0)),
+            (Change::Difference(share), Metric::Share(_)) => {
+                write!(f, "{sign}{}pp", plain(share.abs() * 100.0))
+            }
+            (Change::Difference(amount), _) => write!(f, "{sign}{}", Amount(*metric, amount.abs())),
+        }
+    }
+}
+
+impl Change {
+    /// The number, whatever it is of.
+    fn amount(self) -> f64 {
+        match self {
+            Self::Share(amount) | Self::Difference(amount) => amount,
+        }
+    }
+}
+
+impl Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time { clock: Clock::Latency, figure } => figure.fmt(f),
+            Self::Time { clock, figure } => write!(f, "{}.{figure}", clock.name()),
+            Self::Share(share) => share.fmt(f),
+            Self::Replies => f.write_str("replies"),
+        }
+    }
+}
+
+impl Clock {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Latency,
+        Self::Service,
+        Self::Response,
+        Self::Transfer,
+        Self::Connect,
+        Self::Handshake,
+        Self::Session,
+        Self::Lag,
+    ];
+
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Latency => "latency",
+            Self::Service => "service",
+            Self::Response => "response",
+            Self::Transfer => "transfer",
+            Self::Connect => "connect",
+            Self::Handshake => "handshake",
+            Self::Session => "session",
+            Self::Lag => "lag",
+        }
+    }
+}
+
+impl Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Quantile(share) => write!(f, "p{}", plain(share * 100.0)),
+            Self::Mean => f.write_str("mean"),
+            Self::Min => f.write_str("min"),
+            Self::Max => f.write_str("max"),
+        }
+    }
+}
+
+impl Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Errors => f.write_str("errors"),
+            Self::Failed => f.write_str("failed"),
+            Self::Unexpected => f.write_str("unexpected"),
+            Self::Status(class) => write!(f, "{class}xx"),
+        }
+    }
+}
+
+impl Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Below => "<",
+            Self::AtMost => "<=",
+            Self::Above => ">",
+            Self::AtLeast => ">=",
+        })
+    }
+}
+
+/// A figure of a metric with its unit.
+struct Amount(Metric, f64);
+
+impl Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self(Metric::Time { .. }, seconds) if seconds >= 1.0 => write!(f, "{}s", plain(seconds)),
+            Self(Metric::Time { .. }, seconds) if seconds < 1e-3 && seconds > 0.0 => {
+                write!(f, "{}us", plain(seconds * 1e6))
+            }
+            Self(Metric::Time { .. }, seconds) => write!(f, "{}ms", plain(seconds * 1e3)),
+            Self(Metric::Share(_), share) => write!(f, "{}%", plain(share * 100.0)),
+            Self(Metric::Replies, rate) => write!(f, "{}/s", plain(rate)),
+        }
+    }
+}
+
+/// A number as somebody would type it: what arithmetic added far behind the point is left out.
+fn plain(number: f64) -> f64 {
+    const DIGITS: i32 = 12;
+    let digits_before = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };
+    let scale = 10_f64.powi((DIGITS - digits_before).clamp(0, 300));
+    (number * scale).round() / scale
+}
+
+impl From<Objective> for String {
+    fn from(objective: Objective) -> Self {
+        objective.to_string()
+    }
+}
+
+impl From<Tolerance> for String {
+    fn from(tolerance: Tolerance) -> Self {
+        tolerance.to_string()
+    }
+}
+
+impl TryFrom<String> for Objective {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        text.parse()
+    }
+}
+
+impl TryFrom<String> for Tolerance {
+    type Error = ParseError;
+
+    fn try_from(text: String) -> Result<Self, ParseError> {
+        text.parse()
+    }
+}
+
+impl FromStr for Objective {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        parse::objective(text)
+    }
+}
+
+impl FromStr for Tolerance {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        parse::tolerance(text)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! Reading objectives, with errors that say at which character.
+
+use std::fmt::{self, Display};
+
+use super::{Change, Clock, Figure, Metric, Objective, Relation, Share, Tolerance, plain};
+
+/// What is wrong with an objective, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The whole text.
+    text: String,
+    /// Bytes of it before what is wrong.
+    at: usize,
+    expected: &'static str,
+}
+
+impl std::error::Error for ParseError {}
+
+/// One sentence, and below it the text with a mark under the character at which it goes wrong.
+impl Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, at, expected } = self;
+        let before = text[..*at].chars().count();
+        write!(f, "expected {expected} at character {}, got `{text}`\n  {text}\n  ", before + 1)?;
+        write!(f, "{:before$}^", "")
+    }
+}
+
+/// What may stand where something is wrong.
+mod expected {
+    pub(super) const METRIC: &str = "a figure such as p99, service.p99, errors, 5xx or replies (latency, service, response, transfer, connect, \
+         handshake, session, lag; p50, mean, min, max)";
+    pub(super) const FIGURE: &str = "p and a percentage such as p99, or mean, min or max";
+    pub(super) const PERCENTAGE: &str = "a percentage above 0 and below 100";
+    pub(super) const RELATION: &str = "<, <=, > or >=";
+    pub(super) const NUMBER: &str = "a number";
+    pub(super) const SIGN: &str = "+ or - before the difference";
+    pub(super) const TIME_UNIT: &str = "a unit of time (us, ms or s)";
+    pub(super) const TIME_CHANGE_UNIT: &str = "a unit (%, us, ms or s)";
+    pub(super) const SHARE_UNIT: &str = "%";
+    pub(super) const SHARE_CHANGE_UNIT: &str = "a unit (% of the other's share, or pp for percentage points)";
+    pub(super) const RATE_CHANGE_UNIT: &str = "a unit (% or /s)";
+    pub(super) const END: &str = "a comma or the end";
+    pub(super) const ROOM_BELOW: &str = "a bound above 0, as nothing is less";
+    pub(super) const SHARE: &str = "a share of at most 100 %";
+    pub(super) const ROOM_ABOVE: &str = "a bound below 100 %, as no share is greater";
+}
+
+pub(super) fn objectives(text: &str) -> Result<Vec<Objective>, ParseError> {
+    list(text, one_objective)
+}
+
+pub(super) fn tolerances(text: &str) -> Result<Vec<Tolerance>, ParseError> {
+    list(text, one_tolerance)
+}
+
+pub(super) fn objective(text: &str) -> Result<Objective, ParseError> {
+    single(text, one_objective)
+}
+
+pub(super) fn tolerance(text: &str) -> Result<Tolerance, ParseError> {
+    single(text, one_tolerance)
+}
+
+fn list<'a, T>(
+    text: &'a str,
+    one: impl Fn(&mut Reader<'a>) -> Result<T, ParseError>,
+) -> Result<Vec<T>, ParseError> {
+    let mut reader = Reader { text, at: 0 };
+    let mut all = vec![one(&mut reader)?];
+    while reader.takes(",") {
+        all.push(one(&mut reader)?);
+    }
+    reader.end().map(|()| all)
+}
+
+fn single<'a, T>(
+    text: &'a str,
+    one: impl Fn(&mut Reader<'a>) -> Result<T, ParseError>,
+) -> Result<T, ParseError> {
+    let mut reader = Reader { text, at: 0 };
+    let single = one(&mut reader)?;
+    reader.end().map(|()| single)
+}
+
+fn one_objective(reader: &mut Reader<'_>) -> Result<Objective, ParseError> {
+    let metric = reader.metric()?;
+    let relation = reader.relation()?;
+    reader.skip_space();
+    let start = reader.at;
+    let number = reader.number()?;
+    let bound = match metric {
+        // Nothing is nothing in whatever unit.
+        Metric::Time { .. } => match reader.unit(&["us", "µs", "ms", "s"]) {
+            Some("us" | "µs") => number / 1e6,
+            Some("ms") => number / 1e3,
+            None if number != 0.0 => return Err(reader.expected(expected::TIME_UNIT)),
+            _ => number,
+        },
+        Metric::Share(_) => match reader.unit(&["%"]) {
+            None if number != 0.0 => return Err(reader.expected(expected::SHARE_UNIT)),
+            _ => number / 100.0,
+        },
+        Metric::Replies => {
+            reader.unit(&["/s"]);
+            number
+        }
+    };
+    let wrong = match relation {
+        Relation::Below if bound == 0.0 => Some(expected::ROOM_BELOW),
+        _ if matches!(metric, Metric::Share(_)) && bound > 1.0 => Some(expected::SHARE),
+        Relation::Above if matches!(metric, Metric::Share(_)) && bound == 1.0 => Some(expected::ROOM_ABOVE),
+        _ => None,
+    };
+    match wrong {
+        Some(expected) => Err(Reader { at: start, ..*reader }.expected(expected)),
+        None => Ok(Objective { metric, relation, bound }),
+    }
+}
+
+fn one_tolerance(reader: &mut Reader<'_>) -> Result<Tolerance, ParseError> {
+    let metric = reader.metric()?;
+    let relation = reader.relation()?;
+    let sign = match (reader.takes("+"), reader.takes("-")) {
+        (true, false) => 1.0,
+        (false, true) => -1.0,
+        _ => return Err(reader.expected(expected::SIGN)),
+    };
+    let number = sign * reader.number()?;
+    let change = match metric {
+        Metric::Time { .. } => match reader.unit(&["%", "us", "µs", "ms", "s"]) {
+            Some("%") => Change::Share(number / 100.0),
+            Some("us" | "µs") => Change::Difference(number / 1e6),
+            Some("ms") => Change::Difference(number / 1e3),
+            Some(_) => Change::Difference(number),
+            None => return Err(reader.expected(expected::TIME_CHANGE_UNIT)),
+        },
+        Metric::Share(_) => match reader.unit(&["%", "pp"]) {
+            Some("%") => Change::Share(number / 100.0),
+            Some(_) => Change::Difference(number / 100.0),
+            None => return Err(reader.expected(expected::SHARE_CHANGE_UNIT)),
+        },
+        Metric::Replies => match reader.unit(&["%", "/s"]) {
+            Some("%") => Change::Share(number / 100.0),
+            Some(_) => Change::Difference(number),
+            None => return Err(reader.expected(expected::RATE_CHANGE_UNIT)),
+        },
+    };
+    Ok(Tolerance { metric, relation, change })
+}
+
+/// A text, and how far it has been read.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn expected(&self, expected: &'static str) -> ParseError {
+        ParseError { text: self.text.to_owned(), at: self.at, expected }
+    }
+
+    fn skip_space(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    /// Goes past this, if it is next.
+    fn takes(&mut self, token: &str) -> bool {
+        self.skip_space();
+        let is_next = self.rest().starts_with(token);
+        self.at += if is_next { token.len() } else { 0 };
+        is_next
+    }
+
+    /// Goes past letters and digits and what holds them together.
+    fn word(&mut self) -> &'a str {
+        self.skip_space();
+        let rest = self.rest();
+        let length = rest.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(rest.len());
+        self.at += length;
+        &rest[..length]
+    }
+
+    fn metric(&mut self) -> Result<Metric, ParseError> {
+        self.skip_space();
+        let start = *self;
+        let word = self.word();
+        let clock = word.split_once('.').and_then(|(name, figure)| {
+            let clock = Clock::ALL.into_iter().find(|clock| clock.name() == name)?;
+            Some((clock, name.len() + 1, figure))
+        });
+        if let Some((clock, before, figure)) = clock {
+            return Ok(Metric::Time {
+                clock,
+                figure: Self { at: start.at + before, ..start }.figure(figure)?,
+            });
+        }
+        let share = match word.as_bytes() {
+            b"errors" => Share::Errors,
+            b"failed" => Share::Failed,
+            b"unexpected" => Share::Unexpected,
+            b"replies" => return Ok(Metric::Replies),
+            [class @ b'1'..=b'5', b'x', b'x'] => Share::Status(class - b'0'),
+            [b'p', b'0'..=b'9' | b'.', ..] | b"mean" | b"min" | b"max" => {
+                return Ok(Metric::Time { clock: Clock::Latency, figure: start.figure(word)? });
+            }
+            _ => return Err(start.expected(expected::METRIC)),
+        };
+        Ok(Metric::Share(share))
+    }
+
+    /// What a word means that begins here.
+    fn figure(self, word: &str) -> Result<Figure, ParseError> {
+        let percentage = match word {
+            "mean" => return Ok(Figure::Mean),
+            "min" => return Ok(Figure::Min),
+            "max" => return Ok(Figure::Max),
+            _ => word.strip_prefix('p').ok_or_else(|| self.expected(expected::FIGURE))?,
+        };
+        let percentage: Option<f64> =
+            percentage.parse().ok().filter(|&number| number > 0.0 && number < 100.0);
+        match percentage {
+            Some(percentage) => Ok(Figure::Quantile(plain(percentage / 100.0))),
+            None => Err(Self { at: self.at + 1, ..self }.expected(expected::PERCENTAGE)),
+        }
+    }
+
+    fn relation(&mut self) -> Result<Relation, ParseError> {
+        // The longer ones first.
+        let all = [Relation::AtMost, Relation::AtLeast, Relation::Below, Relation::Above];
+        let found = all.into_iter().find(|relation| self.takes(&relation.to_string()));
+        found.ok_or_else(|| self.expected(expected::RELATION))
+    }
+
+    /// A decimal number without a sign.
+    fn number(&mut self) -> Result<f64, ParseError> {
+        self.skip_space();
+        let rest = self.rest();
+        let length = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let number = rest[..length].parse().map_err(|_| self.expected(expected::NUMBER))?;
+        self.at += length;
+        Ok(number)
+    }
+
+    /// The longest of these units that is next, if one is.
+    fn unit(&mut self, units: &[&'static str]) -> Option<&'static str> {
+        self.skip_space();
+        let rest = self.rest();
+        let next = rest.find(|c: char| c == ',' || c.is_whitespace()).unwrap_or(rest.len());
+        let unit = units.iter().find(|&&unit| unit == &rest[..next])?;
+        self.at += unit.len();
+        Some(unit)
+    }
+
+    fn end(&mut self) -> Result<(), ParseError> {
+        self.skip_space();
+        if self.rest().is_empty() { Ok(()) } else { Err(self.expected(expected::END)) }
+    }
+}
