@@ -148,7 +148,9 @@ pub(crate) fn smoke(bench: &Bench) -> anyhow::Result<Option<u64>> {
     if find_program("valgrind").is_none() {
         return Ok(None);
     }
-    WORKS[0].instructions_per_call(bench, 20).map(Some)
+    /// Enough that they cannot be lost in what differs from run to run, such as how often the program is woken up.
+    const CALLS: u32 = 500;
+    WORKS[0].instructions_per_call(bench, CALLS).map(Some)
 }
 
 /// Each count once; those that look too high again, for the median of three.

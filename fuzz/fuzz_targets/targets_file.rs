@@ -1,4 +1,5 @@
-//! Arbitrary bytes as a list of requests: never a panic, and what is read is the same when it is printed and read again.
+//! Arbitrary bytes as a list of requests: never a panic, and what is read is the same when it is printed and read
+//! again.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The documents that are generated from the table of options and the types of results, and whether they are up to date.
+//! The documents that are generated from the table of options and the types of results, and whether they are up to
+//! date.
 
 mod completions;
 mod manual;

@@ -112,8 +112,8 @@ impl fmt::Display for Program {
 
 /// For one that can be told how long to wait for a reply.
 const TIMEOUT_S: &str = "10";
-/// The classic program's buffers are 4 and 16 KiB, which large bodies pass through slowly, and which take two calls for each
-/// connection. The others leave buffers to the kernel, and so does ours where either matters.
+/// The classic program's buffers are 4 and 16 KiB, which large bodies pass through slowly, and which take two calls for
+/// each connection. The others leave buffers to the kernel, and so does ours where either matters.
 const SYSTEM_BUFFERS: &str = "--system-buffers";
 /// A run that takes this much longer than it should is stopped.
 const SPARE: Duration = Duration::from_secs(20);

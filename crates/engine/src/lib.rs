@@ -46,9 +46,9 @@ pub enum Error {
 
 /// Carries out a plan over real sockets and returns what it measured, all workers together.
 ///
-/// As many workers share the work as there are observers: each tells its own. If the plan says how many threads there are
-/// to be, each is a thread of its own, tied to a processor. They share nothing while they run. The run ends with its
-/// workload, with the plan's `runtime` and drain, or when `stop` is asked for; what is open then is abandoned.
+/// As many workers share the work as there are observers: each tells its own. If the plan says how many threads there
+/// are to be, each is a thread of its own, tied to a processor. They share nothing while they run. The run ends with
+/// its workload, with the plan's `runtime` and drain, or when `stop` is asked for; what is open then is abandoned.
 ///
 /// # Errors
 /// When an event loop or a thread cannot be set up or breaks. The other workers then end too.

@@ -12,8 +12,8 @@ use httperf_testkit::sim::{calls, connections};
 const REPLY: &[u8] =
     b"HTTP/1.1 200 OK\r\nServer: memory\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A server in memory that answers each request a microsecond after it was written. It allocates nothing itself once it has
-/// met all connections.
+/// A server in memory that answers each request a microsecond after it was written. It allocates nothing itself once it
+/// has met all connections.
 #[derive(Default)]
 struct Memory {
     now: Instant,
@@ -118,8 +118,8 @@ fn measure(plan: &Plan, length: Duration) -> (u64, u64) {
     (info.count_total, replies)
 }
 
-/// Beyond the first few milliseconds, in which tables grow to their size, nothing may be allocated per call. A queue may still
-/// grow when more wait than ever before.
+/// Beyond the first few milliseconds, in which tables grow to their size, nothing may be allocated per call. A queue
+/// may still grow when more wait than ever before.
 #[track_caller]
 fn check(plan: &Plan) {
     let (short, few) = measure(plan, Duration::from_millis(5));

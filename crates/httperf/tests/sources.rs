@@ -15,57 +15,25 @@ use std::path::Path;
 use std::process::Command;
 
 use peers::{CREDENTIALS, Peer};
-use support::program::{Exit, Invocation, under_test};
-use support::report::Report;
+use support::program::{Exit, Finished, Invocation, under_test};
+use support::running::{find, peer};
 use support::words;
 
-/// What came of running the program.
-struct Run {
-    arguments: String,
-    stdout: String,
-    stderr: String,
-    exit: Exit,
+fn run(arguments: &str) -> Finished {
+    run_program(&under_test(), words(arguments).into_iter().map(OsString::from).collect())
 }
 
-fn run(arguments: &str) -> Run {
-    let words = words(arguments).into_iter().map(OsString::from);
-    run_program(&under_test(), words.collect())
+fn run_program(program: &Path, words: Vec<OsString>) -> Finished {
+    Finished::of(&Invocation::new(program, words))
 }
 
-fn run_program(program: &Path, words: Vec<OsString>) -> Run {
-    let arguments = format!("{words:?}");
-    let outcome = Invocation::new(program, words).run().expect("the program can be started");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Run { arguments, stdout: text(&outcome.stdout), stderr: text(&outcome.stderr), exit: outcome.exit }
-}
-
-impl Run {
+impl Finished {
     /// The program ended well, and the report has these values.
     #[track_caller]
     fn check(&self, expected: &str) {
         assert_eq!(self.exit, Exit::Code(0), "{self}");
-        let report = Report::parse(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self}"));
-        for pair in expected.split_whitespace() {
-            let (name, value) = pair.split_once('=').expect("a value is written NAME=VALUE");
-            assert_eq!(report.text(name), value, "{name}: {self}");
-        }
+        self.check_report(&self.stdout, expected);
     }
-}
-
-impl std::fmt::Display for Run {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\n{}{}{:?}", self.arguments, self.stdout, self.stderr, self.exit)
-    }
-}
-
-/// Starts a server, or ends the test if it is not installed.
-macro_rules! peer {
-    ($start:expr) => {
-        match $start {
-            Some(peer) => peer,
-            None => return,
-        }
-    };
 }
 
 /// How often each beginning of a line of the log occurs: the first so many words of it.
@@ -93,7 +61,7 @@ fn connections_come_from_all_addresses_of_a_prefix_in_turn() {
 }
 
 /// Runs the program where these lines are the only ones in `/etc/hosts`.
-fn run_with_hosts(hosts: &str, arguments: &str) -> Option<Run> {
+fn run_with_hosts(hosts: &str, arguments: &str) -> Option<Finished> {
     peers::has_namespaces("--mount").then(|| {
         let file = peers::file(hosts);
         let script = "mount --bind \"$1\" /etc/hosts && shift && exec \"$@\"";
@@ -382,7 +350,7 @@ fn in_network(settings: &str, arguments: &str) -> Option<String> {
     if !peers::has_namespaces("--net") {
         return None;
     }
-    let _ = (peers::find("ip")?, peers::find("python3")?);
+    let _ = (find("ip")?, find("python3")?);
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let output = Command::new("timeout")
         .args(["30", "unshare", "--map-root-user", "--net", "sh", "-c", NETWORK_SCRIPT, "sh"])

@@ -12,41 +12,27 @@ use std::fs;
 use std::time::Duration;
 
 use peers::Peer;
-use support::program::{Exit, Invocation, reference, under_test};
+use support::program::{Exit, Finished, Invocation, reference, under_test};
 use support::report::{COUNTS, Report};
+use support::running::peer;
 use support::{must_not_skip, words};
 use wire::{Mischief, Recorder, first_message, sni};
 
 /// The size of `/large.bin`.
 const LARGE_SIZE: u64 = 100 * 1024 * 1024;
 
-/// What came of running the program.
-struct Run {
-    arguments: String,
-    stdout: String,
-    stderr: String,
-    exit: Exit,
-}
-
 /// Runs the program with the full report against a port of localhost, by name.
-fn run(port: u16, arguments: &str) -> Run {
+fn run(port: u16, arguments: &str) -> Finished {
     run_program(&under_test(), &format!("--report=full --server localhost --port {port} {arguments}"))
 }
 
-fn run_program(program: &std::path::Path, arguments: &str) -> Run {
+fn run_program(program: &std::path::Path, arguments: &str) -> Finished {
     let mut invocation = Invocation::new(program, words(arguments));
     invocation.limit = Duration::from_secs(60);
-    let outcome = invocation.run().expect("the program can be started");
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Run {
-        arguments: arguments.to_owned(),
-        stdout: text(&outcome.stdout),
-        stderr: text(&outcome.stderr),
-        exit: outcome.exit,
-    }
+    Finished::of(&invocation)
 }
 
-impl Run {
+impl Finished {
     /// What the full report says after this name at the start of a line.
     #[track_caller]
     fn line(&self, name: &str) -> &str {
@@ -57,11 +43,7 @@ impl Run {
     /// The classic report has these values, as printed.
     #[track_caller]
     fn check(&self, expected: &str) {
-        let report = Report::parse(self.classic()).unwrap_or_else(|error| panic!("{error}: {self}"));
-        for pair in expected.split_whitespace() {
-            let (name, value) = pair.split_once('=').expect("a value is written NAME=VALUE");
-            assert_eq!(report.text(name), value, "{name}: {self}");
-        }
+        self.check_report(self.classic(), expected);
     }
 
     /// What was printed up to the end of the classic report.
@@ -86,22 +68,6 @@ impl Run {
         assert!(self.stderr.contains(&message), "{self}");
         assert!(self.stderr.contains(&format!("the first TLS handshake failed: {reason}")), "{self}");
     }
-}
-
-impl std::fmt::Display for Run {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\n{}{}{:?}", self.arguments, self.stdout, self.stderr, self.exit)
-    }
-}
-
-/// Starts a server, or ends the test if it is not installed.
-macro_rules! peer {
-    ($start:expr) => {
-        match $start {
-            Some(peer) => peer,
-            None => return,
-        }
-    };
 }
 
 #[test]

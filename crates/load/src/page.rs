@@ -48,8 +48,8 @@ struct Seen {
     is_truncated: bool,
 }
 
-/// A longer reference is passed over, in bytes: no server takes such a request (RFC 9110, section 4.1, asks for 8000), and a
-/// page may have a thousand of them.
+/// A longer reference is passed over, in bytes: no server takes such a request (RFC 9110, section 4.1, asks for 8000),
+/// and a page may have a thousand of them.
 const REFERENCE_SIZE: usize = 8192;
 
 /// Finds the objects embedded in one HTML document: `img`, `frame` and `iframe` by their `src`, `object` by

@@ -162,8 +162,8 @@ impl<'p> Requests<'p> {
         }
     }
 
-    /// What the call of this number sends; `None` when a list that does not wrap has no more for it. It depends on nothing
-    /// but the number.
+    /// What the call of this number sends; `None` when a list that does not wrap has no more for it. It depends on
+    /// nothing but the number.
     pub fn at(&mut self, number: u64) -> Option<Material<'_>> {
         self.fill(number, Uris::at)
     }
@@ -228,8 +228,9 @@ impl<'p> Requests<'p> {
         }
     }
 
-    /// The place at which the request of this call, to this of the plan's targets, can be kept, as it is the same for all
-    /// calls that have the same place. `None` if it may be like no other. Places are below [`places`](Self::places).
+    /// The place at which the request of this call, to this of the plan's targets, can be kept, as it is the same for
+    /// all calls that have the same place. `None` if it may be like no other. Places are below
+    /// [`places`](Self::places).
     #[must_use]
     pub fn place(&self, number: u64, target: usize) -> Option<usize> {
         match &self.source {

@@ -33,14 +33,14 @@ impl Uris {
         Self { source }
     }
 
-    /// The URI of call number `number`, from 0, if that is the one after the last; `None` beyond the end of a list that does
-    /// not wrap. The same as [`Uris::at`], but for rounding errors of a walk, which add up as they always did.
+    /// The URI of call number `number`, from 0, if that is the one after the last; `None` beyond the end of a list that
+    /// does not wrap. The same as [`Uris::at`], but for rounding errors of a walk, which add up as they always did.
     pub fn next(&mut self, number: u64) -> Option<&[u8]> {
         self.find(number, Walk::next_name)
     }
 
-    /// The URI of call number `number`, from 0; `None` beyond the end of a list that does not wrap. It depends on nothing but
-    /// the number.
+    /// The URI of call number `number`, from 0; `None` beyond the end of a list that does not wrap. It depends on
+    /// nothing but the number.
     pub fn at(&mut self, number: u64) -> Option<&[u8]> {
         self.find(number, |walk| walk.name_at(number))
     }

@@ -30,8 +30,8 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 const BROTLI_BUFFER: usize = 16 * 1024;
 
 impl Coding {
-    /// How the body behind this header block is compressed; `None` if that is not known here, or if it was done more than
-    /// once.
+    /// How the body behind this header block is compressed; `None` if that is not known here, or if it was done more
+    /// than once.
     #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {
         let mut coding = Self::Identity;

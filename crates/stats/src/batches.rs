@@ -17,9 +17,9 @@
 //! freedom than there are batches less one.
 //!
 //! In simulated runs of 300 batches, 94 to 99 % of the intervals hold the truth where values are independent. Where
-//! their likeness fades by a factor of e within a share of the run, it is 92 to 95 % for a share of 1/60, 89 to 94 % for
-//! 1/30, 85 to 94 % for 1/20, and 76 to 90 % for 1/10, the least of them for the 0.99 quantile: no run says much about
-//! waves that are hardly shorter than itself.
+//! their likeness fades by a factor of e within a share of the run, it is 92 to 95 % for a share of 1/60, 89 to 94 %
+//! for 1/30, 85 to 94 % for 1/20, and 76 to 90 % for 1/10, the least of them for the 0.99 quantile: no run says much
+//! about waves that are hardly shorter than itself.
 //!
 //! * Batches: A. M. Law, W. D. Kelton, "Simulation Modeling and Analysis", on the method of batch means.
 //! * Batches that are alike: A. Tafazzoli, N. M. Steiger, J. R. Wilson (2011), "N-Skart: a nonsequential skewness- and

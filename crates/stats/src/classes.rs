@@ -10,7 +10,8 @@ use crate::samples_needed;
 
 /// Latencies of one interval of time, in classes: values in microseconds, and how many there were of each.
 ///
-/// Values are upper ends of the classes of an HDR histogram, so what was recorded with the same precision merges exactly.
+/// Values are upper ends of the classes of an HDR histogram, so what was recorded with the same precision merges
+/// exactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Vec<(u32, u32)>", into = "Vec<(u32, u32)>")]
 #[schemars(with = "Vec<(u32, u32)>")]

@@ -132,8 +132,8 @@ impl Recorder {
         }
     }
 
-    /// The run starts then, not when this was made. What was recorded so far belongs to what comes first: the warm-up, or
-    /// the measured phase.
+    /// The run starts then, not when this was made. What was recorded so far belongs to what comes first: the warm-up,
+    /// or the measured phase.
     pub fn restart(&mut self, start: Instant, measured_from: Instant) {
         let has_warmup = measured_from > start;
         self.start = start;

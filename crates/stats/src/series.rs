@@ -72,7 +72,8 @@ pub struct Interval {
     #[serde(rename = "lag_max_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub lag_max: Duration,
-    /// Latencies of the calls answered in it, but for unexpected replies, to two digits. Those due before the measured phase are left out of it.
+    /// Latencies of the calls answered in it, but for unexpected replies, to two digits. Those due before the measured
+    /// phase are left out of it.
     pub latency: Classes,
 }
 

@@ -6,16 +6,18 @@
 //! the first half, for which Σ (x − mean)² / (n − d)² over the n − d values behind it is least. The rule is applied to
 //! single intervals, as a run has few of them, after a running median has calmed them.
 //!
-//! *Is the rest level?* It is not if the Mann-Kendall test finds a trend at the level of 1 %, and the last third differs
-//! from the first by more than 5 % of what is usual; nor if Pettitt's test finds a step at the level of 5 %, and what is
-//! behind it differs as much from what is before it. Both tests go by ranks, so it does not matter how values are
-//! distributed. They take them for independent: of noise that comes in long waves, some will pass for a change.
+//! *Is the rest level?* It is not if the Mann-Kendall test finds a trend at the level of 1 %, and the last third
+//! differs from the first by more than 5 % of what is usual; nor if Pettitt's test finds a step at the level of 5 %,
+//! and what is behind it differs as much from what is before it. Both tests go by ranks, so it does not matter how
+//! values are distributed. They take them for independent: of noise that comes in long waves, some will pass for a
+//! change.
 //!
 //! One or two intervals in a row that are unlike the others are no change, however far off they are, except at the very
 //! beginning. Nor is a longer episode in the rest that comes and goes, if it is brief enough to leave both tests alone,
 //! or a change so near the end that there is little behind it: how high latencies went is for percentiles to tell.
 //!
-//! * K. P. White (1997), "An effective truncation heuristic for bias reduction in simulation output", Simulation 69 (6);
+//! * K. P. White (1997), "An effective truncation heuristic for bias reduction in simulation output", Simulation 69
+//!   (6);
 //!   K. P. White, S. Robinson (2010), "The problem of the initial transient (again), or why MSER works", Journal of
 //!   Simulation 4 (4).
 //! * H. B. Mann (1945), "Nonparametric tests against trend", Econometrica 13 (3); M. G. Kendall, "Rank Correlation
@@ -114,8 +116,8 @@ fn is_level(values: &[f64]) -> bool {
     !trend && !step
 }
 
-/// The test of Mann and Kendall: whether pairs of values ascend more often than they descend, or less often, by more than
-/// chance would have it.
+/// The test of Mann and Kendall: whether pairs of values ascend more often than they descend, or less often, by more
+/// than chance would have it.
 fn has_trend(values: &[f64]) -> bool {
     let ascents = |(index, &value): (usize, &f64)| ascents(value, &values[index + 1..]);
     let score: f64 = values.iter().enumerate().map(ascents).sum();
@@ -282,7 +284,8 @@ mod tests {
         for at in 0..30 {
             assert_eq!(steady_from(&step(at, 60)), Steadiness::From(at));
         }
-        // Near the middle, what is left of it may pass for an episode; near the end, there is too little of what follows.
+        // Near the middle, what is left of it may pass for an episode; near the end, there is too little of what
+        // follows.
         for at in 40..=50 {
             assert_eq!(steady_from(&step(at, 60)), Steadiness::Never, "{at}");
         }

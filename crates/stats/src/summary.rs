@@ -16,8 +16,8 @@ use crate::{
 /// All that a run measured. With the plan, it is all that a report needs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// How long the measured phase was: from just after its first arrivals were started to the end of the run, or of the
-    /// time for which it was to be offered load.
+    /// How long the measured phase was: from just after its first arrivals were started to the end of the run, or of
+    /// the time for which it was to be offered load.
     #[serde(rename = "duration_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub duration: Duration,
@@ -27,8 +27,8 @@ pub struct Summary {
     pub requests: u64,
     /// Complete replies of status 100 to 599.
     pub replies: u64,
-    /// Most connections alive at once. Of several workers or machines it is the sum of what each had at most, which is no
-    /// less than there were.
+    /// Most connections alive at once. Of several workers or machines it is the sum of what each had at most, which is
+    /// no less than there were.
     pub concurrent_max: u64,
     /// Most connects initiated in one turn of a worker's loop, the last turn left out.
     pub connect_burst_max: u64,
@@ -147,7 +147,8 @@ impl ArrivalFigures {
         self.intervals_started.merge(&other.intervals_started);
     }
 
-    /// Beginning and length of the time in which arrivals were due, and in which they were started; `None` if none were.
+    /// Beginning and length of the time in which arrivals were due, and in which they were started; `None` if none
+    /// were.
     fn spans(&self) -> Option<[(Duration, Duration); 2]> {
         let spans = [(self.first_due, self.span_due), (self.first_started, self.span_started)];
         (self.started > 0).then_some(spans)
@@ -331,8 +332,8 @@ impl Summary {
     }
 
     /// Adds what another worker of the same process measured in the same run. As [`Summary::merge`], but for what all
-    /// workers see: what the process used is told by the one that measured longest, and a stall is what none of them heard
-    /// anything in.
+    /// workers see: what the process used is told by the one that measured longest, and a stall is what none of them
+    /// heard anything in.
     pub fn merge_worker(&mut self, other: &Self, slowest_kept: usize) {
         let longest = if other.duration > self.duration { other } else { &*self };
         let Usage { cpu, stolen, processors, workers: _ } = longest.usage;
@@ -343,10 +344,11 @@ impl Summary {
         self.stall = stall;
     }
 
-    /// Adds what another part of the same run measured, on another machine. Counts and histograms add up exactly, in any
-    /// order; times that parts spent side by side do not add up: the longest counts, or from the earliest beginning to the
-    /// latest end. How many connections were open at once is the sum of what each part had at most, which is no less than it
-    /// was; the longest burst of connects is that of a single worker. Of the slowest calls, `slowest_kept` stay.
+    /// Adds what another part of the same run measured, on another machine. Counts and histograms add up exactly, in
+    /// any order; times that parts spent side by side do not add up: the longest counts, or from the earliest beginning
+    /// to the latest end. How many connections were open at once is the sum of what each part had at most, which is no
+    /// less than it was; the longest burst of connects is that of a single worker. Of the slowest calls, `slowest_kept`
+    /// stay.
     pub fn merge(&mut self, other: &Self, slowest_kept: usize) {
         self.duration = self.duration.max(other.duration);
         self.connections += other.connections;

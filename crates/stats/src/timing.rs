@@ -69,8 +69,8 @@ pub struct Percentile {
 }
 
 impl Timing {
-    /// Points of the distribution, ever closer to each other towards the longest: so many for each halving of the distance
-    /// to it.
+    /// Points of the distribution, ever closer to each other towards the longest: so many for each halving of the
+    /// distance to it.
     pub fn percentiles(&self, per_halving: u32) -> impl Iterator<Item = Percentile> + '_ {
         let mut count = 0;
         self.histogram.iter_quantiles(per_halving).map(move |value| {
@@ -131,8 +131,8 @@ impl Timing {
     }
 }
 
-/// How many samples a quantile of this share needs to be one of them: what one in a thousand exceeds needs a thousand. The
-/// greatest (a share of 1) needs one.
+/// How many samples a quantile of this share needs to be one of them: what one in a thousand exceeds needs a thousand.
+/// The greatest (a share of 1) needs one.
 #[must_use]
 pub fn samples_needed(share: f64) -> u64 {
     if share < 1.0 { (1.0 / (1.0 - share)).round() as u64 } else { 1 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 /// How many events are taken at once.
 const EVENTS_MAX: libc::c_int = 256;
 
-/// Waits on an epoll instance as epoll_wait(2) does, in whole milliseconds, rounded up; for ever if there is no `timeout`.
-/// Tells `ready` the flags and the data of each that is ready.
+/// Waits on an epoll instance as epoll_wait(2) does, in whole milliseconds, rounded up; for ever if there is no
+/// `timeout`. Tells `ready` the flags and the data of each that is ready.
 ///
 /// # Errors
 /// Those of the call: for a descriptor that is no epoll instance, or when a signal came.

@@ -41,8 +41,8 @@ struct Machine {
     processors: u32,
 }
 
-/// The `steal` column of the first line, in ticks, of which there are a hundred in a second; and how many processors have
-/// a line of their own. How many of them this thread may use has nothing to do with it.
+/// The `steal` column of the first line, in ticks, of which there are a hundred in a second; and how many processors
+/// have a line of their own. How many of them this thread may use has nothing to do with it.
 fn machine(stat: &str) -> Option<Machine> {
     let mut lines = stat.lines();
     let ticks: u64 = lines.next()?.split_whitespace().nth(8)?.parse().ok()?;

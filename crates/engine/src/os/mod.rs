@@ -47,8 +47,8 @@ pub struct OsNetwork {
     spin: bool,
     ports: Ports,
     events: Vec<epoll::Event>,
-    /// Where bytes go that nobody wants to see. Nothing is ever read from it, and over TCP nothing written, so that it takes
-    /// no memory.
+    /// Where bytes go that nobody wants to see. Nothing is ever read from it, and over TCP nothing written, so that it
+    /// takes no memory.
     discarded: Vec<u8>,
 }
 

@@ -16,8 +16,8 @@ use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
 use crate::network::DISCARD_MAX;
 use crate::{Network, Observation, Ready, failure};
 
-/// From how many bytes of content on that nobody asked for they are not even copied: fewer come with one read, together with
-/// what follows.
+/// From how many bytes of content on that nobody asked for they are not even copied: fewer come with one read, together
+/// with what follows.
 const SKIP_SIZE: u64 = 64 * 1024;
 
 /// One connection.
@@ -51,8 +51,6 @@ pub(super) struct Connection<S> {
     pub(super) progress: Instant,
     /// Complete replies.
     replies: u64,
-    /// Bytes, encrypted if they are to be, that the socket did not take.
-    pub(super) unwritten: Vec<u8>,
     /// It was read as often as a turn allows, and is to be read on.
     is_unread: bool,
     /// The end of the stream or an error is known to follow what there is to read, so that a short read is
@@ -124,7 +122,6 @@ impl<N: Network> Worker<'_, '_, N> {
             calls_sent: 0,
             progress: connect_started,
             replies: 0,
-            unwritten: Vec::new(),
             is_unread: false,
             is_ending: false,
         });
@@ -215,7 +212,6 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     fn write_out(&mut self, key: ConnectionKey, buffer: &mut Vec<u8>) -> io::Result<()> {
-        buffer.clear();
         while let Some(connection) = self.connections.get_mut(key) {
             if connection.stage != Stage::Established {
                 break;
@@ -368,7 +364,8 @@ impl<N: Network> Worker<'_, '_, N> {
     /// What arrived is used up: sends what that led to.
     pub(super) fn settle(&mut self, key: ConnectionKey, now: Instant) {
         let Some(connection) = self.connections.get(key) else { return };
-        if connection.engine.wants_write() || !connection.unwritten.is_empty() {
+        let has_unwritten = connection.secured.as_ref().is_some_and(|secured| secured.has_unwritten());
+        if connection.engine.wants_write() || has_unwritten {
             self.flush(key, now);
         } else {
             self.refresh_deadline(key);

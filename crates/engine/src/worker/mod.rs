@@ -139,12 +139,32 @@ struct Serials {
     connections: u64,
 }
 
-/// What is told once per run and has been.
+/// What a worker tells once, and has told.
 #[derive(Debug, Default)]
 struct Told {
     unexpected_error: bool,
     protocol_error: bool,
     tunnel_refused: bool,
+}
+
+/// What follows from the instant at which a worker starts.
+struct Timetable {
+    phases: Phases,
+    arrivals: Arrivals,
+    next_sample: Instant,
+    next_second: Option<Instant>,
+}
+
+impl Timetable {
+    fn new(plan: &Plan, shard: Shard, start: Instant) -> Self {
+        let phases = Phases::new(plan, start);
+        Self {
+            arrivals: Arrivals::new(plan, shard, start),
+            next_sample: phases.measured_from() + plan.client.first_sample(),
+            next_second: plan.watch.periodic.then(|| start + Duration::from_secs(1)),
+            phases,
+        }
+    }
 }
 
 impl<N: Network> std::fmt::Debug for Worker<'_, '_, N> {
@@ -159,8 +179,8 @@ impl<N: Network> std::fmt::Debug for Worker<'_, '_, N> {
 }
 
 impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
-    /// A worker that has not started yet, for this shard of the plan. `tls`: what its connections are secured with, made
-    /// of the same plan ([`tls_context`](crate::tls_context)).
+    /// A worker that has not started yet, for this shard of the plan. `tls`: what its connections are secured with,
+    /// made of the same plan ([`tls_context`](crate::tls_context)).
     pub fn new(
         plan: &'p Plan,
         shard: Shard,
@@ -200,7 +220,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                 interim_replies: plan.limits.interim_replies,
             },
         };
-        let phases = Phases::new(plan, start);
+        let Timetable { phases, arrivals, next_sample, next_second } = Timetable::new(plan, shard, start);
         let figures = Figures {
             sessions: has_sessions,
             tls: plan.tls.is_some(),
@@ -221,7 +241,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             recorder: Recorder::new(start, phases.measured_from(), figures),
             start,
             turn: 0,
-            arrivals: Arrivals::new(plan, shard, start),
+            arrivals,
             cap: cap(plan, shard),
             room_since: None,
             numbers: Numbers::new(plan, shard),
@@ -235,9 +255,9 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             timers: BinaryHeap::new(),
             unread: Vec::new(),
             reading: None,
-            next_sample: phases.measured_from() + plan.client.first_sample(),
+            next_sample,
             phases,
-            next_second: watch.periodic.then(|| start + Duration::from_secs(1)),
+            next_second,
             shown: (0, 0),
             kept_requests: vec![None; requests.places(plan.targets.len())],
             requests,
@@ -261,14 +281,15 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         Ok(())
     }
 
-    /// Lets the run start then, instead of when the worker was made or prepared. Until that instant, [`Worker::run`] waits.
+    /// Lets the run start then, instead of when the worker was made or prepared. Until that instant, [`Worker::run`]
+    /// waits.
     pub fn start_at(&mut self, start: Instant) {
         self.start = start;
-        self.phases = Phases::new(self.plan, start);
-        self.arrivals = Arrivals::new(self.plan, self.shard, start);
-        self.recorder.restart(start, self.phases.measured_from());
-        self.next_sample = self.phases.measured_from() + self.plan.client.first_sample();
-        self.next_second = self.plan.watch.periodic.then(|| start + Duration::from_secs(1));
+        let Timetable { phases, arrivals, next_sample, next_second } =
+            Timetable::new(self.plan, self.shard, start);
+        self.recorder.restart(start, phases.measured_from());
+        (self.phases, self.arrivals) = (phases, arrivals);
+        (self.next_sample, self.next_second) = (next_sample, next_second);
     }
 
     /// Runs to the end of the workload, of the plan's `runtime` and what follows it, or to the request to stop. Returns
@@ -323,7 +344,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         if self.arrivals.all_ended() {
             return true;
         }
-        self.going_on() == 0 && (!self.phases.is_offering() || self.uris_are_used_up())
+        self.going_on() == 0 && (!self.phases.is_offering() || self.requests_are_used_up())
     }
 
     /// How many arrivals have been started and have not ended.
@@ -334,7 +355,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         }
     }
 
-    fn uris_are_used_up(&mut self) -> bool {
+    fn requests_are_used_up(&mut self) -> bool {
         self.numbers.are_used_up(|| self.arrivals.next_index(), &self.requests)
     }
 
@@ -344,7 +365,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             return Some(self.start);
         }
         let is_waiting = self.is_full() == Some(Excess::Waits);
-        let arrival = if is_waiting || !self.phases.is_offering() || self.uris_are_used_up() {
+        let arrival = if is_waiting || !self.phases.is_offering() || self.requests_are_used_up() {
             None
         } else {
             self.arrivals.next_due(self.going_on(), self.start)
@@ -365,7 +386,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         }
         for _ in 0..ARRIVALS_PER_TURN {
             let is_full = self.is_full();
-            if is_full == Some(Excess::Waits) || self.uris_are_used_up() {
+            if is_full == Some(Excess::Waits) || self.requests_are_used_up() {
                 return;
             }
             let offered_to = self.phases.offered_to(now);

@@ -119,7 +119,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let (from, before) = self.phases.began;
         let usage = self.network.counters().since(&before);
         let end = self.phases.measured_to.unwrap_or(now).min(now);
-        let arrivals_missed = if self.uris_are_used_up() { 0 } else { self.arrivals.missed(end) };
+        let arrivals_missed = if self.requests_are_used_up() { 0 } else { self.arrivals.missed(end) };
         self.phases.measured = Some(Measured { duration: now - from, usage, arrivals_missed });
     }
 

@@ -1,14 +1,14 @@
 //! The call workload: calls that are due by themselves, and the kept connections that take them.
 //!
-//! Each connection of the pool is a session that never ends, whose calls are given to it. Its places, as many as calls may
-//! be outstanding on it, wait in a queue for calls, or calls wait for them.
+//! Each connection of the pool is a session that never ends, whose calls are given to it. Its places, as many as calls
+//! may be outstanding on it, wait in a queue for calls, or calls wait for them.
 
 use std::collections::VecDeque;
 use std::io;
 use std::time::Duration;
 
 use httperf_load::visit::Next;
-use httperf_plan::{Assignment, Calls, Plan, Shard, Workload};
+use httperf_plan::{Assignment, Calls, Plan, Shard};
 use httperf_stats::Instant;
 
 use super::connections::Stage;
@@ -217,7 +217,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// The run is over: closes the connections of the pool that have nothing outstanding.
     pub(super) fn close_pool(&mut self, now: Instant) {
-        if !matches!(self.plan.workload, Workload::Calls(_)) {
+        if self.pool.is_none() {
             return;
         }
         for key in self.connections.keys().collect::<Vec<_>>() {

@@ -42,6 +42,8 @@ pub(super) struct Secured {
     started: Instant,
     /// A session was offered for resumption.
     offered: bool,
+    /// Ciphertext that the socket did not take.
+    unwritten: Vec<u8>,
     /// Plaintext that early data had no room for.
     unsealed: Vec<u8>,
     /// What the ciphertext on its way to the socket is made of.
@@ -52,6 +54,13 @@ pub(super) struct Secured {
     replays: u64,
     /// It has nothing more to do than to wait for a session ticket that others need.
     awaits_ticket: bool,
+}
+
+impl Secured {
+    /// Whether there is ciphertext that the socket did not take.
+    pub(super) fn has_unwritten(&self) -> bool {
+        !self.unwritten.is_empty()
+    }
 }
 
 impl Tls {
@@ -84,7 +93,6 @@ struct Lent<'a, S> {
     socket: &'a S,
     engine: &'a mut http1::Engine,
     stage: Stage,
-    unwritten: &'a mut Vec<u8>,
     secured: &'a mut Secured,
     lane: &'a mut Lane,
 }
@@ -100,7 +108,6 @@ fn lend<'a, S>(
         socket: &connection.socket,
         engine: &mut connection.engine,
         stage: connection.stage,
-        unwritten: &mut connection.unwritten,
         secured: connection.secured.as_mut()?,
         lane: &mut tls.as_mut()?.lane,
     })
@@ -123,6 +130,7 @@ impl<N: Network> Worker<'_, '_, N> {
             client,
             started: now,
             offered: offer.is_some(),
+            unwritten: Vec::new(),
             unsealed: Vec::new(),
             outgoing: Outgoing::default(),
             early: 0,
@@ -148,7 +156,7 @@ impl<N: Network> Worker<'_, '_, N> {
     fn advance_handshake(&mut self, key: ConnectionKey) {
         while let Some(lent) = lend(&mut self.connections, &mut self.tls, key) {
             let progress = lent.secured.client.advance(lent.lane);
-            lent.lane.poll_transmit(lent.unwritten);
+            lent.lane.poll_transmit(&mut lent.secured.unwritten);
             match progress {
                 Ok(Progress::Pending | Progress::EarlyData) => return,
                 Ok(Progress::EarlyDataRejected) => {
@@ -312,7 +320,7 @@ impl<N: Network> Worker<'_, '_, N> {
         while let Some(lent) = lend(&mut self.connections, &mut self.tls, key) {
             let read = lent.secured.client.read(lent.lane, &mut plaintext);
             // An answer to a key update waits here, so that no other connection finds it in the lane.
-            lent.lane.poll_transmit(lent.unwritten);
+            lent.lane.poll_transmit(&mut lent.secured.unwritten);
             // A ticket may have come before the bytes of a reply that ends the connection.
             self.keep_sessions(key);
             if !self.connections.contains_key(key) {
@@ -398,7 +406,7 @@ impl<N: Network> Worker<'_, '_, N> {
             self.seal_next(key);
             let Some(lent) = lend(&mut self.connections, &mut self.tls, key) else { return Ok(()) };
             buffer.clear();
-            buffer.append(&mut mem::take(lent.unwritten));
+            buffer.append(&mut mem::take(&mut lent.secured.unwritten));
             lent.lane.poll_transmit(buffer);
             if buffer.is_empty() {
                 return Ok(());
@@ -408,12 +416,12 @@ impl<N: Network> Worker<'_, '_, N> {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    lent.unwritten.extend_from_slice(buffer);
+                    lent.secured.unwritten.extend_from_slice(buffer);
                     return Ok(());
                 }
                 Err(error) => return Err(error),
             };
-            lent.unwritten.extend_from_slice(&buffer[count..]);
+            lent.secured.unwritten.extend_from_slice(&buffer[count..]);
             let plaintext = lent.secured.outgoing.advance(count);
             self.note_sent(key, plaintext, at);
         }
@@ -447,7 +455,7 @@ impl<N: Network> Worker<'_, '_, N> {
                     secured.early = lent.engine.transmitted_count(secured.unsealed.len()) as u64;
                 }
                 let sealed = lent.lane.outgoing_size();
-                secured.outgoing = Outgoing { control: lent.unwritten.len(), sealed, plaintext: count };
+                secured.outgoing = Outgoing { control: secured.unwritten.len(), sealed, plaintext: count };
             }
             // Reading finds out why, and ends the connection.
             Err(_) => secured.unsealed = plaintext,
@@ -457,7 +465,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Sends what waits on a connection that is about to go, as far as the socket takes it at once.
     fn send_last_words(&mut self, key: ConnectionKey) {
         let Some(lent) = lend(&mut self.connections, &mut self.tls, key) else { return };
-        let mut last = mem::take(lent.unwritten);
+        let mut last = mem::take(&mut lent.secured.unwritten);
         lent.lane.poll_transmit(&mut last);
         if !matches!(lent.stage, Stage::Connecting | Stage::Tunnelling) && !last.is_empty() {
             // A peer that does not take them does not miss them.

@@ -340,8 +340,8 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// Drops the calls of a session that have not been answered: those that were sent have failed, the others were never
-    /// made. Returns how many were sent.
+    /// Drops the calls of a session that have not been answered: those that were sent have failed, the others were
+    /// never made. Returns how many were sent.
     pub(super) fn drop_calls(&mut self, key: SessionKey, now: Instant) -> u64 {
         let mut dropped: Vec<CallKey> = Vec::new();
         for slot in &mut self.sessions[key].slots {

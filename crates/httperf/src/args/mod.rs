@@ -387,11 +387,12 @@ pub(crate) fn os_string(bytes: &[u8]) -> OsString {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::options::parse::words;
 
-    fn parsed(argv: &[&str]) -> Result<Args, Stop> {
+    /// A command line as the program takes it.
+    pub(crate) fn parsed(argv: &[&str]) -> Result<Args, Stop> {
         let mut args = Args::default();
         args.parse(&words(argv)).map(|()| args)
     }

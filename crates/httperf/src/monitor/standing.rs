@@ -32,10 +32,10 @@ pub(super) struct Outline {
 
 impl Outline {
     pub(super) fn new(plan: &Plan) -> Self {
-        let (arrival, count) = match &plan.workload {
-            Workload::Connections(connections) => ("conn", connections.count),
-            Workload::Sessions(sessions) => ("sess", sessions.count),
-            Workload::Calls(calls) => ("call", calls.count),
+        let arrival = match &plan.workload {
+            Workload::Connections(_) => "conn",
+            Workload::Sessions(_) => "sess",
+            Workload::Calls(_) => "call",
         };
         let measured_until = plan.runtime.map(|runtime| plan.phases.warmup.saturating_add(runtime));
         let all_started = match &plan.arrivals {
@@ -43,8 +43,8 @@ impl Outline {
             Arrivals::Variable(_) => None,
             arrivals => Some(arrivals.mean_interval()).filter(|&interval| interval > 0.0),
         };
-        let all_started =
-            all_started.and_then(|interval| Duration::try_from_secs_f64(interval * count as f64).ok());
+        let all_started = all_started
+            .and_then(|interval| Duration::try_from_secs_f64(interval * plan.arrivals_max() as f64).ok());
         Self {
             target: target(plan),
             arrival,

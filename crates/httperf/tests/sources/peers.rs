@@ -1,30 +1,14 @@
 //! A web server that logs who asked it, and the proxies before it; all on the loopback interface.
 
-use std::env;
-use std::fs::{self, File, Permissions};
+use std::fs;
 use std::io::Write as _;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::Command;
 
 use rustix::process::geteuid;
-use tempfile::TempDir;
 
 use crate::certificates::Certificates;
-use crate::support::group::Group;
-use crate::support::must_not_skip;
-
-/// How long a server may take until it accepts connections.
-const START_WAIT: Duration = Duration::from_secs(10);
-
-/// How long it may take until it has written what it logs.
-const WRITE_WAIT: Duration = Duration::from_secs(5);
-
-/// Another process can take a port between its choice and its use: then another one is tried.
-const ATTEMPTS: usize = 3;
+use crate::support::running::{Running, find, skip};
 
 /// The addresses that nginx listens on.
 pub(crate) const ADDRESSES: [&str; 4] = ["127.0.0.1", "[::1]", "127.0.8.1", "127.0.8.2"];
@@ -35,9 +19,7 @@ pub(crate) const CREDENTIALS: (&str, &str, &str) = ("tester", "s3cret", "tester:
 /// A running server; dropping it stops it.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    group: Group,
-    folder: TempDir,
-    ports: Vec<u16>,
+    running: Running,
     pub(crate) certificates: Certificates,
 }
 
@@ -130,102 +112,34 @@ impl Peer {
     }
 
     pub(crate) fn port(&self) -> u16 {
-        self.ports[0]
+        self.running.port(0)
     }
 
     /// The port for connections over TLS.
     pub(crate) fn secured_port(&self) -> u16 {
-        self.ports[1]
+        self.running.port(1)
     }
 
     /// The lines of what nginx has logged about requests, once there are as many as expected.
     pub(crate) fn log(&self, lines: usize) -> Vec<String> {
-        self.lines("access.log", lines)
+        self.running.lines("access.log", lines)
     }
 
     /// The lines that the server has printed, once there are as many as expected.
     pub(crate) fn output(&self, lines: usize) -> Vec<String> {
-        self.lines("output.log", lines)
-    }
-
-    fn lines(&self, file: &str, lines: usize) -> Vec<String> {
-        let read = || fs::read_to_string(self.folder.path().join(file)).unwrap_or_default();
-        let began = Instant::now();
-        while read().lines().count() < lines && began.elapsed() < WRITE_WAIT {
-            thread::sleep(Duration::from_millis(10));
-        }
-        read().lines().map(str::to_owned).collect()
+        self.running.lines("output.log", lines)
     }
 
     fn start(address: &str, port_count: usize, command: impl Fn(&Path, &[u16]) -> Command) -> Self {
-        let address: IpAddr = address.trim_matches(['[', ']']).parse().expect("tests name addresses");
-        let mut failures = Vec::new();
-        for _ in 0..ATTEMPTS {
-            match Self::try_start(address, port_count, &command) {
-                Ok(peer) => return peer,
-                Err(failure) => failures.push(failure),
-            }
-        }
-        panic!("the server does not start: {failures:?}");
+        let furnish = |root: &Path| {
+            Certificates::make(root);
+            let docs = root.join("docs");
+            fs::create_dir(&docs)?;
+            fs::write(docs.join("small.txt"), "small\n")
+        };
+        let running = Running::start(address, port_count, furnish, command);
+        Self { certificates: Certificates::of(running.folder()), running }
     }
-
-    fn try_start(
-        address: IpAddr,
-        port_count: usize,
-        command: impl Fn(&Path, &[u16]) -> Command,
-    ) -> Result<Self, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let root = folder.path();
-        // squid gives its privileges up.
-        fs::set_permissions(root, Permissions::from_mode(0o777)).map_err(|error| error.to_string())?;
-        let certificates = Certificates::make(root);
-        let docs = root.join("docs");
-        fs::create_dir(&docs).map_err(|error| error.to_string())?;
-        fs::write(docs.join("small.txt"), "small\n").map_err(|error| error.to_string())?;
-        let ports = free_ports(address, port_count).map_err(|error| error.to_string())?;
-        let log = File::create(root.join("output.log")).map_err(|error| error.to_string())?;
-        fs::set_permissions(root.join("output.log"), Permissions::from_mode(0o666))
-            .map_err(|error| error.to_string())?;
-        let errors = log.try_clone().map_err(|error| error.to_string())?;
-        let mut command = command(root, &ports);
-        let group = Group::spawn(command.stdin(Stdio::null()).stdout(log).stderr(errors))?;
-        let mut peer = Self { group, folder, ports, certificates };
-        let began = Instant::now();
-        while began.elapsed() < START_WAIT {
-            if let Ok(Some(status)) = peer.group.child().try_wait() {
-                return Err(format!("it ended with {status}: {:?}", peer.output(0)));
-            }
-            if TcpStream::connect(SocketAddr::new(address, peer.ports[0])).is_ok() {
-                return Ok(peer);
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        Err(format!("it accepts no connection: {:?}", peer.output(0)))
-    }
-}
-
-/// Ports that are free at an address; all held at once, so that they differ.
-fn free_ports(address: IpAddr, count: usize) -> std::io::Result<Vec<u16>> {
-    let held: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind((address, 0))).collect::<std::io::Result<_>>()?;
-    held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
-}
-
-/// A program of the system; `None`, with a word on stdout, if it is not installed.
-pub(crate) fn find(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-    let found = folders.map(|folder| folder.join(name)).find(|file| file.is_file());
-    if found.is_none() {
-        skip(&format!("{name} is not there"));
-    }
-    found
-}
-
-/// Says that a test is left out, which it must not be where everything has to be there.
-pub(crate) fn skip(reason: &str) {
-    assert!(!must_not_skip(), "skipped: {reason}");
-    println!("skipped: {reason}");
 }
 
 /// Whether namespaces of this kind (an option of `unshare`) can be made.

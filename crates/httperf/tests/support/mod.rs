@@ -4,6 +4,7 @@
 pub(crate) mod group;
 pub(crate) mod program;
 pub(crate) mod report;
+pub(crate) mod running;
 
 /// Whether a missing server or reference is an error rather than a reason to skip: on the build machines,
 /// where `CI` is set, everything must be there.

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
@@ -11,6 +12,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use super::report::Report;
 
 /// Names a binary to be tested in place of the one just built.
 const UNDER_TEST: &str = "HTTPERF_UNDER_TEST";
@@ -162,6 +165,46 @@ impl Invocation {
             }
             thread::sleep(POLL);
         }
+    }
+}
+
+/// What came of running a program, as text.
+#[derive(Clone, Debug)]
+pub(crate) struct Finished {
+    /// The program's name and its arguments.
+    pub(crate) command: String,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) exit: Exit,
+}
+
+impl Finished {
+    /// Runs a program that can be started.
+    pub(crate) fn of(invocation: &Invocation) -> Self {
+        let outcome = invocation.run().expect("the program can be started");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self {
+            command: format!("{} {:?}", invocation.program.display(), invocation.arguments),
+            stdout: text(&outcome.stdout),
+            stderr: text(&outcome.stderr),
+            exit: outcome.exit,
+        }
+    }
+
+    /// The classic report at the beginning of this text has these values, as printed.
+    #[track_caller]
+    pub(crate) fn check_report(&self, text: &str, expected: &str) {
+        let report = Report::parse(text).unwrap_or_else(|error| panic!("{error}: {self}"));
+        for pair in expected.split_whitespace() {
+            let (name, value) = pair.split_once('=').expect("a value is written NAME=VALUE");
+            assert_eq!(report.text(name), value, "{name}: {self}");
+        }
+    }
+}
+
+impl fmt::Display for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}{}{:?}", self.command, self.stdout, self.stderr, self.exit)
     }
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct Certificates {
 impl Certificates {
     /// Makes `ca.pem`, and below it `server` (for localhost and 127.0.0.1), `expired`, `other` (for other.invalid) and
     /// `client`, each with `.pem` and `.key`; and `stranger.pem`, an authority that has signed nothing.
-    pub(crate) fn make(folder: &Path) -> Self {
-        let made = Self { folder: folder.to_owned() };
+    pub(crate) fn make(folder: &Path) {
+        let made = Self::of(folder);
         let ca_key = KeyPair::generate().expect("a key can be made");
         let ca = authority("the authority of the tests");
         made.write("ca.pem", &ca.self_signed(&ca_key).expect("an authority signs itself").pem());
@@ -48,7 +48,11 @@ impl Certificates {
             made.write(&format!("{name}.pem"), &certificate.pem());
             made.write(&format!("{name}.key"), &key.serialize_pem());
         }
-        made
+    }
+
+    /// Those that were made in a folder.
+    pub(crate) fn of(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
     }
 
     /// The path of one of the files.

@@ -2,34 +2,18 @@
 
 use std::env;
 use std::fs::{self, File};
-use std::io::Write as _;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use rustix::process::geteuid;
-use tempfile::TempDir;
 
 use super::certificates::Certificates;
-use crate::support::group::Group;
-use crate::support::must_not_skip;
-
-/// How long a server may take until it accepts connections; a Go program is built first.
-const START_WAIT: Duration = Duration::from_secs(60);
-
-/// How long to wait for something that a server is to write.
-const WRITE_WAIT: Duration = Duration::from_secs(10);
-
-/// Another process can take a port between its choice and its use: then another one is tried.
-const ATTEMPTS: usize = 3;
+use crate::support::running::{Running, find, or_skip};
 
 /// A running server with its certificates; dropping it stops it.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    group: Group,
-    folder: TempDir,
+    running: Running,
     pub(crate) port: u16,
     pub(crate) certificates: Certificates,
 }
@@ -123,84 +107,30 @@ impl Peer {
 
     /// The lines of what the server logged about requests, once there are as many as expected.
     pub(crate) fn log(&self, lines: usize) -> Vec<String> {
-        let read = || fs::read_to_string(self.folder.path().join("access.log")).unwrap_or_default();
-        let began = Instant::now();
-        while read().lines().count() < lines && began.elapsed() < WRITE_WAIT {
-            thread::sleep(Duration::from_millis(10));
-        }
-        read().lines().map(str::to_owned).collect()
+        self.running.lines("access.log", lines)
     }
 
     /// Waits until the server has printed this.
     pub(crate) fn wait_for(&self, text: &str) {
-        let began = Instant::now();
-        while !self.output().contains(text) {
-            assert!(began.elapsed() < WRITE_WAIT, "`{text}` does not come: {}", self.output());
-            thread::sleep(Duration::from_millis(5));
-        }
+        self.running.wait_for(text);
     }
 
     /// Types a line on the server's terminal.
     pub(crate) fn type_in(&mut self, line: &str) {
-        let input = self.group.child().stdin.as_mut().expect("it has an input");
-        input.write_all(line.as_bytes()).expect("it reads its input");
-        input.flush().expect("it reads its input");
-    }
-
-    /// All that the server has printed.
-    pub(crate) fn output(&self) -> String {
-        let bytes = fs::read(self.folder.path().join("output.log")).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        self.running.type_in(line);
     }
 
     fn start(command: impl Fn(&Path, u16) -> Command) -> Self {
-        let mut failures = Vec::new();
-        for _ in 0..ATTEMPTS {
-            match Self::try_start(&command) {
-                Ok(peer) => return peer,
-                Err(failure) => failures.push(failure),
-            }
-        }
-        panic!("the server does not start: {failures:?}");
+        let furnish = |root: &Path| {
+            Certificates::make(root);
+            let docs = root.join("docs");
+            fs::create_dir(&docs)?;
+            fs::write(docs.join("small.txt"), "small\n")?;
+            File::create(docs.join("large.bin"))?.set_len(super::LARGE_SIZE)
+        };
+        let running = Running::start("127.0.0.1", 1, furnish, |root, ports| command(root, ports[0]));
+        Self { port: running.port(0), certificates: Certificates::of(running.folder()), running }
     }
-
-    fn try_start(command: impl Fn(&Path, u16) -> Command) -> Result<Self, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let root = folder.path();
-        let certificates = Certificates::make(root);
-        let docs = root.join("docs");
-        fs::create_dir(&docs).map_err(|error| error.to_string())?;
-        fs::write(docs.join("small.txt"), "small\n").map_err(|error| error.to_string())?;
-        File::create(docs.join("large.bin"))
-            .and_then(|file| file.set_len(super::LARGE_SIZE))
-            .map_err(|error| error.to_string())?;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(|error| error.to_string())?;
-        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
-        drop(listener);
-        let log = File::create(root.join("output.log")).map_err(|error| error.to_string())?;
-        let errors = log.try_clone().map_err(|error| error.to_string())?;
-        let mut command = command(root, port);
-        let group = Group::spawn(command.stdin(Stdio::piped()).stdout(log).stderr(errors))?;
-        let mut peer = Self { group, folder, port, certificates };
-        let began = Instant::now();
-        while began.elapsed() < START_WAIT {
-            if let Ok(Some(status)) = peer.group.child().try_wait() {
-                return Err(format!("it ended with {status}: {}", peer.output()));
-            }
-            if TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
-                return Ok(peer);
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        Err(format!("it accepts no connection: {}", peer.output()))
-    }
-}
-
-/// A program of the system; `None`, with a word on stdout, if it is not installed.
-fn find(name: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
-    or_skip(name, folders.map(|folder| folder.join(name)).find(|file| file.is_file()))
 }
 
 /// A program that `scripts/tools.sh` gets.
@@ -209,15 +139,6 @@ fn tool(name: &str) -> Option<PathBuf> {
     let own = env::current_exe().expect("a test knows where it is");
     let target = own.ancestors().nth(3).expect("a test is below the folder of what was built");
     or_skip(name, Some(target.join("tools").join(name)).filter(|file| file.exists()))
-}
-
-fn or_skip(name: &str, found: Option<PathBuf>) -> Option<PathBuf> {
-    if found.is_none() {
-        let message = format!("skipped: {name} is not there");
-        assert!(!must_not_skip(), "{message}");
-        println!("{message}");
-    }
-    found
 }
 
 /// Builds `server.go`, once for a run of the tests and all that share its folder.

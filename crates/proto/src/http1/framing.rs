@@ -43,8 +43,8 @@ impl Body {
 }
 
 impl Body {
-    /// How many bytes of content come next, without any framing in between; [`u64::MAX`] if only the end of the connection
-    /// says.
+    /// How many bytes of content come next, without any framing in between; [`u64::MAX`] if only the end of the
+    /// connection says.
     pub(super) fn content_ahead(&self) -> u64 {
         match self {
             Self::Length(left) | Self::Chunked(Chunked::Data(left)) => *left,

@@ -91,8 +91,8 @@ impl Head {
         Ok(head)
     }
 
-    /// Reads field lines that are all as they should be, which is what nearly every server sends. Returns whether they are;
-    /// if not, none of them was read, and a parser has to judge what is odd about them.
+    /// Reads field lines that are all as they should be, which is what nearly every server sends. Returns whether they
+    /// are; if not, none of them was read, and a parser has to judge what is odd about them.
     fn read_regular_fields(
         &mut self,
         lines: &[u8],
@@ -380,8 +380,8 @@ mod tests {
 
     use super::*;
 
-    /// A header block as both ways of reading it see it: what the quick one says, if it says anything, and what the parser
-    /// says.
+    /// A header block as both ways of reading it see it: what the quick one says, if it says anything, and what the
+    /// parser says.
     fn both(lines: &str, fields_max: usize) -> (Option<String>, String) {
         let block = format!("HTTP/1.1 200 OK\r\n{lines}\r\n");
         let told = |read: Result<Head, ProtocolError>, timing: &[u8]| {

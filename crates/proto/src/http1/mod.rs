@@ -330,8 +330,8 @@ impl Engine {
         out.len() > size
     }
 
-    /// As [`Engine::poll_transmit`], but copies no more than it must: the last piece, or one that is large, comes back, and
-    /// is to go out after what was appended. Nothing is due if neither has anything.
+    /// As [`Engine::poll_transmit`], but copies no more than it must: the last piece, or one that is large, comes back,
+    /// and is to go out after what was appended. Nothing is due if neither has anything.
     pub fn poll_transmit_shared(&mut self, out: &mut Vec<u8>) -> &[u8] {
         if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
             return &[];
@@ -395,8 +395,8 @@ impl Engine {
         })
     }
 
-    /// The value of `Server-Timing` in the last reply whose header block is complete; several are joined by commas. Empty
-    /// without one, or if the options do not ask for it.
+    /// The value of `Server-Timing` in the last reply whose header block is complete; several are joined by commas.
+    /// Empty without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
         &self.server_timing

@@ -60,8 +60,8 @@ impl RequestBody<'_> {
 /// What a proxy needs to pass a request on.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward<'a> {
-    /// Scheme and authority of the server. It goes before a request target that begins with a slash, which makes that one
-    /// in absolute form (RFC 9112, section 3.2.2).
+    /// Scheme and authority of the server. It goes before a request target that begins with a slash, which makes that
+    /// one in absolute form (RFC 9112, section 3.2.2).
     pub origin: &'a str,
     /// The value of `Proxy-Authorization`, if it is sent.
     pub authorization: Option<&'a str>,

@@ -189,12 +189,7 @@ fn authorize(args: &mut Args, option: &'static str, value: Vec<u8>) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::parse::words;
-
-    fn parsed(argv: &[&str]) -> Result<Args, Stop> {
-        let mut args = Args::default();
-        args.parse(&words(argv)).map(|()| args)
-    }
+    use crate::args::tests::parsed;
 
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {

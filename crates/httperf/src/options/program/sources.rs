@@ -252,12 +252,7 @@ fn parse_dscp(value: Value<'_>) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::parse::words;
-
-    fn parsed(argv: &[&str]) -> Result<Args, Stop> {
-        let mut args = Args::default();
-        args.parse(&words(argv)).map(|()| args)
-    }
+    use crate::args::tests::parsed;
 
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {

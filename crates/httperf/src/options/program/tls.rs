@@ -417,12 +417,7 @@ fn group_table() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::parse::words;
-
-    fn parsed(argv: &[&str]) -> Result<Args, Stop> {
-        let mut args = Args::default();
-        args.parse(&words(argv)).map(|()| args)
-    }
+    use crate::args::tests::parsed;
 
     #[track_caller]
     fn check_rejected(option: &str, message: &str) {
