@@ -9,7 +9,7 @@ use anyhow::Context;
 use httperf_engine::{Observation, Observer, Stop};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Level, Verdict};
+use httperf_report::{Kept, Level, Verdict};
 use httperf_stats::{HandshakeFailure, Summary, TlsSummary};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -44,11 +44,12 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     doctor::problems(&plan).iter().for_each(|problem| program.warn(format_args!("warning: {problem}")));
     let provenance = Provenance::now(descriptors);
     let Carried { summary, signals, watched } = carry_out(program, args, &plan)?;
-    let ended_early = match (signals.was_asked() || watched.ended_by_user, watched.is_exact) {
-        (true, _) => Some(EarlyEnd::Asked),
-        (false, true) => Some(EarlyEnd::Exact),
-        (false, false) => None,
-    };
+    let endings = [
+        (signals.was_asked() || watched.ended_by_user, EarlyEnd::Asked),
+        (watched.has_missed, EarlyEnd::Missed),
+        (watched.is_exact, EarlyEnd::Exact),
+    ];
+    let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
     let document = provenance.document(plan, summary, ended_early);
     let reported = program.print_with(|out| write_report(out, args, &document));
     let errors = outputs.write(&document);
@@ -56,8 +57,10 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     for warning in document.summary.warnings() {
         program.warn(format_args!("warning: {warning}"));
     }
-    if form(args) == Form::Classic {
-        tell_verdict(program, &document.verdict);
+    match form(args) {
+        Form::Classic => tell_verdict(program, &document.verdict),
+        Form::Document => tell_objectives(program, &document),
+        Form::Full => {}
     }
     reported?;
     if !errors.is_empty() || watched.has_failed {
@@ -67,8 +70,9 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
         return Err(no_tls(program, failure));
     }
     match document.verdict.level {
-        Level::Suspect if args.results.strict => Err(ExitCode::from(SUSPECT_STATUS)),
         Level::Invalid if args.results.strict => Err(ExitCode::from(INVALID_STATUS)),
+        _ if !document.met_objectives() => Err(ExitCode::from(OBJECTIVES_STATUS)),
+        Level::Suspect if args.results.strict => Err(ExitCode::from(SUSPECT_STATUS)),
         _ => Ok(signals.exit_code()),
     }
 }
@@ -77,12 +81,22 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
 const SUSPECT_STATUS: u8 = 2;
 const INVALID_STATUS: u8 = 3;
 
+/// The exit status of a run that is not known to have met its objectives.
+pub(crate) const OBJECTIVES_STATUS: u8 = 4;
+
 /// Says what the classic report has no place for: that its figures are not those of the server. What is merely suspect is
 /// left to the other reports, so that old scripts hear nothing new of a busy machine.
 fn tell_verdict(program: &Program, verdict: &Verdict) {
     for reason in verdict.reasons.iter().filter(|reason| reason.level == Level::Invalid) {
         let (name, finding) = (reason.finding.name(), &reason.finding);
         program.warn(format_args!("verdict: {}: {name}: {finding}", reason.level));
+    }
+}
+
+/// Says why the exit status is what it is, where standard output carries a document that only programs read.
+fn tell_objectives(program: &Program, document: &Document) {
+    for judged in document.objectives.iter().filter(|judged| judged.outcome != Kept::Met) {
+        program.warn(format_args!("objective: {} {}: {judged}", judged.outcome, judged.objective));
     }
 }
 
@@ -138,10 +152,13 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
         let mut observers: Vec<&mut (dyn Observer + Send)> =
             watchers.iter_mut().map(|watcher| watcher as _).collect();
         let run = httperf_engine::run(plan, &mut observers, &stop);
+        let was_stopped = stop.is_asked();
         let series = run.as_ref().ok().map(|summary| &summary.series);
         // What is still on its way is taken before the monitor notices that nothing more will come.
         watchers.iter_mut().for_each(|watcher| watcher.feed = None);
-        let watched = monitor.finish(series);
+        let mut watched = monitor.finish(series);
+        // What is only found when the run is over has not ended it.
+        watched.has_missed &= was_stopped;
         Ok(Carried { summary: run?, signals, watched })
     };
     let outcome = attempt();

@@ -11,7 +11,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
 /// percentage of connections that failed.
-const COLUMNS: [&str; 48] = [
+const COLUMNS: [&str; 49] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -60,6 +60,7 @@ const COLUMNS: [&str; 48] = [
     "compressed_bytes",
     "decompressed_bytes",
     "threads",
+    "objectives",
 ];
 
 /// The line that names the columns, with its line end.
@@ -121,6 +122,10 @@ pub fn csv_row(document: &Document) -> String {
     row.extend(Mismatch::ALL.map(|mismatch| summary.mismatches.count(mismatch).to_string()));
     row.extend([summary.compressed.bytes, summary.compressed.decoded_bytes].map(|bytes| bytes.to_string()));
     row.push(summary.usage.workers.len().to_string());
+    let objectives = document.objectives.iter();
+    let objectives: Vec<String> =
+        objectives.map(|judged| format!("{} {}", judged.objective, judged.outcome)).collect();
+    row.push(objectives.join("; "));
     debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
     record(row)
 }

@@ -1,6 +1,7 @@
 //! A plan and a summary, rendered. Pure functions: the same input gives the same text.
 
 pub mod html;
+pub mod junit;
 pub mod result;
 pub mod sweep;
 pub mod tls_lab;

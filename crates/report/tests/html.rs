@@ -50,6 +50,7 @@ fn every_kind() -> Vec<Document> {
         documents::one_second(),
         documents::without_detail(),
         documents::slow_to_connect(),
+        documents::with_objectives(),
     ]
 }
 

@@ -127,7 +127,8 @@ fn an_open_page_follows_the_reader() {
 fn pages_of_all_kinds_are_drawn() {
     let without_errors: Vec<&str> = ALL_CHARTS.into_iter().filter(|chart| *chart != "errors").collect();
     let view = View { width: PHONE, scheme: "light" };
-    let cases: [(Document, &[&str]); 6] = [
+    let cases: [(Document, &[&str]); 7] = [
+        (documents::with_objectives(), &ALL_CHARTS),
         (documents::sessions_over_tls(), &ALL_CHARTS),
         (documents::hostile(), &without_errors),
         (documents::without_replies(), &["throughput", "errors", "lag", "lag-percentiles", "open"]),

@@ -260,6 +260,11 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
          self-check` found the machine out of bounds.",
     ),
     entry("3", "With `--strict`, the run is INVALID."),
+    entry(
+        "4",
+        "An objective (`--slo`) was missed, or there was too little to tell whether it was met. This goes before 2 \
+         and 143, and 3 before this.",
+    ),
     entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
     entry(
         "255",
@@ -350,6 +355,11 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
         "A minute of Poisson arrivals after ten seconds of warm-up, kept as a document and as a page with charts:",
         "httperf http://localhost:8080/ --period e0.005 --num-conns 1000000 --warmup 10 --runtime 60 --drain 5 \
          --timeout 5 --output run.json --html run.html",
+    ),
+    (
+        "Whether a server keeps to what was agreed, for a pipeline that reads results of tests:",
+        "httperf http://localhost:8080/ --rate 200 --duration 60 --timeout 5 --slo 'p99<50ms, errors<0.1%' \
+         --junit slo.xml",
     ),
     (
         "The same once more, and both as rows of a table:",

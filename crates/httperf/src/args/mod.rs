@@ -10,6 +10,7 @@ mod trials;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
+use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Client, Parts};
 
 use crate::options::{Order, Stop, parse, program};
@@ -359,6 +360,14 @@ impl Args {
             return Err(Stop::rejected(
                 "--drain: needs --duration or --runtime, which say when nothing is offered any more",
             ));
+        }
+        if let Some((upper, lower)) = Objective::contradiction(&results.objectives.all) {
+            return Err(Stop::rejected(format!(
+                "--slo: expected objectives that one run can meet, got `{upper}` and `{lower}`"
+            )));
+        }
+        if results.objectives.abort && results.objectives.all.is_empty() {
+            return Err(Stop::rejected("--abort-on-slo: needs --slo"));
         }
         let shown = [("--live", self.live), ("--interval-log", self.interval_log.is_some())];
         let shown = shown.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option);

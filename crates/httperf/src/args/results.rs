@@ -21,6 +21,8 @@ pub struct ResultArgs {
     pub csv: Option<OsString>,
     /// `--hgrm`.
     pub hgrm: Option<OsString>,
+    /// `--junit`.
+    pub junit: Option<OsString>,
     /// `--calls`.
     pub calls: Option<OsString>,
     /// `--exemplars`.
@@ -46,6 +48,7 @@ impl Default for ResultArgs {
             html: None,
             csv: None,
             hgrm: None,
+            junit: None,
             calls: None,
             exemplars: recording.slowest,
             split: None,
@@ -77,6 +80,7 @@ impl ResultArgs {
             ("--until", self.until.is_some()),
             ("--html", self.html.is_some()),
             ("--hgrm", self.hgrm.is_some()),
+            ("--slo", !self.objectives.all.is_empty()),
         ];
         given.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)
     }

@@ -1,4 +1,4 @@
-//! What watches a run while it goes on: the progress line, the full-screen view, the interval log.
+//! What watches a run while it goes on: the progress line, the full-screen view, the interval log, and what ends it early.
 //!
 //! ```text
 //!   worker ─► observer ─► Feed ─┐
@@ -12,6 +12,7 @@ mod assembly;
 mod figures;
 mod interval_log;
 mod live;
+mod objectives;
 mod progress;
 mod standing;
 pub(crate) mod terminal;
@@ -35,8 +36,11 @@ use crate::messages::Program;
 use self::assembly::{Assembled, Assembly};
 use self::interval_log::IntervalLog;
 use self::live::Live;
+use self::objectives::Objectives;
 use self::progress::Progress;
 use self::until::Until;
+
+pub(crate) use self::objectives::can_watch;
 
 /// How many intervals of each worker may wait for the consumers: a minute's.
 const WAITING_MAX: usize = 64;
@@ -92,6 +96,8 @@ pub struct Outcome {
     pub ended_by_user: bool,
     /// The run was ended because it had measured as exactly as the plan asks for.
     pub is_exact: bool,
+    /// The run was asked to end because it had missed an objective.
+    pub has_missed: bool,
 }
 
 impl Monitor {
@@ -163,6 +169,9 @@ fn consumers(settings: &Settings, plan: &Plan, stop: &Stop) -> anyhow::Result<Co
     let mut consumers = Consumers::new();
     if let Some(precision) = plan.until {
         consumers.push(Box::new(Until::new(precision, stop.clone())));
+    }
+    if plan.objectives.abort {
+        consumers.push(Box::new(Objectives::new(plan, stop.clone())));
     }
     if let Some(path) = &settings.interval_log {
         consumers.push(Box::new(IntervalLog::create(path, settings.program.clone())?));

@@ -3,6 +3,7 @@
 
 mod load;
 pub mod material;
+mod objectives;
 mod sources;
 mod tls;
 
@@ -27,6 +28,7 @@ use crate::messages::Program;
 
 pub use self::load::LoadError;
 pub use self::material::MaterialError;
+pub use self::objectives::ObjectiveError;
 pub use self::sources::SourceError;
 pub(crate) use self::sources::{resolve_all, source_addresses};
 pub use self::tls::TlsError;
@@ -98,6 +100,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
     };
     plan.threads = load::threads(args, &plan)?;
     material::check_servers(&plan)?;
+    objectives::check(&plan)?;
     Ok(plan)
 }
 
@@ -116,6 +119,9 @@ pub enum Error {
     /// Requests that cannot be made as was asked for.
     #[error(transparent)]
     Material(#[from] MaterialError),
+    /// Objectives that cannot be judged.
+    #[error(transparent)]
+    Objective(#[from] ObjectiveError),
     /// A version of HTTP that cannot be spoken.
     #[error("unexpected version code {:x}", .0.major.wrapping_mul(0x1_0000).wrapping_add(.0.minor))]
     HttpVersion(Version),
@@ -180,6 +186,7 @@ impl Error {
             | Self::Load(_)
             | Self::Source(_)
             | Self::Material(_)
+            | Self::Objective(_)
             | Self::HttpVersion(_)
             | Self::Unreadable(_)
             | Self::Empty(_)

@@ -11,7 +11,7 @@ use std::ffi::{OsStr, OsString};
 use anyhow::Context;
 use httperf_plan::Plan;
 use httperf_report::result::{Capacity, Document, EarlyEnd, Part};
-use httperf_report::{csv_header, csv_row, hgrm};
+use httperf_report::{csv_header, csv_row, hgrm, junit};
 use httperf_stats::Summary;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -64,6 +64,7 @@ pub struct Outputs {
     html: Option<OsString>,
     csv: Option<OsString>,
     hgrm: Option<OsString>,
+    junit: Option<OsString>,
 }
 
 impl Outputs {
@@ -73,8 +74,13 @@ impl Outputs {
     /// A file that cannot be written, by its option.
     pub fn prepare(args: &ResultArgs) -> anyhow::Result<Self> {
         let document = args.output.clone().filter(|_| !args.document_on_stdout());
-        let outputs =
-            Self { document, html: args.html.clone(), csv: args.csv.clone(), hgrm: args.hgrm.clone() };
+        let outputs = Self {
+            document,
+            html: args.html.clone(),
+            csv: args.csv.clone(),
+            hgrm: args.hgrm.clone(),
+            junit: args.junit.clone(),
+        };
         for (option, name, _) in outputs.files() {
             file::check(name).with_context(|| cannot_write(option, name))?;
         }
@@ -93,6 +99,10 @@ impl Outputs {
                     let latency = document.summary.completed().latency;
                     file::replace(name, hgrm(&latency).to_string().as_bytes())
                 }
+                Kind::Junit => {
+                    let text = junit::xml("httperf", &[junit::Suite::of(document)]);
+                    file::replace(name, text.as_bytes())
+                }
             };
             outcome.with_context(|| cannot_write(option, name))
         });
@@ -106,6 +116,7 @@ impl Outputs {
             ("--html", &self.html, Kind::Html),
             ("--csv", &self.csv, Kind::Csv),
             ("--hgrm", &self.hgrm, Kind::Hgrm),
+            ("--junit", &self.junit, Kind::Junit),
         ];
         all.into_iter().filter_map(|(option, name, kind)| Some((option, name.as_deref()?, kind)))
     }
@@ -117,6 +128,7 @@ enum Kind {
     Html,
     Csv,
     Hgrm,
+    Junit,
 }
 
 fn cannot_write(option: &str, name: &OsStr) -> String {

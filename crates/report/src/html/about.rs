@@ -5,7 +5,7 @@ use std::time::Duration;
 use httperf_plan::{Arrivals, Assignment, HttpVersion, Plan, Script, Target, UNLIMITED, UriSource, Workload};
 
 use crate::number::{count, grouped, time};
-use crate::result::{Document, EarlyEnd, Machine, Part};
+use crate::result::{Document, Machine, Part};
 
 use super::cut;
 
@@ -86,15 +86,9 @@ pub(super) fn endings(document: &Document) -> Vec<String> {
     let ended = document.parts.iter().filter_map(|part| Some((part, part.ended_early?)));
     ended
         .take(PARTS_MAX)
-        .map(|(part, ending)| {
-            let why = match ending {
-                EarlyEnd::Asked => "was ended early, as asked for",
-                EarlyEnd::Exact => "ended as soon as it had measured exactly enough (--until)",
-            };
-            match of_several {
-                true => format!("The part from {} {why}.", cut(&part.machine.host, NAME_LENGTH)),
-                false => format!("The run {why}."),
-            }
+        .map(|(part, ending)| match of_several {
+            true => format!("The part from {} {ending}.", cut(&part.machine.host, NAME_LENGTH)),
+            false => format!("The run {ending}."),
         })
         .collect()
 }

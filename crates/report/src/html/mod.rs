@@ -21,6 +21,7 @@ mod tiles;
 use askama::Template;
 
 use crate::latency::divergence;
+use crate::objectives::{Judged, Kept};
 use crate::result::Document;
 use crate::verdict::{Level, Verdict};
 
@@ -44,6 +45,7 @@ pub fn page(document: &Document) -> String {
         facts_of_run: about::run(document),
         endings: about::endings(document),
         banner: Banner::of(verdict),
+        objectives: document.objectives.iter().map(Outcome::of).collect(),
         warnings: summary.warnings().iter().map(ToString::to_string).collect(),
         tiles: tiles::of(document),
         charts: Charts::of(document, &completed),
@@ -77,6 +79,7 @@ struct Page {
     facts_of_run: Vec<String>,
     endings: Vec<String>,
     banner: Banner,
+    objectives: Vec<Outcome>,
     warnings: Vec<String>,
     tiles: Vec<Tile>,
     charts: Charts,
@@ -135,6 +138,26 @@ impl Banner {
             Reason { class, kind, name: reason.finding.name(), text: reason.finding.to_string() }
         });
         Self { class, symbol, word: verdict.level.to_string(), meaning, reasons: reasons.collect() }
+    }
+}
+
+/// What came of an objective.
+struct Outcome {
+    class: &'static str,
+    word: String,
+    objective: String,
+    text: String,
+}
+
+impl Outcome {
+    fn of(judged: &Judged) -> Self {
+        let class = match judged.outcome {
+            Kept::Met => "valid",
+            Kept::Missed => "invalid",
+            Kept::Unknown => "suspect",
+        };
+        let (word, objective) = (judged.outcome.to_string(), judged.objective.to_string());
+        Self { class, word, objective, text: judged.to_string() }
     }
 }
 

@@ -5,6 +5,8 @@
 
 mod merge;
 
+use std::fmt::{self, Display};
+
 use httperf_plan::Plan;
 use httperf_stats::Summary;
 use schemars::JsonSchema;
@@ -12,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::figures::Figures;
-use crate::objectives::{Judged, judge};
+use crate::objectives::{Judged, Kept, judge};
 use crate::verdict::{Verdict, verdict};
 
 pub use merge::{Difference, MergeError, merge};
@@ -81,6 +83,21 @@ pub enum EarlyEnd {
     Asked,
     /// It had measured as exactly as was asked for (`--until`).
     Exact,
+    /// It had missed one of its objectives (`--abort-on-slo`).
+    Missed,
+}
+
+/// What became of a run that ended so: `was ended early, as asked for`.
+impl Display for EarlyEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Asked => "was ended early, as asked for",
+            Self::Exact => "ended as soon as it had measured exactly enough (--until)",
+            Self::Missed => {
+                "was ended early, as an objective had been missed for three seconds in a row (--abort-on-slo)"
+            }
+        })
+    }
 }
 
 /// A machine, in what matters to a measurement.
@@ -182,14 +199,22 @@ impl Document {
         text
     }
 
-    /// The classic report, and what has been added to it if `full`.
+    /// The classic report, and what has been added to it if `full`. What came of objectives is in both.
     #[must_use]
     pub fn text(&self, full: bool) -> String {
         let classic = crate::classic(&self.plan, &self.summary);
+        let objectives = crate::objectives::section(self);
         match full {
-            true => format!("{classic}{}", crate::full(self)),
-            false => classic.to_string(),
+            true => format!("{classic}{}{objectives}", crate::full(self)),
+            false => format!("{classic}{objectives}"),
         }
+    }
+
+    /// Whether it is known that the run met all its objectives and was not ended for one.
+    #[must_use]
+    pub fn met_objectives(&self) -> bool {
+        let was_ended = self.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed));
+        !was_ended && self.objectives.iter().all(|judged| judged.outcome == Kept::Met)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use httperf_plan::objective::{Objective, Objectives};
 use httperf_plan::{Arrivals, Phases, Plan, Script, Split, Timeouts, Tls, UriSource};
 use httperf_report::result::{Document, EarlyEnd, Machine, Part};
 use httperf_stats::{CpuTime, Summary, ThreadUsage, Transport, Usage};
@@ -147,6 +148,15 @@ fn busy(seconds: u64, rate: f64, warmup: Duration) -> Document {
         }
     });
     simulated(plan, peer)
+}
+
+/// The same, ended for one of its objectives: some are met, some are missed, of others too little is known.
+pub(crate) fn with_objectives() -> Document {
+    let Document { mut plan, summary, .. } = a_busy_moment();
+    let all = "p50<5ms, p99<50ms, p99.9<1500ms, max<1s, service.p90<=20ms, errors<0.1%, 5xx<=1%, replies>=100, p99.99<3s";
+    plan.objectives = Objectives { all: Objective::parse_list(all).expect("objectives"), abort: true };
+    let part = Part { ended_early: Some(EarlyEnd::Missed), ..part() };
+    Document::new(part, plan, summary)
 }
 
 /// Sessions over TLS whose connections resume, some of which break.

@@ -4,6 +4,7 @@ mod checks;
 mod general;
 mod load;
 mod material;
+pub(crate) mod objectives;
 pub(crate) mod reports;
 mod requests;
 pub(crate) mod results;
@@ -39,6 +40,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
         Group { title: "Socket options", options: sources::SOCKETS },
         Group { title: "Recording", options: results::RECORDING },
+        Group { title: "Objectives", options: objectives::OPTIONS },
         Group { title: "Results", options: results::FILES },
         Group { title: "Reports", options: reports::FORMS },
         Group { title: "Printed meanwhile", options: reports::PRINTED },
@@ -52,7 +54,7 @@ pub const COMMAND: Command<Args> = Command {
 pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
 
 /// How many of the groups above those are, from the first on.
-const RUN_GROUPS: usize = 13;
+const RUN_GROUPS: usize = 14;
 
 /// The value as a number of at most `max`.
 fn bounded(value: Value<'_>, max: u32) -> Option<u32> {
@@ -79,7 +81,7 @@ mod tests {
     #[test]
     fn what_says_what_a_run_is_comes_first() {
         let titles: Vec<&str> = RUN.iter().map(|group| group.title).collect();
-        assert_eq!((titles[0], titles[RUN_GROUPS - 1]), ("Target", "Recording"));
+        assert_eq!((titles[0], titles[RUN_GROUPS - 1]), ("Target", "Objectives"));
         assert!(COMMAND.groups[RUN_GROUPS..].iter().any(|group| group.title == "Results"));
     }
 

@@ -56,6 +56,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         details: &[],
         apply: |args, value| file(&mut args.results.hgrm, "--hgrm", value, StdoutMeans::Nothing),
     },
+    super::objectives::JUNIT,
     Opt {
         long: "calls",
         short: None,
@@ -86,7 +87,10 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         value: ValueForm::None,
         tier: Tier::New,
         help: "exits with status 2 if the run is SUSPECT, and 3 if it is INVALID",
-        details: &["Otherwise the exit status says nothing of the verdict, as scripts expect."],
+        details: &[
+            "Otherwise the exit status says nothing of the verdict, as scripts expect. An objective that was not met \
+             (--slo) makes it 4, unless the run is INVALID.",
+        ],
         apply: |args, _| {
             args.results.strict = true;
             Ok(())
@@ -151,14 +155,19 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
 
 /// What `-` means for a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum StdoutMeans {
+pub(super) enum StdoutMeans {
     /// Standard output.
     Itself,
     /// Nothing: the report goes there.
     Nothing,
 }
 
-fn file(place: &mut Option<OsString>, name: &str, value: Value<'_>, stdout: StdoutMeans) -> Result<(), Stop> {
+pub(super) fn file(
+    place: &mut Option<OsString>,
+    name: &str,
+    value: Value<'_>,
+    stdout: StdoutMeans,
+) -> Result<(), Stop> {
     if value.bytes().is_empty() || value.os_str() == STDOUT && stdout == StdoutMeans::Nothing {
         return Err(Stop::expected(name, "the name of a file", value));
     }

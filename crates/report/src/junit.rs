@@ -1,0 +1,228 @@
+//! Results as CI systems read those of tests: JUnit XML.
+//!
+//! A [`Suite`] is what one run, or one comparison, was tested for: each of its cases passed or did not. [`xml`] makes a
+//! file of one suite or several, such as one for each step of a sweep.
+
+use std::time::Duration;
+
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::objectives::{Judged, Kept};
+use crate::result::{Document, EarlyEnd};
+use crate::verdict::Level;
+
+/// Cases that belong together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suite {
+    /// What was tested.
+    pub name: String,
+    /// When it began: a date and time of RFC 3339. What is none is left out.
+    pub started: Option<String>,
+    /// How long it took.
+    pub time: Duration,
+    /// What it was tested for.
+    pub cases: Vec<Case>,
+}
+
+/// One thing that was tested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Of what kind, such as `objective`.
+    pub class: String,
+    /// What it is called, once in its suite and class.
+    pub name: String,
+    /// What came of it.
+    pub status: Status,
+    /// How long it took by itself; zero for what is read off a run that was made anyway.
+    pub time: Duration,
+    /// What else there is to say, in lines. It is shown whether or not the case passed.
+    pub output: String,
+}
+
+/// What came of a case. The text says why, in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It is as it should be.
+    Passed,
+    /// It is not.
+    Failed(String),
+    /// It could not be tested.
+    Error(String),
+    /// It was left out.
+    Skipped(String),
+}
+
+impl Case {
+    /// A case that took no time of its own and has nothing else to say.
+    #[must_use]
+    pub fn new(class: impl Into<String>, name: impl Into<String>, status: Status) -> Self {
+        let (class, name) = (class.into(), name.into());
+        Self { class, name, status, time: Duration::ZERO, output: String::new() }
+    }
+
+    /// Whether the run kept to an objective. Where that is unknown, the case has failed: nobody has seen it met.
+    #[must_use]
+    pub fn of_objective(judged: &Judged) -> Self {
+        let status = match judged.outcome {
+            Kept::Met => Status::Passed,
+            Kept::Missed => Status::Failed(judged.to_string()),
+            Kept::Unknown => Status::Failed(format!("unknown: {judged}")),
+        };
+        // What failed says it in its message.
+        let output = if status == Status::Passed { judged.to_string() } else { String::new() };
+        Self { output, ..Self::new("objective", judged.objective.to_string(), status) }
+    }
+}
+
+impl Suite {
+    /// What a run was tested for: a case for each of its objectives, and one for its verdict. An INVALID run is an error, as
+    /// its figures say nothing of the server; a SUSPECT one passes, with its reasons.
+    #[must_use]
+    pub fn of(document: &Document) -> Self {
+        let target = document.plan.targets.first().map_or("", |target| &target.host);
+        let time = document.summary.duration;
+        let mut cases: Vec<Case> = document.objectives.iter().map(Case::of_objective).collect();
+        if document.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed)) {
+            let status = Status::Failed(format!("the run {}", EarlyEnd::Missed));
+            cases.push(Case::new("run", "abort-on-slo", status));
+        }
+        cases.push(Case { time, ..verdict(document) });
+        Self {
+            name: format!("httperf {target}"),
+            started: document.parts.first().map(|part| part.started.clone()),
+            time,
+            cases,
+        }
+    }
+}
+
+fn verdict(document: &Document) -> Case {
+    let verdict = &document.verdict;
+    let reasons = verdict.reasons.iter().map(|reason| {
+        let (level, name, finding) = (reason.level, reason.finding.name(), &reason.finding);
+        format!("{level} {name}: {finding}")
+    });
+    let reasons: Vec<String> = reasons.collect();
+    let status = match verdict.level {
+        Level::Invalid => Status::Error(reasons.first().cloned().unwrap_or_default()),
+        Level::Valid | Level::Suspect => Status::Passed,
+    };
+    let output = format!("{}\n{}", verdict.level, reasons.join("\n"));
+    Case { output: output.trim_end().to_owned(), ..Case::new("run", "verdict", status) }
+}
+
+/// A file of these suites, under this name. What XML cannot hold, such as control characters, is left out of texts.
+#[must_use]
+pub fn xml(name: &str, suites: &[Suite]) -> String {
+    let mut report = Report::new(text(name));
+    report.set_time(suites.iter().map(|suite| suite.time).sum());
+    report.add_test_suites(suites.iter().map(test_suite));
+    report.to_string().expect("writing to memory does not fail")
+}
+
+fn test_suite(suite: &Suite) -> TestSuite {
+    let mut made = TestSuite::new(text(&suite.name));
+    made.timestamp = suite.started.as_ref().and_then(|started| started.parse().ok());
+    made.set_time(suite.time);
+    made.add_test_cases(suite.cases.iter().map(test_case));
+    made
+}
+
+fn test_case(case: &Case) -> TestCase {
+    let status = match &case.status {
+        Status::Passed => TestCaseStatus::success(),
+        Status::Failed(message) => {
+            with_message(TestCaseStatus::non_success(NonSuccessKind::Failure), message)
+        }
+        Status::Error(message) => with_message(TestCaseStatus::non_success(NonSuccessKind::Error), message),
+        Status::Skipped(message) => with_message(TestCaseStatus::skipped(), message),
+    };
+    let mut made = TestCase::new(text(&case.name), status);
+    made.set_classname(text(&case.class)).set_time(case.time);
+    if !case.output.is_empty() {
+        made.set_system_out(text(&case.output));
+    }
+    made
+}
+
+fn with_message(mut status: TestCaseStatus, message: &str) -> TestCaseStatus {
+    status.set_message(text(message));
+    status
+}
+
+/// Without the two characters that XML forbids and the writer lets pass. It takes care of the others.
+fn text(text: &str) -> String {
+    text.replace(['\u{fffe}', '\u{ffff}'], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use quick_junit::XmlString;
+
+    use super::*;
+
+    fn case(name: &str, status: Status) -> Case {
+        Case::new("objective", name, status)
+    }
+
+    fn suite() -> Suite {
+        let cases = vec![
+            Case { output: "met 12.0 ms".to_owned(), ..case("p99<50ms", Status::Passed) },
+            case("errors<0.1%", Status::Failed("2.10 %, \"20\" times the bound".to_owned())),
+            Case { time: Duration::from_millis(1500), ..case("verdict", Status::Error("rate".to_owned())) },
+            case("p50<1ms", Status::Skipped("not reached".to_owned())),
+        ];
+        let started = Some("2026-11-21T07:00:00Z".to_owned());
+        Suite { name: "httperf <www.example>".to_owned(), started, time: Duration::from_millis(2500), cases }
+    }
+
+    #[test]
+    fn a_suite_counts_what_came_of_its_cases() {
+        insta::assert_snapshot!(xml("httperf", &[suite()]), @r#"
+        <?xml version="1.0" encoding="UTF-8"?>
+        <testsuites name="httperf" tests="4" skipped="1" failures="1" errors="1" time="2.500">
+            <testsuite name="httperf &lt;www.example&gt;" tests="4" skipped="1" errors="1" failures="1" timestamp="2026-11-21T07:00:00.000+00:00" time="2.500">
+                <testcase name="p99&lt;50ms" classname="objective" time="0.000">
+                    <system-out>met 12.0 ms</system-out>
+                </testcase>
+                <testcase name="errors&lt;0.1%" classname="objective" time="0.000">
+                    <failure message="2.10 %, &quot;20&quot; times the bound"/>
+                </testcase>
+                <testcase name="verdict" classname="objective" time="1.500">
+                    <error message="rate"/>
+                </testcase>
+                <testcase name="p50&lt;1ms" classname="objective" time="0.000">
+                    <skipped message="not reached"/>
+                </testcase>
+            </testsuite>
+        </testsuites>
+        "#);
+    }
+
+    #[test]
+    fn what_is_written_reads_the_same() {
+        let text = xml("httperf", &[suite(), Suite::default()]);
+        let report = Report::deserialize_from_str(&text).expect("it is JUnit XML");
+        assert_eq!((report.tests, report.failures, report.errors), (4, 1, 1));
+        assert_eq!(report.test_suites.len(), 2);
+        let read = &report.test_suites[0];
+        assert_eq!(read.name.as_str(), "httperf <www.example>");
+        assert_eq!(read.timestamp.map(|at| at.to_rfc3339()).as_deref(), Some("2026-11-21T07:00:00+00:00"));
+        let names: Vec<&str> = read.test_cases.iter().map(|case| case.name.as_str()).collect();
+        assert_eq!(names, ["p99<50ms", "errors<0.1%", "verdict", "p50<1ms"]);
+        assert_eq!(read.test_cases[0].system_out.as_ref().map(XmlString::as_str), Some("met 12.0 ms"));
+    }
+
+    #[test]
+    fn what_xml_cannot_hold_is_left_out() {
+        let hostile = "]]>\u{0}\u{8}\u{1b}[31m<b a=\"'&\u{fffe}é";
+        let name = Suite { name: hostile.to_owned(), started: Some(hostile.to_owned()), ..suite() };
+        let odd = Case { output: hostile.to_owned(), ..case(hostile, Status::Failed(hostile.to_owned())) };
+        let text = xml(hostile, &[Suite { cases: vec![odd], ..name }]);
+        let report = Report::deserialize_from_str(&text).expect("it is JUnit XML");
+        let case = &report.test_suites[0].test_cases[0];
+        assert!(case.name.as_str().contains("<b a=\"'&") && case.name.as_str().ends_with('é'), "{text}");
+        assert!(!text.contains(['\u{0}', '\u{8}', '\u{1b}', '\u{fffe}']), "{text}");
+        assert_eq!(report.test_suites[0].timestamp, None);
+    }
+}

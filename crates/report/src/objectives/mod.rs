@@ -1,0 +1,273 @@
+//! Whether a run kept to its objectives.
+//!
+//! A percentile of the latency, the service time or the session time is meant for those who were not answered too: a call
+//! without a reply that can be used (it failed, or its reply was not what was expected) counts as one that took longer than
+//! any other. One that was under way when the run ended counts so from the moment on at which it had been due for longer
+//! than the bound; before that, nobody knows.
+
+mod section;
+
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+
+use httperf_plan::objective::{Clock, Figure, Metric, Objective, Share};
+use httperf_stats::{Outcome, Summary, Timing, samples_needed};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::number::ratio;
+
+pub(crate) use self::section::section;
+
+/// What came of an objective.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judged {
+    /// The objective, such as `p99<50ms`.
+    pub objective: Objective,
+    /// The figure that it is about.
+    pub measured: Measured,
+    /// How many calls, connections or sessions the figure is of, those among them that failed.
+    pub samples: u64,
+    /// Whether it was met.
+    pub outcome: Kept,
+}
+
+/// A figure that an objective is about.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Measured {
+    /// In the unit of the metric: seconds, a share of 1, or per second.
+    Figure(f64),
+    /// A time that is longer than any that was measured, for so many calls failed.
+    Endless,
+    /// There is nothing to tell it from.
+    Nothing,
+}
+
+/// Whether an objective was met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kept {
+    /// It was.
+    Met,
+    /// It was not.
+    Missed,
+    /// There is too little to tell.
+    Unknown,
+}
+
+/// What came of all objectives of a plan, in their order.
+#[must_use]
+pub fn judge(objectives: &[Objective], summary: &Summary) -> Vec<Judged> {
+    objectives.iter().map(|&objective| Judged::of(objective, summary)).collect()
+}
+
+impl Judged {
+    /// What came of an objective in a run.
+    #[must_use]
+    pub fn of(objective: Objective, summary: &Summary) -> Self {
+        match objective.metric() {
+            Metric::Time { clock, figure } => {
+                Self::of_times(objective, figure, &Times::of(clock, objective.bound(), summary))
+            }
+            Metric::Share(share) => Self::of_figure(objective, of_share(share, summary)),
+            Metric::Replies => {
+                let seconds = summary.duration.as_secs_f64();
+                let rate = (seconds > 0.0).then(|| summary.replies as f64 / seconds);
+                Self::of_figure(objective, rate.map(|rate| (rate, summary.replies)))
+            }
+        }
+    }
+
+    fn of_times(objective: Objective, figure: Figure, times: &Times<'_>) -> Self {
+        let (measured, samples) = (times.figure(figure), times.count());
+        let needed = samples_for(figure);
+        let is_missed = |measured| match measured {
+            Measured::Figure(figure) => !objective.is_met_by(figure),
+            Measured::Endless => objective.relation().is_upper(),
+            Measured::Nothing => false,
+        };
+        let outcome = match (measured, figure) {
+            (Measured::Nothing, _) => Kept::Unknown,
+            (_, Figure::Quantile(share)) if samples < needed => {
+                // As many as it needs, with those that are missing on the right side: what is missed then is missed.
+                let missing = if objective.relation().is_upper() { needed - samples } else { 0 };
+                let rank = rank(share, needed).saturating_sub(missing);
+                if is_missed(times.at_rank(rank)) { Kept::Missed } else { Kept::Unknown }
+            }
+            _ if is_missed(measured) => Kept::Missed,
+            _ => Kept::Met,
+        };
+        Self { objective, measured, samples, outcome }
+    }
+
+    /// A figure that is exact, and of how many it is one; `None` if there is none.
+    fn of_figure(objective: Objective, known: Option<(f64, u64)>) -> Self {
+        let (measured, samples) =
+            known.map_or((Measured::Nothing, 0), |(figure, samples)| (Measured::Figure(figure), samples));
+        let outcome = match known {
+            None => Kept::Unknown,
+            Some((figure, _)) if objective.is_met_by(figure) => Kept::Met,
+            Some(_) => Kept::Missed,
+        };
+        Self { objective, measured, samples, outcome }
+    }
+
+    /// How many samples the figure needs to be one.
+    #[must_use]
+    pub fn samples_needed(&self) -> u64 {
+        match self.objective.metric() {
+            Metric::Time { figure, .. } => samples_for(figure),
+            Metric::Share(_) | Metric::Replies => 1,
+        }
+    }
+
+    /// By how much of the bound the figure is on the right side of it, or, below zero, on the wrong one. `None` if that is no
+    /// number.
+    #[must_use]
+    pub fn margin(&self) -> Option<f64> {
+        let (bound, Measured::Figure(figure)) = (self.objective.bound(), self.measured) else { return None };
+        let sign = if self.objective.relation().is_upper() { 1.0 } else { -1.0 };
+        (bound > 0.0).then(|| sign * (bound - figure) / bound)
+    }
+}
+
+fn samples_for(figure: Figure) -> u64 {
+    match figure {
+        Figure::Quantile(share) => samples_needed(share),
+        Figure::Mean | Figure::Min | Figure::Max => 1,
+    }
+}
+
+/// The place of a quantile among so many values in ascending order, from 1.
+fn rank(share: f64, count: u64) -> u64 {
+    ((share * count as f64).ceil() as u64).max(1)
+}
+
+/// Times that were taken, and how many more would be longer than any of them.
+struct Times<'a> {
+    taken: Cow<'a, Timing>,
+    endless: u64,
+}
+
+impl<'a> Times<'a> {
+    /// Those of a clock, where what is not over counts if it had been due for longer than `bound`, in seconds.
+    fn of(clock: Clock, bound: f64, summary: &'a Summary) -> Self {
+        let without_end = |taken| Self { taken, endless: 0 };
+        match clock {
+            Clock::Latency => {
+                let endless = unusable(summary) + overdue(bound, summary);
+                Self { taken: Cow::Owned(summary.completed().latency), endless }
+            }
+            Clock::Service => {
+                let endless = unusable(summary) + overdue(bound, summary).min(unanswered(summary));
+                Self { taken: Cow::Owned(summary.completed().service), endless }
+            }
+            Clock::Session => match &summary.sessions {
+                Some(sessions) => Self {
+                    taken: Cow::Borrowed(&sessions.latency),
+                    endless: sessions.failed_latency.moments.count(),
+                },
+                None => without_end(Cow::Owned(Timing::default())),
+            },
+            Clock::Handshake => {
+                let mut all = Timing::default();
+                let figures = summary.tls.iter().flat_map(|tls| &tls.handshakes);
+                figures.for_each(|figures| all.merge(&figures.time));
+                without_end(Cow::Owned(all))
+            }
+            Clock::Response => without_end(Cow::Borrowed(&summary.response)),
+            Clock::Transfer => without_end(Cow::Borrowed(&summary.transfer)),
+            Clock::Connect => without_end(Cow::Borrowed(&summary.connect)),
+            Clock::Lag => without_end(Cow::Borrowed(&summary.lag)),
+        }
+    }
+
+    fn count(&self) -> u64 {
+        self.taken.moments.count() + self.endless
+    }
+
+    fn figure(&self, figure: Figure) -> Measured {
+        let moments = &self.taken.moments;
+        let count = moments.count();
+        match figure {
+            _ if self.count() == 0 => Measured::Nothing,
+            Figure::Quantile(share) => self.at_rank(rank(share, self.count())),
+            Figure::Max if self.endless > 0 => Measured::Endless,
+            _ if count == 0 => Measured::Endless,
+            Figure::Max => Measured::Figure(moments.max()),
+            Figure::Min => Measured::Figure(moments.min()),
+            Figure::Mean => Measured::Figure(moments.mean()),
+        }
+    }
+
+    /// The time at this place in ascending order, from 1.
+    fn at_rank(&self, rank: u64) -> Measured {
+        let count = self.taken.moments.count();
+        match rank {
+            rank if rank == 0 || rank > self.count() => Measured::Nothing,
+            rank if rank > count => Measured::Endless,
+            rank => {
+                // Half a rank less, so that rounding does not lead to the next one.
+                let value = self.taken.quantile((rank as f64 - 0.5) / count as f64);
+                value.map_or(Measured::Nothing, |value| Measured::Figure(value.as_secs_f64()))
+            }
+        }
+    }
+}
+
+/// How many calls with this outcome ended.
+fn calls(outcome: Outcome, summary: &Summary) -> u64 {
+    summary.calls_with(outcome).latency.moments.count()
+}
+
+/// Calls that ended without a reply that can be used.
+fn unusable(summary: &Summary) -> u64 {
+    calls(Outcome::Failure, summary) + calls(Outcome::Unexpected, summary)
+}
+
+/// Calls that had been due for longer than `bound` when the run ended, and were under way.
+fn overdue(bound: f64, summary: &Summary) -> u64 {
+    let classes = summary.unfinished.classes();
+    classes.filter(|&(us, _)| us as f64 / 1e6 > bound).map(|(_, count)| count).sum()
+}
+
+/// Requests that were sent and neither answered nor given up.
+fn unanswered(summary: &Summary) -> u64 {
+    let ended = summary.calls.iter().map(|clocks| clocks.service.moments.count()).sum();
+    summary.requests.saturating_sub(ended)
+}
+
+/// A share, and of how many it is one.
+fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
+    let calls = |outcome| calls(outcome, summary);
+    let (failed, unexpected) = (calls(Outcome::Failure), calls(Outcome::Unexpected));
+    let errors = failed + unexpected + calls(Outcome::HttpError);
+    let ended = errors + calls(Outcome::Success);
+    let makes_calls = ended > 0 || summary.requests > 0 || !summary.unfinished.is_empty();
+    let (part, whole) = match share {
+        // Where no calls are made, connections are what may fail. Some fail before they count as one.
+        Share::Errors | Share::Failed if !makes_calls => {
+            let failed = summary.errors.total();
+            (failed, summary.connections.max(failed))
+        }
+        Share::Errors => (errors, ended),
+        Share::Failed => (failed, ended),
+        Share::Unexpected => (unexpected, ended),
+        Share::Status(class) => (summary.statuses[usize::from(class) - 1], summary.replies),
+    };
+    (whole > 0).then(|| (ratio(part as f64, whole as f64), whole))
+}
+
+impl Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Met => "met",
+            Self::Missed => "MISSED",
+            Self::Unknown => "UNKNOWN",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

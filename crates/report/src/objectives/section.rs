@@ -1,0 +1,97 @@
+//! What came of objectives, in words.
+
+use std::fmt::{self, Display};
+
+use httperf_plan::objective::{Clock, Metric};
+
+use super::{Judged, Kept, Measured};
+use crate::number::{fixed, grouped, time};
+use crate::result::{Document, EarlyEnd};
+
+/// Letters that an objective takes up at least.
+const NAME_WIDTH: usize = 16;
+
+/// From how many times the bound on a percentage says nothing any more.
+const TIMES_FROM: f64 = 10.0;
+
+/// The section `Objectives`, which begins with an empty line; nothing if there are none.
+pub(crate) fn section(document: &Document) -> impl Display + '_ {
+    Section { document }
+}
+
+struct Section<'a> {
+    document: &'a Document,
+}
+
+impl Display for Section<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = &self.document.objectives;
+        if all.is_empty() {
+            return Ok(());
+        }
+        let met = all.iter().filter(|judged| judged.outcome == Kept::Met).count();
+        writeln!(f, "\nObjectives: {met} of {} met", all.len())?;
+        let names: Vec<String> = all.iter().map(|judged| judged.objective.to_string()).collect();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(NAME_WIDTH);
+        for (judged, name) in all.iter().zip(names) {
+            writeln!(f, "  {:<8} {name:<width$}  {judged}", judged.outcome)?;
+        }
+        match self.document.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed)) {
+            true => writeln!(f, "  The run {}.", EarlyEnd::Missed),
+            false => Ok(()),
+        }
+    }
+}
+
+/// What was measured, and where that is: `12.3 ms, 75.4 % below the bound`.
+impl Display for Judged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let metric = self.objective.metric();
+        match (self.measured, metric) {
+            (Measured::Nothing, _) => return f.write_str("nothing was measured that would tell"),
+            (Measured::Endless, Metric::Time { clock: Clock::Session, .. }) => {
+                f.write_str("endless, as sessions failed")?;
+            }
+            (Measured::Endless, _) => f.write_str("endless, as calls had no usable reply in time")?,
+            (Measured::Figure(figure), _) => f.write_str(&amount(metric, figure))?,
+        }
+        match self.measured {
+            _ if self.outcome == Kept::Unknown => {
+                let (samples, needed) = (self.samples, self.samples_needed());
+                write!(f, ", from {samples} samples of the {needed} that it needs")
+            }
+            Measured::Figure(figure) => write_distance(f, figure, self.objective.bound()),
+            Measured::Endless | Measured::Nothing => Ok(()),
+        }
+    }
+}
+
+/// On which side of a bound a figure is, and how far from it.
+fn write_distance(f: &mut fmt::Formatter<'_>, figure: f64, bound: f64) -> fmt::Result {
+    if bound == 0.0 {
+        return Ok(());
+    }
+    let times = figure / bound;
+    match (times - 1.0) * 100.0 {
+        0.0 => f.write_str(", at the bound"),
+        _ if times >= TIMES_FROM => write!(f, ", {} times the bound", grouped(times, 1)),
+        percent if percent > 0.0 => write!(f, ", {} % above the bound", fixed(percent, 1)),
+        percent => write!(f, ", {} % below the bound", fixed(-percent, 1)),
+    }
+}
+
+/// A figure of a metric with its unit.
+fn amount(metric: Metric, figure: f64) -> String {
+    match metric {
+        Metric::Time { .. } => time(figure * 1e3),
+        Metric::Share(_) => {
+            let percent = figure * 100.0;
+            let decimals = if percent > 0.0 && percent < 1.0 { 3 } else { 2 };
+            match fixed(percent, decimals) {
+                rounded if percent > 0.0 && rounded == "0.000" => "< 0.001 %".to_owned(),
+                rounded => format!("{rounded} %"),
+            }
+        }
+        Metric::Replies => format!("{}/s", grouped(figure, 1)),
+    }
+}
