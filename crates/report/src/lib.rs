@@ -1,12 +1,14 @@
 //! A plan and a summary, rendered. Pure functions: the same input gives the same text.
 
 pub mod html;
+pub mod pictures;
 pub mod result;
 pub mod sweep;
 pub mod tls_lab;
 
 mod classic;
 mod csv_row;
+mod curves;
 mod details;
 mod figures;
 mod hgrm;

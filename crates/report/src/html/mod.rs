@@ -11,7 +11,7 @@
 //! The charts are drawn by [plotly.js](https://github.com/plotly/plotly.js), which the page carries with it (4.4 MiB, under
 //! the MIT licence, whose notice stands at its head).
 
-mod about;
+pub(crate) mod about;
 mod charts;
 mod scripts;
 mod slowest;
