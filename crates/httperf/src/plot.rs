@@ -220,8 +220,9 @@ fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
     match (args.what.unwrap_or(usual), &documents[..]) {
         (What::Percentiles, [document]) => Ok(pictures::percentiles(document, &args.style)),
         (What::Timeline, [document]) => Ok(pictures::timeline(document, &args.style)),
-        (What::Percentiles | What::Timeline, several) => {
-            bail!("--what: expected compare for {} results, or only one of them", several.len())
+        (what @ (What::Percentiles | What::Timeline), several) => {
+            let name = if what == What::Timeline { "timeline" } else { "percentiles" };
+            bail!("--what: expected compare for {} results, got `{name}`, which is of one", several.len())
         }
         (What::Compare, several) => {
             ensure!(

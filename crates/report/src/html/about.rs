@@ -73,7 +73,7 @@ pub(crate) fn run(document: &Document) -> Vec<String> {
 }
 
 /// `2026-11-21T07:00:00Z` as a reader has it.
-fn date(started: &str) -> String {
+pub(super) fn date(started: &str) -> String {
     match started.strip_suffix('Z').and_then(|local| local.split_once('T')) {
         Some((date, time)) => format!("{date} {time} UTC"),
         None => cut(started, NAME_LENGTH),

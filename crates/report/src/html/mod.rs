@@ -1,6 +1,6 @@
 //! The result of a run as a page: one file that needs nothing else, neither the network nor a server.
 //!
-//! `page.html` has the order of things, `style.css` their looks, `page.js` draws the charts and follows the reader's
+//! `page.html` has the order of things, `parts.html` what it shares with the page of a sweep, `style.css` their looks, `page.js` draws the charts and follows the reader's
 //! choice of light or dark. The modules here only work out what is shown.
 //!
 //! What a server sent, and much of what a user typed, is hostile until proven otherwise. Three walls keep it from becoming
@@ -15,6 +15,7 @@ pub(crate) mod about;
 mod charts;
 mod scripts;
 mod slowest;
+mod sweep;
 mod tables;
 mod tiles;
 
@@ -30,6 +31,8 @@ use self::scripts::{PAGE, PLOTLY, Script};
 use self::slowest::SlowestCalls;
 use self::tables::Table;
 use self::tiles::Tile;
+
+pub use self::sweep::sweep_page;
 
 /// Bytes from which on a text may be wrapped in a table.
 const LONG: usize = 40;

@@ -18,7 +18,7 @@ use plotters::style::{Color, FontDesc, FontFamily, FontStyle, ShapeStyle, TextSt
 use super::axis::{Axis, Orientation, Tick};
 use super::figure::{Dash, Figure, Line, Panel, Shape};
 use super::legend::{Legend, ROW, SAMPLE};
-use super::text::{LABEL_SIZE, NAME_SIZE, TITLE_SIZE, cleaned, lines, width};
+use super::text::{LABEL_SIZE, NAME_SIZE, TITLE_SIZE, cleaned, fitted, lines, width};
 use super::theme::{Ink, Theme};
 use super::{Picture, SIZES, Style};
 
@@ -221,8 +221,11 @@ impl<'b> Painter<'_, 'b> {
             .build_cartesian_2d(MarkedAxis::new(&figure.x, x_marks), MarkedAxis::new(&panel.y, y_marks))
             .expect(TO_MEMORY);
         self.shades(figure, panel, &chart, place);
-        self.mesh(figure, panel, &mut chart, (x_marks, y_marks), is_last);
-        if !is_last {
+        let y_title = fitted(&panel.y.title, LABEL_SIZE, height + PANEL_GAP);
+        self.mesh(&y_title, &mut chart, (x_marks, y_marks));
+        if is_last {
+            self.x_title(&figure.x.title, place);
+        } else {
             let corners = [at(left, top + height), at(right, top + height)];
             self.draw(&PathElement::new(corners.to_vec(), self.pen(Ink::Soft, 1.0)));
         }
@@ -259,14 +262,7 @@ impl<'b> Painter<'_, 'b> {
         }
     }
 
-    fn mesh(
-        self,
-        figure: &Figure,
-        panel: &Panel,
-        chart: &mut Chart<'_, 'b>,
-        (x_marks, y_marks): (&[Tick], &[Tick]),
-        is_last: bool,
-    ) {
+    fn mesh(self, y_title: &str, chart: &mut Chart<'_, 'b>, (x_marks, y_marks): (&[Tick], &[Tick])) {
         let label = |marks: &[Tick], place: f64| {
             let mark = marks.iter().find(|tick| tick.place == place);
             mark.map_or_else(String::new, |tick| tick.label.clone())
@@ -284,11 +280,19 @@ impl<'b> Painter<'_, 'b> {
             .label_style(style(&colors[0]))
             .axis_desc_style(style(&colors[1]))
             .set_all_tick_mark_size(tenths(TICK))
-            .y_desc(panel.y.title.as_str());
-        if is_last {
-            mesh.x_desc(figure.x.title.as_str());
-        }
+            .y_desc(y_title);
         mesh.draw().expect(TO_MEMORY);
+    }
+
+    /// Below a graph, and in its middle as far as there is room.
+    fn x_title(self, title: &str, place: &Place) {
+        let Place { top, height, left, right } = *place;
+        let edge = self.sheet.dim_in_pixel().0 as f64 / FINENESS - MARGIN;
+        let title = fitted(title, LABEL_SIZE, edge - MARGIN);
+        let half = width(&title, LABEL_SIZE) / 2.0;
+        let middle = f64::midpoint(left, right).min(edge - half).max(MARGIN + half);
+        let y = top + height + X_LABELS - 2.0;
+        self.text(&title, (middle, y), LABEL_SIZE, Ink::Text, (HPos::Center, VPos::Bottom));
     }
 
     /// Shades stretches of the x axis, and names them above the graph, as far as names do not overlap.

@@ -15,6 +15,7 @@ mod legend;
 mod percentiles;
 mod png;
 mod sweep;
+pub(crate) mod sweep_curve;
 mod text;
 mod theme;
 mod timeline;
@@ -22,7 +23,8 @@ mod timeline;
 use std::ops::RangeInclusive;
 
 pub use self::percentiles::{compare, percentiles};
-pub use self::sweep::{Point, Spread, SweepCurve, sweep};
+pub use self::sweep::sweep;
+pub use self::sweep_curve::{Point, Spread, SweepCurve};
 pub use self::theme::Theme;
 pub use self::timeline::timeline;
 

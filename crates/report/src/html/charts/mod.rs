@@ -6,6 +6,7 @@
 
 mod curves;
 mod over_time;
+pub(super) mod sweep;
 
 use httperf_stats::Clocks;
 use plotly::common::{Anchor, ExponentFormat, Font, Orientation, Title};
