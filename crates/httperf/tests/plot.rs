@@ -1,15 +1,20 @@
 //! `httperf plot`: pictures of results, in files and on standard output, and what it refuses.
 
 mod support;
+#[path = "monitor/terminal.rs"]
+#[allow(dead_code, reason = "each test file uses its part of the module")]
+mod terminal;
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use httperf_origin::{Config, ListenAddress, spawn};
 use support::program::{Exit, Invocation, Outcome, under_test};
 use support::words;
 use tempfile::TempDir;
+use terminal::Terminal;
 
 /// The signature of a PNG, and where its width and height are.
 ///
@@ -115,6 +120,17 @@ fn a_picture_that_cannot_be_written_leaves_what_was_there() {
     fs::write(bench.path("kept.svg"), "kept").expect("a file");
     assert_eq!(bench.plot("@missing.json --output @kept.svg").exit, Exit::Code(1));
     assert_eq!(fs::read_to_string(bench.path("kept.svg")).expect("it is there"), "kept");
+}
+
+#[test]
+fn a_terminal_is_not_given_a_png() {
+    let bench = Bench::new();
+    let terminal = Terminal::new();
+    let mut command = Command::new(under_test());
+    command.arg("plot").arg(bench.path("a.json")).args(["--format", "png"]);
+    let mut plot = terminal.spawn(&command, terminal.stdout());
+    terminal.wait_for("--format: expected --output or a pipe for a PNG, got a terminal");
+    assert_eq!(plot.wait().code(), Some(1));
 }
 
 /// Command lines that are refused.

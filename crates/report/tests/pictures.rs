@@ -229,7 +229,9 @@ fn a_sweep_follows_the_diagonal_until_the_server_is_saturated() {
 #[test]
 fn what_the_generator_limited_is_hollow_named_and_not_joined() {
     let limited = sweep(&curve(), &Style::default());
-    shows(&limited, &["the generator was the bottleneck"]);
+    let fact =
+        "At 1 step, drawn hollow, the generator was the bottleneck: that says nothing about the server.";
+    shows(&limited, &["8 steps", fact, "the generator was the bottleneck"]);
     let all = sweep(&SweepCurve::of(&sweeps::saturating()), &Style::default());
     assert!(!texts(&all).iter().any(|text| text.contains("bottleneck")));
     // A line through the middle one would hide it.

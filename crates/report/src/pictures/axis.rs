@@ -5,11 +5,11 @@ use crate::number::{grouped, quantile_name};
 
 use super::text::{LABEL_SIZE, width};
 
-/// The least time that a logarithmic axis shows, in ms: no time is measured more finely.
-const LEAST_MS: f64 = 1e-3;
-
-/// The least of anything else.
+/// The least that a logarithmic axis shows: no time in ms is measured more finely.
 const LEAST: f64 = 1e-3;
+
+/// By what factor a logarithmic axis reaches beyond its values.
+const SLACK: f64 = 1.25;
 
 /// Values are drawn up to here.
 const MOST: f64 = 1e15;
@@ -90,22 +90,24 @@ impl Axis {
     pub(super) fn times(name: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         match extent(values.iter().copied().filter(|&ms| ms > 0.0)) {
-            Some((least, greatest)) if greatest > least * LINEAR_UP_TO => Self {
-                title: format!("{name} (log scale)"),
-                scale: Scale::Logarithmic,
-                from: (least * 0.8).max(LEAST_MS),
-                to: (greatest * 1.25).max(LEAST_MS * 10.0),
-                labels: Labels::Times,
-            },
+            Some((least, greatest)) if greatest > least * LINEAR_UP_TO => {
+                Self { labels: Labels::Times, ..Self::logarithmic(name, values) }
+            }
             _ => Self::from_zero(format!("{name} [ms]"), values),
         }
     }
 
-    /// For values that reach far and are all above zero.
-    pub(super) fn logarithmic(title: impl Into<String>, least: f64, greatest: f64) -> Self {
-        let from = if least.is_finite() { least.clamp(LEAST, MOST) } else { LEAST };
-        let to = if greatest.is_finite() { greatest.clamp(from * 2.0, 2.0 * MOST) } else { from * 2.0 };
-        Self { title: title.into(), scale: Scale::Logarithmic, from, to, labels: Labels::Numbers }
+    /// For values that reach far; those that are not above zero lie on its beginning.
+    pub(super) fn logarithmic(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let (least, greatest) = extent(values.into_iter().filter(|&value| value > 0.0)).unwrap_or((1.0, 1.0));
+        let from = (least / SLACK).max(LEAST);
+        Self {
+            title: format!("{title} (log scale)"),
+            scale: Scale::Logarithmic,
+            from,
+            to: (greatest * SLACK).max(from * 10.0),
+            labels: Labels::Numbers,
+        }
     }
 
     /// For the percentiles of so many samples.
@@ -340,7 +342,7 @@ mod tests {
                 Axis::between("", first, last),
                 Axis::percent("", values.clone()),
                 Axis::times("", values.clone()),
-                Axis::logarithmic("", first, last),
+                Axis::logarithmic("", values.clone()),
                 Axis::percentiles(first.abs()),
             ];
             for axis in axes {

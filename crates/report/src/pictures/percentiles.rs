@@ -124,7 +124,10 @@ fn line(curve: &Curve<'_>, ink: Ink, dash: Dash, mark: Mark) -> Line {
 /// When, how long, where, and how many calls.
 pub(super) fn facts(document: &Document) -> String {
     let mut facts = about::run(document);
-    facts.push(format!("{} replies", count(document.figures.replies)));
+    facts.push(match document.figures.replies {
+        1 => "1 reply".to_owned(),
+        replies => format!("{} replies", count(replies)),
+    });
     facts.join(" · ")
 }
 

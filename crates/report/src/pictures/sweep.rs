@@ -14,32 +14,16 @@ use super::{Picture, Style};
 /// The three graphs of the classic paper.
 #[must_use]
 pub fn sweep(curve: &SweepCurve, style: &Style) -> Picture {
-    let rates: Vec<f64> = curve
-        .points
-        .iter()
-        .map(|point| point.rate)
-        .chain(curve.knee)
-        .filter(|rate| rate.is_finite())
-        .collect();
+    let rates = curve.points.iter().map(|point| point.rate).chain(curve.knee);
     let x = match curve.reaches_far() {
-        true => {
-            let above_zero = || rates.iter().copied().filter(|&rate| rate > 0.0);
-            let (least, greatest) =
-                (above_zero().fold(f64::INFINITY, f64::min), above_zero().fold(0.0, f64::max));
-            Axis::logarithmic(format!("{} (log scale)", curve.load_title()), least / 1.15, greatest * 1.15)
-        }
+        true => Axis::logarithmic(&curve.load_title(), rates),
         false => Axis::from_zero(curve.load_title(), rates),
     };
     let limited = curve.points.iter().filter(|point| point.is_client_limited).count();
-    let mut facts = vec![match curve.points.len() {
-        1 => "1 step".to_owned(),
-        steps => format!("{} steps", count(steps as u64)),
-    }];
+    let mut facts = vec![steps(curve.points.len())];
     if limited > 0 {
-        facts.push(format!(
-            "At {} of them, drawn hollow, {LIMITED}: they say nothing about the server.",
-            count(limited as u64)
-        ));
+        let steps = steps(limited);
+        facts.push(format!("At {steps}, drawn hollow, {LIMITED}: that says nothing about the server."));
     }
     let knee = curve.knee_name();
     let about = format!(
@@ -52,6 +36,10 @@ pub fn sweep(curve: &SweepCurve, style: &Style) -> Picture {
     panels.iter_mut().for_each(|panel| panel.mark = knee.clone());
     let title = format!("Sweep of {}", curve.title);
     draw(&Figure { title, facts, about, x, panels, usual_height: 860 }, style)
+}
+
+fn steps(number: usize) -> String {
+    if number == 1 { "1 step".to_owned() } else { format!("{} steps", count(number as u64)) }
 }
 
 fn replies(curve: &SweepCurve) -> Panel {
@@ -94,12 +82,7 @@ fn replies(curve: &SweepCurve) -> Panel {
     }
     lines.push(generator);
     let y = match curve.reaches_far() {
-        true => {
-            let above_zero = || values.iter().copied().filter(|&value| value > 0.0 && value.is_finite());
-            let (least, greatest) =
-                (above_zero().fold(f64::INFINITY, f64::min), above_zero().fold(0.0, f64::max));
-            Axis::logarithmic("replies/s (log scale)", least / 1.25, greatest * 1.25)
-        }
+        true => Axis::logarithmic("replies/s", values),
         false => Axis::from_zero("replies/s", values),
     };
     Panel { name: "Reply rate", y, shades: Vec::new(), lines, mark: None, nothing: "no run was made" }
