@@ -16,9 +16,9 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontDesc, FontFamily, FontStyle, ShapeStyle, TextStyle};
 
 use super::axis::{Axis, Orientation, Tick};
-use super::figure::{Dash, Figure, Line, Panel, Shape};
+use super::figure::{Dash, Figure, Line, Marked, Panel, Shape};
 use super::legend::{Legend, ROW, SAMPLE};
-use super::text::{LABEL_SIZE, NAME_SIZE, TITLE_SIZE, cleaned, fitted, lines, width};
+use super::text::{self, LABEL_SIZE, NAME_SIZE, TITLE_SIZE, cleaned, fitted, lines};
 use super::theme::{Ink, Theme};
 use super::{Picture, SIZES, Style};
 
@@ -164,15 +164,12 @@ impl<'b> Painter<'_, 'b> {
             false => panel.y.ticks(panel_height, Orientation::Upright),
         };
         let marks: Vec<Vec<Tick>> = figure.panels.iter().map(of_panel).collect();
-        let label = marks
-            .iter()
-            .flatten()
-            .map(|tick| super::text::width(&tick.label, LABEL_SIZE))
-            .fold(0.0, f64::max);
+        let label =
+            marks.iter().flatten().map(|tick| text::width(&tick.label, LABEL_SIZE)).fold(0.0, f64::max);
         let left = MARGIN + Y_TITLE + label.min(room / 3.0);
         let x_marks = figure.x.ticks(width - MARGIN - left, Orientation::Level);
         // The last label may reach beyond its mark.
-        let beyond = x_marks.last().map_or(0.0, |last| super::text::width(&last.label, LABEL_SIZE) / 2.0);
+        let beyond = x_marks.last().map_or(0.0, |last| text::width(&last.label, LABEL_SIZE) / 2.0);
         let right = width - MARGIN.max(beyond + 4.0);
 
         for (index, ((panel, legend), y_marks)) in figure.panels.iter().zip(&legends).zip(&marks).enumerate()
@@ -194,7 +191,7 @@ impl<'b> Painter<'_, 'b> {
                 None => (NAME_SIZE, Ink::Text),
                 Some(line) => {
                     self.stroke(&[at(from, y), at(from + SAMPLE, y)], line);
-                    if line.dash == Dash::None || line.mark.which != super::figure::Marked::Lone {
+                    if line.dash == Dash::None || line.mark.which != Marked::Lone {
                         self.mark(at(from + SAMPLE / 2.0, y), line);
                     }
                     (LABEL_SIZE, Ink::Soft)
@@ -289,7 +286,7 @@ impl<'b> Painter<'_, 'b> {
         let Place { top, height, left, right } = *place;
         let edge = self.sheet.dim_in_pixel().0 as f64 / FINENESS - MARGIN;
         let title = fitted(title, LABEL_SIZE, edge - MARGIN);
-        let half = width(&title, LABEL_SIZE) / 2.0;
+        let half = text::width(&title, LABEL_SIZE) / 2.0;
         let middle = f64::midpoint(left, right).min(edge - half).max(MARGIN + half);
         let y = top + height + X_LABELS - 2.0;
         self.text(&title, (middle, y), LABEL_SIZE, Ink::Text, (HPos::Center, VPos::Bottom));
@@ -304,7 +301,7 @@ impl<'b> Painter<'_, 'b> {
             let corners =
                 [(from, y_to), (to, y_from)].map(|corner| chart.plotting_area().map_coordinate(&corner));
             self.draw(&Rectangle::new(corners, self.theme.color(shade.ink).filled()));
-            let needed = width(shade.name, LABEL_SIZE);
+            let needed = text::width(shade.name, LABEL_SIZE);
             let middle = f64::from(corners[0].0 + corners[1].0) / 2.0 / FINENESS;
             let x = (middle - needed / 2.0).min(place.right - needed).max(free_from);
             if x + needed <= place.right {
@@ -323,7 +320,7 @@ impl<'b> Painter<'_, 'b> {
     /// What a line across a graph means, on the side that has room; left if both have.
     fn mark_name(self, x: f64, name: &str, place: &Place) {
         let Place { top, left, right, .. } = *place;
-        let needed = width(name, LABEL_SIZE) + 6.0;
+        let needed = text::width(name, LABEL_SIZE) + 6.0;
         let (anchor, text_x, from) = match () {
             () if x - needed >= left => (HPos::Right, x - 5.0, x - needed),
             () if x + needed <= right => (HPos::Left, x + 5.0, x + 2.0),

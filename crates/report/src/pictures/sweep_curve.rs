@@ -1,6 +1,6 @@
 //! What pictures of a sweep show: a point for each rate, and the knee.
 
-use httperf_plan::{Plan, Script, Workload};
+use httperf_plan::{Plan, Script, Sessions, UNLIMITED, Workload};
 use httperf_stats::{Outcome, Summary, Timing};
 
 use crate::curves::LINEAR_UP_TO;
@@ -185,15 +185,14 @@ pub(crate) fn errors(summary: &Summary) -> (u64, u64) {
     }
 }
 
+/// `None` where a session's calls follow from its file, or from what it finds in pages, and where they never end.
 fn calls_per_arrival(plan: &Plan) -> Option<f64> {
-    match &plan.workload {
-        Workload::Connections(connections) => Some(connections.calls as f64),
-        Workload::Calls(_) => Some(1.0),
-        Workload::Sessions(sessions) => match &sessions.script {
-            Script::Uniform { calls, .. } => Some((*calls).max(1) as f64),
-            Script::File(_) | Script::Pages { .. } => None,
-        },
+    if let Workload::Sessions(Sessions { script: Script::File(_) | Script::Pages { .. }, .. }) =
+        &plan.workload
+    {
+        return None;
     }
+    Some(plan.calls_per_arrival()).filter(|&calls| calls != UNLIMITED).map(|calls| calls as f64)
 }
 
 /// What the spread of the replies at a rate is.
