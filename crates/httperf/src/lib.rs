@@ -11,6 +11,7 @@ pub mod messages;
 pub mod monitor;
 pub mod options;
 pub mod planning;
+pub mod plot;
 pub mod print;
 pub mod printf;
 pub mod results;

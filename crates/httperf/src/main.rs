@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use httperf::args::Args;
 use httperf::messages::Program;
 use httperf::results::{merge, report, rerun};
-use httperf::{doctor, echo, options, planning, run, self_check, serve, tls_lab};
+use httperf::{doctor, echo, options, planning, plot, run, self_check, serve, tls_lab};
 
 fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
@@ -21,6 +21,7 @@ fn main() -> ExitCode {
         Some((word, words)) if *word == tls_lab::COMMAND.name => tls_lab::main(&program, words),
         Some((word, words)) if *word == report::COMMAND.name => report::main(&program, words),
         Some((word, words)) if *word == merge::COMMAND.name => merge::main(&program, words),
+        Some((word, words)) if *word == plot::COMMAND.name => plot::main(&program, words),
         Some((word, words)) if *word == rerun::COMMAND.name => rerun::main(&program, words),
         _ => offer_load(&program, words).unwrap_or_else(|status| status),
     }

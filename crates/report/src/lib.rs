@@ -2,12 +2,14 @@
 
 pub mod html;
 pub mod junit;
+pub mod pictures;
 pub mod result;
 pub mod sweep;
 pub mod tls_lab;
 
 mod classic;
 mod csv_row;
+mod curves;
 mod details;
 mod figures;
 mod hgrm;

@@ -1,9 +1,10 @@
 //! The page as text: what is in it, and what can never be.
 
 mod documents;
+mod sweeps;
 
 use httperf_plan::{Authority, Endpoint, Proxy};
-use httperf_report::html::page;
+use httperf_report::html::{page, sweep_page};
 use httperf_report::result::{Document, merge};
 use lol_html::{HtmlRewriter, Settings, element};
 
@@ -272,4 +273,64 @@ fn long_lists_and_texts_are_cut() {
     let page = page(&document);
     assert!(page.len() < SIZE_MAX);
     assert!(page.contains("The result has 4900 more."));
+}
+
+#[test]
+fn the_page_of_a_sweep_has_everything_in_its_place() {
+    let page = sweep_page(&sweeps::limited_by_the_generator());
+    let places = [
+        "<title>Sweep: http://server, 2026-11-21 07:00:00 UTC</title>",
+        "<h1>http://server</h1>",
+        "2026-11-21 07:00:00 UTC · 8 runs · from loadgen-3",
+        "<dt>Knee</dt>",
+        "<dt>Most replies without error</dt>",
+        "<dt>Limited by the generator</dt>",
+        "of 8 runs (12.5 %)",
+        "All runs that were asked for have been made.",
+        "At 100 connections/s the generator was the bottleneck",
+        "id=\"replies\"",
+        "id=\"errors\"",
+        "id=\"times\"",
+        "id=\"runs\"",
+        "<th scope=\"row\">10</th>",
+        "<span class=\"kind invalid\">INVALID</span>",
+        "client cpu",
+        "The notes in full",
+        "<strong>client cpu:</strong>",
+        "id=\"again\"",
+        "10, 20, 30, 40, 50, 60, 80, 100 connections/s",
+        "after 3 rates in a row",
+        "<dt>Server</dt>",
+        "AMD EPYC",
+    ];
+    let mut from = 0;
+    for place in places {
+        let at = page[from..].find(place);
+        from += at.unwrap_or_else(|| panic!("`{place}` is not where it should be in {}", visible(&page)));
+    }
+    assert!(page.len() < SIZE_MAX);
+    let repeated = visible(&sweep_page(&sweeps::saturating()));
+    assert!(repeated.contains("<small>run 2</small>") && !repeated.contains("bottleneck"), "{repeated}");
+}
+
+#[test]
+fn a_sweep_without_runs_has_a_page() {
+    let page = visible(&sweep_page(&sweeps::empty()));
+    assert!(page.contains("No run was made.") && page.contains("It is not complete"), "{page}");
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup_or_script_in_the_page_of_a_sweep() {
+    let page = sweep_page(&sweeps::hostile());
+    let allowed = elements(&sweep_page(&sweeps::limited_by_the_generator()));
+    let found = elements(&page);
+    for (name, attributes) in &found {
+        assert!(allowed.iter().any(|(allowed, _)| allowed == name), "{name}");
+        let handler = attributes.iter().find(|(attribute, _)| attribute.starts_with("on"));
+        assert_eq!(handler, None, "{name}");
+    }
+    assert_eq!(found.iter().filter(|(name, _)| name == "script").count(), 3);
+    let (_, data) = page.split_once("<script id=\"charts\" type=\"application/json\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    assert!(!data.contains('<') && !data.contains("alert"), "{data}");
 }

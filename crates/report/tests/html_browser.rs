@@ -2,8 +2,9 @@
 
 mod browser;
 mod documents;
+mod sweeps;
 
-use httperf_report::html::page;
+use httperf_report::html::{page, sweep_page};
 use httperf_report::result::Document;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -65,8 +66,12 @@ struct File {
 
 impl File {
     fn of(document: &Document) -> Self {
+        Self::with(&page(document))
+    }
+
+    fn with(page: &str) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        std::fs::write(folder.path().join("report.html"), page(document)).expect("it takes a page");
+        std::fs::write(folder.path().join("report.html"), page).expect("it takes a page");
         Self { folder }
     }
 
@@ -102,6 +107,23 @@ fn a_page_is_drawn_on_desktop_and_phone_in_light_and_dark() {
             check(&mut file.open(&mut browser, view), &ALL_CHARTS, view);
         }
     }
+}
+
+#[test]
+fn the_page_of_a_sweep_is_drawn_on_desktop_and_phone_in_light_and_dark() {
+    let mut browser = Browser::start();
+    let charts = ["replies", "errors", "times"];
+    for sweep in [sweeps::limited_by_the_generator(), sweeps::one_run(), sweeps::hostile()] {
+        let file = File::with(&sweep_page(&sweep));
+        for width in [DESKTOP, PHONE] {
+            for scheme in ["light", "dark"] {
+                let view = View { width, scheme };
+                check(&mut file.open(&mut browser, view), &charts, view);
+            }
+        }
+    }
+    let view = View { width: PHONE, scheme: "light" };
+    check(&mut File::with(&sweep_page(&sweeps::empty())).open(&mut browser, view), &[], view);
 }
 
 #[test]

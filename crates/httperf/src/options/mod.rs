@@ -25,6 +25,7 @@ pub fn commands() -> Vec<Description> {
         crate::doctor::COMMAND.describe(),
         crate::self_check::COMMAND.describe(),
         crate::results::report::COMMAND.describe(),
+        crate::plot::COMMAND.describe(),
         crate::results::merge::COMMAND.describe(),
         crate::results::rerun::COMMAND.describe(),
     ]

@@ -3,7 +3,7 @@
 
 mod call_log;
 mod commands;
-mod file;
+pub(crate) mod file;
 mod machine;
 
 use std::ffi::{OsStr, OsString};
@@ -131,6 +131,6 @@ enum Kind {
     Junit,
 }
 
-fn cannot_write(option: &str, name: &OsStr) -> String {
+pub(crate) fn cannot_write(option: &str, name: &OsStr) -> String {
     format!("{option}: cannot write `{}`", name.to_string_lossy())
 }

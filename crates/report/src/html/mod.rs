@@ -1,6 +1,6 @@
 //! The result of a run as a page: one file that needs nothing else, neither the network nor a server.
 //!
-//! `page.html` has the order of things, `style.css` their looks, `page.js` draws the charts and follows the reader's
+//! `page.html` has the order of things, `parts.html` what it shares with the page of a sweep, `style.css` their looks, `page.js` draws the charts and follows the reader's
 //! choice of light or dark. The modules here only work out what is shown.
 //!
 //! What a server sent, and much of what a user typed, is hostile until proven otherwise. Three walls keep it from becoming
@@ -11,10 +11,11 @@
 //! The charts are drawn by [plotly.js](https://github.com/plotly/plotly.js), which the page carries with it (4.4 MiB, under
 //! the MIT licence, whose notice stands at its head).
 
-mod about;
+pub(crate) mod about;
 mod charts;
 mod scripts;
 mod slowest;
+mod sweep;
 mod tables;
 mod tiles;
 
@@ -31,6 +32,8 @@ use self::scripts::{PAGE, PLOTLY, Script};
 use self::slowest::SlowestCalls;
 use self::tables::Table;
 use self::tiles::Tile;
+
+pub use self::sweep::sweep_page;
 
 /// Bytes from which on a text may be wrapped in a table.
 const LONG: usize = 40;

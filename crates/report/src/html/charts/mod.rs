@@ -6,6 +6,7 @@
 
 mod curves;
 mod over_time;
+pub(super) mod sweep;
 
 use httperf_stats::Clocks;
 use plotly::common::{Anchor, ExponentFormat, Font, Orientation, Title};
@@ -13,6 +14,7 @@ use plotly::layout::{Axis, AxisType, Legend, Margin, RangeMode, TicksDirection};
 use plotly::{Layout, Traces};
 use serde::Serialize;
 
+use crate::curves::LINEAR_UP_TO;
 use crate::number::time;
 use crate::result::Document;
 
@@ -30,9 +32,6 @@ const GREY: &str = "#7d8590";
 
 /// How thick a line is, in pixels.
 const WIDTH: f64 = 2.0;
-
-/// An axis of times is logarithmic if what it shows differs by more than this factor.
-const LINEAR_UP_TO: f64 = 50.0;
 
 /// All charts, but for those for which there is nothing to draw.
 pub(super) struct Charts {

@@ -1,15 +1,15 @@
 //! Charts over the time of the run, from its series of intervals.
 
-use httperf_stats::{Failure, Interval, Phase};
+use httperf_stats::{Failure, Interval};
 use plotly::common::{Anchor, DashType, Font, Line, Marker, Mode, Pattern, PatternFillMode, PatternShape};
 use plotly::layout::{
     Annotation, Axis, AxisRange, BarMode, HoverMode, Shape, ShapeLayer, ShapeLine, ShapeType,
 };
 use plotly::{Bar, Scatter, Traces};
 
+use crate::curves::{Stretch, StretchKind};
 use crate::number::rounded;
 use crate::result::Document;
-use crate::verdict::Finding;
 
 use super::{BLUE, Chart, Extent, GREEN, GREY, ORANGE, PINK, PURPLE, RED, TEAL, WIDTH, from_zero, layout};
 
@@ -228,21 +228,15 @@ impl<'a> Run<'a> {
 
 /// Warm-up, drain, and where the server stood still.
 fn shades(document: &Document) -> Vec<Shade> {
-    let phase = |phase: Phase, name, anchor| {
-        let intervals = document.summary.series.intervals().iter();
-        let of_phase: Vec<&Interval> = intervals.filter(|interval| interval.phase == phase).collect();
-        let (from_s, to_s) = (of_phase.first()?.from.as_secs_f64(), of_phase.last()?.end().as_secs_f64());
-        Some(Shade { from_s, to_s, name, anchor, color: PHASE_SHADE })
+    let shade = |Stretch { from_s, to_s, kind }| {
+        let (anchor, color) = match kind {
+            StretchKind::WarmUp => (Anchor::Left, PHASE_SHADE),
+            StretchKind::Drain => (Anchor::Right, PHASE_SHADE),
+            StretchKind::Stall => (Anchor::Center, STALL_SHADE),
+        };
+        Shade { from_s, to_s, name: kind.name(), anchor, color }
     };
-    let stalls = document.verdict.reasons.iter().filter_map(|reason| match reason.finding {
-        Finding::ServerStall { length_s, from_s } => {
-            let to_s = from_s + length_s;
-            Some(Shade { from_s, to_s, name: "stall", anchor: Anchor::Center, color: STALL_SHADE })
-        }
-        _ => None,
-    });
-    let phases = [phase(Phase::WarmUp, "warm-up", Anchor::Left), phase(Phase::Drain, "drain", Anchor::Right)];
-    phases.into_iter().flatten().chain(stalls).collect()
+    Stretch::all(document).into_iter().map(shade).collect()
 }
 
 impl Shade {

@@ -1,0 +1,127 @@
+//! What the charts of a page and pictures have in common: points of percentile curves, stretches of a run that are shaded,
+//! and when an axis is logarithmic.
+
+use httperf_stats::{Interval, Phase, Timing};
+
+use crate::number::{quantile_name, rounded};
+use crate::result::Document;
+use crate::verdict::Finding;
+
+/// An axis of times is logarithmic if what it shows differs by more than this factor.
+pub(crate) const LINEAR_UP_TO: f64 = 50.0;
+
+/// Points of a percentile curve for each further nine.
+const POINTS_PER_NINE: f64 = 40.0;
+
+/// The points of a percentile curve, which ends where one sample is left.
+pub(crate) struct PercentileCurve {
+    /// 1 / (1 − p): one in how many took longer.
+    pub(crate) odds: Vec<f64>,
+    pub(crate) ms: Vec<f64>,
+    pub(crate) names: Vec<String>,
+}
+
+impl PercentileCurve {
+    pub(crate) fn of(timing: &Timing) -> Self {
+        let samples = timing.moments.count() as f64;
+        let steps = (samples.log10() * POINTS_PER_NINE).floor() as u32;
+        let odds = (0..=steps).map(|step| 10_f64.powf(f64::from(step) / POINTS_PER_NINE));
+        let mut curve = Self { odds: Vec::new(), ms: Vec::new(), names: Vec::new() };
+        for odds in odds.filter(|&odds| odds < samples) {
+            let share = 1.0 - 1.0 / odds;
+            curve.push(odds, timing, share, quantile_name(share));
+        }
+        curve.push(samples, timing, 1.0, "max".to_owned());
+        curve
+    }
+
+    fn push(&mut self, odds: f64, timing: &Timing, share: f64, name: String) {
+        let Some(value) = timing.quantile(share) else { return };
+        self.odds.push(rounded(odds));
+        self.ms.push(rounded(value.as_secs_f64() * 1e3));
+        self.names.push(name);
+    }
+}
+
+/// The marks of an axis of 1 / (1 − p) for so many samples: p50, p90, p99 and so on.
+pub(crate) fn odds_marks(samples: f64) -> Vec<f64> {
+    let nines = samples.log10().ceil().max(1.0) as i32;
+    std::iter::once(2.0).chain((1..=nines).map(|nines| 10_f64.powi(nines))).collect()
+}
+
+/// A stretch of a run that is shaded: load that is offered and not measured, or no longer offered, or a server that stood
+/// still.
+pub(crate) struct Stretch {
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+    pub(crate) kind: StretchKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StretchKind {
+    WarmUp,
+    Drain,
+    Stall,
+}
+
+impl Stretch {
+    pub(crate) fn all(document: &Document) -> Vec<Self> {
+        let phase = |phase: Phase, kind| {
+            let intervals = document.summary.series.intervals().iter();
+            let of_phase: Vec<&Interval> = intervals.filter(|interval| interval.phase == phase).collect();
+            let (from_s, to_s) = (of_phase.first()?.from.as_secs_f64(), of_phase.last()?.end().as_secs_f64());
+            Some(Self { from_s, to_s, kind })
+        };
+        let stalls = document.verdict.reasons.iter().filter_map(|reason| match reason.finding {
+            Finding::ServerStall { length_s, from_s } => {
+                Some(Self { from_s, to_s: from_s + length_s, kind: StretchKind::Stall })
+            }
+            _ => None,
+        });
+        let phases = [phase(Phase::WarmUp, StretchKind::WarmUp), phase(Phase::Drain, StretchKind::Drain)];
+        phases.into_iter().flatten().chain(stalls).collect()
+    }
+}
+
+impl StretchKind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::WarmUp => "warm-up",
+            Self::Drain => "drain",
+            Self::Stall => "stall",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_curve_goes_from_the_least_to_the_greatest_and_ends_where_one_sample_is_left() {
+        let mut timing = Timing::default();
+        (1..=1000).for_each(|ms| timing.add(Duration::from_millis(ms)));
+        let curve = PercentileCurve::of(&timing);
+        assert_eq!((curve.odds[0], curve.ms[0]), (1.0, 1.0));
+        assert_eq!((curve.odds.last(), curve.ms.last()), (Some(&1000.0), Some(&1000.0)));
+        assert!(curve.ms.is_sorted() && curve.odds.is_sorted());
+        assert!(curve.odds.len() < 200);
+    }
+
+    #[test]
+    fn a_single_sample_is_a_point() {
+        let mut timing = Timing::default();
+        timing.add(Duration::from_millis(3));
+        let curve = PercentileCurve::of(&timing);
+        assert_eq!((curve.odds, curve.ms), (vec![1.0], vec![3.0]));
+    }
+
+    #[test]
+    fn marks_go_as_far_as_there_are_samples() {
+        assert_eq!(odds_marks(1.0), [2.0, 10.0]);
+        assert_eq!(odds_marks(1_000.0), [2.0, 10.0, 100.0, 1_000.0]);
+        assert_eq!(odds_marks(1_001.0).last(), Some(&10_000.0));
+    }
+}

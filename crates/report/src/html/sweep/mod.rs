@@ -1,0 +1,198 @@
+//! A sweep as a page: the same kind of page as that of a result, with its walls against what comes from outside.
+
+mod table;
+
+use askama::Template;
+
+use crate::number::{count, grouped, percent, ratio, time};
+use crate::pictures::SweepCurve;
+use crate::sweep::{End, Settings, Sweep, Unit};
+
+use super::about::{self, Fact};
+use super::charts::{Chart, sweep as charts};
+use super::cut;
+use super::scripts::{PAGE, PLOTLY, Script};
+use super::tiles::Tile;
+
+use self::table::Row;
+
+/// Characters of the name of a machine.
+const NAME_LENGTH: usize = 200;
+
+/// Rates that are listed one by one.
+const RATES_LISTED: usize = 100;
+
+/// A sweep as an HTML page.
+#[must_use]
+pub fn sweep_page(sweep: &Sweep) -> String {
+    let curve = SweepCurve::of(sweep);
+    let first = sweep.runs.first().map(|run| &run.result);
+    let page = Page {
+        title: about::title(&sweep.plan),
+        facts: facts(sweep),
+        end: end(sweep.end),
+        doubts: doubts(&curve),
+        tiles: tiles(sweep, &curve),
+        charts: charts::charts(&curve),
+        unit: curve.unit,
+        rows: table::rows(sweep),
+        left_out: sweep.runs.len().saturating_sub(table::ROWS_MAX),
+        commands: first.map_or_else(Vec::new, about::commands),
+        settings: settings(&sweep.settings, curve.unit),
+        facts_of_plan: about::plan(&sweep.plan),
+        machines: first.map_or_else(Vec::new, about::machines),
+        plan_json: about::plan_json(&sweep.plan),
+        version: first
+            .and_then(|result| result.parts.first())
+            .map_or_else(String::new, |part| part.httperf.clone()),
+        style: include_str!("../style.css"),
+        plotly: &PLOTLY,
+        script: &PAGE,
+    };
+    page.render().expect("writing to memory does not fail")
+}
+
+#[derive(Template)]
+#[template(path = "sweep/page.html")]
+struct Page {
+    title: String,
+    facts: Vec<String>,
+    end: &'static str,
+    doubts: Option<String>,
+    tiles: Vec<Tile>,
+    charts: Vec<Chart>,
+    unit: Unit,
+    rows: Vec<Row>,
+    left_out: usize,
+    commands: Vec<String>,
+    settings: Vec<Fact>,
+    facts_of_plan: Vec<Fact>,
+    machines: Vec<Vec<Fact>>,
+    plan_json: String,
+    version: String,
+    style: &'static str,
+    plotly: &'static Script,
+    script: &'static Script,
+}
+
+/// When it began, how many runs it has, and from where.
+fn facts(sweep: &Sweep) -> Vec<String> {
+    let runs = match sweep.runs.len() {
+        1 => "1 run".to_owned(),
+        runs => format!("{} runs", count(runs as u64)),
+    };
+    let part = sweep.runs.first().and_then(|run| run.result.parts.first());
+    let Some(part) = part else { return vec![runs] };
+    vec![about::date(&part.started), runs, format!("from {}", cut(&part.machine.host, NAME_LENGTH))]
+}
+
+fn end(end: Option<End>) -> &'static str {
+    match end {
+        Some(End::Complete) => "All runs that were asked for have been made.",
+        Some(End::Saturated) => "It ended before the last rate: the server was far beyond saturation.",
+        Some(End::Asked) => "It was ended early, as asked for.",
+        None => "It is not complete: further runs are to come.",
+    }
+}
+
+fn doubts(curve: &SweepCurve) -> Option<String> {
+    let limited: Vec<String> = curve
+        .points
+        .iter()
+        .filter(|point| point.is_client_limited)
+        .take(RATES_LISTED)
+        .map(|point| rate(point.rate))
+        .collect();
+    let listed = limited.join(", ");
+    let unit = curve.unit.name();
+    (!limited.is_empty()).then(|| {
+        format!("At {listed} {unit}/s the generator was the bottleneck: those steps, drawn hollow, say nothing about the server.")
+    })
+}
+
+fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
+    let tile = |name, value, note: String| Tile { name, value, notes: vec![note], is_bad: false };
+    let unit = curve.unit.name();
+    let of_server = || curve.points.iter().filter(|point| !point.is_client_limited);
+    let knee = match curve.knee {
+        Some(knee) => {
+            tile("Knee", format!("{}/s", rate(knee)), format!("{unit}; beyond it, replies no longer follow"))
+        }
+        None => tile(
+            "Knee",
+            "n/a".to_owned(),
+            "no rate was found beyond which replies no longer follow".to_owned(),
+        ),
+    };
+    let most = of_server().max_by(|a, b| a.good_replies.total_cmp(&b.good_replies));
+    let most = match most {
+        Some(point) => tile(
+            "Most replies without error",
+            format!("{}/s", rate(point.good_replies)),
+            format!("at {} {unit}/s", rate(point.rate)),
+        ),
+        None => {
+            tile("Most replies without error", "n/a".to_owned(), "no step tells of the server".to_owned())
+        }
+    };
+    let without_errors = of_server().take_while(|point| point.errors_percent == 0.0).last();
+    let clean = match without_errors {
+        Some(point) => tile("No errors up to", format!("{}/s", rate(point.rate)), unit.to_owned()),
+        None => tile("No errors up to", "n/a".to_owned(), "there were errors at the lowest rate".to_owned()),
+    };
+    let limited =
+        sweep.runs.iter().filter(|run| crate::pictures::sweep_curve::is_client_limited(run)).count();
+    let share = percent(ratio(limited as f64, sweep.runs.len() as f64));
+    let limited = Tile {
+        is_bad: limited > 0,
+        ..tile(
+            "Limited by the generator",
+            count(limited as u64),
+            format!("of {} runs ({share})", count(sweep.runs.len() as u64)),
+        )
+    };
+    vec![knee, most, clean, limited]
+}
+
+fn settings(settings: &Settings, unit: Unit) -> Vec<Fact> {
+    let Settings { rates, repeats, shuffled_by, stop_after, pause_s, settle_s } = settings;
+    let mut listed: Vec<String> = rates.iter().take(RATES_LISTED).map(|&one| rate(one)).collect();
+    if rates.len() > RATES_LISTED {
+        listed.push(format!("and {} more", count((rates.len() - RATES_LISTED) as u64)));
+    }
+    let fact = |name, value: String| Fact { name, value };
+    vec![
+        fact("Rates", format!("{} {}/s", listed.join(", "), unit.name())),
+        fact("Runs at each", count((*repeats).into())),
+        fact(
+            "Order",
+            shuffled_by.map_or_else(|| "rising".to_owned(), |seed| format!("random, from seed {seed}")),
+        ),
+        fact(
+            "Ends early",
+            stop_after.map_or_else(
+                || "no".to_owned(),
+                |rates| {
+                    format!(
+                        "after {} rates in a row that the server could not keep up with",
+                        count(rates.into())
+                    )
+                },
+            ),
+        ),
+        fact("Pause between runs", format!("{} at least", time(pause_s * 1e3))),
+        fact("Time to recover", format!("{} at most", time(settle_s * 1e3))),
+    ]
+}
+
+/// A rate to as many decimals as say something.
+fn rate(rate: f64) -> String {
+    let decimals = if rate.fract() == 0.0 {
+        0
+    } else if rate < 10.0 {
+        2
+    } else {
+        1
+    };
+    grouped(rate, decimals)
+}

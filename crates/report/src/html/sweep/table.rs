@@ -1,0 +1,105 @@
+//! The table of all runs of a sweep.
+
+use crate::number::{grouped, percent, ratio};
+use crate::pictures::sweep_curve::errors;
+use crate::result::EarlyEnd;
+use crate::sweep::{Run, Sweep, Unit};
+use crate::verdict::Level;
+
+use super::rate;
+
+/// Runs that are listed.
+pub(super) const ROWS_MAX: usize = 1_000;
+
+/// A run.
+pub(super) struct Row {
+    pub(super) rate: String,
+    /// Which of those at this rate it is, from 1; empty if there is one only.
+    pub(super) repeat: String,
+    pub(super) cells: Vec<String>,
+    pub(super) class: &'static str,
+    pub(super) verdict: String,
+    pub(super) notes: Vec<Note>,
+}
+
+/// What is to be known about a run.
+pub(super) struct Note {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+}
+
+impl Row {
+    /// What the run is called.
+    pub(super) fn name(&self) -> String {
+        if self.repeat.is_empty() {
+            format!("{}/s", self.rate)
+        } else {
+            format!("{}/s, {}", self.rate, self.repeat)
+        }
+    }
+
+    /// The names of its notes.
+    pub(super) fn names(&self) -> String {
+        let names: Vec<&str> = self.notes.iter().map(|note| note.name).collect();
+        names.join(", ")
+    }
+
+    pub(super) fn has_notes(&self) -> bool {
+        !self.notes.is_empty()
+    }
+}
+
+/// The columns between the rate and the verdict.
+pub(super) const HEAD: [&str; 7] =
+    ["offered [/s]", "replies [/s]", "errors", "response [ms]", "p50 [ms]", "p99 [ms]", "max [ms]"];
+
+/// The runs by ascending rate.
+pub(super) fn rows(sweep: &Sweep) -> Vec<Row> {
+    let mut runs: Vec<&Run> = sweep.runs.iter().collect();
+    runs.sort_by(|a, b| a.rate.total_cmp(&b.rate).then(a.repeat.cmp(&b.repeat)));
+    let unit = Unit::of(&sweep.plan);
+    runs.into_iter().take(ROWS_MAX).map(|run| row(run, unit, sweep.settings.repeats)).collect()
+}
+
+fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
+    let result = &run.result;
+    let (figures, summary) = (&result.figures, &result.summary);
+    let offered = match unit {
+        Unit::Connections => figures.connection_rate,
+        Unit::Calls => figures.request_rate,
+        Unit::Sessions => ratio(summary.arrivals.started as f64, figures.duration_s),
+    };
+    let (failed, ended) = errors(summary);
+    let ms = |ms: Option<f64>| ms.map_or_else(|| "n/a".to_owned(), |ms| grouped(ms, 2));
+    let latency = &figures.latency_ms;
+    let class = match result.verdict.level {
+        Level::Valid => "valid",
+        Level::Suspect => "suspect",
+        Level::Invalid => "invalid",
+    };
+    let early = result.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Asked));
+    let early =
+        early.then(|| Note { name: "ended early", text: "as asked for; it does not count".to_owned() });
+    let reasons = result.verdict.reasons.iter();
+    Row {
+        rate: rate(run.rate),
+        repeat: if repeats > 1 { (u64::from(run.repeat) + 1).to_string() } else { String::new() },
+        cells: vec![
+            grouped(offered, 1),
+            grouped(figures.reply_rate, 1),
+            percent(ratio(failed as f64, ended as f64)),
+            ms(figures.response_ms.mean),
+            ms(latency.p50),
+            ms(latency.p99),
+            ms(latency.max),
+        ],
+        class,
+        verdict: result.verdict.level.to_string(),
+        notes: early
+            .into_iter()
+            .chain(
+                reasons.map(|reason| Note { name: reason.finding.name(), text: reason.finding.to_string() }),
+            )
+            .collect(),
+    }
+}

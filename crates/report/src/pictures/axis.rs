@@ -1,0 +1,363 @@
+//! Axes: where a value lies, and which values are marked.
+
+use crate::curves::{LINEAR_UP_TO, odds_marks};
+use crate::number::{grouped, quantile_name};
+
+use super::text::{LABEL_SIZE, width};
+
+/// The least that a logarithmic axis shows: no time in ms is measured more finely.
+const LEAST: f64 = 1e-3;
+
+/// By what factor a logarithmic axis reaches beyond its values.
+const SLACK: f64 = 1.25;
+
+/// Values are drawn up to here.
+const MOST: f64 = 1e15;
+
+/// Pixels between the labels of neighbouring marks, at least.
+const GAP: f64 = 14.0;
+
+/// Pixels between neighbouring marks of an upright axis, at least.
+const GAP_UPRIGHT: f64 = 30.0;
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Axis {
+    /// What is shown, with its unit.
+    pub(super) title: String,
+    scale: Scale,
+    /// Where it begins and ends; the end is greater.
+    from: f64,
+    to: f64,
+    labels: Labels,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    Linear,
+    Logarithmic,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Labels {
+    /// Plain numbers.
+    Numbers,
+    /// Times in the units that suit them, from ms.
+    Times,
+    /// Percentiles, from 1 / (1 − p).
+    Percentiles,
+}
+
+/// A marked place.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tick {
+    /// Where, as [`Axis::place`] has it.
+    pub(super) place: f64,
+    pub(super) label: String,
+}
+
+/// Whether an axis lies or stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Orientation {
+    Level,
+    Upright,
+}
+
+impl Axis {
+    /// From zero to a little beyond the greatest of these.
+    pub(super) fn from_zero(title: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
+        let greatest = extent(values).map_or(0.0, |(_, greatest)| greatest);
+        let to = if greatest > 0.0 { greatest } else { 1.0 };
+        Self { title: title.into(), scale: Scale::Linear, from: 0.0, to: to * 1.06, labels: Labels::Numbers }
+    }
+
+    /// From one number to another, both included.
+    pub(super) fn between(title: impl Into<String>, from: f64, to: f64) -> Self {
+        let from = if from.is_finite() { from.clamp(-MOST, MOST) } else { 0.0 };
+        let least = from.abs().max(1.0) * 1e-6;
+        let to = if to.is_finite() { to.clamp(from + least, 2.0 * MOST) } else { from + 1.0 };
+        Self { title: title.into(), scale: Scale::Linear, from, to, labels: Labels::Numbers }
+    }
+
+    /// For percentages: from zero to a little beyond the greatest, 100 at most.
+    pub(super) fn percent(title: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
+        let axis = Self::from_zero(title, values);
+        // What is nearly nothing shall not look like much.
+        Self { to: axis.to.clamp(1.06, 105.0), ..axis }
+    }
+
+    /// For times in ms: logarithmic if they reach far. `name` is what they are times of.
+    pub(super) fn times(name: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let values: Vec<f64> = values.into_iter().collect();
+        match extent(values.iter().copied().filter(|&ms| ms > 0.0)) {
+            Some((least, greatest)) if greatest > least * LINEAR_UP_TO => {
+                Self { labels: Labels::Times, ..Self::logarithmic(name, values) }
+            }
+            _ => Self::from_zero(format!("{name} [ms]"), values),
+        }
+    }
+
+    /// For values that reach far; those that are not above zero lie on its beginning.
+    pub(super) fn logarithmic(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
+        let (least, greatest) = extent(values.into_iter().filter(|&value| value > 0.0)).unwrap_or((1.0, 1.0));
+        let from = (least / SLACK).max(LEAST);
+        Self {
+            title: format!("{title} (log scale)"),
+            scale: Scale::Logarithmic,
+            from,
+            to: (greatest * SLACK).max(from * 10.0),
+            labels: Labels::Numbers,
+        }
+    }
+
+    /// For the percentiles of so many samples.
+    pub(super) fn percentiles(samples: f64) -> Self {
+        Self {
+            title: "percentile (one in 2, 10, 100, … took longer)".to_owned(),
+            scale: Scale::Logarithmic,
+            from: 1.0,
+            to: samples.clamp(2.0, MOST).powf(1.02),
+            labels: Labels::Percentiles,
+        }
+    }
+
+    /// The places of its ends.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        (self.place(self.from), self.place(self.to))
+    }
+
+    /// Where a value lies. What is beyond an end lies on it, and what is no number at the beginning.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let value = if value.is_nan() { self.from } else { value.clamp(self.from, self.to) };
+        match self.scale {
+            Scale::Linear => value,
+            Scale::Logarithmic => value.log10(),
+        }
+    }
+
+    /// As many marks as can be read on so many pixels.
+    pub(super) fn ticks(&self, pixels: f64, orientation: Orientation) -> Vec<Tick> {
+        let mut coarsest = Vec::new();
+        for values in self.choices() {
+            let ticks: Vec<Tick> = values
+                .iter()
+                .map(|&value| Tick { place: self.place(value), label: self.label(value, &values) })
+                .collect();
+            if self.fit(&ticks, pixels, orientation) {
+                return ticks;
+            }
+            coarsest = ticks;
+        }
+        self.thinned(coarsest, pixels, orientation)
+    }
+
+    /// The values that may be marked, from many to few.
+    fn choices(&self) -> Vec<Vec<f64>> {
+        let is_inside = |value: &f64| (self.from..=self.to).contains(value);
+        if self.labels == Labels::Percentiles {
+            return vec![odds_marks(self.to).into_iter().filter(is_inside).collect()];
+        }
+        match self.scale {
+            Scale::Linear => {
+                let span = self.to - self.from;
+                let power = (span / 20.0).log10().floor() as i32;
+                let steps = (power..=power + 2)
+                    .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
+                let steps = steps.filter(|step| span / step <= 40.0);
+                steps
+                    .map(|step| {
+                        let (first, last) =
+                            ((self.from / step - 1e-9).ceil() as i64, (self.to / step + 1e-9).floor() as i64);
+                        (first..=last).map(|index| index as f64 * step).collect()
+                    })
+                    .collect()
+            }
+            Scale::Logarithmic => {
+                let powers = self.from.log10().floor() as i32..=self.to.log10().ceil() as i32;
+                let of = |digits: &[f64], every: i32| -> Vec<f64> {
+                    let powers = powers.clone().filter(|power| power.rem_euclid(every) == 0);
+                    let values =
+                        powers.flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
+                    values.filter(is_inside).collect()
+                };
+                let choices = [
+                    of(&[1.0, 2.0, 5.0], 1),
+                    of(&[1.0, 3.0], 1),
+                    of(&[1.0], 1),
+                    of(&[1.0], 2),
+                    of(&[1.0], 3),
+                ];
+                // Less than two marks make no scale.
+                choices
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(index, values)| *index == 0 || values.len() > 1)
+                    .map(|(_, values)| values)
+                    .collect()
+            }
+        }
+    }
+
+    fn label(&self, value: f64, all: &[f64]) -> String {
+        match self.labels {
+            Labels::Percentiles => quantile_name(1.0 - 1.0 / value),
+            Labels::Times => plain_time(value),
+            Labels::Numbers => {
+                let step = match self.scale {
+                    Scale::Linear => all.windows(2).map(|pair| pair[1] - pair[0]).fold(self.to, f64::min),
+                    Scale::Logarithmic => value,
+                };
+                let decimals = (-(step * 1.000_001).log10().floor()).clamp(0.0, 9.0) as usize;
+                if value < 0.0 {
+                    format!("−{}", grouped(-value, decimals))
+                } else {
+                    grouped(value, decimals)
+                }
+            }
+        }
+    }
+
+    fn fit(&self, ticks: &[Tick], pixels: f64, orientation: Orientation) -> bool {
+        ticks
+            .windows(2)
+            .all(|pair| self.distance(&pair[0], &pair[1], pixels) >= room(&pair[0], &pair[1], orientation))
+    }
+
+    /// Those that can be read, from the first on.
+    fn thinned(&self, ticks: Vec<Tick>, pixels: f64, orientation: Orientation) -> Vec<Tick> {
+        let mut kept: Vec<Tick> = Vec::new();
+        for tick in ticks {
+            let fits = kept
+                .last()
+                .is_none_or(|last| self.distance(last, &tick, pixels) >= room(last, &tick, orientation));
+            if fits {
+                kept.push(tick);
+            }
+        }
+        kept
+    }
+
+    fn distance(&self, a: &Tick, b: &Tick, pixels: f64) -> f64 {
+        let (from, to) = self.ends();
+        (b.place - a.place) / (to - from) * pixels
+    }
+}
+
+/// The pixels that two neighbouring marks need from one to the other.
+fn room(a: &Tick, b: &Tick, orientation: Orientation) -> f64 {
+    match orientation {
+        Orientation::Level => (width(&a.label, LABEL_SIZE) + width(&b.label, LABEL_SIZE)) / 2.0 + GAP,
+        Orientation::Upright => GAP_UPRIGHT,
+    }
+}
+
+/// The least and the greatest of some numbers; `None` if there are none.
+fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = values.into_iter().filter(|value| value.is_finite()).map(|value| value.clamp(-MOST, MOST));
+    finite.fold(None, |extent, value| match extent {
+        None => Some((value, value)),
+        Some((least, greatest)) => Some((f64::min(least, value), f64::max(greatest, value))),
+    })
+}
+
+/// A round time, given in ms, in the unit that suits it.
+fn plain_time(ms: f64) -> String {
+    let (value, unit) = match ms {
+        ms if ms >= 999.999 => (ms / 1e3, "s"),
+        ms if ms < 0.999_999 => (ms * 1e3, "µs"),
+        ms => (ms, "ms"),
+    };
+    format!("{} {unit}", grouped(value, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn labels(axis: &Axis, pixels: f64, orientation: Orientation) -> Vec<String> {
+        axis.ticks(pixels, orientation).into_iter().map(|tick| tick.label).collect()
+    }
+
+    #[test]
+    fn marks_are_round_and_as_many_as_there_is_room_for() {
+        let axis = Axis::from_zero("replies/s", [2_300.0]);
+        assert_eq!(
+            labels(&axis, 700.0, Orientation::Level),
+            [
+                "0", "200", "400", "600", "800", "1,000", "1,200", "1,400", "1,600", "1,800", "2,000",
+                "2,200", "2,400"
+            ]
+        );
+        assert_eq!(labels(&axis, 300.0, Orientation::Level), ["0", "500", "1,000", "1,500", "2,000"]);
+        assert_eq!(labels(&axis, 100.0, Orientation::Upright), ["0", "1,000", "2,000"]);
+        assert_eq!(
+            labels(&Axis::from_zero("ms", [0.03]), 100.0, Orientation::Upright),
+            ["0.00", "0.01", "0.02", "0.03"]
+        );
+        assert_eq!(
+            labels(&Axis::between("s", -0.5, 1.0), 200.0, Orientation::Level),
+            ["−0.5", "0.0", "0.5", "1.0"]
+        );
+    }
+
+    #[test]
+    fn far_reaching_times_are_logarithmic_and_have_their_units() {
+        let axis = Axis::times("latency", [0.4, 9_000.0]);
+        assert_eq!(axis.title, "latency (log scale)");
+        assert_eq!(labels(&axis, 200.0, Orientation::Upright), ["1 ms", "10 ms", "100 ms", "1 s", "10 s"]);
+        let axis = Axis::times("latency", [4.0, 90.0]);
+        assert_eq!(axis.title, "latency [ms]");
+        assert_eq!(labels(&axis, 200.0, Orientation::Upright), ["0", "20", "40", "60", "80"]);
+        assert_eq!(Axis::times("latency", []).title, "latency [ms]");
+        assert_eq!(Axis::times("latency", [0.0]).title, "latency [ms]");
+    }
+
+    #[test]
+    fn percentiles_are_as_far_apart_as_their_nines() {
+        let axis = Axis::percentiles(20_000.0);
+        let ticks = axis.ticks(600.0, Orientation::Level);
+        let named: Vec<(&str, f64)> = ticks.iter().map(|tick| (&*tick.label, tick.place)).collect();
+        assert_eq!(named[0].0, "p50");
+        assert_eq!(named[1..], [("p90", 1.0), ("p99", 2.0), ("p99.9", 3.0), ("p99.99", 4.0)]);
+        assert_eq!(labels(&axis, 150.0, Orientation::Level), ["p50", "p99", "p99.99"]);
+    }
+
+    #[test]
+    fn a_tiny_share_does_not_look_like_much() {
+        assert_eq!(Axis::percent("errors [%]", [0.0001]).to, 1.06);
+        assert_eq!(Axis::percent("errors [%]", [100.0]).to, 105.0);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_shown_lies_between_the_ends_and_labels_do_not_touch(
+            values in proptest::collection::vec(prop_oneof![any::<f64>(), 0.0..1e9_f64, 0.0..1.0_f64], 0..6),
+            pixels in 10.0..4_000.0_f64,
+        ) {
+            let (first, last) = (values.first().copied().unwrap_or(0.0), values.last().copied().unwrap_or(0.0));
+            let axes = [
+                Axis::from_zero("", values.clone()),
+                Axis::between("", first, last),
+                Axis::percent("", values.clone()),
+                Axis::times("", values.clone()),
+                Axis::logarithmic("", values.clone()),
+                Axis::percentiles(first.abs()),
+            ];
+            for axis in axes {
+                let (from, to) = axis.ends();
+                prop_assert!(from < to && from.is_finite() && to.is_finite(), "{axis:?}");
+                for &value in &values {
+                    prop_assert!((from..=to).contains(&axis.place(value)), "{axis:?} {value}");
+                }
+                for orientation in [Orientation::Level, Orientation::Upright] {
+                    let ticks = axis.ticks(pixels, orientation);
+                    prop_assert!(ticks.len() <= 200, "{axis:?}: {}", ticks.len());
+                    prop_assert!(axis.fit(&ticks, pixels, orientation), "{axis:?}: {ticks:?}");
+                    prop_assert!(ticks.iter().all(|tick| (from..=to).contains(&tick.place)), "{axis:?}: {ticks:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A sweep as the three graphs of the classic paper (D. Mosberger, T. Jin: "httperf: a tool for measuring web server
+//! performance", 1998), one above the other over the load that was offered: the rate of replies, which follows the diagonal
+//! until the server is saturated; errors; and how long replies took.
+
+use crate::number::count;
+
+use super::axis::Axis;
+use super::draw::draw;
+use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shape};
+use super::sweep_curve::{GOOD, LIMITED, Point, SweepCurve};
+use super::theme::Ink;
+use super::{Picture, Style};
+
+/// The three graphs of the classic paper.
+#[must_use]
+pub fn sweep(curve: &SweepCurve, style: &Style) -> Picture {
+    let rates = curve.points.iter().map(|point| point.rate).chain(curve.knee);
+    let x = match curve.reaches_far() {
+        true => Axis::logarithmic(&curve.load_title(), rates),
+        false => Axis::from_zero(curve.load_title(), rates),
+    };
+    let limited = curve.points.iter().filter(|point| point.is_client_limited).count();
+    let mut facts = vec![steps(curve.points.len())];
+    if limited > 0 {
+        let steps = steps(limited);
+        facts.push(format!("At {steps}, drawn hollow, {LIMITED}: that says nothing about the server."));
+    }
+    let knee = curve.knee_name();
+    let about = format!(
+        "Three graphs over the {}. Top: replies per second. Middle: errors in percent. Bottom: response time and latency in \
+         milliseconds. {}",
+        curve.load_title(),
+        knee.as_ref().map_or_else(String::new, |(_, name)| format!("The {name}.")),
+    );
+    let mut panels = vec![replies(curve), errors_panel(curve), times(curve)];
+    panels.iter_mut().for_each(|panel| panel.mark = knee.clone());
+    let title = format!("Sweep of {}", curve.title);
+    draw(&Figure { title, facts, about, x, panels, usual_height: 860 }, style)
+}
+
+fn steps(number: usize) -> String {
+    if number == 1 { "1 step".to_owned() } else { format!("{} steps", count(number as u64)) }
+}
+
+fn replies(curve: &SweepCurve) -> Panel {
+    let mut lines = Vec::new();
+    let mut values: Vec<f64> = curve.points.iter().map(Point::most_replies).collect();
+    if let Some(ends) = curve.diagonal() {
+        values.extend(ends.map(|(_, replies)| replies));
+        lines.push(Line {
+            name: "all answered".to_owned(),
+            ink: Ink::Soft,
+            dash: Dash::Solid,
+            width: 1.0,
+            mark: Mark { shape: Shape::Disc, is_hollow: false, which: Marked::Lone },
+            points: ends.map(|(rate, replies)| (rate, Some(replies))).to_vec(),
+            whiskers: Vec::new(),
+        });
+    }
+    let name = match curve.spread {
+        "" => "replies".to_owned(),
+        spread => format!("replies; bars: {spread}"),
+    };
+    let mut both =
+        lines_of(curve, &name, |point| Some(point.replies.mean), (Ink::Blue, Dash::Solid, Shape::Disc));
+    for (line, limited) in both.iter_mut().zip([false, true]) {
+        let points = curve.points.iter().filter(|point| point.is_client_limited == limited);
+        line.whiskers = points
+            .filter_map(|point| {
+                let (least, most) = point.replies.range?;
+                Some((point.rate, least, most))
+            })
+            .collect();
+    }
+    both[1].name = LIMITED.to_owned();
+    let [server, generator] = both;
+    lines.push(server);
+    if curve.has_bad_replies() {
+        let style = (Ink::Green, Dash::Short, Shape::Square);
+        let good = lines_of(curve, GOOD, |point| Some(point.good_replies), style);
+        lines.extend(unnamed_if_limited(good));
+    }
+    lines.push(generator);
+    let y = match curve.reaches_far() {
+        true => Axis::logarithmic("replies/s", values),
+        false => Axis::from_zero("replies/s", values),
+    };
+    Panel { name: "Reply rate", y, shades: Vec::new(), lines, mark: None, nothing: "no run was made" }
+}
+
+fn errors_panel(curve: &SweepCurve) -> Panel {
+    let lines = lines_of(
+        curve,
+        "errors",
+        |point| Some(point.errors_percent),
+        (Ink::Vermilion, Dash::Solid, Shape::Square),
+    );
+    let y = Axis::percent("errors [%]", curve.points.iter().map(|point| point.errors_percent));
+    Panel {
+        name: "Errors",
+        y,
+        shades: Vec::new(),
+        lines: unnamed_if_limited(lines),
+        mark: None,
+        nothing: "no run was made",
+    }
+}
+
+fn times(curve: &SweepCurve) -> Panel {
+    let clocks = [
+        lines_of(
+            curve,
+            "latency p99",
+            |point| point.latency_p99_ms,
+            (Ink::Orange, Dash::Long, Shape::Triangle),
+        ),
+        lines_of(
+            curve,
+            "latency p50",
+            |point| point.latency_p50_ms,
+            (Ink::Green, Dash::Solid, Shape::Square),
+        ),
+        lines_of(
+            curve,
+            "response time, mean",
+            |point| point.response_ms,
+            (Ink::Purple, Dash::Short, Shape::Diamond),
+        ),
+    ];
+    let lines: Vec<Line> = clocks.into_iter().flat_map(unnamed_if_limited).collect();
+    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).filter_map(|&(_, ms)| ms).collect();
+    let y = Axis::times("time", values);
+    Panel {
+        name: "Response time and latency",
+        y,
+        shades: Vec::new(),
+        lines,
+        mark: None,
+        nothing: "no call was answered",
+    }
+}
+
+/// The line through the points that tell of the server, and those that tell of the generator, which are not joined.
+fn lines_of(
+    curve: &SweepCurve,
+    name: &str,
+    value: impl Fn(&Point) -> Option<f64>,
+    (ink, dash, shape): (Ink, Dash, Shape),
+) -> [Line; 2] {
+    let limited = curve.points.iter().filter(|point| point.is_client_limited);
+    let limited = limited.map(|point| (point.rate, value(point))).collect();
+    let server = Line {
+        name: name.to_owned(),
+        ink,
+        dash,
+        width: 2.0,
+        mark: Mark { shape, is_hollow: false, which: Marked::All },
+        points: curve.of_server(&value),
+        whiskers: Vec::new(),
+    };
+    let generator = Line {
+        ink: Ink::Soft,
+        dash: Dash::None,
+        mark: Mark { is_hollow: true, ..server.mark.clone() },
+        points: limited,
+        ..server.clone()
+    };
+    [server, generator]
+}
+
+/// The legend of the first graph says for all of them what the generator limited.
+fn unnamed_if_limited([server, generator]: [Line; 2]) -> Vec<Line> {
+    vec![server, Line { name: String::new(), ..generator }]
+}

@@ -1,0 +1,105 @@
+//! Colours: light and dark.
+//!
+//! Those of lines are after M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any kind of colour vision
+//! tell apart; each is as much darker or lighter as it takes for a contrast of 3:1 with its background. Lines differ in
+//! dashes and marks as well.
+
+use plotters::style::RGBColor;
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark on white.
+    #[default]
+    Light,
+    /// Light on nearly black.
+    Dark,
+}
+
+/// What something is drawn in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ink {
+    /// The background.
+    Paper,
+    /// Text.
+    Text,
+    /// Text of less weight, and what stands back.
+    Soft,
+    /// The lines of the grid.
+    Grid,
+    /// Where load is offered and not measured, or no longer offered.
+    Phase,
+    /// Where the server stood still.
+    Stall,
+    /// One of the lines.
+    Blue,
+    Orange,
+    Green,
+    Purple,
+    Vermilion,
+    Sky,
+    Olive,
+    Brown,
+}
+
+/// The inks of lines that have no meaning of their own, in order.
+pub(super) const SERIES: [Ink; 8] =
+    [Ink::Blue, Ink::Vermilion, Ink::Green, Ink::Purple, Ink::Orange, Ink::Sky, Ink::Olive, Ink::Brown];
+
+impl Theme {
+    pub(super) fn color(self, ink: Ink) -> RGBColor {
+        let (light, dark) = match ink {
+            Ink::Paper => (0xff_ff_ff, 0x17_1c_22),
+            Ink::Text => (0x1a_1f_26, 0xe6_ea_ef),
+            Ink::Soft => (0x57_60_6a, 0xa0_a9_b4),
+            Ink::Grid => (0xdd_e1_e6, 0x2f_38_42),
+            Ink::Phase => (0xee_f0_f2, 0x24_2b_33),
+            Ink::Stall => (0xfb_ea_cf, 0x45_38_1e),
+            Ink::Blue => (0x00_72_b2, 0x4a_a3_e0),
+            Ink::Orange => (0xb3_7b_00, 0xe6_9f_00),
+            Ink::Green => (0x00_8a_65, 0x1f_b8_8c),
+            Ink::Purple => (0xb2_5a_8c, 0xd9_8f_b8),
+            Ink::Vermilion => (0xd5_5e_00, 0xf0_78_2e),
+            Ink::Sky => (0x2d_88_bd, 0x7c_c8_f2),
+            Ink::Olive => (0x84_7d_00, 0xe8_dc_4a),
+            Ink::Brown => (0x7a_4a_2b, 0xc4_9a_7c),
+        };
+        let color: u32 = if self == Self::Light { light } else { dark };
+        let [_, red, green, blue] = color.to_be_bytes();
+        RGBColor(red, green, blue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// <https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio>
+    fn contrast(a: RGBColor, b: RGBColor) -> f64 {
+        let luminance = |RGBColor(red, green, blue)| {
+            let linear = |channel: u8| match f64::from(channel) / 255.0 {
+                low if low <= 0.04045 => low / 12.92,
+                high => ((high + 0.055) / 1.055).powf(2.4),
+            };
+            0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+        };
+        let (a, b) = (luminance(a), luminance(b));
+        (a.max(b) + 0.05) / (a.min(b) + 0.05)
+    }
+
+    #[test]
+    fn lines_and_text_stand_out_from_either_background() {
+        for theme in [Theme::Light, Theme::Dark] {
+            let with_paper = |ink| contrast(theme.color(ink), theme.color(Ink::Paper));
+            for ink in SERIES {
+                assert!(with_paper(ink) >= 3.0, "{theme:?} {ink:?}: {}", with_paper(ink));
+            }
+            for ink in [Ink::Text, Ink::Soft] {
+                assert!(with_paper(ink) >= 4.5, "{theme:?} {ink:?}: {}", with_paper(ink));
+            }
+            let on_shades =
+                [Ink::Phase, Ink::Stall].map(|shade| contrast(theme.color(Ink::Blue), theme.color(shade)));
+            assert!(on_shades.into_iter().all(|contrast| contrast >= 3.0), "{theme:?}: {on_shades:?}");
+        }
+    }
+}
