@@ -1,5 +1,5 @@
 //! What the end-to-end tests share: running a program under a time limit, and reading its report.
-#![allow(dead_code, reason = "every test program uses a part of it")]
+#![allow(dead_code, unused_imports, unused_macros, reason = "every test program uses a part of it")]
 
 pub(crate) mod group;
 pub(crate) mod program;
