@@ -19,5 +19,6 @@ pub mod run;
 pub mod self_check;
 pub mod serve;
 mod status_line;
+pub mod sweep;
 pub mod tls_lab;
 mod trials;

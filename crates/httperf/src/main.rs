@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use httperf::args::Args;
 use httperf::messages::Program;
 use httperf::results::{merge, report, rerun};
-use httperf::{doctor, echo, options, planning, plot, run, self_check, serve, tls_lab};
+use httperf::{doctor, echo, options, planning, plot, run, self_check, serve, sweep, tls_lab};
 
 fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
@@ -18,6 +18,7 @@ fn main() -> ExitCode {
         Some((word, words)) if *word == doctor::COMMAND.name => doctor::main(&program, words),
         Some((word, words)) if *word == self_check::COMMAND.name => self_check::main(&program, words),
         Some((word, words)) if *word == serve::COMMAND.name => serve::main(&program, words),
+        Some((word, words)) if *word == sweep::COMMAND.name => sweep::main(&program, words),
         Some((word, words)) if *word == tls_lab::COMMAND.name => tls_lab::main(&program, words),
         Some((word, words)) if *word == report::COMMAND.name => report::main(&program, words),
         Some((word, words)) if *word == merge::COMMAND.name => merge::main(&program, words),

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
-use httperf_report::pictures::{self, COMPARED_MAX, Picture, SIZES, Style, Theme};
+use httperf_report::pictures::{self, COMPARED_MAX, Picture, SIZES, Style, SweepCurve, Theme};
 use httperf_report::result::Document;
+use httperf_report::sweep::{ReadError, Sweep};
 
 use crate::args::{STDOUT, os_string};
 use crate::messages::Program;
@@ -215,7 +216,26 @@ fn form(args: &PlotArgs) -> anyhow::Result<Format> {
 }
 
 fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
-    let documents: Vec<Document> = args.files.iter().map(read).collect::<anyhow::Result<_>>()?;
+    let first = args.files[0].to_string_lossy();
+    let mut documents = Vec::with_capacity(args.files.len());
+    for name in &args.files {
+        match read(name)? {
+            File::Result(document) => documents.push(*document),
+            File::Sweep(sweep) => {
+                let shown = name.to_string_lossy();
+                ensure!(
+                    args.files.len() == 1,
+                    "expected results, or one sweep, got {} files of which `{shown}` is a sweep",
+                    args.files.len()
+                );
+                ensure!(
+                    matches!(args.what, None | Some(What::Sweep)),
+                    "--what: expected sweep for `{shown}`, which is one"
+                );
+                return Ok(pictures::sweep(&SweepCurve::of(&sweep), &args.style));
+            }
+        }
+    }
     let usual = if documents.len() > 1 { What::Compare } else { What::Percentiles };
     match (args.what.unwrap_or(usual), &documents[..]) {
         (What::Percentiles, [document]) => Ok(pictures::percentiles(document, &args.style)),
@@ -236,16 +256,29 @@ fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
             Ok(pictures::compare(&named, &args.style))
         }
         (What::Sweep, _) => {
-            let name = args.files[0].to_string_lossy();
             bail!(
-                "--what: expected percentiles, timeline or compare, as `{name}` is the result of one run, got `sweep`"
+                "--what: expected percentiles, timeline or compare, as `{first}` is the result of one run, got `sweep`"
             )
         }
     }
 }
 
-fn read(name: &OsString) -> anyhow::Result<Document> {
+/// What a file holds.
+enum File {
+    Result(Box<Document>),
+    Sweep(Box<Sweep>),
+}
+
+fn read(name: &OsString) -> anyhow::Result<File> {
     let shown = name.to_string_lossy();
     let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
-    Document::read(&bytes).with_context(|| format!("`{shown}`"))
+    match Sweep::read(&bytes) {
+        Ok(sweep) => Ok(File::Sweep(Box::new(sweep))),
+        // Something else, of which the reader of results says what it is.
+        Err(ReadError::Json(_) | ReadError::Format | ReadError::Result) => {
+            let document = Document::read(&bytes).with_context(|| format!("`{shown}`"))?;
+            Ok(File::Result(Box::new(document)))
+        }
+        Err(error) => Err(error).with_context(|| format!("`{shown}`")),
+    }
 }

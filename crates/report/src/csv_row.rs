@@ -1,7 +1,7 @@
 //! One row of CSV for each result: the columns that tools which sweep httperf over rates have had for twenty years, and
 //! after them ours.
 
-use httperf_stats::Mismatch;
+use httperf_stats::{Mismatch, RateMoments};
 
 use crate::number::{fixed, ratio};
 use crate::result::Document;
@@ -11,7 +11,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
 /// percentage of connections that failed.
-const COLUMNS: [&str; 49] = [
+pub(crate) const COLUMNS: [&str; 49] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -80,8 +80,12 @@ fn server(target: &Target) -> String {
 /// The row of one result, with its line end. What is not known is empty.
 #[must_use]
 pub fn csv_row(document: &Document) -> String {
+    record(values(document, &document.summary.reply_rates.moments()))
+}
+
+/// A value for each column, with these figures of the sampled reply rate.
+pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     let Document { plan, summary, figures, verdict, parts, .. } = document;
-    let rates = summary.reply_rates.moments();
     let calls_per_connection = match &plan.workload {
         Workload::Connections(connections) => Some(connections.calls).filter(|&calls| calls != UNLIMITED),
         Workload::Calls(_) => Some(1),
@@ -127,7 +131,7 @@ pub fn csv_row(document: &Document) -> String {
         objectives.map(|judged| format!("{} {}", judged.objective, judged.outcome)).collect();
     row.push(objectives.join("; "));
     debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
-    record(row)
+    row
 }
 
 fn record(values: Vec<String>) -> String {

@@ -45,6 +45,19 @@ impl Display for Level {
     }
 }
 
+impl Verdict {
+    /// Whether the generator or its machine was the bottleneck, so that the run says nothing of what the server can do.
+    #[must_use]
+    pub fn blames_client(&self) -> bool {
+        self.client_limits().next().is_some()
+    }
+
+    /// What of the generator or its machine was the bottleneck, the worst first.
+    pub fn client_limits(&self) -> impl Iterator<Item = &Finding> {
+        self.reasons.iter().filter(|reason| reason.limits_client()).map(|reason| &reason.finding)
+    }
+}
+
 /// One reason: what was found, and how bad it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
@@ -53,6 +66,31 @@ pub struct Reason {
     /// What was found.
     #[serde(flatten)]
     pub finding: Finding,
+}
+
+impl Reason {
+    /// Whether less was offered than was asked for because of this, or could have been. What merely blurs the figures of a
+    /// load that was offered is no such reason, even if they are worth nothing then: late starts now and then, or a machine
+    /// whose processors others use too.
+    fn limits_client(&self) -> bool {
+        match self.finding {
+            Finding::ClientCpu { .. } | Finding::Descriptors { .. } | Finding::Ports { .. } => true,
+            Finding::ScheduleLag { quantile, .. } => self.level == Level::Invalid && quantile <= 0.5,
+            Finding::Rate { .. } => self.level == Level::Invalid,
+            Finding::ArrivalsSkipped { .. } => self.level >= Level::Suspect,
+            Finding::ArrivalProcess { .. }
+            | Finding::ArrivalsHeld { .. }
+            | Finding::TimeStolen { .. }
+            | Finding::KeptWaiting { .. }
+            | Finding::FewSamples { .. }
+            | Finding::Unfinished { .. }
+            | Finding::LogIncomplete { .. }
+            | Finding::NotRecorded
+            | Finding::ServerStall { .. }
+            | Finding::SteadyFrom { .. }
+            | Finding::NeverSteady => false,
+        }
+    }
 }
 
 /// What was found of a run. Shares are of 1, rates are per second.
@@ -260,9 +298,9 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     judge_arrivals(plan, summary, add);
 }
 
-/// The lag, if it is a part of the latency that counts.
+/// The lag, if it is a part of the latency that counts. Of two quantiles at the same level, the median says more.
 fn lag_against(lag: &Timing, latency: &Timing) -> Option<(Level, Finding)> {
-    let judged = [0.5, 0.99].into_iter().filter_map(|quantile| {
+    let judged = [0.99, 0.5].into_iter().filter_map(|quantile| {
         let (late, whole) = (lag.quantile(quantile)?, latency.quantile(quantile).unwrap_or_default());
         let share = late.as_secs_f64() / whole.as_secs_f64().max(f64::MIN_POSITIVE);
         let level = match share {

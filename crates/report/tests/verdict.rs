@@ -243,3 +243,25 @@ fn the_section_names_the_worst_first_and_says_what_it_means() {
     (0..40).for_each(|_| summary.errors.add(Failure::AddressUnavailable));
     insta::assert_snapshot!(verdict_section(&verdict(&scheduled(), &summary)));
 }
+
+#[test]
+fn the_client_is_to_blame_where_less_was_offered_than_was_asked_for() {
+    let blamed = |change: &dyn Fn(&mut Summary)| {
+        let mut summary = sound();
+        change(&mut summary);
+        verdict(&scheduled(), &summary).blames_client()
+    };
+    assert!(!blamed(&|_| {}));
+    assert!(blamed(&|summary| summary.arrivals.started = 1700));
+    assert!(!blamed(&|summary| summary.arrivals.started = 1950), "a little less may be one late start");
+    assert!(blamed(&|summary| summary.lag = timing((0..2000).map(|_| 20.0))));
+    let now_and_then = timing((0..2000).map(|call| if call < 100 { 20.0 } else { 0.02 }));
+    assert!(!blamed(&|summary| summary.lag = now_and_then.clone()), "what was late was offered");
+    assert!(blamed(&|summary| summary.usage = usage(0.97, 0.0)));
+    assert!(!blamed(&|summary| summary.usage = usage(0.1, 0.2)));
+    assert!(blamed(&|summary| summary.errors.add(Failure::FdUnavailable)));
+    assert!(blamed(&|summary| summary.errors.add(Failure::AddressUnavailable)));
+    assert!(!blamed(&|summary| summary.errors.add(Failure::Refused)), "that is the server");
+    assert!(blamed(&|summary| summary.arrivals_skipped = 400));
+    assert!(!blamed(&|summary| summary.arrivals_skipped = 4));
+}

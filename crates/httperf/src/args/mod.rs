@@ -20,7 +20,7 @@ pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
-pub use trials::{AbArgs, CapacityArgs, SweepArgs, TrialArgs};
+pub use trials::{AbArgs, CapacityArgs, SweepArgs, SweepForm, TrialArgs};
 
 /// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
 #[derive(Clone, Debug, PartialEq)]
@@ -330,7 +330,10 @@ impl Args {
     }
 
     /// What can only be judged when all options are known.
-    fn check(&self) -> Result<(), Stop> {
+    ///
+    /// # Errors
+    /// Options that contradict each other.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
         if self.server.is_some() && self.servers.is_some() {
             return Err(Stop::Rejected { message: b"--server S or --servers file".to_vec(), status: 255 });
         }

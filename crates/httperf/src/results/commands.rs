@@ -5,6 +5,7 @@ use std::fs;
 use std::process::ExitCode;
 
 use anyhow::Context;
+use httperf_plan::Plan;
 use httperf_report::result::{self, Document};
 use httperf_report::{csv_header, csv_row, hgrm};
 
@@ -230,21 +231,27 @@ pub mod rerun {
         };
         let name = os_string(name);
         let mut document = read(&name)?;
-        let (threads, most) = (document.plan.threads.unwrap_or(1), document.plan.threads_max());
-        anyhow::ensure!(
-            (1..=most).contains(&threads),
-            "`{}`: its plan is for {threads} threads, where at least 1 and at most {most} have work",
-            name.to_string_lossy()
-        );
-        let identity = document.plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
-        anyhow::ensure!(
-            identity.is_none_or(|identity| !identity.key.is_empty()),
-            "`{}`: it used a client's certificate, whose key is not kept in results: run its command line instead",
-            name.to_string_lossy()
-        );
-        read_files_again(&mut document.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
+        make_runnable(&mut document.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
         Ok(document)
     }
+}
+
+/// Completes a plan that was saved, so that it can be run again: reads the files of its bodies.
+///
+/// # Errors
+/// Why it cannot be run.
+pub(crate) fn make_runnable(plan: &mut Plan) -> anyhow::Result<()> {
+    let (threads, most) = (plan.threads.unwrap_or(1), plan.threads_max());
+    anyhow::ensure!(
+        (1..=most).contains(&threads),
+        "its plan is for {threads} threads, where at least 1 and at most {most} have work"
+    );
+    let identity = plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
+    anyhow::ensure!(
+        identity.is_none_or(|identity| !identity.key.is_empty()),
+        "it used a client's certificate, whose key is not kept in results: run its command line instead"
+    );
+    read_files_again(plan)
 }
 
 fn read(name: &OsString) -> anyhow::Result<Document> {

@@ -15,7 +15,7 @@ const ROOM: usize = 64 * 1024;
 ///
 /// # Errors
 /// Why it cannot.
-pub(super) fn check(name: &OsStr) -> io::Result<()> {
+pub(crate) fn check(name: &OsStr) -> io::Result<()> {
     match Destination::of(name)? {
         Destination::Special(path) => OpenOptions::new().write(true).open(path).map(drop),
         Destination::Regular(path) => {

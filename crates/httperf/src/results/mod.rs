@@ -20,6 +20,7 @@ use crate::args::ResultArgs;
 use crate::self_check;
 
 pub use self::call_log::{CallLog, CallSender};
+pub(crate) use self::commands::make_runnable;
 pub use self::commands::{merge, report, rerun};
 
 /// What is known of a run before it begins.

@@ -1,14 +1,12 @@
 //! What pictures of a sweep show: a point for each rate, and the knee.
 
 use httperf_plan::{Plan, Script, Sessions, UNLIMITED, Workload};
-use httperf_stats::{Outcome, Summary, Timing};
+use httperf_stats::Outcome;
 
 use crate::curves::LINEAR_UP_TO;
 use crate::html::about;
 use crate::number::{grouped, ratio};
-use crate::result::EarlyEnd;
-use crate::sweep::{Run, Sweep, Unit};
-use crate::verdict::Level;
+use crate::sweep::{Run, State, Step, Sweep, Unit};
 
 /// What is said of points that the generator limited.
 pub(crate) const LIMITED: &str = "the generator was the bottleneck";
@@ -28,7 +26,7 @@ pub struct SweepCurve {
     pub unit: Unit,
     /// Calls that each arrival makes, if that is known.
     pub calls_per_arrival: Option<f64>,
-    /// The steps by ascending rate. A rate has two if only some of its runs were limited by the generator.
+    /// The steps by ascending rate.
     pub points: Vec<Point>,
     /// What the spread of the replies is, such as `least and most in 5 s`; empty if there is none.
     pub spread: &'static str,
@@ -70,18 +68,13 @@ impl SweepCurve {
     /// What a sweep found.
     #[must_use]
     pub fn of(sweep: &Sweep) -> Self {
-        let mut runs: Vec<&Run> = sweep.runs.iter().filter(|run| is_complete(run)).collect();
-        let key = |run: &Run| (run.rate, is_client_limited(run));
-        runs.sort_by(|a, b| a.rate.total_cmp(&b.rate).then(key(a).1.cmp(&key(b).1)));
-        let steps: Vec<&[&Run]> = runs.chunk_by(|a, b| key(a) == key(b)).collect();
-        let spreading = Spreading::of(&steps);
         Self {
             title: about::title(&sweep.plan),
-            unit: Unit::of(&sweep.plan),
+            unit: sweep.unit(),
             calls_per_arrival: calls_per_arrival(&sweep.plan),
-            points: steps.iter().map(|step| Point::of(step, spreading)).collect(),
-            spread: spreading.name(),
-            knee: None,
+            points: sweep.figures.steps.iter().map(|step| Point::of(step, &sweep.runs)).collect(),
+            spread: "least and most sampled",
+            knee: sweep.figures.knee,
         }
     }
 
@@ -131,57 +124,33 @@ impl SweepCurve {
 }
 
 impl Point {
-    fn of(step: &[&Run], spreading: Spreading) -> Self {
-        let summaries = || step.iter().map(|run| &run.result.summary);
-        let (errors, ended) =
-            summaries().map(errors).fold((0, 0), |(a, b), (errors, ended)| (a + errors, b + ended));
-        let merged = |timing: &dyn Fn(&Summary) -> Timing| {
-            let mut all = Timing::default();
-            summaries().for_each(|summary| all.merge(&timing(summary)));
-            all
+    fn of(step: &Step, runs: &[Run]) -> Self {
+        let is_client_limited = step.state == State::ClientLimited;
+        let counted = |run: &&Run| {
+            let is_told = is_client_limited || !run.result.verdict.blames_client();
+            run.rate == step.rate && run.is_complete() && is_told
         };
-        let response = merged(&|summary| summary.response.clone());
-        let latency = merged(&|summary| summary.completed().latency);
-        let quantile = |share| latency.supported_quantile(share).map(|value| value.as_secs_f64() * 1e3);
-        let replies: u64 = summaries().map(|summary| summary.replies).sum();
+        let summaries = || runs.iter().filter(counted).map(|run| &run.result.summary);
         let good = summaries().map(|summary| summary.calls_with(Outcome::Success).latency.moments.count());
-        let good: u64 = good.sum();
         let seconds: f64 = summaries().map(|summary| summary.duration.as_secs_f64()).sum();
         Self {
-            rate: step[0].rate,
-            replies: Spread { mean: ratio(replies as f64, seconds), range: spreading.range(step) },
-            good_replies: ratio(good as f64, seconds),
-            errors_percent: 100.0 * ratio(errors as f64, ended as f64),
-            response_ms: (!response.is_empty()).then(|| response.moments.mean() * 1e3),
-            latency_p50_ms: quantile(0.5),
-            latency_p99_ms: quantile(0.99),
-            is_client_limited: is_client_limited(step[0]),
+            rate: step.rate,
+            replies: Spread {
+                mean: step.reply_rate.value,
+                range: Some((step.reply_rate_min, step.reply_rate_max)),
+            },
+            good_replies: ratio(good.sum::<u64>() as f64, seconds),
+            errors_percent: 100.0 * step.error_share.value,
+            response_ms: step.response_ms.map(|mean| mean.value),
+            latency_p50_ms: step.latency_p50_ms.map(|mean| mean.value),
+            latency_p99_ms: step.latency_p99_ms.map(|mean| mean.value),
+            is_client_limited,
         }
     }
 
     /// The most replies per second that are shown of it.
     pub(crate) fn most_replies(&self) -> f64 {
         self.replies.range.map_or(self.replies.mean, |(_, most)| most.max(self.replies.mean))
-    }
-}
-
-/// Whether a run went on until its end, and not only until a signal came.
-fn is_complete(run: &Run) -> bool {
-    run.result.parts.iter().all(|part| part.ended_early != Some(EarlyEnd::Asked))
-}
-
-/// Whether the figures of a run describe the generator.
-pub(crate) fn is_client_limited(run: &Run) -> bool {
-    run.result.verdict.level == Level::Invalid
-}
-
-/// Errors, and what they are a part of: the calls that ended, or the connections where no calls are made.
-pub(crate) fn errors(summary: &Summary) -> (u64, u64) {
-    let calls = |outcome| summary.calls_with(outcome).latency.moments.count();
-    let errors = calls(Outcome::Failure) + calls(Outcome::Unexpected) + calls(Outcome::HttpError);
-    match errors + calls(Outcome::Success) {
-        0 => (summary.errors.total(), summary.connections),
-        ended => (errors, ended),
     }
 }
 
@@ -193,48 +162,4 @@ fn calls_per_arrival(plan: &Plan) -> Option<f64> {
         return None;
     }
     Some(plan.calls_per_arrival()).filter(|&calls| calls != UNLIMITED).map(|calls| calls as f64)
-}
-
-/// What the spread of the replies at a rate is.
-#[derive(Clone, Copy)]
-enum Spreading {
-    /// That of the samples of 5 s each, as the classic report has them.
-    Samples,
-    /// That of the runs.
-    Repeats,
-    Unknown,
-}
-
-impl Spreading {
-    fn of(steps: &[&[&Run]]) -> Self {
-        let mut runs = steps.iter().flat_map(|step| step.iter());
-        if !steps.is_empty() && runs.all(|run| run.result.summary.reply_rates.moments().count() > 1) {
-            return Self::Samples;
-        }
-        if steps.iter().any(|step| step.len() > 1) { Self::Repeats } else { Self::Unknown }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Samples => "least and most in 5 s",
-            Self::Repeats => "least and most of the runs",
-            Self::Unknown => "",
-        }
-    }
-
-    fn range(self, step: &[&Run]) -> Option<(f64, f64)> {
-        let ends = |run: &&Run| match self {
-            Self::Samples => {
-                let moments = run.result.summary.reply_rates.moments();
-                Some((moments.min(), moments.max()))
-            }
-            Self::Repeats if step.len() > 1 => {
-                Some((run.result.figures.reply_rate, run.result.figures.reply_rate))
-            }
-            Self::Repeats | Self::Unknown => None,
-        };
-        step.iter()
-            .filter_map(ends)
-            .reduce(|(least, most), (low, high)| (f64::min(least, low), f64::max(most, high)))
-    }
 }

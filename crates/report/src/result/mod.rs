@@ -10,7 +10,8 @@ use std::fmt::{self, Display};
 use httperf_plan::Plan;
 use httperf_stats::Summary;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::figures::Figures;
@@ -178,17 +179,7 @@ impl Document {
             Some(version) if version > u64::from(VERSION) => return Err(ReadError::Version(version)),
             _ => {}
         }
-        /// What cannot be worked out from the rest.
-        #[derive(Deserialize)]
-        struct Saved {
-            parts: Vec<Part>,
-            plan: Plan,
-            verdict: Verdict,
-            summary: Summary,
-        }
-        let saved: Saved = serde_json::from_slice(json).map_err(ReadError::Shape)?;
-        // The verdict stays what it was when the run was fresh, whatever the rules are now.
-        Ok(Self { verdict: saved.verdict, ..Self::of_parts(saved.parts, saved.plan, saved.summary) })
+        serde_json::from_slice(json).map_err(ReadError::Shape)
     }
 
     /// The document as it is saved: one line for each of its fields down to the figures, with a line end.
@@ -215,6 +206,31 @@ impl Document {
     pub fn met_objectives(&self) -> bool {
         let was_ended = self.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed));
         !was_ended && self.objectives.iter().all(|judged| judged.outcome == Kept::Met)
+    }
+}
+
+/// A document inside of another. Its figures are worked out anew.
+impl<'de> Deserialize<'de> for Document {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// What cannot be worked out from the rest.
+        #[derive(Deserialize)]
+        struct Saved {
+            format: String,
+            version: Option<u64>,
+            parts: Vec<Part>,
+            plan: Plan,
+            verdict: Verdict,
+            summary: Summary,
+        }
+        let Saved { format, version, parts, plan, verdict, summary } = Saved::deserialize(deserializer)?;
+        if format != FORMAT {
+            return Err(D::Error::custom(ReadError::Format));
+        }
+        if let Some(newer) = version.filter(|&version| version > u64::from(VERSION)) {
+            return Err(D::Error::custom(ReadError::Version(newer)));
+        }
+        // The verdict stays what it was when the run was fresh, whatever the rules are now.
+        Ok(Self { verdict, ..Self::of_parts(parts, plan, summary) })
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use httperf_plan::{Arrivals, Plan};
 use httperf_report::result::Document;
-use httperf_report::sweep::{End, FORMAT, Run, Settings, Sweep, VERSION};
+use httperf_report::sweep::{End, Recovery, Run, Settings, Sweep};
 use httperf_report::{Finding, Level, Reason};
 use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
 
@@ -35,7 +35,7 @@ pub(crate) fn limited_by_the_generator() -> Sweep {
     let verdict = &mut sweep.runs.last_mut().expect("there are runs").result.verdict;
     verdict.level = Level::Invalid;
     verdict.reasons = vec![Reason { level: Level::Invalid, finding: Finding::ClientCpu { share: 0.99 } }];
-    sweep
+    worked_out_anew(sweep)
 }
 
 /// One of a server with a hostile name, on a hostile machine.
@@ -61,7 +61,7 @@ fn sweep(rates: &[f64], repeats: u32, change: impl Fn(&mut Plan)) -> Sweep {
     let runs: Vec<Run> = rates
         .iter()
         .flat_map(|&rate| (0..repeats).map(move |repeat| (rate, repeat)))
-        .map(|(rate, repeat)| Run { rate, repeat, result: result(rate, &change) })
+        .map(|(rate, repeat)| Run::new(rate, repeat, Recovery::default(), result(rate, &change)))
         .collect();
     let settings = Settings {
         rates: rates.to_vec(),
@@ -72,7 +72,12 @@ fn sweep(rates: &[f64], repeats: u32, change: impl Fn(&mut Plan)) -> Sweep {
         settle_s: 30.0,
     };
     let end = (!runs.is_empty()).then_some(End::Complete);
-    Sweep { format: FORMAT.to_owned(), version: VERSION, settings, plan: plan(1.0, &change), runs, end }
+    Sweep::of(settings, plan(1.0, &change), runs, end)
+}
+
+/// What follows from runs that have been changed.
+pub(crate) fn worked_out_anew(sweep: Sweep) -> Sweep {
+    Sweep::of(sweep.settings, sweep.plan, sweep.runs, sweep.end)
 }
 
 fn plan(rate: f64, change: impl Fn(&mut Plan)) -> Plan {

@@ -6,7 +6,7 @@ mod sweep;
 
 pub use self::ab::AbArgs;
 pub use self::capacity::CapacityArgs;
-pub use self::sweep::SweepArgs;
+pub use self::sweep::{SweepArgs, SweepForm};
 
 /// What was typed for `sweep`, `capacity` or `ab`.
 #[derive(Clone, Debug, Default, PartialEq)]

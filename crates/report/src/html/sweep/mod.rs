@@ -140,8 +140,7 @@ fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
         Some(point) => tile("No errors up to", format!("{}/s", rate(point.rate)), unit.to_owned()),
         None => tile("No errors up to", "n/a".to_owned(), "there were errors at the lowest rate".to_owned()),
     };
-    let limited =
-        sweep.runs.iter().filter(|run| crate::pictures::sweep_curve::is_client_limited(run)).count();
+    let limited = sweep.runs.iter().filter(|run| run.result.verdict.blames_client()).count();
     let share = percent(ratio(limited as f64, sweep.runs.len() as f64));
     let limited = Tile {
         is_bad: limited > 0,

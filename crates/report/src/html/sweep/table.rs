@@ -1,9 +1,7 @@
 //! The table of all runs of a sweep.
 
-use crate::number::{grouped, percent, ratio};
-use crate::pictures::sweep_curve::errors;
-use crate::result::EarlyEnd;
-use crate::sweep::{Run, Sweep, Unit};
+use crate::number::{count, grouped, percent, ratio, time};
+use crate::sweep::{Lacking, Run, Sweep, Unit, error_share};
 use crate::verdict::Level;
 
 use super::rate;
@@ -69,7 +67,6 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
         Unit::Calls => figures.request_rate,
         Unit::Sessions => ratio(summary.arrivals.started as f64, figures.duration_s),
     };
-    let (failed, ended) = errors(summary);
     let ms = |ms: Option<f64>| ms.map_or_else(|| "n/a".to_owned(), |ms| grouped(ms, 2));
     let latency = &figures.latency_ms;
     let class = match result.verdict.level {
@@ -77,7 +74,7 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
         Level::Suspect => "suspect",
         Level::Invalid => "invalid",
     };
-    let early = result.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Asked));
+    let early = !run.is_complete();
     let early =
         early.then(|| Note { name: "ended early", text: "as asked for; it does not count".to_owned() });
     let reasons = result.verdict.reasons.iter();
@@ -87,7 +84,7 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
         cells: vec![
             grouped(offered, 1),
             grouped(figures.reply_rate, 1),
-            percent(ratio(failed as f64, ended as f64)),
+            percent(error_share(summary)),
             ms(figures.response_ms.mean),
             ms(latency.p50),
             ms(latency.p99),
@@ -97,9 +94,24 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
         verdict: result.verdict.level.to_string(),
         notes: early
             .into_iter()
+            .chain(run.recovery.lacking.map(not_recovered))
             .chain(
                 reasons.map(|reason| Note { name: reason.finding.name(), text: reason.finding.to_string() }),
             )
             .collect(),
     }
+}
+
+/// What had not recovered before a run.
+fn not_recovered(lacking: Lacking) -> Note {
+    let text = match lacking {
+        Lacking::Ports { free, needed } => {
+            format!("{} local ports were free before the run, which needs {}", count(free), count(needed))
+        }
+        Lacking::Server { probe_ms: Some(probe_ms), usual_ms } => {
+            format!("before the run the server took {}, and {} at first", time(probe_ms), time(usual_ms))
+        }
+        Lacking::Server { probe_ms: None, .. } => "the server did not answer before the run".to_owned(),
+    };
+    Note { name: "not recovered", text }
 }

@@ -1,0 +1,162 @@
+//! A few calls one after the other: whether the server is there, and as quick as it was.
+
+use std::time::Duration;
+
+use httperf_plan::{
+    Arrivals, Burst, Connections, Objectives, Phases, Plan, Recording, Script, ScriptedSession, Sessions,
+    Workload,
+};
+use httperf_stats::{Failure, Outcome, Summary};
+
+/// How many calls a probe makes.
+const CALLS: u64 = 5;
+
+/// A server that needs no more than this many times its usual time, or no longer than this, has recovered.
+const RECOVERED: (u32, Duration) = (2, Duration::from_millis(10));
+
+/// What a plan's requests look like to a server that has nothing else to do: each on a new connection, one after the other.
+/// It ends after `limit`.
+pub(super) fn probe(plan: &Plan, limit: Duration) -> Plan {
+    let workload = match &plan.workload {
+        Workload::Connections(connections) => {
+            Workload::Connections(Connections::new(CALLS, connections.calls.min(1), 1))
+        }
+        Workload::Calls(_) => Workload::Connections(Connections::new(CALLS, 1, 1)),
+        Workload::Sessions(sessions) => Workload::Sessions(Sessions {
+            count: CALLS,
+            script: first_calls(&sessions.script),
+            max_open: None,
+            retry_on_failure: false,
+            ..sessions.clone()
+        }),
+    };
+    Plan {
+        arrivals: Arrivals::Sequential,
+        workload,
+        runtime: Some(limit),
+        phases: Phases::default(),
+        until: None,
+        objectives: Objectives::default(),
+        recording: Recording { detail: true, split: None, slowest: 0 },
+        threads: None,
+        spin: false,
+        ..plan.clone()
+    }
+}
+
+/// The first call of each session, or its first page.
+fn first_calls(script: &Script) -> Script {
+    let think = Duration::ZERO;
+    match script {
+        Script::Uniform { .. } => Script::Uniform { calls: 1, burst: 1, think },
+        Script::Pages { .. } => Script::Pages { pages: 1, think },
+        Script::File(sessions) => {
+            let first = |session: &ScriptedSession| {
+                let requests = session.bursts[0].requests[..1].to_vec();
+                ScriptedSession { bursts: vec![Burst { requests, think }] }
+            };
+            Script::File(sessions.iter().take(CALLS as usize).map(first).collect())
+        }
+    }
+}
+
+/// The median of the calls that were answered without an error.
+///
+/// # Errors
+/// Why none was, in words.
+pub(super) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
+    let answered = match plan.makes_calls() {
+        true => &summary.calls_with(Outcome::Success).service,
+        false => &summary.connect,
+    };
+    answered.quantile(0.5).ok_or_else(|| why_not(summary))
+}
+
+/// Whether a server is about as quick as it usually is.
+pub(super) fn has_recovered(median: Duration, usual: Duration) -> bool {
+    median <= RECOVERED.1.max(usual * RECOVERED.0)
+}
+
+fn why_not(summary: &Summary) -> String {
+    if let Some(failure) = summary.tls.as_deref().and_then(|tls| tls.hopeless()) {
+        return format!("the TLS handshake failed: {}", failure.reason);
+    }
+    let class = (1..=5).zip(summary.statuses).max_by_key(|&(_, count)| count).filter(|&(_, count)| count > 0);
+    if summary.mismatches.total() > 0 {
+        return "no reply was as expected".to_owned();
+    }
+    if let Some((class, _)) = class {
+        return format!("it answers with status {class}xx");
+    }
+    let failure = Failure::ALL.into_iter().max_by_key(|&failure| summary.errors.count(failure));
+    match failure.filter(|&failure| summary.errors.count(failure) > 0) {
+        Some(Failure::Refused) => "connection refused",
+        Some(Failure::Reset) => "connection reset",
+        Some(Failure::ClientTimeout | Failure::SocketTimeout) | None => "no reply in time",
+        Some(Failure::FdUnavailable | Failure::FileTableFull) => "no descriptor is left",
+        Some(Failure::AddressUnavailable) => "no local port is left",
+        Some(Failure::Other) => "no connection, or no reply that can be understood",
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use httperf_stats::Errors;
+    use httperf_testkit::sim::{calls, connections, file_session, sessions};
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(3);
+
+    #[test]
+    fn it_makes_single_calls_on_new_connections() {
+        for plan in [connections(1000, 50, 5), calls(1000, 200.0, 10)] {
+            let probe = probe(&plan, LIMIT);
+            let Workload::Connections(connections) = probe.workload else { panic!("{:?}", probe.workload) };
+            assert_eq!((connections.count, connections.calls, connections.burst), (CALLS, 1, 1));
+            assert_eq!((probe.arrivals, probe.runtime), (Arrivals::Sequential, Some(LIMIT)));
+        }
+        let Workload::Connections(handshakes) = probe(&connections(9, 0, 1), LIMIT).workload else {
+            panic!()
+        };
+        assert_eq!(handshakes.calls, 0, "where no calls are made it makes none");
+    }
+
+    #[test]
+    fn of_a_session_it_makes_the_first_call() {
+        let think = Duration::from_secs(9);
+        let file = Script::File(vec![file_session(&[&["/a", "/b"], &["/c"]], think); 9]);
+        let Workload::Sessions(Sessions { script: Script::File(short), count, .. }) =
+            probe(&sessions(100, file), LIMIT).workload
+        else {
+            panic!("sessions remain sessions")
+        };
+        assert_eq!((short.len(), count), (CALLS as usize, CALLS));
+        assert_eq!(short[0], file_session(&[&["/a"]], Duration::ZERO));
+    }
+
+    #[test]
+    fn a_server_has_recovered_if_it_is_twice_as_slow_or_quick() {
+        let ms = Duration::from_millis;
+        assert!(has_recovered(ms(10), ms(1)));
+        assert!(!has_recovered(ms(11), ms(1)));
+        assert!(has_recovered(ms(200), ms(100)));
+        assert!(!has_recovered(ms(201), ms(100)));
+    }
+
+    #[test]
+    fn what_happened_is_said_in_words() {
+        let plan = connections(1, 1, 1);
+        let failed_by = |failure| {
+            let mut errors = Errors::default();
+            errors.add(failure);
+            median(&plan, &Summary { errors, ..Summary::default() }).unwrap_err()
+        };
+        assert_eq!(failed_by(Failure::Refused), "connection refused");
+        assert_eq!(failed_by(Failure::ClientTimeout), "no reply in time");
+        assert_eq!(median(&plan, &Summary::default()).unwrap_err(), "no reply in time");
+        let busy = Summary { statuses: [0, 0, 0, 0, 5], ..Summary::default() };
+        assert_eq!(median(&plan, &busy).unwrap_err(), "it answers with status 5xx");
+    }
+}

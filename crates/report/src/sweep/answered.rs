@@ -1,0 +1,146 @@
+//! How much of what was offered in a run the server answered: whether it kept up.
+
+use httperf_plan::{Plan, UNLIMITED, Workload};
+use httperf_stats::{Interval, Outcome, Phase, SessionSummary, Summary, Timing};
+
+use crate::number::ratio;
+use crate::result::Document;
+
+/// The share of the arrivals of a run, or of their calls, that the server answered without an error while they kept coming;
+/// `None` if none were due.
+///
+/// Where a run offers load for a time, what counts is that time: a queue that grows until the end and is answered
+/// afterwards shows that the server did not keep up. Where a run has so many arrivals, the time that the last of them had
+/// to wait is set against the time in which they came. Errors count as not answered, and so do calls that were due and could
+/// not be made.
+#[must_use]
+pub fn answered_share(result: &Document) -> Option<f64> {
+    let Document { plan, summary, .. } = result;
+    let arrivals = (summary.arrivals.due + summary.arrivals_skipped) as f64;
+    if arrivals == 0.0 {
+        return None;
+    }
+    let offering = Offering::of(plan, summary);
+    let share = match (&plan.workload, &summary.sessions) {
+        (Workload::Sessions(_), Some(sessions)) => sessions_share(&offering, sessions, arrivals),
+        (Workload::Connections(connections), _) if connections.calls == 0 => {
+            let established = summary.connect.moments.count() as f64;
+            established / arrivals * offering.in_time(&summary.connect, 1.0)
+        }
+        _ if offering.is_timed => timed_calls_share(plan, &offering, summary, arrivals),
+        _ => {
+            let calls = Calls::of(plan, summary, arrivals);
+            let successes = &summary.calls_with(Outcome::Success).latency;
+            calls.answered / calls.offered * offering.in_time(successes, calls.in_turn)
+        }
+    };
+    Some(share.clamp(0.0, 1.0))
+}
+
+/// How load was offered. Times are in seconds.
+struct Offering {
+    /// Whether the run lasted as long as load was to be offered, rather than until its arrivals were done with.
+    is_timed: bool,
+    /// From the first arrival to where one would have followed the last.
+    arriving: f64,
+    /// How long the measured phase was.
+    measured: f64,
+    /// How long load was offered before it.
+    warmup: f64,
+    /// Pauses of a connection between its calls.
+    pauses: f64,
+}
+
+/// What may be late for other reasons than the server.
+const JITTER: f64 = 0.01;
+
+/// In a queue that grows steadily the last one waits so much longer than what 90 % do.
+const LAST_OF_P90: f64 = 1.0 / 0.9;
+
+impl Offering {
+    fn of(plan: &Plan, summary: &Summary) -> Self {
+        let measured = summary.duration.as_secs_f64();
+        let is_timed = plan.runtime.is_some_and(|runtime| measured >= 0.999 * runtime.as_secs_f64());
+        let arriving = match is_timed {
+            true => measured,
+            false => summary.arrivals.span_due.as_secs_f64() + plan.arrivals.mean_interval(),
+        };
+        let pauses = match &plan.workload {
+            Workload::Connections(connections) if connections.calls != UNLIMITED => {
+                let bursts = connections.calls.div_ceil(connections.burst.max(1));
+                connections.think.as_secs_f64() * bursts.saturating_sub(1) as f64
+            }
+            _ => 0.0,
+        };
+        Self { is_timed, arriving, measured, warmup: plan.phases.warmup.as_secs_f64(), pauses }
+    }
+
+    /// The share of the time that arrivals took to come, in the time until the last was done with. `in_turn`: how many such
+    /// times follow each other in an arrival. What the quickest needed is no delay, and a single one that took long is no
+    /// queue.
+    fn in_time(&self, timing: &Timing, in_turn: f64) -> f64 {
+        let quickest = timing.moments.min() * in_turn + self.pauses;
+        let p90 = timing.quantile(0.9).unwrap_or_default().as_secs_f64();
+        let last = p90 * LAST_OF_P90 * in_turn + self.pauses;
+        let last = if self.is_timed { last } else { last.min(self.measured - self.arriving) };
+        ratio(self.arriving + quickest + JITTER, self.arriving + last).min(1.0)
+    }
+}
+
+/// The calls of a run, those that were due in its measured phase.
+struct Calls {
+    /// Calls that were due, or would have been had those before been answered.
+    offered: f64,
+    /// Calls answered without an error, however late.
+    answered: f64,
+    /// The share of the replies that are no errors.
+    good: f64,
+    /// How many follow each other in an arrival.
+    in_turn: f64,
+}
+
+impl Calls {
+    fn of(plan: &Plan, summary: &Summary, arrivals: f64) -> Self {
+        let count = |outcome| summary.calls_with(outcome).latency.moments.count() as f64;
+        let answered = count(Outcome::Success);
+        let replies = answered + count(Outcome::HttpError) + count(Outcome::Unexpected);
+        let made = replies + count(Outcome::Failure) + summary.unfinished.moments.count() as f64;
+        let (offered, in_turn) = match plan.calls_per_arrival() {
+            UNLIMITED => (made, 1.0),
+            calls => (arrivals * calls as f64 - summary.calls_not_offered as f64, calls as f64),
+        };
+        let good = if replies > 0.0 { answered / replies } else { 1.0 };
+        Self { offered: offered.max(made).max(1.0), answered, good, in_turn }
+    }
+}
+
+fn timed_calls_share(plan: &Plan, offering: &Offering, summary: &Summary, arrivals: f64) -> f64 {
+    let calls = Calls::of(plan, summary, arrivals);
+    let sum = |phase, of: fn(&Interval) -> u64| {
+        let intervals = summary.series.intervals().iter().filter(|interval| interval.phase == phase);
+        intervals.map(of).sum::<u64>() as f64
+    };
+    let ended = |phase| [sum(phase, |one| one.replies), sum(phase, |one| one.failed_calls)];
+    let [replies, failed] = ended(Phase::Measured);
+    // What was under way when the measured phase began is not at its end, if the server kept up. By chance there may be a
+    // few more, or the calls of an arrival that had just come.
+    let before = (sum(Phase::WarmUp, |one| one.offered) - ended(Phase::WarmUp).iter().sum::<f64>()).max(0.0);
+    let by_chance = calls.in_turn.min(calls.offered / arrivals) + 2.0 * (2.0 * before).sqrt();
+    // Without a warm-up as long as the quickest takes, there is something under way at the end alone.
+    let quickest =
+        summary.calls_with(Outcome::Success).latency.moments.min() * calls.in_turn + offering.pauses;
+    let not_yet = calls.offered * ratio(quickest - offering.warmup, offering.measured);
+    let left = (calls.offered - replies - failed - by_chance - not_yet.max(0.0)).max(0.0);
+    1.0 - (left + failed + replies * (1.0 - calls.good)) / calls.offered
+}
+
+fn sessions_share(offering: &Offering, sessions: &SessionSummary, arrivals: f64) -> f64 {
+    let completed = sessions.completed as f64;
+    if !offering.is_timed {
+        return completed / arrivals * offering.in_time(&sessions.latency, 1.0);
+    }
+    // Those that came late cannot have ended yet, at the pace of those that have; by chance it was one more.
+    let not_yet = ratio(sessions.latency.moments.mean(), offering.measured).min(1.0);
+    let expected = arrivals * (1.0 - not_yet) - 1.0;
+    if completed >= expected && completed > 0.0 { 1.0 } else { ratio(completed, expected) }
+}

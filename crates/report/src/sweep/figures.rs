@@ -1,0 +1,270 @@
+//! What follows from the runs of a sweep: a row for each rate, and what they say of the server together.
+
+use httperf_plan::Plan;
+use httperf_stats::{Estimate, Outcome, RateMoments, Summary};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{KEPT_UP, Point, Run, Settings, Unit, knee};
+use crate::number::ratio;
+use crate::objectives::Kept;
+use crate::result::Document;
+use crate::verdict::Level;
+
+/// What follows from the runs of a sweep. Rates are arrivals per second.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Figures {
+    /// The rate from which on replies no longer follow; `None` if that was not reached, or cannot be told.
+    pub knee: Option<f64>,
+    /// Where there were most replies without an error, and the generator was not the bottleneck; `None` if there were none.
+    pub peak: Option<Peak>,
+    /// The highest rate at which all objectives were met in every run; `None` if there are no objectives, or no such rate.
+    pub objectives_met_at: Option<f64>,
+    /// The rates of which there are complete runs, ascending.
+    pub steps: Vec<Step>,
+}
+
+/// The most replies without an error.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Peak {
+    /// The rate that was offered.
+    pub rate: f64,
+    /// Replies without an error per second.
+    pub good_reply_rate: f64,
+}
+
+/// What came of a rate: means over its complete runs. If the generator was the bottleneck in some of them only, over the
+/// others.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Step {
+    /// The rate that was asked for.
+    pub rate: f64,
+    /// Complete runs.
+    pub runs: u32,
+    /// Of these, those whose generator was the bottleneck.
+    pub client_limited_runs: u32,
+    /// What the server made of it.
+    pub state: State,
+    /// Arrivals per second that were started.
+    pub achieved: Mean,
+    /// The share of what was offered that was answered without an error while it was offered.
+    pub answered_share: Mean,
+    /// Complete replies per second while load was offered, on average over the samples of a run.
+    pub reply_rate: Mean,
+    /// Those of them without an error: of a status below 400, and as was expected.
+    pub good_reply_rate: Mean,
+    /// The least, the greatest, and the standard deviation of the replies per second as they were sampled in the runs.
+    pub reply_rate_min: f64,
+    /// See `reply_rate_min`.
+    pub reply_rate_max: f64,
+    /// See `reply_rate_min`.
+    pub reply_rate_stddev: f64,
+    /// From the first bytes of requests to the status lines of their replies, in milliseconds.
+    pub response_ms: Option<Mean>,
+    /// The share of the calls (or connections, where no calls are made) that came to an error.
+    pub error_share: Mean,
+    /// The median of the latency in milliseconds.
+    pub latency_p50_ms: Option<Mean>,
+    /// Its 99th percentile.
+    pub latency_p99_ms: Option<Mean>,
+    /// The worst verdict on a run.
+    pub verdict: Level,
+    /// The reasons of the verdicts that are not good, by name.
+    pub reasons: Vec<String>,
+    /// Whether all objectives were met in every run; `None` without objectives.
+    pub objectives: Option<Kept>,
+    /// The objectives that were missed, or of which that cannot be told.
+    pub objectives_not_met: Vec<String>,
+    /// Whether something had not recovered from the run before one of these.
+    pub lacks_recovery: bool,
+}
+
+/// A mean over runs, with the ends of its interval of 95 % confidence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
+pub struct Mean {
+    /// The mean.
+    pub value: f64,
+    /// The lower end; `None` if there is a single run.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+/// What the server made of a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// It answered nearly all that was offered.
+    KeptUp,
+    /// It did not.
+    Saturated,
+    /// It answered nothing at all.
+    Unanswered,
+    /// The generator, or its machine, was the bottleneck: this says nothing of the server.
+    ClientLimited,
+}
+
+impl Figures {
+    /// Those of these runs.
+    #[must_use]
+    pub fn of(settings: &Settings, plan: &Plan, runs: &[Run]) -> Self {
+        let unit = Unit::of(plan);
+        let steps: Vec<Step> = settings.rates.iter().filter_map(|&rate| Step::of(rate, unit, runs)).collect();
+        let of_server = || steps.iter().filter(|step| step.state != State::ClientLimited);
+        let points: Vec<Point> = of_server()
+            .filter(|step| step.state != State::Unanswered)
+            .map(|step| Point { offered: step.rate, answered: step.rate * step.answered_share.value })
+            .collect();
+        let peaks =
+            of_server().map(|step| Peak { rate: step.rate, good_reply_rate: step.good_reply_rate.value });
+        let peak =
+            peaks.reduce(|best, next| if next.good_reply_rate > best.good_reply_rate { next } else { best });
+        let objectives_met_at =
+            of_server().filter(|step| step.objectives == Some(Kept::Met)).map(|step| step.rate).next_back();
+        Self {
+            knee: knee(&points),
+            peak: peak.filter(|peak| peak.good_reply_rate > 0.0),
+            objectives_met_at,
+            steps,
+        }
+    }
+}
+
+impl Step {
+    /// `None` if there is no complete run at this rate.
+    fn of(rate: f64, unit: Unit, runs: &[Run]) -> Option<Self> {
+        let all: Vec<&Run> = runs.iter().filter(|run| run.rate == rate && run.is_complete()).collect();
+        let verdicts = || all.iter().map(|run| &run.result.verdict);
+        let limited = verdicts().filter(|verdict| verdict.blames_client()).count();
+        let is_limited = limited == all.len();
+        let counted: Vec<&Run> =
+            all.iter().copied().filter(|run| is_limited || !run.result.verdict.blames_client()).collect();
+        let mean = |of: &dyn Fn(&Run) -> f64| Mean::of(counted.iter().map(|run| of(run)));
+        let mean_of_some = |of: &dyn Fn(&Document) -> Option<f64>| {
+            Mean::of(counted.iter().map(|run| of(&run.result)).collect::<Option<Vec<f64>>>()?)
+        };
+        let answered_share = mean(&|run| run.answered_share.unwrap_or(1.0))?;
+        let state = match answered_share.value {
+            _ if is_limited => State::ClientLimited,
+            0.0 => State::Unanswered,
+            share if share < KEPT_UP => State::Saturated,
+            _ => State::KeptUp,
+        };
+        let samples: Vec<RateMoments> = counted.iter().map(|run| reply_rates(&run.result)).collect();
+        let sampled = |of: fn(&RateMoments) -> f64| samples.iter().map(of);
+        let bad =
+            verdicts().flat_map(|verdict| &verdict.reasons).filter(|reason| reason.level > Level::Valid);
+        let mut reasons: Vec<String> = Vec::new();
+        for name in bad.map(|reason| reason.finding.name()) {
+            if !reasons.iter().any(|known| known == name) {
+                reasons.push(name.to_owned());
+            }
+        }
+        let (objectives, objectives_not_met) = objectives(&all);
+        Some(Self {
+            rate,
+            runs: all.len() as u32,
+            client_limited_runs: limited as u32,
+            state,
+            achieved: mean(&|run| achieved(&run.result, unit))?,
+            answered_share,
+            reply_rate: mean(&|run| reply_rates(&run.result).mean())?,
+            good_reply_rate: mean(&|run| reply_rates(&run.result).mean() * good_share(&run.result.summary))?,
+            reply_rate_min: sampled(RateMoments::min).fold(f64::INFINITY, f64::min),
+            reply_rate_max: sampled(RateMoments::max).fold(0.0, f64::max),
+            reply_rate_stddev: sampled(RateMoments::stddev).sum::<f64>() / counted.len() as f64,
+            response_ms: mean_of_some(&|result| result.figures.response_ms.mean),
+            error_share: mean(&|run| error_share(&run.result.summary))?,
+            latency_p50_ms: mean_of_some(&|result| result.figures.latency_ms.p50),
+            latency_p99_ms: mean_of_some(&|result| result.figures.latency_ms.p99),
+            verdict: verdicts().map(|verdict| verdict.level).max()?,
+            reasons,
+            objectives,
+            objectives_not_met,
+            lacks_recovery: all.iter().any(|run| run.recovery.lacking.is_some()),
+        })
+    }
+}
+
+impl Mean {
+    fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+        let estimate = Estimate::of_mean(values)?;
+        let interval = estimate.interval();
+        Some(Self {
+            value: estimate.value(),
+            // None of these figures is below 0.
+            low: interval.map(|interval| interval.low.max(0.0)),
+            high: interval.map(|interval| interval.high),
+        })
+    }
+
+    /// What follows a `±`.
+    #[must_use]
+    pub fn margin(&self) -> Option<f64> {
+        self.high.map(|high| high - self.value)
+    }
+}
+
+/// Arrivals per second that were started.
+fn achieved(result: &Document, unit: Unit) -> f64 {
+    match unit {
+        Unit::Connections => result.figures.connection_rate,
+        Unit::Calls => result.figures.request_rate,
+        Unit::Sessions => ratio(result.summary.arrivals.started as f64, result.figures.duration_s),
+    }
+}
+
+/// The replies per second as they were sampled. A run that is too short for a sample of the classic kind has those of its
+/// whole seconds, and if it has none, its average.
+pub(super) fn reply_rates(result: &Document) -> RateMoments {
+    let Document { summary, figures, .. } = result;
+    let classic = summary.reply_rates.moments();
+    if classic.count() > 0 {
+        return classic;
+    }
+    let mut moments = RateMoments::default();
+    let whole = summary.series.measured().filter(|interval| interval.length >= summary.series.width());
+    whole.for_each(|interval| moments.add(interval.rate(interval.replies)));
+    if moments.count() == 0 {
+        moments.add(figures.reply_rate);
+    }
+    moments
+}
+
+/// The share of the replies that are without an error.
+fn good_share(summary: &Summary) -> f64 {
+    let count = |outcome| summary.calls_with(outcome).latency.moments.count() as f64;
+    let good = count(Outcome::Success);
+    ratio(good, good + count(Outcome::HttpError) + count(Outcome::Unexpected))
+}
+
+pub(crate) fn error_share(summary: &Summary) -> f64 {
+    let count = |outcome| summary.calls_with(outcome).latency.moments.count();
+    let ended: u64 = Outcome::ALL.into_iter().map(count).sum();
+    let errors = ended - count(Outcome::Success);
+    match ended {
+        0 => ratio(summary.errors.total() as f64, summary.connections as f64),
+        _ => ratio(errors as f64, ended as f64),
+    }
+}
+
+/// What came of the objectives in all of these runs, and which were not met.
+fn objectives(runs: &[&Run]) -> (Option<Kept>, Vec<String>) {
+    let judged = || runs.iter().flat_map(|run| &run.result.objectives);
+    let worst = |kept: Kept| judged().any(|judged| judged.outcome == kept);
+    let outcome = if worst(Kept::Missed) {
+        Kept::Missed
+    } else if worst(Kept::Unknown) {
+        Kept::Unknown
+    } else {
+        Kept::Met
+    };
+    let mut not_met: Vec<String> = Vec::new();
+    for judged in judged().filter(|judged| judged.outcome != Kept::Met) {
+        let text = judged.objective.to_string();
+        if !not_met.contains(&text) {
+            not_met.push(text);
+        }
+    }
+    (judged().next().map(|_| outcome), not_met)
+}
