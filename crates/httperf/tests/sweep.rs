@@ -563,3 +563,21 @@ fn found(name: &str) -> Option<PathBuf> {
     }
     file
 }
+
+#[test]
+fn pictures_a_page_and_test_cases_are_written_when_it_is_over() {
+    let bench = Bench::embedded("--capacity 200");
+    let outcome = bench.sweep(
+        "--rates=20,40 --duration=1 --warmup=0 --pause=0 --settle=0 --timeout=5 --slo=p90<0.001ms,errors<1% \
+         --html=@sweep.html --svg=@sweep.svg --png=@sweep.png --junit=@sweep.xml",
+    );
+    assert_eq!(outcome.exit, Exit::Code(4), "{}{}", stdout(&outcome), stderr(&outcome));
+    let text = |name: &str| fs::read_to_string(bench.path(name)).expect("the file was written");
+    assert!(text("sweep.html").contains("<!DOCTYPE html>"), "no page");
+    assert!(text("sweep.svg").starts_with("<svg"), "{}", &text("sweep.svg")[..100]);
+    assert!(fs::read(bench.path("sweep.png")).unwrap().starts_with(b"\x89PNG"), "no PNG");
+    let suites = quick_junit::Report::deserialize_from_str(&text("sweep.xml")).unwrap().test_suites;
+    let names: Vec<&str> = suites.iter().map(|suite| suite.name.as_str()).collect();
+    assert_eq!(names, ["20 connections/s", "40 connections/s"]);
+    assert!(suites.iter().all(|suite| suite.failures == 1), "{suites:?}");
+}
