@@ -30,7 +30,7 @@ fn fact(name: &'static str, value: impl Into<String>) -> Fact {
 }
 
 /// What the page is about: the server.
-pub(super) fn title(plan: &Plan) -> String {
+pub(crate) fn title(plan: &Plan) -> String {
     let first = plan.targets.first().map_or_else(|| "no server".to_owned(), |target| server(plan, target));
     match plan.targets.len() {
         0 | 1 => first,
@@ -73,7 +73,7 @@ pub(super) fn run(document: &Document) -> Vec<String> {
 }
 
 /// `2026-11-21T07:00:00Z` as a reader has it.
-fn date(started: &str) -> String {
+pub(super) fn date(started: &str) -> String {
     match started.strip_suffix('Z').and_then(|local| local.split_once('T')) {
         Some((date, time)) => format!("{date} {time} UTC"),
         None => cut(started, NAME_LENGTH),

@@ -13,6 +13,7 @@
 
 mod about;
 mod charts;
+mod comparison;
 mod scripts;
 mod slowest;
 mod tables;
@@ -31,6 +32,10 @@ use self::slowest::SlowestCalls;
 use self::tables::Table;
 use self::tiles::Tile;
 
+pub(crate) use self::about::title;
+pub use self::charts::Pictures;
+pub use self::comparison::comparison_page;
+
 /// Bytes from which on a text may be wrapped in a table.
 const LONG: usize = 40;
 
@@ -40,7 +45,7 @@ pub fn page(document: &Document) -> String {
     let Document { plan, verdict, summary, .. } = document;
     let completed = summary.completed();
     let page = Page {
-        title: about::title(plan),
+        title: title(plan),
         facts_of_run: about::run(document),
         endings: about::endings(document),
         banner: Banner::of(verdict),

@@ -108,8 +108,10 @@ fn queue(random: &mut Pcg64Mcg, batches: usize, slower: f64) -> Run {
         arrival += random.sample::<f64, _>(Exp1) / 200.0;
         let service = 0.0025 * slower * (0.5 * random.sample::<f64, _>(StandardNormal) - 0.125).exp();
         free = free.max(arrival) + service;
-        let Some(batch) = (free >= BEFORE).then(|| (free - BEFORE) as usize) else { continue };
-        match latencies.get_mut(batch) {
+        if free < BEFORE {
+            continue;
+        }
+        match latencies.get_mut((free - BEFORE) as usize) {
             Some(batch) => batch.push(free - arrival),
             None => return Run::of(&latencies, random),
         }

@@ -13,6 +13,9 @@ use super::{Chart, Extent, WIDTH, layout};
 /// Points of a curve for each further nine.
 const POINTS_PER_NINE: f64 = 40.0;
 
+/// Lines differ in them as well as in their colours.
+pub(super) const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::DashDot, DashType::Dot];
+
 /// A curve for each timing, which has a name and a colour. Nothing if there are no samples.
 pub(super) fn percentile_curves(
     id: &'static str,
@@ -25,8 +28,7 @@ pub(super) fn percentile_curves(
     let curves: Vec<Curve> = shown.iter().map(|(_, timing, _)| Curve::of(timing)).collect();
     let extent = Extent::of(curves.iter().flat_map(|curve| &curve.ms));
     let mut data = Traces::new();
-    let dashes = [DashType::Solid, DashType::Dash];
-    for (((name, _, color), curve), dash) in shown.into_iter().zip(curves).zip(dashes.into_iter().cycle()) {
+    for (((name, _, color), curve), dash) in shown.into_iter().zip(curves).zip(DASHES.into_iter().cycle()) {
         let mode = if curve.ms.len() <= 2 { Mode::LinesMarkers } else { Mode::Lines };
         let line = Scatter::new(curve.odds, curve.ms)
             .name(*name)
