@@ -119,6 +119,18 @@ const TRIALS: &[Opt<Args>] = &[
         },
     },
     Opt {
+        long: "drain",
+        short: None,
+        value: ValueForm::Required("X"),
+        tier: Tier::New,
+        help: "lets what is under way at the end of a trial end for up to X seconds",
+        details: &["Default: 1. It takes no longer than the calls do."],
+        apply: |args, value| {
+            args.results.drain = seconds("--drain", value, |seconds| seconds >= 0.0)?;
+            Ok(())
+        },
+    },
+    Opt {
         long: "pause",
         short: None,
         value: ValueForm::Required("X"),
@@ -208,6 +220,7 @@ const ROUNDS: u32 = 10;
 const SEED: u64 = 1;
 const TRIAL_S: f64 = 3.0;
 const WARMUP_S: f64 = 0.5;
+const DRAIN_S: f64 = 1.0;
 
 /// A trial, a warm-up or a pause is no longer than a day.
 const SECONDS_MAX: f64 = 86_400.0;
@@ -231,7 +244,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 /// Both sides as if they had been typed as runs of their own; the first has what both have in common.
 fn parsed(words: &[OsString]) -> Result<[Named; 2], Stop> {
     let mut args = Args::default();
-    args.results.warmup = WARMUP_S;
+    (args.results.warmup, args.results.drain) = (WARMUP_S, DRAIN_S);
     options::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
     let ab = args.trials.ab.clone();
     let [a, b] = match (&ab.a, &ab.b, &ab.words[..]) {
@@ -401,7 +414,7 @@ fn report(
     made: &Rounds,
 ) -> Result<ExitCode, ExitCode> {
     let ab = &args.trials.ab;
-    let status = conclude(program, comparison, &ab.form.render(comparison, Pictures::Rounds(made)));
+    let status = conclude(program, comparison, ab.form, Pictures::Rounds(made));
     let Some(name) = &ab.output else { return Ok(status) };
     file::replace(name, comparison.json().as_bytes()).with_context(|| cannot_write(name)).map_err(
         |error| {

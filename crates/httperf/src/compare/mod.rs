@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use httperf_plan::objective::Tolerance;
-use httperf_report::compare::{Comparison, Named, Outcome, Settings, is_comparable, results};
+use httperf_report::compare::{Comparison, Named, Outcome, Overall, Settings, is_comparable, results};
 use httperf_report::html::{Pictures, comparison_page};
 use httperf_report::result::Document;
 
@@ -89,8 +89,9 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     if let Err(stop) = options::parse(&COMMAND, words, Order::from_environment(), &mut args) {
         return program.stop(&COMMAND.describe(), &stop);
     }
-    match compare(&args) {
-        Ok((comparison, text)) => conclude(&program, &comparison, &text),
+    let documents = args.files.iter().map(read).collect::<anyhow::Result<Vec<Document>>>();
+    match documents.and_then(|documents| compare(&program, &args, &documents)) {
+        Ok(status) => status,
         Err(error) => {
             program.say(format_args!("{error:#}"));
             ExitCode::FAILURE
@@ -98,21 +99,18 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// The comparison, and what is printed of it.
-fn compare(args: &CompareArgs) -> anyhow::Result<(Comparison, String)> {
-    let count = args.files.len();
+fn compare(program: &Program, args: &CompareArgs, documents: &[Document]) -> anyhow::Result<ExitCode> {
+    let count = documents.len();
     anyhow::ensure!(
         count >= 2,
         "expected the names of a base and of a result to compare with it, got {count}"
     );
-    let documents: Vec<Document> = args.files.iter().map(read).collect::<anyhow::Result<_>>()?;
     let names: Vec<String> = args.files.iter().map(|name| name.to_string_lossy().into_owned()).collect();
     let named: Vec<Named<'_>> =
-        names.iter().zip(&documents).map(|(name, document)| Named { name, document }).collect();
+        names.iter().zip(documents).map(|(name, document)| Named { name, document }).collect();
     let comparison = results(named[0], &named[1..], &args.settings);
     let documents: Vec<&Document> = documents.iter().collect();
-    let text = args.form.render(&comparison, Pictures::Runs(&documents));
-    Ok((comparison, text))
+    Ok(conclude(program, &comparison, args.form, Pictures::Runs(&documents)))
 }
 
 fn read(name: &OsString) -> anyhow::Result<Document> {
@@ -125,15 +123,22 @@ fn read(name: &OsString) -> anyhow::Result<Document> {
 const WORSE_STATUS: u8 = 1;
 pub(crate) const CANNOT_TELL_STATUS: u8 = 2;
 
-/// Prints a comparison, and returns what it comes to. Why it is void is said on stderr too, where it is not lost when
-/// another form is printed.
-pub(crate) fn conclude(program: &Program, comparison: &Comparison, text: &str) -> ExitCode {
-    for against in comparison.against.iter().filter(|against| against.rows.is_empty()) {
+/// Prints a comparison, and returns what it comes to. Why it is void is said on stderr where nobody might read it in the
+/// form that is printed.
+pub(crate) fn conclude(
+    program: &Program,
+    comparison: &Comparison,
+    form: Form,
+    pictures: Pictures<'_>,
+) -> ExitCode {
+    let void = comparison.against.iter().filter(|against| against.verdict == Overall::Void);
+    for against in void.filter(|_| form != Form::Text) {
         for obstacle in &against.obstacles {
-            program.say(format_args!("`{}`: {}", against.new.name, obstacle.text));
+            let (new, base) = (&against.new.name, &comparison.base.name);
+            program.say(format_args!("`{new}` is not comparable with `{base}`: {}", obstacle.text));
         }
     }
-    if let Err(status) = program.print(text.as_bytes()) {
+    if let Err(status) = program.print(form.render(comparison, pictures).as_bytes()) {
         return status;
     }
     match comparison.outcome {
@@ -187,7 +192,7 @@ impl Form {
     }
 
     /// The comparison in this form.
-    pub(crate) fn render(self, comparison: &Comparison, pictures: Pictures<'_>) -> String {
+    fn render(self, comparison: &Comparison, pictures: Pictures<'_>) -> String {
         match self {
             Self::Text => comparison.text(),
             Self::Markdown => comparison.markdown(),

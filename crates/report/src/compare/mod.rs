@@ -235,15 +235,16 @@ impl Comparison {
     /// How its intervals were found, in a sentence or two.
     pub(crate) fn about(&self) -> String {
         match &self.method {
-            Method::Bootstrap => "Intervals of 95 % confidence are from a bootstrap over the intervals of both runs, with what is \
-                 alike in neighbouring ones. A verdict allows for there being several rows."
+            Method::Bootstrap => "Intervals of 95 % confidence are from a bootstrap over the seconds of both runs, which keeps together \
+                 what is alike. A verdict allows for there being several rows: it may be \"no difference shown\" although \
+                 the row's interval leaves out 0."
                 .to_owned(),
             Method::Paired(turns) => {
                 let used = turns.rounds_made - turns.rounds_left_out;
                 format!(
                     "Intervals of 95 % confidence are from the differences within {used} rounds (Student's t). Figures are \
                      means over rounds; the change is the geometric mean of their ratios. A verdict allows for there being \
-                     several rows."
+                     several rows: it may be \"no difference shown\" although the row's interval leaves out 0."
                 )
             }
         }
@@ -293,8 +294,18 @@ impl Against {
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// The verdict in a sentence without its full stop.
-    pub(crate) fn sentence(&self) -> String {
+    /// What the verdict means, in a sentence without its full stop.
+    pub(crate) fn meaning(&self) -> String {
+        match self.verdict {
+            Overall::Worse | Overall::Better => self.sentence(),
+            Overall::NoDifferenceShown => "no figure is shown to differ".to_owned(),
+            Overall::NotEnoughData => "there is too little to tell anything from".to_owned(),
+            Overall::Void => "what was measured is not comparable".to_owned(),
+        }
+    }
+
+    /// The verdict and the figures that led to it.
+    fn sentence(&self) -> String {
         let worse = self.named(RowVerdict::Worse).map(|names| format!("worse in {names}"));
         let better = self.named(RowVerdict::Better).map(|names| format!("better in {names}"));
         match (worse, better) {

@@ -33,7 +33,7 @@ pub fn results(base: Named<'_>, new: &[Named<'_>], settings: &Settings) -> Compa
                     let values = [&base_run, &new_run].map(|run| run.value(metric));
                     (metric, values, base_run.difference(&new_run, metric))
                 });
-                rows(compared.collect())
+                rows(compared.collect(), "")
             }
         };
         Against::new(Subject::of(new.name, new.document), rows, settings, remarks)

@@ -51,6 +51,8 @@ pub struct Trial {
     pub reasons: Vec<String>,
     /// Whether its round is left out.
     pub is_left_out: bool,
+    /// Calls that ended in it.
+    pub calls: u64,
     /// Figures by metric, in seconds, as a share of 1, or per second.
     pub figures: BTreeMap<String, Option<f64>>,
 }
@@ -84,6 +86,7 @@ impl Rounds {
                     .map(|reason| reason.finding.name().to_owned())
                     .collect(),
                 is_left_out,
+                calls: document.summary.calls.iter().map(|clocks| clocks.latency.moments.count()).sum(),
                 figures: figures.collect(),
             });
             self.sides[side].add(document, &latency, is_left_out);
@@ -120,6 +123,12 @@ impl Rounds {
                 Some((round[0].round, of(0)?, of(1)?))
             })
             .collect()
+    }
+
+    /// Calls of one side that ended, in the rounds that count.
+    fn calls(&self, side: usize) -> u64 {
+        let trials = self.trials.iter().filter(|trial| trial.side == side && !trial.is_left_out);
+        trials.map(|trial| trial.calls).sum()
     }
 
     fn left_out(&self) -> u32 {
@@ -160,12 +169,13 @@ pub fn rounds(rounds: &Rounds, settings: &Settings) -> Comparison {
         let mean = |of: fn(&(f64, f64)) -> f64| {
             (!pairs.is_empty()).then(|| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64)
         };
-        let is_share = matches!(metric, Metric::Share(_));
-        (metric, [mean(|pair| pair.0), mean(|pair| pair.1)], paired(&pairs, is_share))
+        let share_of =
+            matches!(metric, Metric::Share(_)).then(|| [0, 1].map(|side| rounds.calls(side) as f64));
+        (metric, [mean(|pair| pair.0), mean(|pair| pair.1)], paired(&pairs, share_of))
     });
-    let remarks = Remarks { obstacles: obstacles(rounds, settings), warnings: warnings(rounds) };
+    let remarks = Remarks { obstacles: obstacles(rounds), warnings: warnings(rounds) };
     let is_void = !remarks.obstacles.is_empty() && !settings.force;
-    let rows = if is_void { Vec::new() } else { rows_of(compared.collect()) };
+    let rows = if is_void { Vec::new() } else { rows_of(compared.collect(), " in each trial") };
     let turns = Turns {
         rounds_asked: rounds.asked,
         rounds_made: rounds.made(),
@@ -177,7 +187,7 @@ pub fn rounds(rounds: &Rounds, settings: &Settings) -> Comparison {
     Comparison::new(Method::Paired(turns), base, against)
 }
 
-fn obstacles(rounds: &Rounds, _: &Settings) -> Vec<Remark> {
+fn obstacles(rounds: &Rounds) -> Vec<Remark> {
     let (left_out, made) = (rounds.left_out(), rounds.made());
     let is_too_many = f64::from(left_out) > LEFT_OUT_MAX * f64::from(made);
     let text = format!(

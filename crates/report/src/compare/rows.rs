@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CONFIDENCE, Held};
-use crate::number::{fixed, grouped, percent, ratio, signed, time};
+use crate::number::{count, fixed, grouped, percent, ratio, signed, time};
 
 /// A figure of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -111,8 +111,12 @@ pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Opti
     }
 }
 
-/// Rows, from a figure of both sides and how far they are apart each.
-pub(super) fn rows(compared: Vec<(Metric, [Option<f64>; 2], Result<Difference, Unknown>)>) -> Vec<Row> {
+/// Rows, from a figure of both sides and how far they are apart each. `within` says in what calls are counted, if that is not
+/// the run.
+pub(super) fn rows(
+    compared: Vec<(Metric, [Option<f64>; 2], Result<Difference, Unknown>)>,
+    within: &str,
+) -> Vec<Row> {
     let p_values: Vec<Option<f64>> =
         compared.iter().map(|(.., found)| found.as_ref().ok().map(|difference| difference.p_value)).collect();
     let corrected = holm(&p_values);
@@ -143,26 +147,27 @@ pub(super) fn rows(compared: Vec<(Metric, [Option<f64>; 2], Result<Difference, U
                 p_value: difference.map(|difference| difference.p_value),
                 p_value_corrected,
                 verdict,
-                why: found.err().map(|unknown| why(unknown, metric)),
+                why: found.err().map(|unknown| why(unknown, metric, within)),
             }
         })
         .collect()
 }
 
-fn why(unknown: Unknown, metric: Metric) -> String {
+fn why(unknown: Unknown, metric: Metric, within: &str) -> String {
     match unknown {
         Unknown::Nothing => match metric {
             Metric::Time { figure: Figure::Quantile(share), .. } => {
-                format!("fewer than {} replies", samples_needed(share).max(1))
+                format!("fewer than {} replies{within}", count(samples_needed(share)))
             }
             Metric::Time { .. } => "no replies".to_owned(),
             Metric::Share(_) => "no calls".to_owned(),
             Metric::Replies => "no time".to_owned(),
         },
-        Unknown::Batches { batches } => format!("{batches} seconds with data, of at least {BATCHES_MIN}"),
-        Unknown::Pairs { pairs } => format!("{pairs} rounds with data, of at least {PAIRS_MIN}"),
+        Unknown::Batches { batches } => format!("intervals with data: {batches}, of at least {BATCHES_MIN}"),
+        Unknown::Pairs { pairs } => format!("rounds with data: {pairs}, of at least {PAIRS_MIN}"),
         Unknown::Beyond { independent } => {
-            format!("calls beyond it worth {} independent ones, of {BEYOND_MIN}", fixed(independent, 1))
+            let independent = fixed(independent, 1);
+            format!("calls beyond it are worth {independent} independent ones, of at least {BEYOND_MIN}")
         }
     }
 }

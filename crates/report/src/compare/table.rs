@@ -97,6 +97,9 @@ fn write_verdict(out: &mut String, against: &Against) {
     for warning in &against.warnings {
         writeln!(out, "warning: {}", warning.text).expect(WRITES);
     }
+    if is_void {
+        writeln!(out, "hint: --force compares them all the same").expect(WRITES);
+    }
     if against.rows.iter().all(|row| row.verdict == RowVerdict::NotEnoughData) && !is_void {
         writeln!(out, "hint: measure for longer, 30 seconds at least").expect(WRITES);
     }

@@ -93,7 +93,7 @@ struct Shown {
     class: &'static str,
     symbol: &'static str,
     word: &'static str,
-    sentence: String,
+    meaning: String,
     remarks: Vec<ShownRemark>,
     rows: Vec<ShownRow>,
 }
@@ -141,7 +141,7 @@ impl Shown {
             class,
             symbol: against.verdict.symbol(),
             word: against.verdict.word(),
-            sentence: against.sentence(),
+            meaning: against.meaning(),
             remarks: tolerances.chain(obstacles).chain(warnings).collect(),
             rows: against.rows.iter().map(ShownRow::of).collect(),
         }
@@ -158,11 +158,11 @@ impl ShownRow {
         Self {
             name: row.metric.clone(),
             cells: vec![
+                row.change_text(),
+                row.interval_text(),
                 row.unit.show(row.base),
                 row.unit.show(row.new),
                 row.difference_text(),
-                row.change_text(),
-                row.interval_text(),
                 p_value,
             ],
             class: match row.verdict {

@@ -127,7 +127,7 @@ impl Ratio {
 
 /// The variance of a share of independent calls, with one more on either side: none of them failing is no proof that none
 /// will.
-fn variance_of_share(share: f64, calls: f64) -> f64 {
+pub(super) fn variance_of_share(share: f64, calls: f64) -> f64 {
     let share = (share * calls + 1.0) / (calls + 2.0);
     share * (1.0 - share) / (calls + 2.0)
 }

@@ -1,5 +1,6 @@
 //! Differences between the two runs of each of many pairs.
 
+use super::figure::variance_of_share;
 use super::{Contrast, Difference, PAIRS_MIN, RESOLUTION, Unknown};
 use crate::confidence::Estimate;
 
@@ -7,18 +8,29 @@ use crate::confidence::Estimate;
 /// of a pair have in common, such as the state of a machine at that time, cancels out.
 ///
 /// Where all figures are above 0, `relative` is from the geometric mean of their ratios, and its p-value counts; else it is
-/// the mean difference as a share of the base's mean. A share may be 0, so its differences count.
+/// the mean difference as a share of the base's mean. Shares may be 0, so their differences count; `share_of` then says of how
+/// many calls they are, base and new, in all pairs together.
 ///
 /// # Errors
 /// If there are fewer than [`PAIRS_MIN`] pairs.
-pub fn paired(pairs: &[(f64, f64)], is_share: bool) -> Result<Difference, Unknown> {
+pub fn paired(pairs: &[(f64, f64)], share_of: Option<[f64; 2]>) -> Result<Difference, Unknown> {
     if pairs.len() < PAIRS_MIN {
         return Err(match pairs.len() {
             0 => Unknown::Nothing,
             pairs => Unknown::Pairs { pairs },
         });
     }
-    let differences = mean(pairs.iter().map(|(base, new)| new - base), 0.0);
+    let is_share = share_of.is_some();
+    let mut differences = mean(pairs.iter().map(|(base, new)| new - base), 0.0);
+    if let Some(calls) = share_of {
+        let count = pairs.len() as f64;
+        let shares = [
+            pairs.iter().map(|pair| pair.0).sum::<f64>() / count,
+            pairs.iter().map(|pair| pair.1).sum::<f64>() / count,
+        ];
+        let at_least = variance_of_share(shares[0], calls[0]) + variance_of_share(shares[1], calls[1]);
+        differences.error = differences.error.max(at_least.sqrt());
+    }
     let are_positive = pairs.iter().all(|&(base, new)| base > 0.0 && new > 0.0);
     let ratios = are_positive.then(|| {
         let rounding = if is_share { 0.0 } else { 1.0 / RESOLUTION / 6.0_f64.sqrt() };
