@@ -1,5 +1,7 @@
 //! Comparisons of whole runs on the virtual clock: how often they are right, and what they say.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod documents;
 
 use std::sync::OnceLock;
@@ -78,7 +80,7 @@ fn of_50_servers_that_are_a_tenth_slower_at_least_95_percent_are_found_to_be_wor
     assert!(found >= 48, "{found}: {verdicts:?}");
 }
 
-/// A run of a minute, whose server is that much slower.
+/// A run of half a minute, whose server is that much slower.
 fn result(slower: f64) -> Document {
     measured(1000 + (slower * 100.0) as u64, slower)
 }
@@ -183,7 +185,9 @@ fn what_is_not_the_same_is_not_compared_unless_forced() {
         assert_eq!(forced.against[0].obstacles, against.obstacles);
         texts(&against.obstacles).join("\n")
     };
-    let cases: [(&str, &dyn Fn(&mut Document)); 9] = [
+    /// What is changed in a result.
+    type Changing<'a> = &'a dyn Fn(&mut Document);
+    let cases: [(&str, Changing<'_>); 9] = [
         ("the requests differ in request.method (`GET` and `POST`)", &|other| {
             other.plan.request.method = b"POST".to_vec();
         }),
@@ -294,7 +298,7 @@ fn errors_are_counted_as_objectives_count_them() {
             let row = comparison.against[0].rows.iter().find(|row| row.metric == name).unwrap();
             match (judged.measured, row.base) {
                 (Measured::Figure(figure), Some(base)) if row.unit != Unit::Seconds => {
-                    assert_eq!(base, figure, "{name}")
+                    assert_eq!(base, figure, "{name}");
                 }
                 (Measured::Nothing, base) => assert_eq!(base, None, "{name}"),
                 // Of a time, objectives have calls that failed for endless ones.

@@ -278,11 +278,7 @@ fn parsed(words: &[OsString]) -> Result<[Named; 2], Stop> {
         args.parse(&[]).map_err(placed)?;
         Ok(Named { name, args })
     };
-    let sides = [own(a, "--a")?, own(b, "--b")?];
-    if sides[0].name == sides[1].name && ab.a.is_some() {
-        return Err(Stop::rejected("--a and --b: expected different options"));
-    }
-    Ok(sides)
+    Ok([own(a, "--a")?, own(b, "--b")?])
 }
 
 fn counted(words: usize) -> String {

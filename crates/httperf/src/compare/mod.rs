@@ -89,9 +89,8 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     if let Err(stop) = options::parse(&COMMAND, words, Order::from_environment(), &mut args) {
         return program.stop(&COMMAND.describe(), &stop);
     }
-    let documents = args.files.iter().map(read).collect::<anyhow::Result<Vec<Document>>>();
-    match documents.and_then(|documents| compare(&program, &args, &documents)) {
-        Ok(status) => status,
+    match documents(&args.files) {
+        Ok(documents) => compare(&program, &args, &documents),
         Err(error) => {
             program.say(format_args!("{error:#}"));
             ExitCode::FAILURE
@@ -99,18 +98,23 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     }
 }
 
-fn compare(program: &Program, args: &CompareArgs, documents: &[Document]) -> anyhow::Result<ExitCode> {
-    let count = documents.len();
+/// The results, the base first; at least two.
+fn documents(files: &[OsString]) -> anyhow::Result<Vec<Document>> {
+    let count = files.len();
     anyhow::ensure!(
         count >= 2,
         "expected the names of a base and of a result to compare with it, got {count}"
     );
+    files.iter().map(read).collect()
+}
+
+fn compare(program: &Program, args: &CompareArgs, documents: &[Document]) -> ExitCode {
     let names: Vec<String> = args.files.iter().map(|name| name.to_string_lossy().into_owned()).collect();
     let named: Vec<Named<'_>> =
         names.iter().zip(documents).map(|(name, document)| Named { name, document }).collect();
     let comparison = results(named[0], &named[1..], &args.settings);
     let documents: Vec<&Document> = documents.iter().collect();
-    Ok(conclude(program, &comparison, args.form, Pictures::Runs(&documents)))
+    conclude(program, &comparison, args.form, Pictures::Runs(&documents))
 }
 
 fn read(name: &OsString) -> anyhow::Result<Document> {

@@ -4,7 +4,7 @@ use httperf_plan::objective::{Clock, Figure as TimeFigure, Metric, Share};
 use httperf_stats::comparison::{Batches, Difference, Figure, Measured, Unknown, difference};
 use httperf_stats::{Interval, Phase, Summary, Timing};
 
-use super::rows::{rows, value};
+use super::rows::{Compared, rows, value};
 use super::void::{obstacles, warnings};
 use super::{Against, Comparison, Method, Remarks, Settings, Subject};
 use crate::result::Document;
@@ -31,7 +31,7 @@ pub fn results(base: Named<'_>, new: &[Named<'_>], settings: &Settings) -> Compa
                 let new_run = Run::of(new.document);
                 let compared = settings.metrics().into_iter().map(|metric| {
                     let values = [&base_run, &new_run].map(|run| run.value(metric));
-                    (metric, values, base_run.difference(&new_run, metric))
+                    Compared { metric, values, found: base_run.difference(&new_run, metric) }
                 });
                 rows(compared.collect(), "")
             }

@@ -8,7 +8,7 @@ use httperf_stats::comparison::paired;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::rows::{rows as rows_of, value};
+use super::rows::{Compared, rows as rows_of, value};
 use super::void::{Code, Remark};
 use super::{Against, Comparison, Method, Remarks, Settings, Subject, Turns};
 use crate::result::Document;
@@ -171,7 +171,8 @@ pub fn rounds(rounds: &Rounds, settings: &Settings) -> Comparison {
         };
         let share_of =
             matches!(metric, Metric::Share(_)).then(|| [0, 1].map(|side| rounds.calls(side) as f64));
-        (metric, [mean(|pair| pair.0), mean(|pair| pair.1)], paired(&pairs, share_of))
+        let values = [mean(|pair| pair.0), mean(|pair| pair.1)];
+        Compared { metric, values, found: paired(&pairs, share_of) }
     });
     let remarks = Remarks { obstacles: obstacles(rounds), warnings: warnings(rounds) };
     let is_void = !remarks.obstacles.is_empty() && !settings.force;

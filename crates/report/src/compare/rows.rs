@@ -111,19 +111,22 @@ pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Opti
     }
 }
 
-/// Rows, from a figure of both sides and how far they are apart each. `within` says in what calls are counted, if that is not
-/// the run.
-pub(super) fn rows(
-    compared: Vec<(Metric, [Option<f64>; 2], Result<Difference, Unknown>)>,
-    within: &str,
-) -> Vec<Row> {
-    let p_values: Vec<Option<f64>> =
-        compared.iter().map(|(.., found)| found.as_ref().ok().map(|difference| difference.p_value)).collect();
-    let corrected = holm(&p_values);
+/// A figure of both sides, and how far they are apart.
+pub(super) struct Compared {
+    pub(super) metric: Metric,
+    /// That of the base, and that of the new one.
+    pub(super) values: [Option<f64>; 2],
+    pub(super) found: Result<Difference, Unknown>,
+}
+
+/// The rows of these. `within` says in what calls are counted, if that is not the run.
+pub(super) fn rows(compared: Vec<Compared>, within: &str) -> Vec<Row> {
+    let p_value = |compared: &Compared| compared.found.as_ref().ok().map(|difference| difference.p_value);
+    let corrected = holm(&compared.iter().map(p_value).collect::<Vec<_>>());
     compared
         .into_iter()
         .zip(corrected)
-        .map(|((metric, [base, new], found), p_value_corrected)| {
+        .map(|(Compared { metric, values: [base, new], found }, p_value_corrected)| {
             let difference = found.ok();
             let verdict = match (&found, p_value_corrected) {
                 (Ok(difference), Some(p_value)) if p_value <= 1.0 - CONFIDENCE => {

@@ -43,7 +43,8 @@ fn write_subjects(out: &mut String, base: &Subject, new: &Subject) {
     for (role, subject) in [("base", base), ("new", new)] {
         let Subject { name, target, duration_s, replies, verdict, .. } = subject;
         let (length, replies) = (time(duration_s * 1e3), count(*replies));
-        let target = if name == target { String::new() } else { format!("{target}, ") };
+        // A URL says which server it is.
+        let target = if name.starts_with(&target[..]) { String::new() } else { format!("{target}, ") };
         writeln!(out, "{role:<4}  {name:<width$}  {target}{length}, {replies} replies, {verdict}")
             .expect(WRITES);
     }
