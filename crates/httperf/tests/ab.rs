@@ -63,7 +63,7 @@ const SHORT: &str = "--concurrency 4 --trial 0.4 --warmup 0.1";
 
 #[test]
 fn of_two_servers_the_slower_one_is_worse_and_the_same_one_is_not() {
-    let ((_fast, fast), (_slow, slow)) = (server("exp:5ms"), server("exp:9ms"));
+    let ((_fast, fast), (_slow, slow)) = (server("exp:5ms"), server("exp:15ms"));
     let outcome = ab(&format!("{fast} {slow} {SHORT} --rounds 8 --format json"));
     let comparison = document(&outcome);
     assert_eq!(outcome.exit, Exit::Code(1), "{comparison:#}");
@@ -92,14 +92,14 @@ fn two_sets_of_options_take_turns_against_one_server() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ab.json");
     let outcome = ab(&format!(
-        "--a '--uri /delay/1ms' --b '--uri \"/delay/6ms\" --add-header \"X: a b\\n\"' {url} {SHORT} --rounds 5 \
+        "--a '--uri /delay/1ms' --b '--uri \"/delay/20ms\" --add-header \"X: a b\\n\"' {url} {SHORT} --rounds 7 \
          --fail-if mean>+50% --output {}",
         file.display()
     ));
     let text = stdout(&outcome);
     assert_eq!(outcome.exit, Exit::Code(1), "{text}{}", stderr(&outcome));
     assert!(text.starts_with("base  --uri /delay/1ms"), "{text}");
-    assert!(text.contains("5 rounds of one trial each, in random order\n"), "{text}");
+    assert!(text.contains("7 rounds of one trial each, in random order\n"), "{text}");
     assert!(text.contains("mean>+50%: EXCEEDED\n"), "{text}");
     let saved: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
     assert_eq!((&saved["format"], &saved["outcome"]), (&"httperf-comparison".into(), &"failed".into()));
