@@ -33,6 +33,10 @@ pub fn generated() -> Vec<Generated> {
         Generated { path: "docs/reference/options.md", contents: reference::page(&commands) },
         Generated { path: "docs/reference/result.schema.json", contents: httperf_report::result::schema() },
         Generated { path: "docs/reference/sweep.schema.json", contents: httperf_report::sweep::schema() },
+        Generated {
+            path: "docs/reference/comparison.schema.json",
+            contents: httperf_report::compare::schema(),
+        },
     ]
 }
 

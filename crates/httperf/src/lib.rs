@@ -2,7 +2,9 @@
 //!
 //! `Args` is what was typed; `planning` turns it into a `Plan`; `run` runs that.
 
+pub mod ab;
 pub mod args;
+pub mod compare;
 pub mod doctor;
 pub mod echo;
 mod gather;

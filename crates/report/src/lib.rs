@@ -1,5 +1,6 @@
 //! A plan and a summary, rendered. Pure functions: the same input gives the same text.
 
+pub mod compare;
 pub mod html;
 pub mod junit;
 pub mod pictures;
@@ -11,6 +12,7 @@ mod classic;
 mod csv_row;
 mod curves;
 mod details;
+mod differing;
 mod figures;
 mod hgrm;
 mod latency;

@@ -6,6 +6,7 @@
 mod batches;
 mod call;
 mod classes;
+pub mod comparison;
 mod confidence;
 mod errors;
 mod instant;

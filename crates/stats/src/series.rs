@@ -21,7 +21,7 @@ const INTERVALS_MAX: usize = 1200;
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Digits to which the latencies of an interval are kept.
-const SIGNIFICANT_DIGITS: u8 = 2;
+pub(crate) const SIGNIFICANT_DIGITS: u8 = 2;
 
 /// The phases of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

@@ -22,6 +22,8 @@ pub fn commands() -> Vec<Description> {
         program::COMMAND.describe(),
         crate::sweep::COMMAND.describe(),
         crate::serve::COMMAND.describe(),
+        crate::compare::COMMAND.describe(),
+        crate::ab::COMMAND.describe(),
         crate::tls_lab::COMMAND.describe(),
         crate::doctor::COMMAND.describe(),
         crate::self_check::COMMAND.describe(),

@@ -13,6 +13,7 @@
 
 pub(crate) mod about;
 mod charts;
+mod comparison;
 mod scripts;
 mod slowest;
 mod sweep;
@@ -33,6 +34,9 @@ use self::slowest::SlowestCalls;
 use self::tables::Table;
 use self::tiles::Tile;
 
+pub(crate) use self::about::title;
+pub use self::charts::Pictures;
+pub use self::comparison::comparison_page;
 pub use self::sweep::sweep_page;
 
 /// Bytes from which on a text may be wrapped in a table.
@@ -44,7 +48,7 @@ pub fn page(document: &Document) -> String {
     let Document { plan, verdict, summary, .. } = document;
     let completed = summary.completed();
     let page = Page {
-        title: about::title(plan),
+        title: title(plan),
         facts_of_run: about::run(document),
         endings: about::endings(document),
         banner: Banner::of(verdict),

@@ -5,6 +5,8 @@ use std::fmt;
 use httperf_plan::Plan;
 use thiserror::Error;
 
+use crate::differing::{differing, shortened};
+
 use super::Document;
 
 /// Why results cannot be added up.
@@ -69,34 +71,13 @@ pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
 }
 
 fn differences(first: &Plan, other: &Plan) -> Vec<Difference> {
-    let value = |plan: &Plan| serde_json::to_value(plan).expect("a plan can be saved");
-    let mut found = Vec::new();
-    compare("", &value(first), &value(other), &mut found);
-    found
-}
-
-fn compare(path: &str, first: &serde_json::Value, other: &serde_json::Value, found: &mut Vec<Difference>) {
-    if first == other || MAY_DIFFER.contains(&path) {
-        return;
-    }
-    if let (serde_json::Value::Object(own), serde_json::Value::Object(their)) = (first, other)
-        && own.keys().eq(their.keys())
-    {
-        for (key, value) in own {
-            let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            compare(&inner, value, &their[key], found);
-        }
-        return;
-    }
-    let text = |value: &serde_json::Value| shortened(&value.to_string());
-    found.push(Difference { field: path.to_owned(), first: text(first), other: text(other) });
-}
-
-/// Long values are cut: what matters is that they differ.
-fn shortened(text: &str) -> String {
-    const LENGTH: usize = 60;
-    match text.char_indices().nth(LENGTH) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    let [first, other] = [first, other].map(|plan| serde_json::to_value(plan).expect("a plan can be saved"));
+    let fields = differing(&first, &other).into_iter();
+    let fields = fields.filter(|field| !MAY_DIFFER.iter().any(|path| field.is_in(path)));
+    fields
+        .map(|field| {
+            let [first, other] = field.values.map(|value| shortened(&value.to_string()));
+            Difference { field: field.path, first, other }
+        })
+        .collect()
 }

@@ -11,6 +11,9 @@ use crate::number::quantile_name;
 
 use super::{Chart, Extent, WIDTH, layout};
 
+/// Lines differ in them as well as in their colours.
+pub(super) const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::DashDot, DashType::Dot];
+
 /// A curve for each timing, which has a name and a colour. Nothing if there are no samples.
 pub(super) fn percentile_curves(
     id: &'static str,
@@ -24,8 +27,7 @@ pub(super) fn percentile_curves(
         shown.iter().map(|(_, timing, _)| PercentileCurve::of(timing)).collect();
     let extent = Extent::of(curves.iter().flat_map(|curve| &curve.ms));
     let mut data = Traces::new();
-    let dashes = [DashType::Solid, DashType::Dash];
-    for (((name, _, color), curve), dash) in shown.into_iter().zip(curves).zip(dashes.into_iter().cycle()) {
+    for (((name, _, color), curve), dash) in shown.into_iter().zip(curves).zip(DASHES.into_iter().cycle()) {
         let mode = if curve.ms.len() <= 2 { Mode::LinesMarkers } else { Mode::Lines };
         let line = Scatter::new(curve.odds, curve.ms)
             .name(*name)

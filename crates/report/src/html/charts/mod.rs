@@ -4,6 +4,7 @@
 //! Colours are chosen to stand out (3:1 and more) from the light and from the dark background alike, and lines differ in
 //! their dashes too; what is background, text and grid is the page's business.
 
+mod compared;
 mod curves;
 mod over_time;
 pub(super) mod sweep;
@@ -17,6 +18,9 @@ use serde::Serialize;
 use crate::curves::LINEAR_UP_TO;
 use crate::number::time;
 use crate::result::Document;
+
+pub use self::compared::Pictures;
+pub(super) use self::compared::{compared, role};
 
 use self::curves::percentile_curves;
 use self::over_time::Run;

@@ -1,0 +1,235 @@
+//! Two that took turns: trials in rounds, each with one trial of both.
+
+use std::collections::BTreeMap;
+
+use httperf_plan::objective::Metric;
+use httperf_stats::Timing;
+use httperf_stats::comparison::paired;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::rows::{Compared, rows as rows_of, value};
+use super::void::{Code, Remark};
+use super::{Against, Comparison, Method, Remarks, Settings, Subject, Turns};
+use crate::result::Document;
+use crate::verdict::Level;
+
+/// More rounds than this share are not left out without saying that nothing can be told.
+const LEFT_OUT_MAX: f64 = 0.5;
+
+/// The trials of two sides, as they are made.
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    asked: u32,
+    seed: u64,
+    metrics: Vec<Metric>,
+    sides: [Side; 2],
+    trials: Vec<Trial>,
+}
+
+/// One of the two.
+#[derive(Clone, Debug)]
+struct Side {
+    name: String,
+    /// All of its trials that count; `None` before the first.
+    subject: Option<Subject>,
+    latency: Timing,
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Trial {
+    /// Its round, from 1.
+    pub round: u32,
+    /// 0 for the base, 1 for the new one.
+    pub side: usize,
+    /// When it began: a date and time of RFC 3339, in UTC.
+    pub started: Option<String>,
+    /// Whether its figures can be relied on.
+    pub verdict: Level,
+    /// What led to that verdict, by name.
+    pub reasons: Vec<String>,
+    /// Whether its round is left out.
+    pub is_left_out: bool,
+    /// Calls that ended in it.
+    pub calls: u64,
+    /// Figures by metric, in seconds, as a share of 1, or per second.
+    pub figures: BTreeMap<String, Option<f64>>,
+}
+
+impl Rounds {
+    /// No trials yet of two of these names.
+    #[must_use]
+    pub fn new(asked: u32, seed: u64, names: [String; 2], settings: &Settings) -> Self {
+        let sides = names.map(|name| Side { name, subject: None, latency: Timing::default() });
+        Self { asked, seed, metrics: settings.metrics(), sides, trials: Vec::new() }
+    }
+
+    /// Adds a whole round: the trials in the order in which they were made, with the side of each.
+    pub fn add(&mut self, trials: [(usize, &Document); 2]) {
+        let round = self.made() + 1;
+        let is_left_out = trials.iter().any(|(_, document)| document.verdict.level == Level::Invalid);
+        for (side, document) in trials {
+            let latency = document.summary.completed().latency;
+            let figures = self
+                .metrics
+                .iter()
+                .map(|&metric| (metric.to_string(), value(metric, &document.summary, &latency)));
+            let reasons = document.verdict.reasons.iter();
+            self.trials.push(Trial {
+                round,
+                side,
+                started: document.parts.first().map(|part| part.started.clone()),
+                verdict: document.verdict.level,
+                reasons: reasons
+                    .filter(|reason| reason.level > Level::Valid)
+                    .map(|reason| reason.finding.name().to_owned())
+                    .collect(),
+                is_left_out,
+                calls: document.summary.calls.iter().map(|clocks| clocks.latency.moments.count()).sum(),
+                figures: figures.collect(),
+            });
+            self.sides[side].add(document, &latency, is_left_out);
+        }
+    }
+
+    /// Whole rounds so far.
+    #[must_use]
+    pub fn made(&self) -> u32 {
+        self.trials.last().map_or(0, |trial| trial.round)
+    }
+
+    /// All trials so far.
+    #[must_use]
+    pub fn trials(&self) -> &[Trial] {
+        &self.trials
+    }
+
+    /// The latencies of all trials of both that count.
+    #[must_use]
+    pub fn latencies(&self) -> [&Timing; 2] {
+        let [base, new] = &self.sides;
+        [&base.latency, &new.latency]
+    }
+
+    /// The figure of both sides in each round that counts and has it.
+    pub(crate) fn pairs(&self, metric: &str) -> Vec<(u32, f64, f64)> {
+        self.trials
+            .chunks_exact(2)
+            .filter(|round| !round[0].is_left_out)
+            .filter_map(|round| {
+                let of =
+                    |side| round.iter().find(|trial| trial.side == side)?.figures.get(metric).copied()?;
+                Some((round[0].round, of(0)?, of(1)?))
+            })
+            .collect()
+    }
+
+    /// Calls of one side that ended, in the rounds that count.
+    fn calls(&self, side: usize) -> u64 {
+        let trials = self.trials.iter().filter(|trial| trial.side == side && !trial.is_left_out);
+        trials.map(|trial| trial.calls).sum()
+    }
+
+    fn left_out(&self) -> u32 {
+        let rounds = self.trials.chunks_exact(2).filter(|round| round[0].is_left_out);
+        u32::try_from(rounds.count()).unwrap_or(u32::MAX)
+    }
+}
+
+impl Side {
+    fn add(&mut self, document: &Document, latency: &Timing, is_left_out: bool) {
+        let new = Subject::of(&self.name, document);
+        let subject = self.subject.get_or_insert_with(|| Subject {
+            duration_s: 0.0,
+            replies: 0,
+            verdict: Level::Valid,
+            ..new.clone()
+        });
+        if !is_left_out {
+            subject.duration_s += new.duration_s;
+            subject.replies += new.replies;
+            subject.verdict = subject.verdict.max(new.verdict);
+            self.latency.merge(latency);
+        }
+    }
+}
+
+/// Compares two that took turns; there is at least one round.
+///
+/// # Panics
+/// If there is none.
+#[must_use]
+pub fn rounds(rounds: &Rounds, settings: &Settings) -> Comparison {
+    let [base, new] =
+        rounds.sides.each_ref().map(|side| side.subject.clone().expect("there is at least one round"));
+    let compared = rounds.metrics.iter().map(|&metric| {
+        let pairs: Vec<(f64, f64)> =
+            rounds.pairs(&metric.to_string()).into_iter().map(|(_, base, new)| (base, new)).collect();
+        let mean = |of: fn(&(f64, f64)) -> f64| {
+            (!pairs.is_empty()).then(|| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64)
+        };
+        let share_of =
+            matches!(metric, Metric::Share(_)).then(|| [0, 1].map(|side| rounds.calls(side) as f64));
+        let values = [mean(|pair| pair.0), mean(|pair| pair.1)];
+        Compared { metric, values, found: paired(&pairs, share_of) }
+    });
+    let remarks = Remarks { obstacles: obstacles(rounds), warnings: warnings(rounds) };
+    let is_void = !remarks.obstacles.is_empty() && !settings.force;
+    let rows = if is_void { Vec::new() } else { rows_of(compared.collect(), " in each trial") };
+    let turns = Turns {
+        rounds_asked: rounds.asked,
+        rounds_made: rounds.made(),
+        rounds_left_out: rounds.left_out(),
+        seed: rounds.seed,
+        trials: rounds.trials.clone(),
+    };
+    let against = vec![Against::new(new, rows, settings, remarks)];
+    Comparison::new(Method::Paired(turns), base, against)
+}
+
+fn obstacles(rounds: &Rounds) -> Vec<Remark> {
+    let (left_out, made) = (rounds.left_out(), rounds.made());
+    let is_too_many = f64::from(left_out) > LEFT_OUT_MAX * f64::from(made);
+    let text = format!(
+        "{left_out} of {made} rounds have a trial that is INVALID: {}",
+        reasons(rounds, Level::Invalid)
+    );
+    is_too_many.then_some(Remark { code: Code::Invalid, text }).into_iter().collect()
+}
+
+fn warnings(rounds: &Rounds) -> Vec<Remark> {
+    let (left_out, made) = (rounds.left_out(), rounds.made());
+    let mut warnings = Vec::new();
+    if made < rounds.asked {
+        let text = format!("interrupted after {made} of {} rounds", rounds.asked);
+        warnings.push(Remark { code: Code::EndedEarly, text });
+    }
+    if left_out > 0 {
+        let of = |count| if count == 1 { "round" } else { "rounds" };
+        let (word, why) = (of(left_out), reasons(rounds, Level::Invalid));
+        let text = format!("{left_out} {word} of {made} left out, with a trial that is INVALID: {why}");
+        warnings.push(Remark { code: Code::Invalid, text });
+    }
+    let suspect =
+        rounds.trials.iter().filter(|trial| !trial.is_left_out && trial.verdict == Level::Suspect).count();
+    if suspect > 0 {
+        let counted = rounds.trials.iter().filter(|trial| !trial.is_left_out).count();
+        let text = format!("{suspect} of {counted} trials are SUSPECT: {}", reasons(rounds, Level::Suspect));
+        warnings.push(Remark { code: Code::Suspect, text });
+    }
+    warnings
+}
+
+/// What led to verdicts of this level, each once.
+fn reasons(rounds: &Rounds, level: Level) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for trial in rounds.trials.iter().filter(|trial| trial.verdict == level) {
+        for reason in &trial.reasons {
+            if !names.contains(&&reason[..]) {
+                names.push(reason);
+            }
+        }
+    }
+    names.join(", ")
+}

@@ -1,0 +1,309 @@
+//! The rows of a comparison: a figure of both sides, how far it is apart, and what that says.
+
+use httperf_plan::objective::{Change as Allowed, Clock, Figure, Metric, Share, Tolerance};
+use httperf_stats::comparison::{BATCHES_MIN, BEYOND_MIN, Difference, PAIRS_MIN, Unknown, holm};
+use httperf_stats::{Estimate, Outcome, Summary, Timing, samples_needed};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{CONFIDENCE, Held};
+use crate::number::{count, fixed, grouped, percent, ratio, signed, time};
+
+/// A figure of both sides.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    /// As it is written in an objective: `replies`, `errors`, `mean`, `p99` and so on.
+    pub metric: String,
+    /// The unit of the figures and of the difference.
+    pub unit: Unit,
+    /// That of the base; `None` if there is nothing or too little to tell it from.
+    pub base: Option<f64>,
+    /// That of the new one.
+    pub new: Option<f64>,
+    /// New less base.
+    pub difference: Option<Change>,
+    /// The same as a share of the base; `None` also where that is 0.
+    pub relative: Option<Change>,
+    /// How likely so large a difference is if there is none.
+    pub p_value: Option<f64>,
+    /// The same, corrected for there being several rows (Holm): the verdict follows from it.
+    pub p_value_corrected: Option<f64>,
+    /// What it says.
+    pub verdict: RowVerdict,
+    /// Why there is not enough data, if so.
+    pub why: Option<String>,
+}
+
+/// The unit of a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Seconds.
+    Seconds,
+    /// A share of 1.
+    Share,
+    /// Per second.
+    PerSecond,
+}
+
+/// A difference with its interval of 95 % confidence.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Change {
+    /// The difference.
+    pub value: f64,
+    /// The lower end of the interval.
+    pub low: Option<f64>,
+    /// The upper end.
+    pub high: Option<f64>,
+}
+
+/// What a row says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RowVerdict {
+    /// The new one is worse: slower, with more errors, or with fewer replies.
+    Worse,
+    /// The new one is better.
+    Better,
+    /// The difference is within what chance makes.
+    NoDifferenceShown,
+    /// There is too little to tell.
+    NotEnoughData,
+}
+
+/// Whether it is known how much a figure varies within a run, so that it can be compared.
+#[must_use]
+pub fn is_comparable(metric: Metric) -> bool {
+    match metric {
+        Metric::Replies | Metric::Share(Share::Errors | Share::Failed | Share::Unexpected) => true,
+        Metric::Time { clock: Clock::Latency, figure } => {
+            matches!(figure, Figure::Mean | Figure::Quantile(_))
+        }
+        Metric::Share(Share::Status(_)) | Metric::Time { .. } => false,
+    }
+}
+
+/// A figure of a run. `latency` is that of the run's completed calls.
+pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Option<f64> {
+    let calls = |outcome| summary.calls_with(outcome).latency.moments.count();
+    let ended = Outcome::ALL.into_iter().map(calls).sum::<u64>();
+    let (failed, unexpected) = (calls(Outcome::Failure), calls(Outcome::Unexpected));
+    let share = |part: u64, whole: u64| (whole > 0).then(|| ratio(part as f64, whole as f64));
+    match metric {
+        Metric::Replies => {
+            let seconds = summary.duration.as_secs_f64();
+            (seconds > 0.0).then(|| summary.replies as f64 / seconds)
+        }
+        // Where no calls are made, connections are what may fail.
+        Metric::Share(Share::Errors | Share::Failed) if ended == 0 => {
+            share(summary.errors.total(), summary.connections)
+        }
+        Metric::Share(Share::Errors) => share(failed + unexpected + calls(Outcome::HttpError), ended),
+        Metric::Share(Share::Failed) => share(failed, ended),
+        Metric::Share(Share::Unexpected) => share(unexpected, ended),
+        Metric::Time { clock: Clock::Latency, figure: Figure::Mean } if !latency.is_empty() => {
+            Some(latency.moments.mean())
+        }
+        Metric::Time { clock: Clock::Latency, figure: Figure::Quantile(share) } => {
+            latency.supported_quantile(share).map(|value| value.as_secs_f64())
+        }
+        Metric::Time { .. } | Metric::Share(Share::Status(_)) => None,
+    }
+}
+
+/// A figure of both sides, and how far they are apart.
+pub(super) struct Compared {
+    pub(super) metric: Metric,
+    /// That of the base, and that of the new one.
+    pub(super) values: [Option<f64>; 2],
+    pub(super) found: Result<Difference, Unknown>,
+}
+
+/// The rows of these. `within` says in what calls are counted, if that is not the run.
+pub(super) fn rows(compared: Vec<Compared>, within: &str) -> Vec<Row> {
+    let p_value = |compared: &Compared| compared.found.as_ref().ok().map(|difference| difference.p_value);
+    let corrected = holm(&compared.iter().map(p_value).collect::<Vec<_>>());
+    compared
+        .into_iter()
+        .zip(corrected)
+        .map(|(Compared { metric, values: [base, new], found }, p_value_corrected)| {
+            let difference = found.ok();
+            let verdict = match (&found, p_value_corrected) {
+                (Ok(difference), Some(p_value)) if p_value <= 1.0 - CONFIDENCE => {
+                    let is_more = difference.absolute.value() > 0.0;
+                    if is_more == (metric == Metric::Replies) {
+                        RowVerdict::Better
+                    } else {
+                        RowVerdict::Worse
+                    }
+                }
+                (Ok(_), _) => RowVerdict::NoDifferenceShown,
+                (Err(_), _) => RowVerdict::NotEnoughData,
+            };
+            Row {
+                metric: metric.to_string(),
+                unit: Unit::of(metric),
+                base,
+                new,
+                difference: difference.map(|difference| Change::of(&difference.absolute)),
+                relative: difference.and_then(|difference| difference.relative.as_ref().map(Change::of)),
+                p_value: difference.map(|difference| difference.p_value),
+                p_value_corrected,
+                verdict,
+                why: found.err().map(|unknown| why(unknown, metric, within)),
+            }
+        })
+        .collect()
+}
+
+fn why(unknown: Unknown, metric: Metric, within: &str) -> String {
+    match unknown {
+        Unknown::Nothing => match metric {
+            Metric::Time { figure: Figure::Quantile(share), .. } => {
+                format!("fewer than {} replies{within}", count(samples_needed(share)))
+            }
+            Metric::Time { .. } => "no replies".to_owned(),
+            Metric::Share(_) => "no calls".to_owned(),
+            Metric::Replies => "no time".to_owned(),
+        },
+        Unknown::Batches { batches } => format!("intervals with data: {batches}, of at least {BATCHES_MIN}"),
+        Unknown::Pairs { pairs } => format!("rounds with data: {pairs}, of at least {PAIRS_MIN}"),
+        Unknown::Beyond { independent } => {
+            let independent = fixed(independent, 1);
+            format!("calls beyond it are worth {independent} independent ones, of at least {BEYOND_MIN}")
+        }
+    }
+}
+
+impl Unit {
+    fn of(metric: Metric) -> Self {
+        match metric {
+            Metric::Time { .. } => Self::Seconds,
+            Metric::Share(_) => Self::Share,
+            Metric::Replies => Self::PerSecond,
+        }
+    }
+
+    /// A figure in this unit.
+    pub(crate) fn show(self, figure: Option<f64>) -> String {
+        let Some(figure) = figure else { return "n/a".to_owned() };
+        match self {
+            Self::Seconds => time(figure * 1e3),
+            Self::Share => percent(figure),
+            Self::PerSecond => format!("{}/s", grouped(figure, 1)),
+        }
+    }
+
+    /// A difference in this unit.
+    fn show_difference(self, difference: f64) -> String {
+        let sign = if difference < 0.0 { '-' } else { '+' };
+        match self {
+            Self::Seconds => format!("{sign}{}", time(difference.abs() * 1e3)),
+            Self::Share => format!("{} pp", signed(difference * 100.0, 2)),
+            Self::PerSecond => format!("{}/s", signed(difference, 1)),
+        }
+    }
+}
+
+impl Change {
+    fn of(estimate: &Estimate) -> Self {
+        let interval = estimate.interval();
+        Self {
+            value: estimate.value(),
+            low: interval.map(|interval| interval.low),
+            high: interval.map(|interval| interval.high),
+        }
+    }
+
+    fn is_beyond(&self, tolerance: Tolerance, bound: f64) -> Option<[bool; 2]> {
+        Some([self.low?, self.high?].map(|end| tolerance.relation().holds(end, bound)))
+    }
+}
+
+impl Row {
+    /// The difference in the row's unit.
+    pub(crate) fn difference_text(&self) -> String {
+        self.difference.map_or_else(String::new, |change| self.unit.show_difference(change.value))
+    }
+
+    /// The difference as a share of the base; of a share, which may be 0, nothing.
+    pub(crate) fn change_text(&self) -> String {
+        match self.relative {
+            Some(change) if self.unit != Unit::Share => percentage(change.value),
+            _ => String::new(),
+        }
+    }
+
+    /// The interval of the change, or of the difference of a share.
+    pub(crate) fn interval_text(&self) -> String {
+        let ends = |change: Change| change.low.zip(change.high);
+        match self.unit {
+            Unit::Share => self.difference.and_then(ends).map_or_else(String::new, |(low, high)| {
+                format!("{} to {} pp", signed(low * 100.0, 2), signed(high * 100.0, 2))
+            }),
+            _ => self.relative.and_then(ends).map_or_else(String::new, |(low, high)| {
+                format!("{} to {} %", signed(low * 100.0, 1), signed(high * 100.0, 1))
+            }),
+        }
+    }
+
+    /// The verdict, with its reason.
+    pub(crate) fn verdict_text(&self) -> String {
+        match &self.why {
+            Some(why) => format!("{}: {why}", self.verdict.word()),
+            None => self.verdict.word().to_owned(),
+        }
+    }
+}
+
+fn percentage(share: f64) -> String {
+    format!("{} %", signed(share * 100.0, 1))
+}
+
+impl RowVerdict {
+    /// As it is written for people.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Better => "better",
+            Self::NoDifferenceShown => "no difference shown",
+            Self::NotEnoughData => "not enough data",
+        }
+    }
+
+    /// A sign for it that needs no colour.
+    #[must_use]
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Worse => "✗",
+            Self::Better => "✓",
+            Self::NoDifferenceShown => "=",
+            Self::NotEnoughData => "?",
+        }
+    }
+}
+
+/// What comes of a tolerance, by the interval of the row that it is about.
+pub(super) fn held(tolerance: Tolerance, rows: &[Row]) -> Held {
+    let name = tolerance.metric().to_string();
+    let Some(row) = rows.iter().find(|row| row.metric == name) else { return Held::CannotTell };
+    let beyond = match tolerance.change() {
+        Allowed::Difference(bound) => row.difference.and_then(|change| change.is_beyond(tolerance, bound)),
+        Allowed::Share(bound) => match (row.relative, row.base, row.new) {
+            (Some(change), ..) => change.is_beyond(tolerance, bound),
+            // None of either is no change.
+            (None, Some(0.0), Some(0.0)) => Some([tolerance.relation().holds(0.0, bound); 2]),
+            (None, ..) => row.difference.and_then(|change| {
+                let share = |end: f64| if end == 0.0 { 0.0 } else { end.signum() * f64::INFINITY };
+                let ends = [change.low?, change.high?].map(share);
+                Some(ends.map(|end| tolerance.relation().holds(end, bound)))
+            }),
+        },
+    };
+    match beyond {
+        Some([true, true]) => Held::Exceeded,
+        Some([false, false]) => Held::Kept,
+        Some(_) | None => Held::CannotTell,
+    }
+}

@@ -1,0 +1,252 @@
+//! What makes a comparison void, and what a reader of one should know.
+//!
+//! Plans are compared field by field, as they are saved. What is asked of the server must be the same; where it is asked
+//! from, and how the server is reached, may be what the comparison is about, and is mentioned.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::results::Named;
+use crate::differing::{Field, differing, shortened};
+use crate::number::{grouped, time};
+use crate::result::Document;
+use crate::verdict::Level;
+
+/// Something to know about a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Remark {
+    /// What it is about.
+    pub code: Code,
+    /// A sentence without its full stop.
+    pub text: String,
+}
+
+/// What a remark is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    /// What each arrival does.
+    Workload,
+    /// What is requested, and what is expected in replies.
+    Requests,
+    /// HTTP version, TLS.
+    Protocol,
+    /// How many arrivals per second are offered, and how they are spaced.
+    Rate,
+    /// Warm-up and drain.
+    Phases,
+    /// A verdict is INVALID.
+    Invalid,
+    /// A verdict is SUSPECT.
+    Suspect,
+    /// A run ended before it was to.
+    EndedEarly,
+    /// The server.
+    Target,
+    /// How long was measured.
+    Duration,
+    /// The machine of the generator.
+    Machine,
+    /// The version of the program.
+    Version,
+    /// Anything else about the plan: threads, sockets, time limits.
+    Plan,
+}
+
+/// What a difference between two plans makes of their comparison.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    Void,
+    Worth,
+    Nothing,
+}
+
+/// By the beginning of the path to a field. The first that fits counts.
+const FIELDS: [(&str, Code, Weight); 23] = [
+    ("program", Code::Plan, Weight::Nothing),
+    ("watch", Code::Plan, Weight::Nothing),
+    ("objectives", Code::Plan, Weight::Nothing),
+    ("limits", Code::Plan, Weight::Nothing),
+    ("recording.slowest", Code::Plan, Weight::Nothing),
+    ("recording.split", Code::Plan, Weight::Nothing),
+    ("client.index", Code::Plan, Weight::Nothing),
+    ("request.user_agent", Code::Requests, Weight::Nothing),
+    // How much of it there is follows from how long it goes on.
+    ("workload.connections.count", Code::Duration, Weight::Worth),
+    ("workload.sessions.count", Code::Duration, Weight::Worth),
+    ("workload.calls.count", Code::Duration, Weight::Worth),
+    ("runtime_ns", Code::Duration, Weight::Worth),
+    ("until", Code::Duration, Weight::Worth),
+    ("request.version", Code::Protocol, Weight::Void),
+    ("workload", Code::Workload, Weight::Void),
+    ("request", Code::Requests, Weight::Void),
+    ("uris", Code::Requests, Weight::Void),
+    ("replies", Code::Requests, Weight::Void),
+    ("arrivals", Code::Rate, Weight::Void),
+    ("client.count", Code::Rate, Weight::Void),
+    ("targets", Code::Target, Weight::Worth),
+    ("phases", Code::Phases, Weight::Worth),
+    ("tls", Code::Protocol, Weight::Worth),
+];
+
+/// Why figures of the two are not comparable, in one sentence each.
+pub(super) fn obstacles(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
+    let mut remarks = by_code(base.document, new.document, Weight::Void);
+    let asked = [base, new].map(|named| named.document.figures.rate_asked);
+    if asked[0] != asked[1] && !remarks.iter().any(|remark| remark.code == Code::Rate) {
+        let [base, new] = asked.map(|rate| rate.map_or("none".to_owned(), |rate| grouped(rate, 1)));
+        let text = format!("the offered rates differ ({base} and {new} arrivals per second)");
+        remarks.push(Remark { code: Code::Rate, text });
+    }
+    for named in [base, new] {
+        remarks.extend(judged(named, Level::Invalid, Code::Invalid));
+    }
+    remarks
+}
+
+/// What else a reader should know.
+pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for named in [base, new] {
+        remarks.extend(judged(named, Level::Suspect, Code::Suspect));
+        let ended = named.document.parts.iter().find_map(|part| part.ended_early);
+        remarks.extend(
+            ended.map(|how| Remark { code: Code::EndedEarly, text: format!("`{}` {how}", named.name) }),
+        );
+    }
+    let subjects = [base, new].map(|named| crate::html::title(&named.document.plan));
+    if subjects[0] != subjects[1] {
+        let text = format!("the targets differ: {} and {}", subjects[0], subjects[1]);
+        remarks.push(Remark { code: Code::Target, text });
+    }
+    let lengths = [base, new].map(|named| named.document.figures.duration_s);
+    if (lengths[0] - lengths[1]).abs() > 0.1 * lengths[0].max(lengths[1]) {
+        let [base, new] = lengths.map(|seconds| time(seconds * 1e3));
+        remarks.push(Remark {
+            code: Code::Duration,
+            text: format!("one measured for {base}, the other for {new}"),
+        });
+    }
+    let machines = [base, new].map(|named| machine(named.document));
+    if machines[0] != machines[1] {
+        let text = format!("the generators' machines differ: {} and {}", machines[0], machines[1]);
+        remarks.push(Remark { code: Code::Machine, text });
+    }
+    let versions = [base, new].map(|named| version(named.document));
+    if versions[0] != versions[1] {
+        let text = format!("the versions of httperf differ: {} and {}", versions[0], versions[1]);
+        remarks.push(Remark { code: Code::Version, text });
+    }
+    let others = by_code(base.document, new.document, Weight::Worth).into_iter();
+    // Those have been told of, as far as they show.
+    remarks.extend(others.filter(|remark| !matches!(remark.code, Code::Target | Code::Duration)));
+    remarks
+}
+
+fn judged(named: Named<'_>, level: Level, code: Code) -> Option<Remark> {
+    let verdict = &named.document.verdict;
+    let reasons = verdict.reasons.iter().filter(|reason| reason.level == level);
+    let reasons: Vec<String> =
+        reasons.map(|reason| format!("{}: {}", reason.finding.name(), reason.finding)).collect();
+    let text = format!("`{}` is {level}: {}", named.name, reasons.join("; "));
+    (verdict.level == level).then_some(Remark { code, text })
+}
+
+/// A generator's machine, or those of several.
+fn machine(document: &Document) -> String {
+    let mut machines: Vec<String> = document
+        .parts
+        .iter()
+        .map(|part| {
+            let machine = &part.machine;
+            let model = machine.processor.as_deref().unwrap_or("unknown processors");
+            format!("{} ({} × {model}, {})", machine.host, machine.processors, machine.system)
+        })
+        .collect();
+    machines.dedup();
+    machines.join(" with ")
+}
+
+fn version(document: &Document) -> String {
+    let mut versions: Vec<&str> = document.parts.iter().map(|part| &part.httperf[..]).collect();
+    versions.dedup();
+    versions.join(", ")
+}
+
+/// Differences of the plans of this weight, a sentence for each code.
+fn by_code(base: &Document, new: &Document, weight: Weight) -> Vec<Remark> {
+    let plans =
+        [base, new].map(|document| serde_json::to_value(&document.plan).expect("a plan can be saved"));
+    let fields = differing(&plans[0], &plans[1]);
+    let mut found: Vec<(Code, String)> = fields
+        .iter()
+        .filter_map(|field| {
+            let (code, own) = judge(field);
+            (own == weight).then(|| (code, text(field, code)))
+        })
+        .collect();
+    found.sort_by_key(|(code, _)| *code);
+    found
+        .chunk_by(|one, next| one.0 == next.0)
+        .map(|chunk| {
+            let code = chunk[0].0;
+            let fields: Vec<&str> = chunk.iter().map(|(_, field)| &field[..]).collect();
+            Remark { code, text: format!("{} in {}", code.what_differs(), fields.join(", ")) }
+        })
+        .collect()
+}
+
+impl Code {
+    fn what_differs(self) -> &'static str {
+        match self {
+            Self::Workload => "the workloads differ",
+            Self::Requests => "the requests differ",
+            Self::Protocol => "the protocols differ",
+            Self::Rate => "the offered rates differ",
+            Self::Phases => "the phases differ",
+            _ => "the plans differ",
+        }
+    }
+}
+
+/// What a difference between plans is about, and what it makes of a comparison.
+fn judge(field: &Field<'_>) -> (Code, Weight) {
+    let found = FIELDS.iter().find(|(start, ..)| field.is_in(start));
+    let (code, weight) = found.map_or((Code::Plan, Weight::Worth), |&(_, code, weight)| (code, weight));
+    // With TLS and without, with a warm-up and without, is not the same; how is worth knowing.
+    let is_none = |value: &Value| value.is_null() || *value == 0;
+    let is_one_missing = is_none(field.values[0]) != is_none(field.values[1]);
+    let is_void = match code {
+        Code::Protocol => field.path == "tls" && is_one_missing,
+        Code::Phases => is_one_missing,
+        _ => false,
+    };
+    (code, if is_void { Weight::Void } else { weight })
+}
+
+/// The field with both values. Of requests, which may have secrets in them, only plain ones are shown.
+fn text(field: &Field<'_>, code: Code) -> String {
+    let path = &field.path[..];
+    let may_show = |value: &Value| match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+        Value::String(_) => code != Code::Requests || path == "request.method" || path == "uris.fixed",
+        Value::Array(_) | Value::Object(_) => false,
+    };
+    let [base, new] = field.values;
+    match may_show(base) && may_show(new) {
+        true => format!("{path} ({} and {})", shown(path, base), shown(path, new)),
+        false => path.to_owned(),
+    }
+}
+
+/// A value of the plan, as one says it.
+fn shown(path: &str, value: &Value) -> String {
+    match value {
+        Value::Number(number) if path.ends_with("_ns") => time(number.as_f64().unwrap_or(0.0) / 1e6),
+        Value::Number(number) if number.as_u64() == Some(httperf_plan::UNLIMITED) => "unlimited".to_owned(),
+        Value::Null => "none".to_owned(),
+        Value::String(text) => format!("`{}`", shortened(text)),
+        other => shortened(&other.to_string()),
+    }
+}
