@@ -376,3 +376,24 @@ fn rounds_with_an_invalid_trial_are_left_out_and_too_many_tell_nothing() {
     assert_eq!(scarce.outcome, Outcome::CannotTell);
     assert!(scarce.text().contains("rounds with data: 4, of at least 5"), "{}", scarce.text());
 }
+
+#[test]
+fn test_cases_are_the_figures_or_the_tolerances() {
+    let (base, new) = (measured(1, 1.0), measured(2, 1.5));
+    let named = |name, document| Named { name, document };
+    let suites = |tolerances: &str| {
+        let tolerances =
+            if tolerances.is_empty() { Vec::new() } else { Tolerance::parse_list(tolerances).unwrap() };
+        let settings = Settings { tolerances, force: false };
+        let xml = results(named("base.json", &base), &[named("new.json", &new)], &settings).junit();
+        quick_junit::Report::deserialize_from_str(&xml).unwrap().test_suites
+    };
+    let figures = suites("");
+    assert_eq!((figures.len(), figures[0].name.as_str()), (1, "new.json against base.json"));
+    assert_eq!((figures[0].tests, figures[0].errors), (7, 0), "{figures:?}");
+    assert!((1..7).contains(&figures[0].failures), "{figures:?}");
+    let tolerances = suites("p50>+5%, p50<+500%");
+    assert_eq!((tolerances[0].tests, tolerances[0].failures), (2, 2), "{tolerances:?}");
+    let kept = suites("p50>+500%");
+    assert_eq!((kept[0].tests, kept[0].failures, kept[0].errors), (1, 0, 0), "{kept:?}");
+}

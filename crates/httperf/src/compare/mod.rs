@@ -164,13 +164,15 @@ pub enum Form {
     Json,
     /// A page with charts.
     Html,
+    /// Test cases for CI systems.
+    Junit,
 }
 
-pub(crate) const FORMATS: &str = "text|markdown|json|html";
+pub(crate) const FORMATS: &str = "text|markdown|json|html|junit";
 pub(crate) const FORMAT_HELP: &str = "prints the comparison in this form";
 pub(crate) const FORMAT_DETAILS: &[&str] = &[
     "Default: text. markdown is for a comment on a pull request, json for programs, html is a page with the distributions \
-     of both in one chart.",
+     of both in one chart, junit has a test case for each tolerance, or for each figure if there are none.",
 ];
 
 pub(crate) const FAIL_IF_HELP: &str =
@@ -191,7 +193,8 @@ impl Form {
             b"markdown" => Ok(Self::Markdown),
             b"json" => Ok(Self::Json),
             b"html" => Ok(Self::Html),
-            _ => Err(Stop::expected("--format", "text, markdown, json or html", value)),
+            b"junit" => Ok(Self::Junit),
+            _ => Err(Stop::expected("--format", "text, markdown, json, html or junit", value)),
         }
     }
 
@@ -202,6 +205,7 @@ impl Form {
             Self::Markdown => comparison.markdown(),
             Self::Json => comparison.json(),
             Self::Html => comparison_page(comparison, pictures),
+            Self::Junit => comparison.junit(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! [`results`] makes a [`Comparison`] from results that were saved, [`rounds`] from trials made in turns. It is a document
 //! by itself, and every form of it is a function of it: a table, Markdown, JSON, a page.
 
+mod junit;
 mod markdown;
 mod results;
 mod rounds;
