@@ -3,6 +3,7 @@
 //! `Args` is what was typed; `planning` turns it into a `Plan`; `run` runs that.
 
 pub mod args;
+pub mod capacity;
 pub mod doctor;
 pub mod echo;
 mod gather;

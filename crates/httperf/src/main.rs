@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use httperf::args::Args;
 use httperf::messages::Program;
 use httperf::results::{merge, report, rerun};
-use httperf::{doctor, echo, options, planning, run, self_check, serve, tls_lab};
+use httperf::{capacity, doctor, echo, options, planning, run, self_check, serve, tls_lab};
 
 fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
@@ -15,6 +15,7 @@ fn main() -> ExitCode {
         None => (Program::started_as(&"httperf".into()), &[][..]),
     };
     match words.split_first() {
+        Some((word, words)) if *word == capacity::COMMAND.name => capacity::main(&program, words),
         Some((word, words)) if *word == doctor::COMMAND.name => doctor::main(&program, words),
         Some((word, words)) if *word == self_check::COMMAND.name => self_check::main(&program, words),
         Some((word, words)) if *word == serve::COMMAND.name => serve::main(&program, words),

@@ -20,6 +20,7 @@ use httperf_plan::number;
 pub fn commands() -> Vec<Description> {
     vec![
         program::COMMAND.describe(),
+        crate::capacity::COMMAND.describe(),
         crate::serve::COMMAND.describe(),
         crate::tls_lab::COMMAND.describe(),
         crate::doctor::COMMAND.describe(),

@@ -15,7 +15,7 @@ const ROOM: usize = 64 * 1024;
 ///
 /// # Errors
 /// Why it cannot.
-pub(super) fn check(name: &OsStr) -> io::Result<()> {
+pub(crate) fn check(name: &OsStr) -> io::Result<()> {
     match Destination::of(name)? {
         Destination::Special(path) => OpenOptions::new().write(true).open(path).map(drop),
         Destination::Regular(path) => {
@@ -33,7 +33,7 @@ pub(super) fn check(name: &OsStr) -> io::Result<()> {
 ///
 /// # Errors
 /// Why it cannot be written; what was there before is still there then.
-pub(super) fn replace(name: &OsStr, content: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(name: &OsStr, content: &[u8]) -> io::Result<()> {
     match Destination::of(name)? {
         Destination::Special(path) => {
             let mut file = OpenOptions::new().write(true).open(path)?;

@@ -3,7 +3,7 @@
 
 mod call_log;
 mod commands;
-mod file;
+pub(crate) mod file;
 mod machine;
 
 use std::ffi::{OsStr, OsString};
