@@ -34,6 +34,10 @@ pub fn generated() -> Vec<Generated> {
         Generated { path: "docs/reference/result.schema.json", contents: httperf_report::result::schema() },
         Generated { path: "docs/reference/sweep.schema.json", contents: httperf_report::sweep::schema() },
         Generated {
+            path: "docs/reference/capacity.schema.json",
+            contents: httperf_report::capacity::schema(),
+        },
+        Generated {
             path: "docs/reference/comparison.schema.json",
             contents: httperf_report::compare::schema(),
         },

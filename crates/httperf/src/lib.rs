@@ -4,6 +4,7 @@
 
 pub mod ab;
 pub mod args;
+pub mod capacity;
 pub mod compare;
 pub mod doctor;
 pub mod echo;

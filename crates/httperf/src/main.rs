@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use httperf::args::Args;
 use httperf::messages::Program;
 use httperf::results::{merge, report, rerun};
-use httperf::{ab, compare, doctor, echo, options, planning, plot, run, self_check, serve, sweep, tls_lab};
+use httperf::{
+    ab, capacity, compare, doctor, echo, options, planning, plot, run, self_check, serve, sweep, tls_lab,
+};
 
 fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
@@ -17,6 +19,7 @@ fn main() -> ExitCode {
     match words.split_first() {
         Some((word, words)) if *word == ab::COMMAND.name => ab::main(&program, words),
         Some((word, words)) if *word == compare::COMMAND.name => compare::main(&program, words),
+        Some((word, words)) if *word == capacity::COMMAND.name => capacity::main(&program, words),
         Some((word, words)) if *word == doctor::COMMAND.name => doctor::main(&program, words),
         Some((word, words)) if *word == self_check::COMMAND.name => self_check::main(&program, words),
         Some((word, words)) if *word == serve::COMMAND.name => serve::main(&program, words),

@@ -1,5 +1,6 @@
 //! A plan and a summary, rendered. Pure functions: the same input gives the same text.
 
+pub mod capacity;
 pub mod compare;
 pub mod html;
 pub mod junit;

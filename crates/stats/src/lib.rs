@@ -16,6 +16,7 @@ mod moments;
 mod nanos;
 mod recorder;
 mod replies;
+pub mod search;
 mod series;
 mod split;
 mod stall;

@@ -274,6 +274,12 @@ fn parsed(words: &[OsString]) -> Result<[Named; 2], Stop> {
         if args.load.duration == 0.0 && args.runtime == 0.0 {
             args.load.duration = TRIAL_S;
         }
+        let ends_early =
+            [("--until", args.results.until.is_some()), ("--abort-on-slo", args.results.objectives.abort)];
+        if let Some((option, _)) = ends_early.into_iter().find(|&(_, is_given)| is_given) {
+            let message = format!("{option}: expected none, as trials that take turns are of equal length");
+            return Err(placed(Stop::rejected(message)));
+        }
         // What can only be judged when all words are known.
         args.parse(&[]).map_err(placed)?;
         Ok(Named { name, args })

@@ -21,9 +21,10 @@ pub fn commands() -> Vec<Description> {
     vec![
         program::COMMAND.describe(),
         crate::sweep::COMMAND.describe(),
-        crate::serve::COMMAND.describe(),
+        crate::capacity::COMMAND.describe(),
         crate::compare::COMMAND.describe(),
         crate::ab::COMMAND.describe(),
+        crate::serve::COMMAND.describe(),
         crate::tls_lab::COMMAND.describe(),
         crate::doctor::COMMAND.describe(),
         crate::self_check::COMMAND.describe(),

@@ -5,7 +5,7 @@ mod capacity;
 mod sweep;
 
 pub use self::ab::AbArgs;
-pub use self::capacity::CapacityArgs;
+pub use self::capacity::{CapacityArgs, Searched};
 pub use self::sweep::{SweepArgs, SweepForm};
 
 /// What was typed for `sweep`, `capacity` or `ab`.

@@ -1,0 +1,257 @@
+//! Making the trials of a search, one after the other.
+//!
+//! ```text
+//!   one request ──► trial ──► pause ──► trial ──► pause, requests until one is quick ──► …
+//!     answered?      │                    └─ too much for the server: its backlog has to go
+//!                    └─ warm-up, measured, drain; connections of its own
+//! ```
+
+use std::time::{Duration, Instant};
+
+use httperf_plan::objective::{Clock, Metric};
+use httperf_plan::{Arrivals, Connections, Objectives, Phases, Plan, Workload};
+use httperf_report::capacity::{Capacity, Cause, End, Found, Outcome, Trial};
+use httperf_stats::search::{self, Next, Search};
+use httperf_stats::{Failure, Outcome as CallOutcome, Summary};
+
+use super::{needed, samples_of_arrival};
+use crate::args::Args;
+use crate::messages::Program;
+use crate::status_line::StatusLine;
+use crate::trials::Trials;
+
+/// A single request is given up after this long.
+const PROBE_LIMIT: Duration = Duration::from_secs(5);
+
+/// So long a server may take to recover from a trial.
+const RECOVERY_LIMIT: Duration = Duration::from_secs(30);
+
+/// Between two single requests.
+const PROBE_PAUSE: Duration = Duration::from_millis(200);
+
+/// A reply is quick that takes no longer than so many times the first one, and this long beside.
+const QUICK: (u32, Duration) = (3, Duration::from_millis(20));
+
+/// How long load is offered before it is measured: this part of a trial, within these bounds.
+const WARMUP_PART: u32 = 5;
+const WARMUP: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
+
+/// How long what is under way may take to end, within these bounds.
+const DRAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// A trial has a tenth more arrivals than objectives need, for those that fail.
+const SPARE: f64 = 1.1;
+
+/// Fewer arrivals than this tell nothing.
+const ARRIVALS_MIN: f64 = 20.0;
+
+/// A backlog that no objective over a time would notice.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// A search with its trials so far.
+#[derive(Debug)]
+pub(super) struct Hunt {
+    capacity: Capacity,
+    search: Search,
+    /// `--warmup` and `--drain`, where they were given.
+    warmup: Option<Duration>,
+    drain: Option<Duration>,
+    /// The longest time that an objective allows.
+    longest: Duration,
+}
+
+impl Hunt {
+    /// A search before its first trial.
+    pub(super) fn new(args: &Args, capacity: Capacity) -> Self {
+        let (settings, plan) = (&capacity.settings, &capacity.plan);
+        let arrivals = settings
+            .objectives
+            .iter()
+            .map(|&objective| needed(objective) * SPARE / samples_of_arrival(plan, objective));
+        let bounds = plan.objectives.all.iter().filter_map(|objective| match objective.metric() {
+            Metric::Time { clock, .. } => Some((clock, Duration::try_from_secs_f64(objective.bound()).ok()?)),
+            _ => None,
+        });
+        // A backlog may wait where none of these see it.
+        let sees_backlog =
+            |clock: Clock| !matches!(clock, Clock::Connect | Clock::Handshake | Clock::Transfer);
+        let patience = bounds.clone().filter(|&(clock, _)| sees_backlog(clock)).map(|(_, bound)| bound).min();
+        let search = Search::new(search::Settings {
+            start: settings.start,
+            min_rate: settings.min_rate,
+            max_rate: settings.max_rate,
+            precision: settings.precision,
+            trials: settings.trials as usize,
+            length_min: Duration::from_secs_f64(settings.trial_min_s),
+            length_max: Duration::from_secs_f64(settings.trial_max_s),
+            arrivals_min: arrivals.fold(ARRIVALS_MIN, f64::max),
+            patience: patience.unwrap_or(PATIENCE),
+        });
+        let given =
+            |seconds: f64| (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
+        let longest = bounds.map(|(_, bound)| bound).max().unwrap_or_default();
+        let (warmup, drain) = (given(args.results.warmup), given(args.results.drain));
+        Self { capacity, search, warmup, drain, longest }
+    }
+
+    /// The plan of the longest trial at the highest rate that is certain to be tried.
+    pub(super) fn heaviest(&self) -> Plan {
+        let settings = &self.capacity.settings;
+        let rate = settings.max_rate.unwrap_or(settings.start);
+        self.plan(search::Trial { rate, length: Duration::from_secs_f64(settings.trial_max_s) })
+    }
+
+    /// Makes trials until the search ends, or somebody asks for the end. `save` is told what is known after each.
+    ///
+    /// # Errors
+    /// Why the server did not answer a single request before the first trial.
+    pub(super) fn run(
+        mut self,
+        program: &Program,
+        trials: &Trials,
+        save: &mut dyn FnMut(&Capacity),
+    ) -> Result<Capacity, String> {
+        let mut status = StatusLine::new();
+        let mut show = |text: &str| {
+            if !program.is_quiet() {
+                status.show(text);
+            }
+        };
+        show("waiting for a first reply");
+        let first = self.probe(trials);
+        if trials.is_interrupted() {
+            return Ok(self.end(End::Asked, None));
+        }
+        let usual = first?;
+        loop {
+            let trial = match self.search.next() {
+                Next::End(end @ (search::End::ClientLimited | search::End::ClientDisturbed)) => {
+                    let because = self.client_reason();
+                    return Ok(self.end(end.into(), because));
+                }
+                Next::End(end) => return Ok(self.end(end.into(), None)),
+                Next::Try(trial) => trial,
+            };
+            let (number, unit) = (self.capacity.trials.len() + 1, self.capacity.unit().name());
+            let seconds = trial.length.as_secs_f64();
+            show(&format!("trial {number}: {} {unit}/s for {seconds:.1} s", trial.rate));
+            let run = match trials.run(self.plan(trial)) {
+                Ok(run) => run,
+                Err(error) => return Ok(self.end(End::Broken, Some(format!("{error:#}")))),
+            };
+            if trials.is_interrupted() {
+                // What was cut short says nothing.
+                return Ok(self.end(End::Asked, None));
+            }
+            let made = Trial::of(trial.rate, &run);
+            let (observed, outcome, is_silent) = (made.observed(), made.outcome, made.is_silent());
+            self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
+            self.capacity.trials.push(made);
+            // A server that is gone has no capacity: what was known of it before stays.
+            if is_silent && !self.has_recovered(trials, usual) {
+                return Ok(match trials.is_interrupted() {
+                    true => self.end(End::Asked, None),
+                    false => self.end(End::Broken, Some("the server no longer answers".to_owned())),
+                });
+            }
+            self.search.note(observed);
+            self.capacity.found = Found::of(&self.search, None);
+            save(&self.capacity);
+            if matches!(self.search.next(), Next::End(_)) {
+                continue;
+            }
+            show(&format!("pause after trial {number}"));
+            trials.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
+            if !matches!(outcome, Outcome::Within | Outcome::Unclear) {
+                self.has_recovered(trials, usual);
+            }
+            if trials.is_interrupted() {
+                return Ok(self.end(End::Asked, None));
+            }
+        }
+    }
+
+    fn end(mut self, end: End, because: Option<String>) -> Capacity {
+        self.capacity.found = Found { because, ..Found::of(&self.search, Some(end)) };
+        self.capacity
+    }
+
+    /// What the client had to answer for in the last trial in which it had something to.
+    fn client_reason(&self) -> Option<String> {
+        self.capacity.trials.iter().rev().find_map(|trial| {
+            let name = trial.reasons.iter().find_map(|reason| match reason {
+                Cause::Client(name) => Some(name),
+                _ => None,
+            })?;
+            let mut findings = trial.verdict.reasons.iter().map(|reason| &reason.finding);
+            let finding = findings.find(|finding| finding.name() == name)?;
+            Some(format!("{name}: {finding}"))
+        })
+    }
+
+    fn plan(&self, trial: search::Trial) -> Plan {
+        let mut plan = self.capacity.plan.clone();
+        plan.arrivals = plan.arrivals.at_rate(trial.rate);
+        plan.runtime = Some(trial.length);
+        plan.phases = Phases {
+            warmup: self.warmup.unwrap_or_else(|| (trial.length / WARMUP_PART).clamp(WARMUP.0, WARMUP.1)),
+            drain: self.drain.unwrap_or_else(|| (self.longest * 2).clamp(DRAIN.0, DRAIN.1)),
+        };
+        plan
+    }
+
+    /// Makes a single request, and says how long its reply took, or why there was none.
+    fn probe(&self, trials: &Trials) -> Result<Duration, String> {
+        let mut plan = self.capacity.plan.clone();
+        let makes_calls = plan.makes_calls();
+        plan.workload = Workload::Connections(Connections::new(1, u64::from(makes_calls), 1));
+        plan.arrivals = Arrivals::Sequential;
+        plan.runtime = Some(PROBE_LIMIT);
+        plan.phases = Phases::default();
+        plan.objectives = Objectives::default();
+        plan.threads = None;
+        let run = trials.run(plan).map_err(|error| format!("{error:#}"))?;
+        let summary = &run.summary;
+        if !makes_calls {
+            return summary.connect.quantile(1.0).ok_or_else(|| why_silent(summary));
+        }
+        // Any reply will do.
+        let unexpected = &summary.calls_with(CallOutcome::Unexpected).latency;
+        let reply = summary.completed().latency.quantile(1.0).or_else(|| unexpected.quantile(1.0));
+        reply.ok_or_else(|| why_silent(summary))
+    }
+
+    /// Makes single requests until one is answered quickly. Returns whether any was answered.
+    fn has_recovered(&self, trials: &Trials, usual: Duration) -> bool {
+        let quick = usual * QUICK.0 + QUICK.1;
+        let began = Instant::now();
+        let mut has_answered = false;
+        while began.elapsed() < RECOVERY_LIMIT && !trials.is_interrupted() {
+            let answer = self.probe(trials);
+            has_answered |= answer.is_ok();
+            if answer.is_ok_and(|time| time <= quick) {
+                break;
+            }
+            trials.pause(PROBE_PAUSE);
+        }
+        has_answered
+    }
+}
+
+/// Why there was no reply to the only request.
+fn why_silent(summary: &Summary) -> String {
+    if let Some(failure) = summary.tls.as_deref().and_then(|tls| tls.hopeless()) {
+        return format!("the TLS handshake failed: {}", failure.reason);
+    }
+    let failure = Failure::ALL.into_iter().find(|&failure| summary.errors.count(failure) > 0);
+    let words = match failure {
+        Some(Failure::Refused) => "the connection was refused",
+        Some(Failure::Reset) => "the connection was closed without one",
+        Some(Failure::SocketTimeout) => "nobody answered the connect",
+        Some(Failure::AddressUnavailable) => "no local address or port is left",
+        Some(Failure::FdUnavailable | Failure::FileTableFull) => "no file descriptor is left",
+        Some(Failure::Other) => "the connection failed, or the reply was not one of HTTP",
+        Some(Failure::ClientTimeout) | None => "it took longer than it may",
+    };
+    words.to_owned()
+}

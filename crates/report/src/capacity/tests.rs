@@ -1,0 +1,350 @@
+//! Searches with the real engine, on a virtual clock, against servers in memory.
+
+use std::time::Duration;
+
+use httperf_plan::{Phases, Plan, UNLIMITED};
+use httperf_stats::search::{self, Next, Search};
+use httperf_testkit::sim::{self, Action, HttpPeer, Link, Peer, connections, reply};
+
+use super::*;
+use crate::objectives::Measured;
+use crate::result::{Document, Machine};
+use crate::verdict::{Finding, Level, Reason};
+
+const BOUND: Duration = Duration::from_millis(50);
+
+/// Short, so that a search in the debug build does not take long.
+const SEARCHED: search::Settings = search::Settings {
+    start: 50.0,
+    min_rate: 1.0,
+    max_rate: None,
+    precision: 0.03,
+    trials: 20,
+    length_min: Duration::from_secs(1),
+    length_max: Duration::from_secs(5),
+    arrivals_min: 100.0,
+    patience: BOUND,
+};
+
+fn settings(objectives: &str) -> Settings {
+    Settings {
+        objectives: Objective::parse_list(objectives).unwrap(),
+        implied: Some("errors<1%".parse().unwrap()),
+        start: SEARCHED.start,
+        min_rate: SEARCHED.min_rate,
+        max_rate: None,
+        precision: SEARCHED.precision,
+        trials: SEARCHED.trials as u32,
+        trial_min_s: 1.0,
+        trial_max_s: 5.0,
+        pause_s: 0.0,
+    }
+}
+
+fn part() -> Part {
+    Part {
+        started: "2026-01-02T03:04:05Z".to_owned(),
+        command: vec!["httperf".to_owned()],
+        httperf: "0".to_owned(),
+        ended_early: None,
+        machine: Machine::default(),
+        capacity: None,
+    }
+}
+
+/// A new search with connections of one call.
+fn capacity(objectives: &str) -> Capacity {
+    let mut plan = connections(UNLIMITED, 1, 1);
+    let settings = settings(objectives);
+    plan.objectives.all.extend(settings.objectives.iter().copied().chain(settings.implied));
+    Capacity::new(settings, plan)
+}
+
+fn run(plan: &Plan, trial: search::Trial, seed: u64, server: impl Peer + 'static) -> Document {
+    let plan = Plan {
+        arrivals: plan.arrivals.at_rate(trial.rate),
+        runtime: Some(trial.length),
+        phases: Phases { warmup: trial.length / 5, drain: Duration::from_secs(1) },
+        ..plan.clone()
+    };
+    let link = Link { seed, latency: Duration::from_micros(50), ..Link::default() };
+    let run = sim::run(&plan, link, server);
+    assert!(!run.is_endless);
+    Document::new(part(), plan, run.summary)
+}
+
+/// Searches with a new server for each trial.
+fn search<P: Peer + 'static>(objectives: &str, seed: u64, server: impl Fn() -> P) -> Capacity {
+    let mut capacity = capacity(objectives);
+    let mut search = Search::new(SEARCHED);
+    loop {
+        match search.next() {
+            Next::End(end) => {
+                capacity.found = Found::of(&search, Some(end.into()));
+                return capacity;
+            }
+            Next::Try(trial) => {
+                let number = capacity.trials.len() as u64;
+                let run = run(&capacity.plan, trial, seed * 100 + number, server());
+                let made = Trial::of(trial.rate, &run);
+                search.note(made.observed());
+                capacity.trials.push(made);
+            }
+        }
+    }
+}
+
+fn ok() -> Vec<u8> {
+    reply(200, "", "hello")
+}
+
+/// A token bucket: so many replies per second, in the order of the requests.
+fn bucket(per_second: f64) -> impl Peer {
+    let mut free = Duration::ZERO;
+    HttpPeer::new(move |request| {
+        let turn = free.max(request.at);
+        free = turn + Duration::from_secs_f64(1.0 / per_second);
+        vec![Action::Send(turn - request.at, ok())]
+    })
+}
+
+/// One that answers `503` at once beyond so many per second.
+fn refusing(per_second: f64) -> impl Peer {
+    let mut free = Duration::ZERO;
+    HttpPeer::new(move |request| {
+        if free > request.at {
+            return vec![Action::Send(Duration::ZERO, reply(503, "", "later"))];
+        }
+        free = free.max(request.at.saturating_sub(Duration::from_millis(5)))
+            + Duration::from_secs_f64(1.0 / per_second);
+        vec![Action::Send(Duration::ZERO, ok())]
+    })
+}
+
+/// One that needs 5 ms when it is idle, and ever longer the nearer the rate of the last 50 requests is to what it could
+/// answer in all: twice as long at half of it, ten times as long at nine tenths.
+fn degrading(per_second: f64) -> impl Peer {
+    let mut last = std::collections::VecDeque::from([Duration::ZERO]);
+    HttpPeer::new(move |request| {
+        last.push_back(request.at);
+        if last.len() > 50 {
+            last.pop_front();
+        }
+        let span = (request.at - last[0]).as_secs_f64();
+        let load = ((last.len() - 1) as f64 / span.max(1e-9) / per_second).min(0.999);
+        vec![Action::Send(Duration::from_secs_f64(0.005 / (1.0 - load)), ok())]
+    })
+}
+
+/// A token bucket that needs twice the time for a reply when twenty requests or more are waiting.
+fn collapsing(per_second: f64) -> impl Peer {
+    let mut free = Duration::ZERO;
+    HttpPeer::new(move |request| {
+        let turn = free.max(request.at);
+        let waiting = (turn - request.at).as_secs_f64() * per_second;
+        let each = if waiting >= 20.0 { 2.0 } else { 1.0 };
+        free = turn + Duration::from_secs_f64(each / per_second);
+        vec![Action::Send(turn - request.at, ok())]
+    })
+}
+
+#[track_caller]
+fn check_near(capacity: &Capacity, expected: f64) {
+    let found = capacity.found.capacity.unwrap();
+    assert!((found.rate / expected - 1.0).abs() <= 0.03, "{}", capacity.text());
+    assert!(found.low <= expected * 1.01 && expected * 0.99 <= found.high, "{}", capacity.text());
+    assert_eq!(capacity.found.end, Some(End::Precise), "{}", capacity.text());
+}
+
+#[test]
+fn ten_searches_for_a_token_bucket_agree() {
+    let found: Vec<f64> = (0..10)
+        .map(|seed| {
+            // Not all the same to the search, which is the same each time for the same answers.
+            let real = 500.0 + seed as f64;
+            let capacity = search("p99<50ms", seed, || bucket(real));
+            check_near(&capacity, real);
+            assert!(capacity.trials.len() <= 12, "{}", capacity.text());
+            capacity.found.capacity.unwrap().rate / real
+        })
+        .collect();
+    let mean = found.iter().sum::<f64>() / 10.0;
+    let deviation = (found.iter().map(|rate| (rate / mean - 1.0).powi(2)).sum::<f64>() / 9.0).sqrt();
+    assert!(deviation <= 0.02 && (mean - 1.0).abs() <= 0.02, "{found:?}");
+}
+
+#[test]
+fn errors_alone_find_the_same_server() {
+    check_near(&search("errors<1%", 1, || bucket(500.0)), 500.0);
+}
+
+#[test]
+fn a_server_that_refuses_what_is_too_much_is_found_by_its_errors() {
+    let capacity = search("errors<1%", 1, || refusing(500.0));
+    check_near(&capacity, 500.0);
+    let beyond = capacity.trials.iter().find(|trial| trial.outcome == Outcome::Overload).unwrap();
+    assert!((beyond.answered / 500.0 - 1.0).abs() < 0.05, "{}", capacity.text());
+}
+
+#[test]
+fn a_server_that_degrades_slowly_is_found_where_it_passes_the_bound() {
+    check_near(&search("p99<50ms", 1, || degrading(400.0)), 360.0);
+}
+
+#[test]
+fn a_server_that_collapses_is_found_at_its_knee() {
+    check_near(&search("p99<50ms", 1, || collapsing(500.0)), 500.0);
+}
+
+/// A run at this rate for two seconds.
+fn trial(objectives: &str, rate: f64, server: impl Peer + 'static) -> (Document, Trial) {
+    let trial = search::Trial { rate, length: Duration::from_secs(2) };
+    let run = run(&capacity(objectives).plan, trial, 1, server);
+    let made = Trial::of(rate, &run);
+    (run, made)
+}
+
+#[test]
+fn a_server_that_answers_too_little_shows_how_much_it_can() {
+    let (_, trial) = trial("p99<50ms", 1000.0, bucket(600.0));
+    assert_eq!(trial.outcome, Outcome::Overload);
+    assert_eq!(trial.reasons, [Cause::FellBehind, Cause::Missed("p99<50ms".parse().unwrap())]);
+    assert!((trial.backlog_growth - 0.4).abs() < 0.01, "{trial:?}");
+    assert!((trial.answered - 600.0).abs() < 10.0, "{trial:?}");
+    assert!((trial.offered - 1000.0).abs() < 1.0, "{trial:?}");
+}
+
+#[test]
+fn too_few_samples_are_no_verdict_unless_the_bound_is_passed_already() {
+    let (_, few) = trial("p99.9<50ms", 100.0, bucket(600.0));
+    assert_eq!(few.outcome, Outcome::Unclear);
+    assert_eq!(few.reasons, [Cause::TooFew("p99.9<50ms".parse().unwrap())]);
+    let (_, slow) = trial("p99.9<50ms", 100.0, HttpPeer::new(|_| vec![Action::Send(BOUND * 2, ok())]));
+    assert_eq!(slow.outcome, Outcome::Beyond);
+}
+
+#[test]
+fn what_the_client_did_is_not_held_against_the_server() {
+    let (mut run, beyond) = trial("p99<50ms", 100.0, HttpPeer::new(|_| vec![Action::Send(BOUND * 2, ok())]));
+    assert_eq!(beyond.outcome, Outcome::Beyond);
+    let with = |run: &mut Document, level, finding| {
+        run.verdict.reasons = vec![Reason { level, finding }];
+        Trial::of(100.0, run)
+    };
+    let cpu = Finding::ClientCpu { share: 1.0 };
+    let spoilt = with(&mut run, Level::Suspect, cpu.clone());
+    assert_eq!(spoilt.outcome, Outcome::Client);
+    assert_eq!(spoilt.reasons[0], Cause::Client("client cpu".to_owned()));
+    let waiting = Finding::KeptWaiting { share: 0.2, preempted: 9 };
+    assert_eq!(with(&mut run, Level::Suspect, waiting.clone()).outcome, Outcome::Client);
+    assert_eq!(with(&mut run, Level::Valid, cpu.clone()).outcome, Outcome::Beyond);
+    assert_eq!(with(&mut run, Level::Suspect, Finding::NeverSteady).outcome, Outcome::Beyond);
+    // Waiting for a processor does not make a backlog grow; having none left does.
+    let (mut run, _) = trial("p99<50ms", 1000.0, bucket(600.0));
+    assert_eq!(with(&mut run, Level::Suspect, waiting).outcome, Outcome::Overload);
+    assert_eq!(with(&mut run, Level::Suspect, cpu.clone()).outcome, Outcome::Client);
+    // Nor does it make a server refuse calls.
+    let (mut run, _) = trial("errors<1%", 1000.0, refusing(600.0));
+    assert_eq!(with(&mut run, Level::Suspect, cpu.clone()).outcome, Outcome::Overload);
+    // And where all was well, nobody asks.
+    let (mut run, _) = trial("p99<50ms", 100.0, bucket(600.0));
+    assert_eq!(with(&mut run, Level::Suspect, cpu).outcome, Outcome::Within);
+}
+
+#[test]
+fn latency_that_rises_all_the_time_is_the_server_s() {
+    // A backlog of half a percent of 600 calls a second is hardly more than chance, but it does not go.
+    let slow = search::Trial { rate: 603.0, length: Duration::from_secs(12) };
+    let mut run = run(&capacity("p99<50ms").plan, slow, 1, bucket(600.0));
+    let waiting = Finding::KeptWaiting { share: 0.3, preempted: 9 };
+    run.verdict.reasons = vec![Reason { level: Level::Suspect, finding: waiting }];
+    let trial = Trial::of(slow.rate, &run);
+    assert_eq!(trial.outcome, Outcome::Overload);
+    assert_eq!(trial.reasons, [Cause::Missed("p99<50ms".parse().unwrap()), Cause::Rising]);
+}
+
+#[test]
+fn a_server_that_never_answers_leaves_calls_unanswered() {
+    let (_, trial) = trial("5xx<1%", 50.0, HttpPeer::new(|_| Vec::new()));
+    assert!(trial.is_silent());
+    assert_eq!((trial.outcome, trial.unanswered, trial.answered), (Outcome::Overload, 1.0, 0.0));
+    assert_eq!(trial.measured("5xx<1%".parse().unwrap()), Some(Measured::Nothing));
+}
+
+#[test]
+fn the_document_matches_its_schema_and_names_itself() {
+    let capacity = search("p99<50ms", 1, || bucket(200.0));
+    let json: serde_json::Value = serde_json::from_str(&capacity.json()).unwrap();
+    assert_eq!((&json["format"], &json["version"]), (&FORMAT.into(), &VERSION.into()));
+    assert_eq!(json["trials"].as_array().unwrap().len(), capacity.trials.len());
+    assert_eq!(json["found"]["end"], "precise");
+    assert!(schema().contains("urn:httperf:capacity:1"));
+}
+
+/// The first line for what was found.
+#[track_caller]
+fn check_headline(found: Found, expected: &str) {
+    let capacity = Capacity { found, ..capacity("p99<50ms") };
+    let text = capacity.text();
+    assert_eq!(text.lines().next(), Some(expected));
+}
+
+#[test]
+fn the_first_line_says_what_was_found() {
+    let interval = Some(Interval { rate: 1987.54, low: 1962.0, high: 2010.04 });
+    let found = |capacity, sustained, end| Found { capacity, sustained, end: Some(end), because: None };
+    check_headline(
+        found(interval, Some(1970.0), End::Precise),
+        "capacity 1988 connections/s (95 %: 1962 to 2010)",
+    );
+    check_headline(
+        found(interval, Some(1970.0), End::TrialsUsedUp),
+        "capacity 1988 connections/s (95 %: 1962 to 2010; all --trials were made)",
+    );
+    check_headline(
+        found(interval, Some(1970.0), End::Asked),
+        "capacity 1988 connections/s (95 %: 1962 to 2010; interrupted)",
+    );
+    check_headline(
+        found(None, Some(3200.0), End::NeverReached),
+        "capacity at least 3200 connections/s (--max-rate was sustained)",
+    );
+    check_headline(
+        Found {
+            because: Some("rate: 10 due, 5 started".to_owned()),
+            ..found(None, Some(12.5), End::ClientLimited)
+        },
+        "capacity at least 12.5 connections/s (this client cannot offer more: rate: 10 due, 5 started)",
+    );
+    check_headline(
+        found(None, None, End::BelowMinimum),
+        "capacity below 1 connections/s (--min-rate was not sustained)",
+    );
+    check_headline(
+        found(None, Some(300.0), End::TooFewSamples),
+        "capacity unknown (at 300 connections/s nothing was missed, but even the longest trials have too few samples; \
+         --trial-max allows longer ones)",
+    );
+    check_headline(found(None, Some(800.0), End::Asked), "capacity at least 800 connections/s (interrupted)");
+    check_headline(found(None, None, End::Asked), "capacity unknown (interrupted)");
+}
+
+#[test]
+fn a_table_has_a_row_for_each_trial() {
+    let mut capacity = capacity("p99<50ms, service.p50<1s");
+    capacity.trials = vec![
+        trial("p99<50ms, service.p50<1s", 100.0, bucket(600.0)).1,
+        trial("p99<50ms, service.p50<1s", 1000.0, bucket(600.0)).1,
+    ];
+    capacity.found =
+        Found { capacity: None, sustained: Some(100.0), end: Some(End::TrialsUsedUp), because: None };
+    insta::assert_snapshot!(capacity.text(), @r"
+    capacity at least 100 connections/s (all --trials were made)
+
+    objectives: p99<50ms, service.p50<1s; implied: errors<1%
+
+    trial  rate  length  offered  answered  backlog      p99  service.p50  errors  outcome
+        1   100   2.0 s      100       100   +0.0 %   200 µs       100 µs  0.00 %  within
+        2  1000   2.0 s     1000       600  +40.0 %  endless       933 ms  0.00 %  beyond: fell behind, missed p99<50ms (SUSPECT)
+    ");
+}

@@ -1,0 +1,161 @@
+//! A search for a capacity as text: the figure in the first line, and the trials it rests on in a table.
+
+use std::fmt::Write as _;
+
+use httperf_plan::objective::{Metric, Objective};
+
+use super::{Capacity, Cause, End, Interval, Outcome, Trial};
+use crate::number::{fixed, time};
+use crate::objectives::Measured;
+use crate::verdict::Level;
+
+const WRITES: &str = "a String takes everything";
+
+pub(super) fn text(capacity: &Capacity) -> String {
+    let mut out = format!("{}\n", headline(capacity));
+    let settings = &capacity.settings;
+    write!(out, "\nobjectives: {}", listed(&settings.objectives)).expect(WRITES);
+    if let Some(implied) = settings.implied {
+        write!(out, "; implied: {implied}").expect(WRITES);
+    }
+    out.push('\n');
+    if !capacity.trials.is_empty() {
+        write_table(&mut out, capacity);
+    }
+    out
+}
+
+/// What was found, for people and for scripts: behind `capacity` there is either the figure or a word.
+fn headline(capacity: &Capacity) -> String {
+    let found = &capacity.found;
+    let unit = format!("{}/s", capacity.unit().name());
+    let settings = &capacity.settings;
+    let because = found.because.as_ref().map_or_else(String::new, |because| format!(": {because}"));
+    let end = match found.end {
+        None => "the search goes on".to_owned(),
+        Some(End::Precise) => String::new(),
+        Some(End::TrialsUsedUp) => "all --trials were made".to_owned(),
+        Some(End::NeverReached) => "--max-rate was sustained".to_owned(),
+        Some(End::ClientLimited) => format!("this client cannot offer more{because}"),
+        Some(End::ClientDisturbed) => format!("this client spoilt the last trials{because}"),
+        Some(End::BelowMinimum) => "--min-rate was not sustained".to_owned(),
+        Some(End::TooFewSamples) => {
+            "even the longest trials have too few samples; --trial-max allows longer ones".to_owned()
+        }
+        Some(End::Asked) => "interrupted".to_owned(),
+        Some(End::Broken) => format!("ended early{because}"),
+    };
+    match (found.end, found.capacity, found.sustained) {
+        (Some(End::BelowMinimum), ..) => format!("capacity below {} {unit} ({end})", rate(settings.min_rate)),
+        (Some(End::NeverReached | End::ClientLimited), _, Some(least)) => {
+            format!("capacity at least {} {unit} ({end})", rate(least))
+        }
+        (Some(End::TooFewSamples), _, Some(most)) => {
+            format!("capacity unknown (at {} {unit} nothing was missed, but {end})", rate(most))
+        }
+        (_, Some(Interval { rate: figure, low, high }), _) => {
+            let end = if end.is_empty() { end } else { format!("; {end}") };
+            format!("capacity {} {unit} (95 %: {} to {}{end})", rate(figure), rate(low), rate(high))
+        }
+        (_, None, Some(least)) => format!("capacity at least {} {unit} ({end})", rate(least)),
+        (_, None, None) => format!("capacity unknown ({end})"),
+    }
+}
+
+fn listed(objectives: &[Objective]) -> String {
+    objectives.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// A row for each trial, and a column for each objective with what was measured of it.
+fn write_table(out: &mut String, capacity: &Capacity) {
+    let objectives: Vec<Objective> =
+        capacity.settings.objectives.iter().copied().chain(capacity.settings.implied).collect();
+    let mut rows = vec![head(&objectives)];
+    rows.extend(capacity.trials.iter().enumerate().map(|(index, trial)| row(index + 1, trial, &objectives)));
+    // All but the last column, which is text, are set to the right.
+    let columns = rows[0].len();
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
+        .collect();
+    out.push('\n');
+    for row in &rows {
+        let (last, numbers) = row.split_last().expect("a row has columns");
+        for (text, width) in numbers.iter().zip(&widths) {
+            write!(out, "{text:>width$}  ").expect(WRITES);
+        }
+        writeln!(out, "{last}").expect(WRITES);
+    }
+}
+
+fn head(objectives: &[Objective]) -> Vec<String> {
+    let names = ["trial", "rate", "length", "offered", "answered", "backlog"].map(str::to_owned);
+    let metrics = objectives.iter().map(|objective| objective.metric().to_string());
+    names.into_iter().chain(metrics).chain(["outcome".to_owned()]).collect()
+}
+
+fn row(number: usize, trial: &Trial, objectives: &[Objective]) -> Vec<String> {
+    let numbers = [
+        number.to_string(),
+        rate(trial.rate),
+        format!("{} s", fixed(trial.length_s, 1)),
+        rate(trial.offered),
+        rate(trial.answered),
+        format!("{:+.1} %", trial.backlog_growth * 100.0),
+    ];
+    let measured = objectives.iter().map(|&objective| measured(trial, objective));
+    numbers.into_iter().chain(measured).chain([outcome(trial)]).collect()
+}
+
+fn measured(trial: &Trial, objective: Objective) -> String {
+    match (trial.measured(objective), objective.metric()) {
+        (Some(Measured::Figure(seconds)), Metric::Time { .. }) => time(seconds * 1e3),
+        (Some(Measured::Figure(share)), Metric::Share(_)) => format!("{} %", fixed(share * 100.0, 2)),
+        (Some(Measured::Figure(figure)), Metric::Replies) => rate(figure),
+        (Some(Measured::Endless), _) => "endless".to_owned(),
+        (Some(Measured::Nothing) | None, _) => "n/a".to_owned(),
+    }
+}
+
+fn outcome(trial: &Trial) -> String {
+    let word = match trial.outcome {
+        Outcome::Within => "within",
+        Outcome::Beyond | Outcome::Overload => "beyond",
+        Outcome::Unclear => "unclear",
+        Outcome::Client => "client",
+    };
+    let reasons: Vec<String> = trial.reasons.iter().map(cause).collect();
+    let mut text = word.to_owned();
+    if !reasons.is_empty() {
+        write!(text, ": {}", reasons.join(", ")).expect(WRITES);
+    }
+    if trial.verdict.level > Level::Valid && trial.outcome != Outcome::Client {
+        write!(text, " ({})", trial.verdict.level).expect(WRITES);
+    }
+    text
+}
+
+fn cause(cause: &Cause) -> String {
+    match cause {
+        Cause::Missed(objective) => format!("missed {objective}"),
+        Cause::TooFew(objective) => format!("too few samples for {objective}"),
+        Cause::FellBehind => "fell behind".to_owned(),
+        Cause::Unanswered => "left calls unanswered".to_owned(),
+        Cause::Rising => "latency kept rising".to_owned(),
+        Cause::Client(finding) => finding.clone(),
+    }
+}
+
+/// A rate to about four digits.
+fn rate(rate: f64) -> String {
+    let decimals = match rate {
+        rate if rate >= 999.95 => 0,
+        rate if rate >= 99.995 => 1,
+        rate if rate >= 9.9995 => 2,
+        _ => 3,
+    };
+    let digits = fixed(rate, decimals);
+    match digits.contains('.') {
+        true => digits.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => digits,
+    }
+}
