@@ -479,11 +479,11 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
         ),
         (
             "--slo session.p99<1s",
-            "--slo: expected another figure, as there are no sessions, got `session.p99<1s`",
+            "--slo: `session.p99<1s` needs a session workload (--wsess, --wsesslog or --wsesspage)",
         ),
         (
             "--slo handshake.p99<1s",
-            "--slo: expected another figure, as there is no TLS, got `handshake.p99<1s`",
+            "--slo: `handshake.p99<1s` needs TLS, which an https:// URL or --ssl asks for",
         ),
         (
             "--slo p99.99<1s --max-rate 100",

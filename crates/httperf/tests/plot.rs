@@ -1,6 +1,7 @@
 //! `httperf plot`: pictures of results, in files and on standard output, and what it refuses.
 
 mod support;
+#[expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #[path = "monitor/terminal.rs"]
 #[allow(dead_code, reason = "each test file uses its part of the module")]
 mod terminal;

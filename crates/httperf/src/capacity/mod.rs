@@ -152,8 +152,12 @@ fn settings(args: &Args, plan: &mut Plan) -> Settings {
 /// Refuses objectives that no trial could ever be judged by.
 fn check(plan: &Plan, settings: &Settings) -> Result<(), String> {
     for objective in &settings.objectives {
-        if let Some(expected) = nothing_to_tell_from(plan, objective.metric()) {
-            return Err(format!("--slo: expected {expected}, got `{objective}`"));
+        let is_before_calls =
+            matches!(objective.metric(), Metric::Time { clock: Clock::Connect | Clock::Handshake, .. });
+        if is_before_calls && matches!(plan.workload, Workload::Calls(_)) {
+            return Err(format!(
+                "--slo: expected another figure, as connections are opened before the calls, got `{objective}`"
+            ));
         }
         let (needed, each) = (needed(*objective), samples_of_arrival(plan, *objective));
         let Some(max_rate) = settings.max_rate else { continue };
@@ -168,28 +172,6 @@ fn check(plan: &Plan, settings: &Settings) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// What an objective would have to be about, if this plan has nothing of the kind.
-fn nothing_to_tell_from(plan: &Plan, metric: Metric) -> Option<&'static str> {
-    match metric {
-        Metric::Time { clock: Clock::Session, .. } if !matches!(plan.workload, Workload::Sessions(_)) => {
-            Some("another figure, as there are no sessions")
-        }
-        Metric::Time { clock: Clock::Handshake, .. } if plan.tls.is_none() => {
-            Some("another figure, as there is no TLS")
-        }
-        Metric::Time { clock: Clock::Connect | Clock::Handshake, .. }
-            if matches!(plan.workload, Workload::Calls(_)) =>
-        {
-            Some("another figure, as connections are opened before the calls")
-        }
-        Metric::Time { clock: Clock::Connect | Clock::Handshake | Clock::Session, .. } => None,
-        Metric::Time { .. } if !plan.makes_calls() => {
-            Some("a figure of the connect or the handshake, as no calls are made")
-        }
-        _ => None,
-    }
 }
 
 /// How many samples an objective needs.
