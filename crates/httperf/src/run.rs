@@ -84,8 +84,8 @@ const INVALID_STATUS: u8 = 3;
 /// The exit status of a run that is not known to have met its objectives.
 pub(crate) const OBJECTIVES_STATUS: u8 = 4;
 
-/// Says what the classic report has no place for: that its figures are not those of the server. What is merely suspect is
-/// left to the other reports, so that old scripts hear nothing new of a busy machine.
+/// Says what the classic report has no place for: that its figures are not those of the server. What is merely suspect
+/// is left to the other reports, so that old scripts hear nothing new of a busy machine.
 fn tell_verdict(program: &Program, verdict: &Verdict) {
     for reason in verdict.reasons.iter().filter(|reason| reason.level == Level::Invalid) {
         let (name, finding) = (reason.finding.name(), &reason.finding);

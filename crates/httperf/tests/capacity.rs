@@ -1,4 +1,5 @@
-//! `httperf capacity` as a user meets it: against servers whose capacity is known, or can be, and with words that mean nothing.
+//! `httperf capacity` as a user meets it: against servers whose capacity is known, or can be, and with words that mean
+//! nothing.
 //!
 //! A machine that is busy with other things spoils trials, and a search that says so is right: it is made again then.
 
@@ -57,8 +58,8 @@ impl Served {
     }
 }
 
-/// A server that holds each call for as long as a function of the time says, told when the call came. It has a thread for
-/// each connection, which ends with the test.
+/// A server that holds each call for as long as a function of the time says, told when the call came. It has a thread
+/// for each connection, which ends with the test.
 fn holding(hold: impl FnMut(Duration) -> Duration + Send + 'static) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = listener.local_addr().unwrap().port();

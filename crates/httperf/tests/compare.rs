@@ -1,7 +1,7 @@
 //! `httperf compare` as a user meets it: results of real runs against the test server, and what is not comparable.
 //!
-//! Machines that run tests are busy, and a generator that is late makes a run INVALID: so most comparisons are forced, and
-//! servers are slower than a machine is late.
+//! Machines that run tests are busy, and a generator that is late makes a run INVALID: so most comparisons are forced,
+//! and servers are slower than a machine is late.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -1,5 +1,5 @@
-//! The way of connections: from which addresses, to which, through which proxy, and with which socket options; with real
-//! servers and proxies, which say what they saw.
+//! The way of connections: from which addresses, to which, through which proxy, and with which socket options; with
+//! real servers and proxies, which say what they saw.
 
 #[allow(dead_code, reason = "each test file uses its part of the module")]
 #[path = "tls_servers/certificates.rs"]

@@ -1,6 +1,7 @@
 //! `httperf sweep` against servers of known capacity: what it finds, what it keeps, and what it refuses.
 //!
-//! Runs are short and rates low, so that a busy machine does not spoil them; nothing is asserted of time but wide bounds.
+//! Runs are short and rates low, so that a busy machine does not spoil them; nothing is asserted of time but wide
+//! bounds.
 
 mod support;
 

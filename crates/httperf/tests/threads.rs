@@ -1,4 +1,5 @@
-//! Runs on several threads, closed loops and calls at a rate against servers that count, and a server that stands still.
+//! Runs on several threads, closed loops and calls at a rate against servers that count, and a server that stands
+//! still.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -497,8 +498,8 @@ mod stall {
 
     const ATTEMPTS: usize = 3;
 
-    /// A machine on which the generator waited for a processor for this share of the time was busy with other things, and
-    /// then the server takes long to answer what has gathered.
+    /// A machine on which the generator waited for a processor for this share of the time was busy with other things,
+    /// and then the server takes long to answer what has gathered.
     const DISTURBED_SHARE: f64 = 0.02;
 
     /// What came of a run.

@@ -59,8 +59,8 @@ pub struct Step {
 }
 
 impl Arrivals {
-    /// Arrivals of the same kind at this rate per second, which is above 0 and finite. What was not timed comes at constant
-    /// intervals.
+    /// Arrivals of the same kind at this rate per second, which is above 0 and finite. What was not timed comes at
+    /// constant intervals.
     #[must_use]
     pub fn at_rate(&self, rate: f64) -> Self {
         let scale = 1.0 / (rate * self.mean_interval());

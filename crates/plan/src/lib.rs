@@ -2,8 +2,8 @@
 //!
 //! A [`Plan`] is complete and checked; nothing changes it once a run has started. This crate opens no
 //! file and no socket, starts no thread and reads no clock: the program reads the files that options name
-//! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]). Numbers
-//! in all of them, and on the command line, are read by [`number`].
+//! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]).
+//! Numbers in all of them, and on the command line, are read by [`number`].
 
 pub mod header_escapes;
 pub mod number;
@@ -91,9 +91,9 @@ pub struct Plan {
     pub objectives: Objectives,
     /// What is recorded.
     pub recording: Recording,
-    /// How many threads share the work; at least 1 and at most [`Plan::threads_max`]. Each call's number in the schedule
-    /// then says which URI it has, whatever their number. `None`: one thread, where URIs go to calls in the order in
-    /// which they are made, as with the classic tool.
+    /// How many threads share the work; at least 1 and at most [`Plan::threads_max`]. Each call's number in the
+    /// schedule then says which URI it has, whatever their number. `None`: one thread, where URIs go to calls in the
+    /// order in which they are made, as with the classic tool.
     #[serde(default)]
     pub threads: Option<u32>,
     /// Whether to poll through the last stretch before a due instant instead of sleeping.
@@ -111,8 +111,8 @@ impl Plan {
         !matches!(&self.workload, Workload::Connections(connections) if connections.calls == 0)
     }
 
-    /// How many calls each arrival makes that take their URI from [`Plan::uris`]; [`UNLIMITED`] if nothing but the end of
-    /// the run bounds them.
+    /// How many calls each arrival makes that take their URI from [`Plan::uris`]; [`UNLIMITED`] if nothing but the end
+    /// of the run bounds them.
     #[must_use]
     pub fn calls_per_arrival(&self) -> u64 {
         match &self.workload {

@@ -62,9 +62,9 @@ impl Plan {
     /// The way of the `turn`-th connection, which goes to this target: the local address, if it is given, and where to
     /// connect.
     ///
-    /// Each list is taken in turn. Lists whose lengths have a common divisor would run in step, and some addresses would
-    /// never meet: so one of them is moved on by one each time the pattern is about to repeat. All combinations of
-    /// local address, target and address of the target occur equally often.
+    /// Each list is taken in turn. Lists whose lengths have a common divisor would run in step, and some addresses
+    /// would never meet: so one of them is moved on by one each time the pattern is about to repeat. All combinations
+    /// of local address, target and address of the target occur equally often.
     #[must_use]
     pub fn route(&self, turn: u64, target: usize) -> (Option<IpAddr>, &Endpoint) {
         route(&self.sockets.sources, &self.targets, turn, target)

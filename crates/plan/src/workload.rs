@@ -28,8 +28,8 @@ pub struct Connections {
     pub calls: u64,
     /// Calls written back to back; the last burst may be shorter.
     pub burst: u64,
-    /// How many calls are outstanding at once, each that is answered making way for the next; at least 1. With more than
-    /// 1, calls come in no bursts.
+    /// How many calls are outstanding at once, each that is answered making way for the next; at least 1. With more
+    /// than 1, calls come in no bursts.
     #[serde(default = "one")]
     pub pipeline: u32,
     /// Pause between a burst's last reply and the next burst.

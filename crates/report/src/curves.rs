@@ -1,5 +1,5 @@
-//! What the charts of a page and pictures have in common: points of percentile curves, stretches of a run that are shaded,
-//! and when an axis is logarithmic.
+//! What the charts of a page and pictures have in common: points of percentile curves, stretches of a run that are
+//! shaded, and when an axis is logarithmic.
 
 use httperf_stats::{Interval, Phase, Timing};
 
@@ -49,8 +49,8 @@ pub(crate) fn odds_marks(samples: f64) -> Vec<f64> {
     std::iter::once(2.0).chain((1..=nines).map(|nines| 10_f64.powi(nines))).collect()
 }
 
-/// A stretch of a run that is shaded: load that is offered and not measured, or no longer offered, or a server that stood
-/// still.
+/// A stretch of a run that is shaded: load that is offered and not measured, or no longer offered, or a server that
+/// stood still.
 pub(crate) struct Stretch {
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,

@@ -1,5 +1,5 @@
-//! What the full report shows beside percentiles: the warm-up, how far the figures can be relied on, groups of calls, and
-//! the slowest calls.
+//! What the full report shows beside percentiles: the warm-up, how far the figures can be relied on, groups of calls,
+//! and the slowest calls.
 
 use std::fmt::{self, Display};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! The figures that people and their scripts ask for, worked out from what was measured. Times are in milliseconds, rates
-//! per second.
+//! The figures that people and their scripts ask for, worked out from what was measured. Times are in milliseconds,
+//! rates per second.
 
 use httperf_plan::Plan;
 use httperf_stats::{

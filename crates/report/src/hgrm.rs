@@ -7,8 +7,8 @@ use httperf_stats::Timing;
 /// How many lines there are for each halving of the distance to the highest percentile.
 const TICKS: u32 = 5;
 
-/// The distribution of a timing in milliseconds: a line for each of a growing number of percentiles, with the value, the
-/// share of times that are no longer, their number, and one over the share of those that are longer.
+/// The distribution of a timing in milliseconds: a line for each of a growing number of percentiles, with the value,
+/// the share of times that are no longer, their number, and one over the share of those that are longer.
 ///
 /// <https://hdrhistogram.github.io/HdrHistogram/plotFiles.html>
 #[must_use]

@@ -75,8 +75,8 @@ impl Case {
 }
 
 impl Suite {
-    /// What a run was tested for: a case for each of its objectives, and one for its verdict. An INVALID run is an error, as
-    /// its figures say nothing of the server; a SUSPECT one passes, with its reasons.
+    /// What a run was tested for: a case for each of its objectives, and one for its verdict. An INVALID run is an
+    /// error, as its figures say nothing of the server; a SUSPECT one passes, with its reasons.
     #[must_use]
     pub fn of(document: &Document) -> Self {
         let target = document.plan.targets.first().map_or("", |target| &target.host);

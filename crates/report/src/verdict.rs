@@ -69,9 +69,9 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// Whether less was offered than was asked for because of this, or could have been. What merely blurs the figures of a
-    /// load that was offered is no such reason, even if they are worth nothing then: late starts now and then, or a machine
-    /// whose processors others use too.
+    /// Whether less was offered than was asked for because of this, or could have been. What merely blurs the figures
+    /// of a load that was offered is no such reason, even if they are worth nothing then: late starts now and then, or
+    /// a machine whose processors others use too.
     fn limits_client(&self) -> bool {
         match self.finding {
             Finding::ClientCpu { .. } | Finding::Descriptors { .. } | Finding::Ports { .. } => true,

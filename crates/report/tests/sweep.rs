@@ -17,8 +17,8 @@ use httperf_testkit::sim::{
     Action, HttpPeer, Link, Peer, Reception, calls, connections, reply, run, sessions,
 };
 
-/// A server that answers so many requests per second, one after the other, each after at least `delay`. Those that would
-/// have to wait behind `queue` others are answered 503 at once.
+/// A server that answers so many requests per second, one after the other, each after at least `delay`. Those that
+/// would have to wait behind `queue` others are answered 503 at once.
 fn server(capacity: f64, queue: usize, delay: Duration) -> impl Peer {
     let mut next_free = Duration::ZERO;
     let each = Duration::from_secs_f64(1.0 / capacity);

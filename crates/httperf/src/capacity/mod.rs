@@ -1,7 +1,7 @@
 //! `httperf capacity`: the highest rate that a server sustains within objectives.
 //!
-//! Here is what a search needs before it begins, and what is said of it. `hunt` makes the trials; what to try next is the
-//! business of `httperf_stats::search`, and what a trial tells that of `httperf_report::capacity`.
+//! Here is what a search needs before it begins, and what is said of it. `hunt` makes the trials; what to try next is
+//! the business of `httperf_stats::search`, and what a trial tells that of `httperf_report::capacity`.
 
 mod hunt;
 mod options;

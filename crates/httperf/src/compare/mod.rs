@@ -1,5 +1,5 @@
-//! `httperf compare`: results that were saved, against a base. What is shared with `httperf ab`, which makes its runs itself,
-//! is here too: how a comparison is asked for, printed, and what it does to the exit status.
+//! `httperf compare`: results that were saved, against a base. What is shared with `httperf ab`, which makes its runs
+//! itself, is here too: how a comparison is asked for, printed, and what it does to the exit status.
 
 use std::ffi::OsString;
 use std::fs;
@@ -127,8 +127,8 @@ fn read(name: &OsString) -> anyhow::Result<Document> {
 const WORSE_STATUS: u8 = 1;
 pub(crate) const CANNOT_TELL_STATUS: u8 = 2;
 
-/// Prints a comparison, and returns what it comes to. Why it is void is said on stderr where nobody might read it in the
-/// form that is printed.
+/// Prints a comparison, and returns what it comes to. Why it is void is said on stderr where nobody might read it in
+/// the form that is printed.
 pub(crate) fn conclude(
     program: &Program,
     comparison: &Comparison,

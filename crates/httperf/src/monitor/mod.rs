@@ -1,4 +1,5 @@
-//! What watches a run while it goes on: the progress line, the full-screen view, the interval log, and what ends it early.
+//! What watches a run while it goes on: the progress line, the full-screen view, the interval log, and what ends it
+//! early.
 //!
 //! ```text
 //!   worker ─► observer ─► Feed ─┐
@@ -136,8 +137,8 @@ impl Monitor {
         Ok((Self { thread: Some(thread), over }, feeds(Some(channel))))
     }
 
-    /// Ends the thread and gives the terminal back. The feeds that came with it must be gone. `series` is the whole run,
-    /// unless it failed.
+    /// Ends the thread and gives the terminal back. The feeds that came with it must be gone. `series` is the whole
+    /// run, unless it failed.
     pub fn finish(mut self, series: Option<&Series>) -> Outcome {
         let mut outcome = Outcome::default();
         match self.thread.take().map(JoinHandle::join) {
@@ -259,7 +260,8 @@ impl Feed {
 impl Drop for Feed {
     fn drop(&mut self) {
         if let Some(channel) = &self.channel {
-            // This may wait, as the worker has nothing left to do. Where nobody listens any more, there is nobody to tell.
+            // This may wait, as the worker has nothing left to do. Where nobody listens any more, there is nobody to
+            // tell.
             drop(channel.send(Message { worker: self.worker, interval: None }));
         }
     }

@@ -1,8 +1,8 @@
 //! `--abort-on-slo`: ends a run as soon as it has missed an objective.
 //!
-//! At the end of each second of the measured phase, objectives are held against all intervals of it so far. Intervals know
-//! less than the summary at the end: latencies to two digits, no other times, and statuses as 400 and above. Where that
-//! leaves a choice, an objective counts as not missed, and the run goes on.
+//! At the end of each second of the measured phase, objectives are held against all intervals of it so far. Intervals
+//! know less than the summary at the end: latencies to two digits, no other times, and statuses as 400 and above. Where
+//! that leaves a choice, an objective counts as not missed, and the run goes on.
 
 use std::time::Duration;
 

@@ -36,8 +36,8 @@ enum Shown {
     Screen,
 }
 
-/// Held for moments only, and never while a terminal is written to that a worker may have to wait for: a worker that has
-/// something to say takes it too.
+/// Held for moments only, and never while a terminal is written to that a worker may have to wait for: a worker that
+/// has something to say takes it too.
 fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -46,8 +46,8 @@ pub struct Command<A: 'static> {
     pub words: &'static str,
     /// The options, in the order in which help shows them.
     pub groups: &'static [Group<A>],
-    /// Further options, which are explained where another command has them. An option above takes the place of one of the
-    /// same name here.
+    /// Further options, which are explained where another command has them. An option above takes the place of one of
+    /// the same name here.
     pub also: &'static [Group<A>],
     /// Takes a word that is not an option.
     pub word: fn(&mut A, &[u8]) -> Result<(), Stop>,

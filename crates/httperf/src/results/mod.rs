@@ -1,5 +1,5 @@
-//! Results on their way out: the document of a run, the files that options name, and the subcommands that take documents
-//! up again.
+//! Results on their way out: the document of a run, the files that options name, and the subcommands that take
+//! documents up again.
 
 mod call_log;
 mod commands;

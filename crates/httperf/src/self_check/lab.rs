@@ -148,8 +148,8 @@ impl<'a> Lab<'a> {
         Ok(summary)
     }
 
-    /// The share of all runs so far in which the generator was kept waiting for a processor: by other work, if it has one
-    /// to itself.
+    /// The share of all runs so far in which the generator was kept waiting for a processor: by other work, if it has
+    /// one to itself.
     pub(super) fn kept_waiting_share(&self) -> f64 {
         if self.ran.get().is_zero() { 0.0 } else { self.kept_waiting.get().div_duration_f64(self.ran.get()) }
     }

@@ -61,8 +61,8 @@ pub(super) fn measure(lab: &Lab<'_>, process: Process, rate: f64, duration: Dura
 }
 
 impl Row {
-    /// From the calls of `count` arrivals, of which those due before `measured_from` do not count, and from the SYNs that
-    /// were captured meanwhile.
+    /// From the calls of `count` arrivals, of which those due before `measured_from` do not count, and from the SYNs
+    /// that were captured meanwhile.
     fn of(
         process: Process,
         rate: f64,

@@ -42,8 +42,8 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// Sweeps and reports. An early end has been explained when its exit status comes back. `program` runs the plan, `named`
-/// is what speaks.
+/// Sweeps and reports. An early end has been explained when its exit status comes back. `program` runs the plan,
+/// `named` is what speaks.
 fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
     let given = &args.trials.sweep;
     let failed = |error: &anyhow::Error| {
@@ -99,8 +99,8 @@ fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, Exit
     exit_code(&sweep, args.results.strict).map_or_else(|| Ok(trials.exit_code()), Err)
 }
 
-/// The exit statuses of sweeps with runs that cannot be relied on, with `--strict`, and of those in which no rate met the
-/// objectives.
+/// The exit statuses of sweeps with runs that cannot be relied on, with `--strict`, and of those in which no rate met
+/// the objectives.
 const SUSPECT_STATUS: u8 = 2;
 const INVALID_STATUS: u8 = 3;
 const OBJECTIVES_STATUS: u8 = 4;

@@ -13,8 +13,8 @@ pub(super) struct Turn {
     pub(super) repeat: u32,
 }
 
-/// All runs in their order: rate by rate, or each rate once in random order, and again in another one for each repeat, so
-/// that a drift of the server does not look like an effect of the rate.
+/// All runs in their order: rate by rate, or each rate once in random order, and again in another one for each repeat,
+/// so that a drift of the server does not look like an effect of the rate.
 pub(super) fn order(settings: &Settings) -> Vec<Turn> {
     let Settings { rates, repeats, shuffled_by, .. } = settings;
     let Some(seed) = shuffled_by else {

@@ -76,8 +76,8 @@ fn connections(plan: &Plan) -> f64 {
     arrivals.min(plan.arrivals_max() as f64)
 }
 
-/// How many closed connections keep their port in a table of the kernel's, of those from the same local address to the same
-/// of these servers: where there are most.
+/// How many closed connections keep their port in a table of the kernel's, of those from the same local address to the
+/// same of these servers: where there are most.
 fn most_waiting(table: &str, servers: &[SocketAddr]) -> u64 {
     /// `TCP_TIME_WAIT` in the kernel's `include/net/tcp_states.h`.
     const TIME_WAIT: &str = "06";

@@ -14,8 +14,8 @@ const CALLS: u64 = 5;
 /// A server that needs no more than this many times its usual time, or no longer than this, has recovered.
 const RECOVERED: (u32, Duration) = (2, Duration::from_millis(10));
 
-/// What a plan's requests look like to a server that has nothing else to do: each on a new connection, one after the other.
-/// It ends after `limit`.
+/// What a plan's requests look like to a server that has nothing else to do: each on a new connection, one after the
+/// other. It ends after `limit`.
 pub(super) fn probe(plan: &Plan, limit: Duration) -> Plan {
     let workload = match &plan.workload {
         Workload::Connections(connections) => {

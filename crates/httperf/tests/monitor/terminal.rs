@@ -57,8 +57,8 @@ impl Terminal {
         terminal
     }
 
-    /// Waits until what a program wrote before it ended has been read from the terminal, or would have been. Nothing tells
-    /// that nothing more will come, so this is a time: long for a pipe, and too short only lets a test pass.
+    /// Waits until what a program wrote before it ended has been read from the terminal, or would have been. Nothing
+    /// tells that nothing more will come, so this is a time: long for a pipe, and too short only lets a test pass.
     pub(crate) fn settle(&self) {
         thread::sleep(Duration::from_millis(100));
     }

@@ -2,8 +2,8 @@
 //!
 //! All of them serve `/small.txt` (6 bytes), `/empty.txt`, `/medium.bin` (300000 bytes), `/page.shtml` (19 bytes, in
 //! chunks) and `/moved` (a redirect); nginx and Apache also `/large.bin`, which takes no room on the disk; Python
-//! sends back what is sent to `/echo`. nginx compresses what is below `/gzip/` for those who ask for it, and says of files
-//! whose names end in `.gz`, `.br` and `.zst` that they are compressed.
+//! sends back what is sent to `/echo`. nginx compresses what is below `/gzip/` for those who ask for it, and says of
+//! files whose names end in `.gz`, `.br` and `.zst` that they are compressed.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::env;
@@ -143,8 +143,8 @@ impl RealServer {
         TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok()
     }
 
-    /// Whether it has written its process id, which it does when it has its port: nginx tries for a while to get one that
-    /// somebody else has taken meanwhile, and accepts.
+    /// Whether it has written its process id, which it does when it has its port: nginx tries for a while to get one
+    /// that somebody else has taken meanwhile, and accepts.
     fn has_started(&self) -> bool {
         fs::read(self.folder.path().join("pid")).is_ok_and(|text| !text.is_empty())
     }

@@ -33,8 +33,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a server at a local address, as a command that is told its folder and so many ports. What it prints goes to
-    /// `output.log` in that folder, which `furnish` has put things into.
+    /// Starts a server at a local address, as a command that is told its folder and so many ports. What it prints goes
+    /// to `output.log` in that folder, which `furnish` has put things into.
     pub(crate) fn start(
         address: &str,
         port_count: usize,
@@ -138,8 +138,8 @@ fn free_ports(address: IpAddr, count: usize) -> io::Result<Vec<u16>> {
     held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }
 
-/// A program of the system; `None`, with a word on stdout, if it is not installed. Servers are often in a folder that is
-/// not on the search path of ordinary users.
+/// A program of the system; `None`, with a word on stdout, if it is not installed. Servers are often in a folder that
+/// is not on the search path of ordinary users.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders = env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);

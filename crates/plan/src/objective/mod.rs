@@ -12,8 +12,8 @@
 //!   unit        = "us" | "µs" | "ms" | "s" (of a time) | "%" (of a share) | [ "/s" ] (of a rate)
 //! ```
 //!
-//! Without a clock, the latency is meant. Spaces may stand between the parts. A [`Tolerance`] has a sign before its number,
-//! and `%` of the base's figure (or `pp`, percentage points, of a share) is a unit as well: `p99>+5%`.
+//! Without a clock, the latency is meant. Spaces may stand between the parts. A [`Tolerance`] has a sign before its
+//! number, and `%` of the base's figure (or `pp`, percentage points, of a share) is a unit as well: `p99>+5%`.
 
 mod parse;
 

@@ -27,8 +27,8 @@ const RISE: (u32, Duration) = (2, Duration::from_millis(5));
 /// At this share of the rate that was asked for, and above, it was offered.
 const OFFERED_MIN: f64 = 0.99;
 
-/// Chance adds to the calls under way, or takes from them, about as many as the root of their number: so many times that is
-/// no growth.
+/// Chance adds to the calls under way, or takes from them, about as many as the root of their number: so many times
+/// that is no growth.
 const CHANCE: f64 = 4.0;
 
 impl Trial {
@@ -238,8 +238,8 @@ impl Backlog {
     }
 }
 
-/// Whether calls took longer from third to third of the measured phase: a backlog that grows slowly. Stalls, of either side,
-/// do not look like that, as it is medians that are compared.
+/// Whether calls took longer from third to third of the measured phase: a backlog that grows slowly. Stalls, of either
+/// side, do not look like that, as it is medians that are compared.
 fn latency_rises(summary: &Summary) -> bool {
     let intervals: Vec<&Interval> = summary.series.measured().collect();
     let count = intervals.len();

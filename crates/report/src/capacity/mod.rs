@@ -1,8 +1,8 @@
 //! What `httperf capacity` found out: the highest rate that a server sustains within objectives, and the trials that it
 //! was found by, as a document that keeps.
 //!
-//! The search itself is the business of `httperf_stats::search`. Here a run becomes a trial of it (`judge`), and what was
-//! found becomes text (`text`).
+//! The search itself is the business of `httperf_stats::search`. Here a run becomes a trial of it (`judge`), and what
+//! was found becomes text (`text`).
 
 mod judge;
 #[cfg(test)]

@@ -4,8 +4,9 @@ use super::{Against, Comparison, Held, Overall, Row, RowVerdict};
 use crate::junit::{Case, Status, Suite, xml};
 
 impl Comparison {
-    /// As JUnit XML: a suite for each result that is compared with the base. Its cases are the tolerances, or all figures if
-    /// there are none. What cannot be told of a tolerance is an error; a figure without enough data is skipped.
+    /// As JUnit XML: a suite for each result that is compared with the base. Its cases are the tolerances, or all
+    /// figures if there are none. What cannot be told of a tolerance is an error; a figure without enough data is
+    /// skipped.
     #[must_use]
     pub fn junit(&self) -> String {
         let suites: Vec<Suite> = self.against.iter().map(|against| suite(&self.base.name, against)).collect();

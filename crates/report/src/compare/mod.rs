@@ -1,7 +1,7 @@
 //! Results compared: a base with one result or more, or two targets that took turns.
 //!
-//! [`results`] makes a [`Comparison`] from results that were saved, [`rounds`] from trials made in turns. It is a document
-//! by itself, and every form of it is a function of it: a table, Markdown, JSON, a page.
+//! [`results`] makes a [`Comparison`] from results that were saved, [`rounds`] from trials made in turns. It is a
+//! document by itself, and every form of it is a function of it: a table, Markdown, JSON, a page.
 
 mod junit;
 mod markdown;

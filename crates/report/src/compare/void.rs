@@ -1,7 +1,7 @@
 //! What makes a comparison void, and what a reader of one should know.
 //!
-//! Plans are compared field by field, as they are saved. What is asked of the server must be the same; where it is asked
-//! from, and how the server is reached, may be what the comparison is about, and is mentioned.
+//! Plans are compared field by field, as they are saved. What is asked of the server must be the same; where it is
+//! asked from, and how the server is reached, may be what the comparison is about, and is mentioned.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,15 +1,16 @@
 //! The result of a run as a page: one file that needs nothing else, neither the network nor a server.
 //!
-//! `page.html` has the order of things, `parts.html` what it shares with the page of a sweep, `style.css` their looks, `page.js` draws the charts and follows the reader's
-//! choice of light or dark. The modules here only work out what is shown.
+//! `page.html` has the order of things, `parts.html` what it shares with the page of a sweep, `style.css` their looks,
+//! `page.js` draws the charts and follows the reader's choice of light or dark. The modules here only work out what is
+//! shown.
 //!
-//! What a server sent, and much of what a user typed, is hostile until proven otherwise. Three walls keep it from becoming
-//! markup or script: the template escapes all that it inserts; the data of the charts has no `<` in it, and none of its
-//! text comes from outside; and the page's own security policy lets only the two scripts of the page run, by their
-//! hashes, and loads nothing.
+//! What a server sent, and much of what a user typed, is hostile until proven otherwise. Three walls keep it from
+//! becoming markup or script: the template escapes all that it inserts; the data of the charts has no `<` in it, and
+//! none of its text comes from outside; and the page's own security policy lets only the two scripts of the page run,
+//! by their hashes, and loads nothing.
 //!
-//! The charts are drawn by [plotly.js](https://github.com/plotly/plotly.js), which the page carries with it (4.4 MiB, under
-//! the MIT licence, whose notice stands at its head).
+//! The charts are drawn by [plotly.js](https://github.com/plotly/plotly.js), which the page carries with it (4.4 MiB,
+//! under the MIT licence, whose notice stands at its head).
 
 pub(crate) mod about;
 mod charts;

@@ -1,9 +1,9 @@
 //! Whether a run kept to its objectives.
 //!
-//! A percentile of the latency, the service time or the session time is meant for those who were not answered too: a call
-//! without a reply that can be used (it failed, or its reply was not what was expected) counts as one that took longer than
-//! any other. One that was under way when the run ended counts so from the moment on at which it had been due for longer
-//! than the bound; before that, nobody knows.
+//! A percentile of the latency, the service time or the session time is meant for those who were not answered too: a
+//! call without a reply that can be used (it failed, or its reply was not what was expected) counts as one that took
+//! longer than any other. One that was under way when the run ended counts so from the moment on at which it had been
+//! due for longer than the bound; before that, nobody knows.
 
 mod section;
 
@@ -122,8 +122,8 @@ impl Judged {
         }
     }
 
-    /// By how much of the bound the figure is on the right side of it, or, below zero, on the wrong one. `None` if that is no
-    /// number.
+    /// By how much of the bound the figure is on the right side of it, or, below zero, on the wrong one. `None` if that
+    /// is no number.
     #[must_use]
     pub fn margin(&self) -> Option<f64> {
         let (bound, Measured::Figure(figure)) = (self.objective.bound(), self.measured) else { return None };

@@ -251,7 +251,8 @@ proptest! {
         prop_assert!(after != Kept::Unknown);
     }
 
-    /// A quantile is the value of its rank in the sorted list of all calls, where those without an answer are at the end.
+    /// A quantile is the value of its rank in the sorted list of all calls, where those without an answer are at the
+    /// end.
     #[test]
     fn a_quantile_is_the_value_of_its_rank(
         mut took in prop::collection::vec(1_u32..60_000, 0..300),

@@ -1,7 +1,7 @@
 //! Figures as SVG, drawn with plotters.
 //!
-//! Plotters knows whole pixels only, so it draws on a sheet that has ten of them for each of the picture, and the viewer
-//! scales it.
+//! Plotters knows whole pixels only, so it draws on a sheet that has ten of them for each of the picture, and the
+//! viewer scales it.
 
 use std::ops::Range;
 

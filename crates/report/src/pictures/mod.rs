@@ -1,12 +1,12 @@
 //! Pictures of results: SVG for documents and pages, PNG for everything else, from the same drawing.
 //!
-//! Each kind of picture is a function from what was measured to a `Figure`: graphs one above the other, with their axes,
-//! lines and legends as values. `draw` draws any figure with [plotters](https://docs.rs/plotters) as SVG; a PNG is that SVG,
-//! rasterised by [resvg](https://docs.rs/resvg) with the one font that the program carries (Noto Sans). So nothing depends on
-//! what fonts a machine has, and the same input gives the same bytes.
+//! Each kind of picture is a function from what was measured to a `Figure`: graphs one above the other, with their
+//! axes, lines and legends as values. `draw` draws any figure with [plotters](https://docs.rs/plotters) as SVG; a PNG
+//! is that SVG, rasterised by [resvg](https://docs.rs/resvg) with the one font that the program carries (Noto Sans). So
+//! nothing depends on what fonts a machine has, and the same input gives the same bytes.
 //!
-//! Text comes in part from outside (names of files and servers): it is cut to what there is room for, control characters are
-//! replaced, and it is escaped where it becomes markup.
+//! Text comes in part from outside (names of files and servers): it is cut to what there is room for, control
+//! characters are replaced, and it is escaped where it becomes markup.
 
 mod axis;
 mod draw;

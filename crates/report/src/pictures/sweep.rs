@@ -1,6 +1,6 @@
 //! A sweep as the three graphs of the classic paper (D. Mosberger, T. Jin: "httperf: a tool for measuring web server
-//! performance", 1998), one above the other over the load that was offered: the rate of replies, which follows the diagonal
-//! until the server is saturated; errors; and how long replies took.
+//! performance", 1998), one above the other over the load that was offered: the rate of replies, which follows the
+//! diagonal until the server is saturated; errors; and how long replies took.
 
 use crate::number::count;
 

@@ -26,8 +26,8 @@ fn em(character: char) -> f64 {
     }
 }
 
-/// A text from outside with nothing in it that XML or a reader's eye would take for something else: control characters and
-/// those that turn the direction of writing are replaced.
+/// A text from outside with nothing in it that XML or a reader's eye would take for something else: control characters
+/// and those that turn the direction of writing are replaced.
 pub(super) fn cleaned(text: &str) -> String {
     let is_odd = |character: char| {
         character.is_control()

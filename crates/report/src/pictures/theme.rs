@@ -1,8 +1,8 @@
 //! Colours: light and dark.
 //!
-//! Those of lines are after M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any kind of colour vision
-//! tell apart; each is as much darker or lighter as it takes for a contrast of 3:1 with its background. Lines differ in
-//! dashes and marks as well.
+//! Those of lines are after M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any kind of colour
+//! vision tell apart; each is as much darker or lighter as it takes for a contrast of 3:1 with its background. Lines
+//! differ in dashes and marks as well.
 
 use plotters::style::RGBColor;
 

@@ -42,8 +42,8 @@ fn names(differences: &[Difference]) -> String {
     all.join(", ")
 }
 
-/// What may differ between the parts of one run: who they were, from where they sent, how many threads they had for it, and
-/// what they showed meanwhile.
+/// What may differ between the parts of one run: who they were, from where they sent, how many threads they had for it,
+/// and what they showed meanwhile.
 const MAY_DIFFER: [&str; 7] =
     ["client.index", "sockets.sources", "watch", "program", "spin", "threads", "until"];
 

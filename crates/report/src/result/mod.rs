@@ -1,7 +1,8 @@
 //! The result of a run as a document that keeps: what was run, where, what came of it, and how far it can be relied on.
 //!
 //! Every other form of report is a function of such documents. Fields may be added within a version of the format; none
-//! goes or changes its meaning. `docs/reference/result.md` describes it, `docs/reference/result.schema.json` is its schema.
+//! goes or changes its meaning. `docs/reference/result.md` describes it, `docs/reference/result.schema.json` is its
+//! schema.
 
 mod merge;
 
@@ -62,8 +63,8 @@ pub struct Part {
     pub ended_early: Option<EarlyEnd>,
     /// Where it ran.
     pub machine: Machine,
-    /// What that machine can offer, by the latest `httperf self-check`, if there was one and it says something about this
-    /// run.
+    /// What that machine can offer, by the latest `httperf self-check`, if there was one and it says something about
+    /// this run.
     pub capacity: Option<Capacity>,
 }
 

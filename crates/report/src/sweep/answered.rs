@@ -6,13 +6,13 @@ use httperf_stats::{Interval, Outcome, Phase, SessionSummary, Summary, Timing};
 use crate::number::ratio;
 use crate::result::Document;
 
-/// The share of the arrivals of a run, or of their calls, that the server answered without an error while they kept coming;
-/// `None` if none were due.
+/// The share of the arrivals of a run, or of their calls, that the server answered without an error while they kept
+/// coming; `None` if none were due.
 ///
 /// Where a run offers load for a time, what counts is that time: a queue that grows until the end and is answered
-/// afterwards shows that the server did not keep up. Where a run has so many arrivals, the time that the last of them had
-/// to wait is set against the time in which they came. Errors count as not answered, and so do calls that were due and could
-/// not be made.
+/// afterwards shows that the server did not keep up. Where a run has so many arrivals, the time that the last of them
+/// had to wait is set against the time in which they came. Errors count as not answered, and so do calls that were due
+/// and could not be made.
 #[must_use]
 pub fn answered_share(result: &Document) -> Option<f64> {
     let Document { plan, summary, .. } = result;
@@ -75,9 +75,9 @@ impl Offering {
         Self { is_timed, arriving, measured, warmup: plan.phases.warmup.as_secs_f64(), pauses }
     }
 
-    /// The share of the time that arrivals took to come, in the time until the last was done with. `in_turn`: how many such
-    /// times follow each other in an arrival. What the quickest needed is no delay, and a single one that took long is no
-    /// queue.
+    /// The share of the time that arrivals took to come, in the time until the last was done with. `in_turn`: how many
+    /// such times follow each other in an arrival. What the quickest needed is no delay, and a single one that took
+    /// long is no queue.
     fn in_time(&self, timing: &Timing, in_turn: f64) -> f64 {
         let quickest = timing.moments.min() * in_turn + self.pauses;
         let p90 = timing.quantile(0.9).unwrap_or_default().as_secs_f64();
@@ -122,8 +122,8 @@ fn timed_calls_share(plan: &Plan, offering: &Offering, summary: &Summary, arriva
     };
     let ended = |phase| [sum(phase, |one| one.replies), sum(phase, |one| one.failed_calls)];
     let [replies, failed] = ended(Phase::Measured);
-    // What was under way when the measured phase began is not at its end, if the server kept up. By chance there may be a
-    // few more, or the calls of an arrival that had just come.
+    // What was under way when the measured phase began is not at its end, if the server kept up. By chance there may be
+    // a few more, or the calls of an arrival that had just come.
     let before = (sum(Phase::WarmUp, |one| one.offered) - ended(Phase::WarmUp).iter().sum::<f64>()).max(0.0);
     let by_chance = calls.in_turn.min(calls.offered / arrivals) + 2.0 * (2.0 * before).sqrt();
     // Without a warm-up as long as the quickest takes, there is something under way at the end alone.

@@ -16,9 +16,11 @@ use crate::verdict::Level;
 pub struct Figures {
     /// The rate from which on replies no longer follow; `None` if that was not reached, or cannot be told.
     pub knee: Option<f64>,
-    /// Where there were most replies without an error, and the generator was not the bottleneck; `None` if there were none.
+    /// Where there were most replies without an error, and the generator was not the bottleneck; `None` if there were
+    /// none.
     pub peak: Option<Peak>,
-    /// The highest rate at which all objectives were met in every run; `None` if there are no objectives, or no such rate.
+    /// The highest rate at which all objectives were met in every run; `None` if there are no objectives, or no such
+    /// rate.
     pub objectives_met_at: Option<f64>,
     /// The rates of which there are complete runs, ascending.
     pub steps: Vec<Step>,
@@ -33,8 +35,8 @@ pub struct Peak {
     pub good_reply_rate: f64,
 }
 
-/// What came of a rate: means over its complete runs. If the generator was the bottleneck in some of them only, over the
-/// others.
+/// What came of a rate: means over its complete runs. If the generator was the bottleneck in some of them only, over
+/// the others.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
     /// The rate that was asked for.
@@ -214,8 +216,8 @@ fn achieved(result: &Document, unit: Unit) -> f64 {
     }
 }
 
-/// The replies per second as they were sampled. A run that is too short for a sample of the classic kind has those of its
-/// whole seconds, and if it has none, its average.
+/// The replies per second as they were sampled. A run that is too short for a sample of the classic kind has those of
+/// its whole seconds, and if it has none, its average.
 pub(super) fn reply_rates(result: &Document) -> RateMoments {
     let Document { summary, figures, .. } = result;
     let classic = summary.reply_rates.moments();

@@ -20,10 +20,10 @@ impl Point {
 
 /// The rate from which on replies no longer follow, by points in ascending order of what was offered.
 ///
-/// It is found by fitting two lines: the diagonal through the origin up to the knee, and from there on a line of any lesser
-/// slope. The fit is that of least squares of the differences relative to the rate, so that a point far beyond the knee
-/// does not count for more than one beside it. `None` if the server kept up with all rates; if the diagonal alone fits
-/// best, as what went wrong at a rate in between was no saturation then; and if the diagonal fits nowhere.
+/// It is found by fitting two lines: the diagonal through the origin up to the knee, and from there on a line of any
+/// lesser slope. The fit is that of least squares of the differences relative to the rate, so that a point far beyond
+/// the knee does not count for more than one beside it. `None` if the server kept up with all rates; if the diagonal
+/// alone fits best, as what went wrong at a rate in between was no saturation then; and if the diagonal fits nowhere.
 #[must_use]
 pub fn knee(points: &[Point]) -> Option<f64> {
     if points.iter().all(|point| point.keeps_up()) {
@@ -69,8 +69,8 @@ fn diagonal_error(points: &[Point]) -> f64 {
     points.iter().map(|point| weight(point) * (point.answered - point.offered).powi(2)).sum()
 }
 
-/// Where the best line through these points crosses the diagonal; for a single point, the level one. Not a number if they
-/// do not cross.
+/// Where the best line through these points crosses the diagonal; for a single point, the level one. Not a number if
+/// they do not cross.
 fn crossing(points: &[Point]) -> f64 {
     if let [only] = points {
         return only.answered;

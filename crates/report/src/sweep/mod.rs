@@ -1,8 +1,8 @@
 //! A sweep: runs of one plan at several rates, as a document that keeps.
 //!
-//! The document holds what was meant to be run, each run's result as it would be saved by itself, and what follows from them
-//! ([`Figures`]): a row for each rate, the knee, the highest rate that met the objectives. `docs/reference/sweep.md`
-//! describes it, `docs/reference/sweep.schema.json` is its schema.
+//! The document holds what was meant to be run, each run's result as it would be saved by itself, and what follows from
+//! them ([`Figures`]): a row for each rate, the knee, the highest rate that met the objectives.
+//! `docs/reference/sweep.md` describes it, `docs/reference/sweep.schema.json` is its schema.
 
 mod answered;
 mod figures;
@@ -85,7 +85,8 @@ pub struct Run {
     pub repeat: u32,
     /// What was waited for before it.
     pub recovery: Recovery,
-    /// The share of what was offered that was answered without an error while it was offered; `None` if nothing was due.
+    /// The share of what was offered that was answered without an error while it was offered; `None` if nothing was
+    /// due.
     pub answered_share: Option<f64>,
     /// Its result.
     pub result: Document,
@@ -192,9 +193,9 @@ impl Sweep {
         self.runs.iter().any(|run| run.rate == rate && run.repeat == repeat && run.is_complete())
     }
 
-    /// Whether the server is so far beyond saturation below this rate that it is left out: it kept up with none of the rates
-    /// right below it, as many of them as [`Settings::stop_after`] says. Rates at which the generator was the bottleneck say
-    /// nothing of the server, and are passed over.
+    /// Whether the server is so far beyond saturation below this rate that it is left out: it kept up with none of the
+    /// rates right below it, as many of them as [`Settings::stop_after`] says. Rates at which the generator was the
+    /// bottleneck say nothing of the server, and are passed over.
     #[must_use]
     pub fn is_far_below(&self, rate: f64) -> bool {
         let Some(stop_after) = self.settings.stop_after.map(|count| count as usize) else { return false };
@@ -355,7 +356,8 @@ impl Unit {
 #[must_use]
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Sweep);
-    // What is in the document of a run refers to definitions that stand beside it here, so it is no document of its own.
+    // What is in the document of a run refers to definitions that stand beside it here, so it is no document of its
+    // own.
     let run = schema.pointer_mut("/$defs/Document").and_then(serde_json::Value::as_object_mut);
     run.expect("a sweep has documents of runs").remove("$id");
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema has text for keys");

@@ -92,7 +92,8 @@ fn chance(index: usize, stream: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A minute of 500 connections a second as customers have them: some errors, and a second in which the server stood still.
+/// A minute of 500 connections a second as customers have them: some errors, and a second in which the server stood
+/// still.
 pub(crate) fn a_busy_minute() -> Document {
     busy(60, 500.0, ms(5_000))
 }

@@ -60,7 +60,8 @@ impl Both<'_> {
         f64::midpoint(correlation(self.base, lag), correlation(self.new, lag))
     }
 
-    /// The length of blocks that Politis and White's rule has for the circular bootstrap. Its names are those of their paper.
+    /// The length of blocks that Politis and White's rule has for the circular bootstrap. Its names are those of their
+    /// paper.
     fn block_length(&self) -> f64 {
         let batches = self.batches();
         let n = batches as f64;

@@ -7,8 +7,8 @@ use super::StandardError;
 use super::blocks::Likeness;
 use super::figure::Prepared;
 
-/// How many runs are put together. The standard error of theirs is then known to 3 %, and that of a run with 60 batches to
-/// no better than 9.
+/// How many runs are put together. The standard error of theirs is then known to 3 %, and that of a run with 60 batches
+/// to no better than 9.
 const REPLICATES: usize = 500;
 
 /// Where all draws start from.

@@ -26,7 +26,8 @@ impl Figure {
     }
 }
 
-/// What happened in each interval of a run, in the order of time. A figure needs what it is made of; the rest may be empty.
+/// What happened in each interval of a run, in the order of time. A figure needs what it is made of; the rest may be
+/// empty.
 #[derive(Clone, Debug, Default)]
 pub struct Batches {
     /// How many of something there were.
@@ -38,8 +39,8 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// A figure of them, ready to be found again for any choice of batches. Adjacent ones are joined so that there are at
-    /// most 60.
+    /// A figure of them, ready to be found again for any choice of batches. Adjacent ones are joined so that there are
+    /// at most 60.
     ///
     /// # Errors
     /// What there is too little of.
@@ -125,8 +126,8 @@ impl Ratio {
     }
 }
 
-/// The variance of a share of independent calls, with one more on either side: none of them failing is no proof that none
-/// will.
+/// The variance of a share of independent calls, with one more on either side: none of them failing is no proof that
+/// none will.
 pub(super) fn variance_of_share(share: f64, calls: f64) -> f64 {
     let share = (share * calls + 1.0) / (calls + 2.0);
     share * (1.0 - share) / (calls + 2.0)

@@ -1,13 +1,14 @@
 //! The difference between two runs, or between the two of many pairs of runs, with how far it can be relied on.
 //!
-//! **Two runs.** Each is known as its batches: what happened in each interval of it, in the order of time. What is alike
-//! in them (a queue that is long now is still long a moment later) makes a run say less than its calls would if they
-//! were independent. How much a figure varies is found by a bootstrap over batches:
+//! **Two runs.** Each is known as its batches: what happened in each interval of it, in the order of time. What is
+//! alike in them (a queue that is long now is still long a moment later) makes a run say less than its calls would if
+//! they were independent. How much a figure varies is found by a bootstrap over batches:
 //!
 //! 1. The share that each batch has in the figure (its linear influence) is correlated with that of the batches after
 //!    it. From this, of both runs together, the length of blocks is chosen by the rule of Politis and White
 //!    (`blocks`).
-//! 2. Five hundred times a run is put together anew from blocks of its own batches, which are drawn with replacement and
+//! 2. Five hundred times a run is put together anew from blocks of its own batches, which are drawn with replacement
+//! and
 //!    reach around its end: the circular block bootstrap (`bootstrap`). The draws come from a fixed seed, so the same
 //!    runs always give the same answer. The standard deviation of the figure over those runs is its standard error; for
 //!    figures above 0, that of its logarithm.
@@ -19,24 +20,25 @@
 //!    freedom are n − 1 over the length of a block, or over the inflation by likeness if that is greater, of both runs
 //!    joined as Welch and Satterthwaite do. The p-value comes from the same distribution.
 //!
-//! Two bounds keep it from telling too much: a share varies no less than that of independent calls (Agresti and Caffo), and
-//! a time or a rate is not told apart to more than a part in 1024, to which latencies are kept. A quantile needs as many
-//! calls beyond it as say as much as [`BEYOND_MIN`] independent ones; runs need [`BATCHES_MIN`] batches. Below that there
-//! is no answer.
+//! Two bounds keep it from telling too much: a share varies no less than that of independent calls (Agresti and Caffo),
+//! and a time or a rate is not told apart to more than a part in 1024, to which latencies are kept. A quantile needs as
+//! many calls beyond it as say as much as [`BEYOND_MIN`] independent ones; runs need [`BATCHES_MIN`] batches. Below
+//! that there is no answer.
 //!
-//! In simulations with 10, 30 and 60 batches (like those of the tests, with more pairs) at most 5 of 100 pairs that do not
-//! differ have a p-value of 5 % or less in any of seven figures, after [`holm`], and intervals hold the truth in 91 to 99
-//! of 100 cases, as long as what makes batches alike fades by a factor of e within a twentieth of the run. Where it takes a
-//! tenth of the run, it is 82 to 90, and some 10 pairs of 100: no run says much about waves that are hardly shorter than
-//! itself. What differs from run to run and not within one (where memory lies, how warm a processor is) cannot be seen in a
-//! single pair at all.
+//! In simulations with 10, 30 and 60 batches (like those of the tests, with more pairs) at most 5 of 100 pairs that do
+//! not differ have a p-value of 5 % or less in any of seven figures, after [`holm`], and intervals hold the truth in 91
+//! to 99 of 100 cases, as long as what makes batches alike fades by a factor of e within a twentieth of the run. Where
+//! it takes a tenth of the run, it is 82 to 90, and some 10 pairs of 100: no run says much about waves that are hardly
+//! shorter than itself. What differs from run to run and not within one (where memory lies, how warm a processor is)
+//! cannot be seen in a single pair at all.
 //!
 //! **Pairs.** Where runs were made in pairs one after the other, what changes slowly meets both and cancels out
 //! ([`paired`]). Then pairs are what is independent, and Student's t distribution is all that is needed.
 //!
 //! * D. N. Politis, J. P. Romano (1992), "A circular block-resampling procedure for stationary data", in "Exploring the
 //!   Limits of Bootstrap"; (1994), "The stationary bootstrap", Journal of the American Statistical Association 89.
-//! * D. N. Politis, H. White (2004), "Automatic block-length selection for the dependent bootstrap", Econometric Reviews
+//! * D. N. Politis, H. White (2004), "Automatic block-length selection for the dependent bootstrap", Econometric
+//!   Reviews
 //!   23; with the correction of A. Patton, D. N. Politis, H. White (2009), Econometric Reviews 28.
 //! * F. H. C. Marriott, J. A. Pope (1954), "Bias in the estimation of autocorrelations", Biometrika 41.
 //! * B. L. Welch (1947), "The generalization of 'Student's' problem when several different population variances are
@@ -201,8 +203,9 @@ impl Contrast {
     }
 }
 
-/// P-values corrected for there being several, by Holm's method: with those at or below 5 % taken for differences, at most
-/// 5 of 100 sets in which there are none have one. In the order in which they came; where there is none, none comes back.
+/// P-values corrected for there being several, by Holm's method: with those at or below 5 % taken for differences, at
+/// most 5 of 100 sets in which there are none have one. In the order in which they came; where there is none, none
+/// comes back.
 #[must_use]
 pub fn holm(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<usize> = (0..p_values.len()).filter(|&index| p_values[index].is_some()).collect();

@@ -4,12 +4,12 @@ use super::figure::variance_of_share;
 use super::{Contrast, Difference, PAIRS_MIN, RESOLUTION, Unknown};
 use crate::confidence::Estimate;
 
-/// How far a figure of the second of each pair `(base, new)` is from that of the first, on average over pairs. What both
-/// of a pair have in common, such as the state of a machine at that time, cancels out.
+/// How far a figure of the second of each pair `(base, new)` is from that of the first, on average over pairs. What
+/// both of a pair have in common, such as the state of a machine at that time, cancels out.
 ///
-/// Where all figures are above 0, `relative` is from the geometric mean of their ratios, and its p-value counts; else it is
-/// the mean difference as a share of the base's mean. Shares may be 0, so their differences count; `share_of` then says of how
-/// many calls they are, base and new, in all pairs together.
+/// Where all figures are above 0, `relative` is from the geometric mean of their ratios, and its p-value counts; else
+/// it is the mean difference as a share of the base's mean. Shares may be 0, so their differences count; `share_of`
+/// then says of how many calls they are, base and new, in all pairs together.
 ///
 /// # Errors
 /// If there are fewer than [`PAIRS_MIN`] pairs.

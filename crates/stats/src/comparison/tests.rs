@@ -98,8 +98,8 @@ fn wandering(random: &mut Pcg64Mcg, batches: usize, size: usize, memory: f64, sl
     Run::of(&latencies, random)
 }
 
-/// Latencies of a queue with one server: arrivals at random, 200 a second, and log-normal service times that keep it busy
-/// for half of the time. It has run for a while before it is measured.
+/// Latencies of a queue with one server: arrivals at random, 200 a second, and log-normal service times that keep it
+/// busy for half of the time. It has run for a while before it is measured.
 fn queue(random: &mut Pcg64Mcg, batches: usize, slower: f64) -> Run {
     const BEFORE: f64 = 2.0;
     let mut latencies = vec![Vec::new(); batches];
@@ -299,7 +299,8 @@ fn blocks_are_as_long_as_likeness_lasts() {
         (0..1000).map(|_| next()).collect::<Vec<f64>>()
     };
     let mut block = |kept: f64| blocks::Likeness::of(&series(kept), &series(kept)).block(1000);
-    // For an autoregression the best length is (6 r² / (1 − r²)² · n)^⅓: 0, 14 and 40 for r of 0, 0.5 and 0.8, give or take.
+    // For an autoregression the best length is (6 r² / (1 − r²)² · n)^⅓: 0, 14 and 40 for r of 0, 0.5 and 0.8, give or
+    // take.
     let lengths = [0.0, 0.5, 0.8].map(&mut block);
     assert!(
         lengths[0] <= 4 && (9..=24).contains(&lengths[1]) && (25..=60).contains(&lengths[2]),

@@ -2,9 +2,10 @@
 //!
 //! That is the Bayesian way to look for a threshold with answers that may be wrong: probabilistic bisection (Horstein,
 //! "Sequential transmission using noiseless feedback", 1963; Waeber, Frazier, Henderson, "Bisection search with noisy
-//! responses", 2013), and QUEST (Watson, Pelli, 1983) and its successors, which find thresholds of perception. Before the
-//! first trial all orders of magnitude are alike: the prior is flat in the logarithm of the rate. Then, for each trial at
-//! rate `r` that lasted `T`, the belief in each capacity `C` is multiplied by how likely that answer is if `C` is true:
+//! responses", 2013), and QUEST (Watson, Pelli, 1983) and its successors, which find thresholds of perception. Before
+//! the first trial all orders of magnitude are alike: the prior is flat in the logarithm of the rate. Then, for each
+//! trial at rate `r` that lasted `T`, the belief in each capacity `C` is multiplied by how likely that answer is if `C`
+//! is true:
 //!
 //! ```text
 //!   above = logistic((ln C + slack(T)/2 − ln r) / (blur · √(T_max / T)))   how far the capacity is above the rate
@@ -14,15 +15,15 @@
 //!
 //! *Slack*: just above its capacity a server needs time until its backlog shows, so that a trial passes up to
 //! `C · (1 + slack)`; anything between is as likely. *Blur*: a server's capacity varies from second to second, and the
-//! longer a trial is, the less of that is left. How much it varies is not known, and found out as well: each blur of a few
-//! is believed in as far as the trials agree with it, and the capacity is judged over all of them. So trials that
+//! longer a trial is, the less of that is left. How much it varies is not known, and found out as well: each blur of a
+//! few is believed in as far as the trials agree with it, and the capacity is judged over all of them. So trials that
 //! contradict each other make the interval wider. *Wrong*: whatever else may disturb a trial, however long. A
 //! disturbance makes a good rate look bad; hardly any makes a bad one look good.
 
 use super::{Observed, Outcome, Settings};
 
-/// How often a trial is within the objectives at a rate that the server does not sustain, beyond its slack; and how often
-/// one is that is too short to judge by.
+/// How often a trial is within the objectives at a rate that the server does not sustain, beyond its slack; and how
+/// often one is that is too short to judge by.
 const WRONG_WITHIN: f64 = 0.01;
 const WRONG_UNCLEAR: f64 = 0.1;
 
@@ -36,8 +37,8 @@ const WRONG_OVERLOAD: f64 = 0.02;
 const BLURS: [f64; 4] = [0.002, 0.006, 0.02, 0.1];
 const BLUR_WEIGHTS: [f64; BLURS.len()] = [0.3, 0.4, 0.2, 0.1];
 
-/// A server that is offered too much often answers just what it can: so many times likelier than others are capacities near
-/// the rate at which it answered, within about this share. One that collapses answers less, and the trials soon
+/// A server that is offered too much often answers just what it can: so many times likelier than others are capacities
+/// near the rate at which it answered, within about this share. One that collapses answers less, and the trials soon
 /// outweigh this.
 const HINT_WEIGHT: f64 = 30.0;
 const HINT_WIDTH: f64 = 0.02;
@@ -135,8 +136,8 @@ impl Belief {
         self.points[1] - self.points[0]
     }
 
-    /// Of all rates the one at which a trial of this length, in seconds, is expected to tell most of the capacity: where the
-    /// answer is open, but would not be if the capacity were known.
+    /// Of all rates the one at which a trial of this length, in seconds, is expected to tell most of the capacity:
+    /// where the answer is open, but would not be if the capacity were known.
     pub(super) fn most_telling(&self, length_s: f64, settings: &Settings) -> f64 {
         let (low, high) = (self.ln_quantile(0.005), self.ln_quantile(0.995));
         let candidates = (0..CANDIDATES).map(|n| low + (high - low) * n as f64 / (CANDIDATES - 1) as f64);

@@ -11,9 +11,10 @@
 //! A [`Search`] opens no socket and reads no clock: it says what to try, and is told what came of it. What it says is a
 //! function of its settings and of what it was told.
 //!
-//! The short trials with which a search begins set bounds that may be wrong: they are confirmed by longer ones before the
-//! result rests on them, as in multiple-loss-ratio search, which measures switches (IETF, `draft-ietf-bmwg-mlrsearch`). A single trial beyond the objectives does not end the doubling, unless the server fell behind: at once
-//! another is made at the same rate. What is believed after all trials is the business of `belief`.
+//! The short trials with which a search begins set bounds that may be wrong: they are confirmed by longer ones before
+//! the result rests on them, as in multiple-loss-ratio search, which measures switches (IETF,
+//! `draft-ietf-bmwg-mlrsearch`). A single trial beyond the objectives does not end the doubling, unless the server fell
+//! behind: at once another is made at the same rate. What is believed after all trials is the business of `belief`.
 
 mod belief;
 #[cfg(test)]
@@ -348,8 +349,8 @@ impl Search {
         Some(Belief::after(&self.observed, (lowest / 2.0, highest * 2.0), &self.settings))
     }
 
-    /// The lowest rate above this one that the server does not sustain, if that is settled: by one trial in which it was
-    /// overloaded, or by two.
+    /// The lowest rate above this one that the server does not sustain, if that is settled: by one trial in which it
+    /// was overloaded, or by two.
     fn bound(&self, within: Option<f64>) -> Option<f64> {
         let above = |trial: &&Observed| trial.is_beyond() && within.is_none_or(|within| trial.rate > within);
         let all: Vec<f64> = self.observed.iter().filter(above).map(|trial| trial.rate).collect();
@@ -357,7 +358,8 @@ impl Search {
         all.into_iter().min_by(f64::total_cmp).filter(|_| is_settled)
     }
 
-    /// The lowest rate that the client cannot offer. One that could offer as much another time is disturbed, not limited.
+    /// The lowest rate that the client cannot offer. One that could offer as much another time is disturbed, not
+    /// limited.
     fn client_cap(&self) -> Option<f64> {
         let offered = self.highest(|outcome| outcome != Outcome::ClientLimited).unwrap_or_default();
         let limited = self.observed.iter().filter(|trial| {

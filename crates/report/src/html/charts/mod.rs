@@ -1,8 +1,8 @@
 //! The charts, as plotly.js draws them.
 //!
 //! All text in them is ours: plotly takes some of it for markup, so nothing that a server or a user wrote may get here.
-//! Colours are chosen to stand out (3:1 and more) from the light and from the dark background alike, and lines differ in
-//! their dashes too; what is background, text and grid is the page's business.
+//! Colours are chosen to stand out (3:1 and more) from the light and from the dark background alike, and lines differ
+//! in their dashes too; what is background, text and grid is the page's business.
 
 mod compared;
 mod curves;
