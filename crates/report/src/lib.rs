@@ -14,6 +14,7 @@ mod csv_row;
 mod curves;
 mod details;
 mod differing;
+mod document;
 mod figures;
 mod hgrm;
 mod latency;

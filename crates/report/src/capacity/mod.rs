@@ -15,6 +15,7 @@ use httperf_stats::search;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::document;
 use crate::figures::Times;
 use crate::objectives::Judged;
 use crate::result::Part;
@@ -211,19 +212,14 @@ impl Capacity {
     /// The document as it is saved, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("all keys are text");
-        text.push('\n');
-        text
+        document::json(self)
     }
 }
 
 /// The schema of the documents that are written, with a line end.
 #[must_use]
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Capacity);
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema has text for keys");
-    text.push('\n');
-    text
+    document::schema::<Capacity>()
 }
 
 impl Found {

@@ -15,6 +15,7 @@ use httperf_plan::objective::{Figure, Metric, Share, Tolerance};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::document;
 use crate::result::Document;
 use crate::verdict::Level;
 
@@ -216,9 +217,7 @@ impl Comparison {
     /// As a document for programs, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("all keys are text");
-        text.push('\n');
-        text
+        document::json(self)
     }
 
     /// As tables, for people.
@@ -377,8 +376,5 @@ impl Held {
 /// The schema of the documents that are written, with a line end.
 #[must_use]
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Comparison);
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema has text for keys");
-    text.push('\n');
-    text
+    document::schema::<Comparison>()
 }

@@ -1,8 +1,8 @@
 //! The result of a run as a page: one file that needs nothing else, neither the network nor a server.
 //!
-//! `page.html` has the order of things, `parts.html` what it shares with the page of a sweep, `style.css` their looks,
-//! `page.js` draws the charts and follows the reader's choice of light or dark. The modules here only work out what is
-//! shown.
+//! `frame.html` has what all pages have in common, with their security policy, `page.html` the order of things,
+//! `parts.html` what stands in several pages, `style.css` their looks; `page.js` draws the charts and follows the
+//! reader's choice of light or dark. The modules here only work out what is shown.
 //!
 //! What a server sent, and much of what a user typed, is hostile until proven otherwise. Three walls keep it from
 //! becoming markup or script: the template escapes all that it inserts; the data of the charts has no `<` in it, and
@@ -50,7 +50,7 @@ pub fn page(document: &Document) -> String {
     let completed = summary.completed();
     let page = Page {
         title: title(plan),
-        facts_of_run: about::run(document),
+        facts: about::run(document),
         endings: about::endings(document),
         banner: Banner::of(verdict),
         objectives: document.objectives.iter().map(Outcome::of).collect(),
@@ -84,7 +84,7 @@ pub fn page(document: &Document) -> String {
 #[template(path = "page.html")]
 struct Page {
     title: String,
-    facts_of_run: Vec<String>,
+    facts: Vec<String>,
     endings: Vec<String>,
     banner: Banner,
     objectives: Vec<Outcome>,

@@ -15,6 +15,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
+use crate::document;
 use crate::figures::Figures;
 use crate::objectives::{Judged, Kept, judge};
 use crate::verdict::{Verdict, verdict};
@@ -186,9 +187,7 @@ impl Document {
     /// The document as it is saved: one line for each of its fields down to the figures, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("all keys are text");
-        text.push('\n');
-        text
+        document::json(self)
     }
 
     /// The classic report, and what has been added to it if `full`. What came of objectives is in both.
@@ -238,8 +237,5 @@ impl<'de> Deserialize<'de> for Document {
 /// The schema of the documents that are written, with a line end.
 #[must_use]
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Document);
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema has text for keys");
-    text.push('\n');
-    text
+    document::schema::<Document>()
 }

@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::document;
 use crate::result::{self, Document, EarlyEnd};
 
 pub use self::answered::answered_share;
@@ -273,9 +274,7 @@ impl Sweep {
     /// The document as it is saved, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("all keys are text");
-        text.push('\n');
-        text
+        document::json(self)
     }
 }
 
@@ -360,7 +359,5 @@ pub fn schema() -> String {
     // own.
     let run = schema.pointer_mut("/$defs/Document").and_then(serde_json::Value::as_object_mut);
     run.expect("a sweep has documents of runs").remove("$id");
-    let mut text = serde_json::to_string_pretty(&schema).expect("a schema has text for keys");
-    text.push('\n');
-    text
+    document::json(&schema)
 }

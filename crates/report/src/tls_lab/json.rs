@@ -4,6 +4,7 @@ use httperf_stats::Estimate;
 use serde::Serialize;
 
 use super::{Agreed, Measured, Results, Settings, Trial, Variant, verdict};
+use crate::document;
 use crate::number::rounded;
 
 /// The version of the shape of the document. Fields may be added within a version; none goes or changes its meaning.
@@ -12,9 +13,7 @@ const VERSION: u32 = 1;
 /// One JSON document, indented, with a line end. `docs/reference/tls-lab.md` describes it.
 #[must_use]
 pub fn json(results: &Results) -> String {
-    let mut text = serde_json::to_string_pretty(&Document::of(results)).expect("all keys are text");
-    text.push('\n');
-    text
+    document::json(&Document::of(results))
 }
 
 #[derive(Serialize)]
