@@ -9,6 +9,8 @@ use documents::{document, ms};
 use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Phases, Plan, Script, UNLIMITED, Workload};
 use httperf_report::Kept;
+use httperf_report::html::sweep_page;
+use httperf_report::pictures::SweepCurve;
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::sweep::{
     End, Lacking, ReadError, Recovery, Run, Settings, State, Sweep, answered_share, csv, schema, table, tsv,
@@ -300,6 +302,21 @@ fn the_table_shows_it_all() {
     client_limited(&mut sweep.runs[5]);
     let sweep = Sweep::of(sweep.settings, sweep.plan, sweep.runs, Some(End::Saturated));
     insta::assert_snapshot!(table(&sweep).to_string());
+}
+
+#[test]
+fn text_page_and_picture_have_the_same_figures() {
+    let sweep = swept(&[50.0, 100.0, 150.0, 200.0, 250.0], "", 170.0);
+    let peak = sweep.figures.peak.unwrap();
+    let most = format!("{:.1}/s", peak.good_reply_rate);
+    assert!(table(&sweep).to_string().contains(&format!("Most replies without an error: {most}")));
+    let page = sweep_page(&sweep);
+    let (_, tile) = page.split_once("<dt>Most replies without error</dt>").unwrap();
+    let shown = tile.split_once("class=\"value\">").and_then(|(_, rest)| rest.split_once("/s<")).unwrap().0;
+    assert_eq!(shown.parse(), Ok((peak.good_reply_rate * 10.0).round() / 10.0), "{shown}");
+    let curve = SweepCurve::of(&sweep);
+    let point = curve.points.iter().find(|point| point.rate == peak.rate).unwrap();
+    assert_eq!((point.good_replies, curve.knee), (peak.good_reply_rate, sweep.figures.knee));
 }
 
 #[test]

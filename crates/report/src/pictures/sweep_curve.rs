@@ -1,12 +1,11 @@
 //! What pictures of a sweep show: a point for each rate, and the knee.
 
 use httperf_plan::{Plan, Script, Sessions, UNLIMITED, Workload};
-use httperf_stats::Outcome;
 
 use crate::curves::LINEAR_UP_TO;
 use crate::html::about;
-use crate::number::{grouped, ratio};
-use crate::sweep::{Run, State, Step, Sweep, Unit};
+use crate::number::grouped;
+use crate::sweep::{State, Step, Sweep, Unit};
 
 /// What is said of points that the generator limited.
 pub(crate) const LIMITED: &str = "the generator was the bottleneck";
@@ -72,7 +71,7 @@ impl SweepCurve {
             title: about::title(&sweep.plan),
             unit: sweep.unit(),
             calls_per_arrival: calls_per_arrival(&sweep.plan),
-            points: sweep.figures.steps.iter().map(|step| Point::of(step, &sweep.runs)).collect(),
+            points: sweep.figures.steps.iter().map(|step| Point::of(step)).collect(),
             spread: "least and most sampled",
             knee: sweep.figures.knee,
         }
@@ -124,27 +123,19 @@ impl SweepCurve {
 }
 
 impl Point {
-    fn of(step: &Step, runs: &[Run]) -> Self {
-        let is_client_limited = step.state == State::ClientLimited;
-        let counted = |run: &&Run| {
-            let is_told = is_client_limited || !run.result.verdict.blames_client();
-            run.rate == step.rate && run.is_complete() && is_told
-        };
-        let summaries = || runs.iter().filter(counted).map(|run| &run.result.summary);
-        let good = summaries().map(|summary| summary.calls_with(Outcome::Success).latency.moments.count());
-        let seconds: f64 = summaries().map(|summary| summary.duration.as_secs_f64()).sum();
+    fn of(step: &Step) -> Self {
         Self {
             rate: step.rate,
             replies: Spread {
                 mean: step.reply_rate.value,
                 range: Some((step.reply_rate_min, step.reply_rate_max)),
             },
-            good_replies: ratio(good.sum::<u64>() as f64, seconds),
+            good_replies: step.good_reply_rate.value,
             errors_percent: 100.0 * step.error_share.value,
             response_ms: step.response_ms.map(|mean| mean.value),
             latency_p50_ms: step.latency_p50_ms.map(|mean| mean.value),
             latency_p99_ms: step.latency_p99_ms.map(|mean| mean.value),
-            is_client_limited,
+            is_client_limited: step.state == State::ClientLimited,
         }
     }
 
