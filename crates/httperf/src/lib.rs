@@ -17,6 +17,7 @@ pub mod planning;
 pub mod plot;
 pub mod print;
 pub mod printf;
+mod probe;
 pub mod results;
 pub mod run;
 pub mod self_check;

@@ -545,7 +545,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
 #[test]
 fn a_server_that_is_not_there_is_one_sentence() {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-    let expected = "no reply from the server: the connection was refused";
+    let expected = "no reply from the server: connection refused";
     check_refused(&format!("--slo p99<1s --server 127.0.0.1 --port {port}"), expected);
 }
 

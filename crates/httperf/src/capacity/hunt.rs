@@ -9,14 +9,14 @@
 use std::time::{Duration, Instant};
 
 use httperf_plan::objective::{Clock, Metric};
-use httperf_plan::{Arrivals, Connections, Objectives, Phases, Plan, Workload};
+use httperf_plan::{Phases, Plan};
 use httperf_report::capacity::{Capacity, Cause, End, Found, Outcome, Trial};
 use httperf_stats::search::{self, Next, Search};
-use httperf_stats::{Failure, Outcome as CallOutcome, Summary};
 
 use super::{needed, samples_of_arrival};
 use crate::args::Args;
 use crate::messages::Program;
+use crate::probe;
 use crate::status_line::StatusLine;
 use crate::trials::Trials;
 
@@ -202,23 +202,10 @@ impl Hunt {
 
     /// Makes a single request, and says how long its reply took, or why there was none.
     fn probe(&self, trials: &Trials) -> Result<Duration, String> {
-        let mut plan = self.capacity.plan.clone();
-        let makes_calls = plan.makes_calls();
-        plan.workload = Workload::Connections(Connections::new(1, u64::from(makes_calls), 1));
-        plan.arrivals = Arrivals::Sequential;
-        plan.runtime = Some(PROBE_LIMIT);
-        plan.phases = Phases::default();
-        plan.objectives = Objectives::default();
-        plan.threads = None;
-        let run = trials.run(plan).map_err(|error| format!("{error:#}"))?;
-        let summary = &run.summary;
-        if !makes_calls {
-            return summary.connect.quantile(1.0).ok_or_else(|| why_silent(summary));
-        }
+        let plan = probe::probe(&self.capacity.plan, 1, PROBE_LIMIT);
+        let run = trials.run(plan.clone()).map_err(|error| format!("{error:#}"))?;
         // Any reply will do.
-        let unexpected = &summary.calls_with(CallOutcome::Unexpected).latency;
-        let reply = summary.completed().latency.quantile(1.0).or_else(|| unexpected.quantile(1.0));
-        reply.ok_or_else(|| why_silent(summary))
+        probe::slowest(&plan, &run.summary)
     }
 
     /// Makes single requests until one is answered quickly. Returns whether any was answered.
@@ -236,22 +223,4 @@ impl Hunt {
         }
         has_answered
     }
-}
-
-/// Why there was no reply to the only request.
-fn why_silent(summary: &Summary) -> String {
-    if let Some(failure) = summary.tls.as_deref().and_then(|tls| tls.hopeless()) {
-        return format!("the TLS handshake failed: {}", failure.reason);
-    }
-    let failure = Failure::ALL.into_iter().find(|&failure| summary.errors.count(failure) > 0);
-    let words = match failure {
-        Some(Failure::Refused) => "the connection was refused",
-        Some(Failure::Reset) => "the connection was closed without one",
-        Some(Failure::SocketTimeout) => "nobody answered the connect",
-        Some(Failure::AddressUnavailable) => "no local address or port is left",
-        Some(Failure::FdUnavailable | Failure::FileTableFull) => "no file descriptor is left",
-        Some(Failure::Other) => "the connection failed, or the reply was not one of HTTP",
-        Some(Failure::ClientTimeout) | None => "it took longer than it may",
-    };
-    words.to_owned()
 }

@@ -5,7 +5,6 @@
 mod options;
 mod order;
 mod ports;
-mod probe;
 mod rates;
 
 use std::ffi::{OsStr, OsString};
@@ -28,7 +27,7 @@ use crate::messages::Program;
 use crate::results::{cannot_write, file, make_runnable};
 use crate::status_line::StatusLine;
 use crate::trials::Trials;
-use crate::{doctor, planning};
+use crate::{doctor, planning, probe};
 
 pub use self::options::COMMAND;
 
@@ -138,6 +137,9 @@ enum Failed {
     MeanWhile(anyhow::Error),
 }
 
+/// How many calls show how quick a server is.
+const PROBE_CALLS: u64 = 5;
+
 /// A sweep that goes on.
 struct Course<'a> {
     program: &'a Program,
@@ -210,7 +212,7 @@ impl Course<'_> {
         if limit.is_zero() {
             return Ok(());
         }
-        let probe = probe::probe(&self.sweep.plan, limit);
+        let probe = probe::probe(&self.sweep.plan, PROBE_CALLS, limit);
         let summary = self.trials.run(probe.clone())?.summary;
         match probe::median(&probe, &summary) {
             Ok(median) => self.usual = Some(median),
@@ -276,7 +278,7 @@ impl Course<'_> {
         loop {
             show("for the server");
             let left = deadline.saturating_duration_since(Instant::now());
-            let probe = probe::probe(&self.sweep.plan, left.max(LOOK_MIN));
+            let probe = probe::probe(&self.sweep.plan, PROBE_CALLS, left.max(LOOK_MIN));
             let summary = self.trials.run(probe.clone())?.summary;
             let median = probe::median(&probe, &summary).ok();
             if median.is_some_and(|median| probe::has_recovered(median, usual))

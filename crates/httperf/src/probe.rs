@@ -8,23 +8,20 @@ use httperf_plan::{
 };
 use httperf_stats::{Failure, Outcome, Summary};
 
-/// How many calls a probe makes.
-const CALLS: u64 = 5;
-
 /// A server that needs no more than this many times its usual time, or no longer than this, has recovered.
 const RECOVERED: (u32, Duration) = (2, Duration::from_millis(10));
 
-/// What a plan's requests look like to a server that has nothing else to do: each on a new connection, one after the
-/// other. It ends after `limit`.
-pub(super) fn probe(plan: &Plan, limit: Duration) -> Plan {
+/// What so many of a plan's requests look like to a server that has nothing else to do: each on a new connection, one after
+/// the other. It ends after `limit`.
+pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
     let workload = match &plan.workload {
         Workload::Connections(connections) => {
-            Workload::Connections(Connections::new(CALLS, connections.calls.min(1), 1))
+            Workload::Connections(Connections::new(calls, connections.calls.min(1), 1))
         }
-        Workload::Calls(_) => Workload::Connections(Connections::new(CALLS, 1, 1)),
+        Workload::Calls(_) => Workload::Connections(Connections::new(calls, 1, 1)),
         Workload::Sessions(sessions) => Workload::Sessions(Sessions {
-            count: CALLS,
-            script: first_calls(&sessions.script),
+            count: calls,
+            script: first_calls(&sessions.script, calls),
             max_open: None,
             retry_on_failure: false,
             ..sessions.clone()
@@ -44,8 +41,8 @@ pub(super) fn probe(plan: &Plan, limit: Duration) -> Plan {
     }
 }
 
-/// The first call of each session, or its first page.
-fn first_calls(script: &Script) -> Script {
+/// The first call of each of so many sessions, or its first page.
+fn first_calls(script: &Script, count: u64) -> Script {
     let think = Duration::ZERO;
     match script {
         Script::Uniform { .. } => Script::Uniform { calls: 1, burst: 1, think },
@@ -55,7 +52,9 @@ fn first_calls(script: &Script) -> Script {
                 let requests = session.bursts[0].requests[..1].to_vec();
                 ScriptedSession { bursts: vec![Burst { requests, think }] }
             };
-            Script::File(sessions.iter().take(CALLS as usize).map(first).collect())
+            Script::File(
+                sessions.iter().take(usize::try_from(count).unwrap_or(usize::MAX)).map(first).collect(),
+            )
         }
     }
 }
@@ -64,7 +63,7 @@ fn first_calls(script: &Script) -> Script {
 ///
 /// # Errors
 /// Why none was, in words.
-pub(super) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
+pub(crate) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
     let answered = match plan.makes_calls() {
         true => &summary.calls_with(Outcome::Success).service,
         false => &summary.connect,
@@ -72,8 +71,23 @@ pub(super) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String>
     answered.quantile(0.5).ok_or_else(|| why_not(summary))
 }
 
+/// How long the slowest call took that was answered, in whatever way.
+///
+/// # Errors
+/// Why none was, in words.
+pub(crate) fn slowest(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
+    let outcomes = [Outcome::Success, Outcome::HttpError, Outcome::Unexpected];
+    let answered = match plan.makes_calls() {
+        true => {
+            outcomes.iter().filter_map(|&outcome| summary.calls_with(outcome).latency.quantile(1.0)).max()
+        }
+        false => summary.connect.quantile(1.0),
+    };
+    answered.ok_or_else(|| why_not(summary))
+}
+
 /// Whether a server is about as quick as it usually is.
-pub(super) fn has_recovered(median: Duration, usual: Duration) -> bool {
+pub(crate) fn has_recovered(median: Duration, usual: Duration) -> bool {
     median <= RECOVERED.1.max(usual * RECOVERED.0)
 }
 
@@ -108,16 +122,17 @@ mod tests {
     use super::*;
 
     const LIMIT: Duration = Duration::from_secs(3);
+    const CALLS: u64 = 5;
 
     #[test]
     fn it_makes_single_calls_on_new_connections() {
         for plan in [connections(1000, 50, 5), calls(1000, 200.0, 10)] {
-            let probe = probe(&plan, LIMIT);
+            let probe = probe(&plan, CALLS, LIMIT);
             let Workload::Connections(connections) = probe.workload else { panic!("{:?}", probe.workload) };
             assert_eq!((connections.count, connections.calls, connections.burst), (CALLS, 1, 1));
             assert_eq!((probe.arrivals, probe.runtime), (Arrivals::Sequential, Some(LIMIT)));
         }
-        let Workload::Connections(handshakes) = probe(&connections(9, 0, 1), LIMIT).workload else {
+        let Workload::Connections(handshakes) = probe(&connections(9, 0, 1), CALLS, LIMIT).workload else {
             panic!()
         };
         assert_eq!(handshakes.calls, 0, "where no calls are made it makes none");
@@ -128,7 +143,7 @@ mod tests {
         let think = Duration::from_secs(9);
         let file = Script::File(vec![file_session(&[&["/a", "/b"], &["/c"]], think); 9]);
         let Workload::Sessions(Sessions { script: Script::File(short), count, .. }) =
-            probe(&sessions(100, file), LIMIT).workload
+            probe(&sessions(100, file), CALLS, LIMIT).workload
         else {
             panic!("sessions remain sessions")
         };
