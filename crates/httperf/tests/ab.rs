@@ -12,7 +12,7 @@ use std::time::Duration;
 use httperf_origin::{Config, Handle, ListenAddress, spawn};
 use real_server::{Kind, RealServer, Settings};
 use serde_json::Value;
-use support::program::{Exit, Invocation, Outcome, under_test};
+use support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use support::words;
 
 /// Bytes of the largest file that real servers have; nobody asks for it here.
@@ -35,14 +35,6 @@ fn invocation(arguments: &str) -> Invocation {
 
 fn ab(arguments: &str) -> Outcome {
     invocation(arguments).run().unwrap()
-}
-
-fn stdout(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stdout).into_owned()
-}
-
-fn stderr(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stderr).into_owned()
 }
 
 #[track_caller]

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use httperf_origin::{Config, Handle, ListenAddress, spawn};
 use serde_json::Value;
-use support::program::{Exit, Invocation, Outcome, under_test};
+use support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use support::words;
 use tempfile::TempDir;
 
@@ -98,14 +98,6 @@ fn run(arguments: &str) {
     invocation.limit = Duration::from_secs(90);
     let outcome = invocation.run().unwrap();
     assert_eq!(outcome.exit, Exit::Code(0), "{}", stderr(&outcome));
-}
-
-fn stdout(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stdout).into_owned()
-}
-
-fn stderr(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stderr).into_owned()
 }
 
 #[test]

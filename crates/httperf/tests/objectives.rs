@@ -7,79 +7,23 @@ mod real_server;
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use httperf_origin::{Config, FaultMix, Handle, ListenAddress, spawn};
+use httperf_origin::{Config, FaultMix};
 use real_server::{Kind, RealServer, Settings};
 use serde_json::Value;
-use support::program::{Exit, Invocation, Outcome, under_test};
+use support::bench::{Bench, run};
+use support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use support::{must_not_skip, words};
-use tempfile::TempDir;
 
 /// The size of the real server's large document, which nobody asks for here.
 const LARGE_SIZE: u64 = 1024 * 1024;
 
-/// A server, and a folder for results.
-struct Bench {
-    _server: Handle,
-    port: u16,
-    folder: TempDir,
-}
-
-impl Bench {
-    /// A server that answers at once, and with 200.
-    fn new() -> Self {
-        Self::with(Config::default())
-    }
-
-    fn with(config: Config) -> Self {
-        let listen: ListenAddress = "127.0.0.1:0".parse().expect("an address");
-        let server = spawn(Config { listen: listen.0, ..config }).expect("a port is free");
-        let port = server.tcp_address().expect("it listens on TCP").port();
-        Self { _server: server, port, folder: tempfile::tempdir().expect("a folder") }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).expect("the file was written")
-    }
-
-    fn document(&self, name: &str) -> Value {
-        serde_json::from_str(&self.read(name)).expect("the document is JSON")
-    }
-
-    /// Runs the program against the server; `@name` stands for a file in the folder.
-    fn run(&self, arguments: &str) -> Outcome {
-        run(&format!("--server 127.0.0.1 --port {} {}", self.port, self.expand(arguments)))
-    }
-
-    /// Runs a subcommand.
-    fn command(&self, arguments: &str) -> Outcome {
-        run(&self.expand(arguments))
-    }
-
-    fn expand(&self, arguments: &str) -> String {
-        arguments.replace('@', &format!("{}/", self.folder.path().display()))
-    }
-}
-
-fn run(arguments: &str) -> Outcome {
-    let mut invocation = Invocation::new(&under_test(), words(arguments));
-    invocation.limit = Duration::from_secs(90);
-    invocation.run().expect("the program can be started")
-}
-
-fn stdout(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stdout).into_owned()
-}
-
-fn stderr(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stderr).into_owned()
+/// A document that the program wrote.
+fn saved(bench: &Bench, name: &str) -> Value {
+    serde_json::from_str(&bench.read(name)).expect("the document is JSON")
 }
 
 /// The objectives that were printed: what came of each, its name, and what was measured.
@@ -297,7 +241,7 @@ fn a_run_that_has_missed_an_objective_ends_and_reports_what_it_measured() {
                       (--abort-on-slo).\n";
         assert!(stdout(&outcome).ends_with(ending), "{}", stdout(&outcome));
         assert!(bench.read("r.html").contains(ending.trim_end()));
-        let document = bench.document("r.json");
+        let document = saved(&bench, "r.json");
         assert_eq!(document["parts"][0]["ended_early"], "missed");
         let seconds = document["figures"]["duration_s"].as_f64().expect("a number");
         assert!((2.5..45.0).contains(&seconds), "{seconds}");
@@ -315,7 +259,7 @@ fn a_run_whose_calls_fail_ends_for_a_share() {
     let outcome = bench
         .run("--rate 200 --num-conns 1000000 --duration 60 --abort-on-slo --slo errors<5% --output @r.json");
     check(&outcome, 4, &[("MISSED", "errors<5%")]);
-    assert_eq!(bench.document("r.json")["parts"][0]["ended_early"], "missed");
+    assert_eq!(saved(&bench, "r.json")["parts"][0]["ended_early"], "missed");
 }
 
 #[test]
@@ -326,13 +270,13 @@ fn a_run_that_keeps_to_its_objectives_goes_on_to_its_end() {
          --output @r.json",
     );
     check(&outcome, 0, &[("met", "p50<20s"), ("met", "errors<=0%"), ("met", "replies>=20/s")]);
-    assert_eq!(bench.document("r.json")["parts"][0]["ended_early"], Value::Null);
+    assert_eq!(saved(&bench, "r.json")["parts"][0]["ended_early"], Value::Null);
     // Missed, but over before that could be told three times.
     let short = bench.run(
         "--rate 100 --num-conns 1000000 --duration 2 --abort-on-slo --slo replies>=1000000 --output @r.json",
     );
     check(&short, 4, &[("MISSED", "replies>=1000000/s")]);
-    assert_eq!(bench.document("r.json")["parts"][0]["ended_early"], Value::Null);
+    assert_eq!(saved(&bench, "r.json")["parts"][0]["ended_early"], Value::Null);
     assert!(!stdout(&short).contains("ended early"));
 }
 
@@ -410,7 +354,7 @@ fn a_junit_file_that_cannot_be_written_costs_no_measurement() {
     let message = "httperf: --junit: cannot write `/dev/full`: No space left on device (os error 28)\n";
     assert_eq!((outcome.exit, &*stderr(&outcome)), (Exit::Code(1), message));
     assert!(stdout(&outcome).contains("Total: connections 5 requests 5 replies 5"), "{}", stdout(&outcome));
-    assert_eq!(bench.document("r.json")["summary"]["replies"], 5, "the other file is there");
+    assert_eq!(saved(&bench, "r.json")["summary"]["replies"], 5, "the other file is there");
     fs::write(bench.path("slo.xml"), "what was before").expect("written");
     assert_eq!(bench.run("--num-conns 5 --junit @slo.xml").exit, Exit::Code(0));
     assert!(bench.read("slo.xml").starts_with("<?xml "));
@@ -432,7 +376,7 @@ fn a_result_keeps_its_objectives_and_is_judged_again() {
     // Run again, it is held to the same.
     let again = bench.command("rerun @r.json --output @again.json --junit @again.xml");
     check(&again, 4, &expected);
-    assert_eq!(bench.document("again.json")["plan"], bench.document("r.json")["plan"]);
+    assert_eq!(saved(&bench, "again.json")["plan"], saved(&bench, "r.json")["plan"]);
     assert!(bench.read("again.xml").contains("failures=\"2\""));
     // Two halves have samples enough.
     let merged = bench.command("merge @r.json @again.json --output @both.json");
@@ -442,7 +386,7 @@ fn a_result_keeps_its_objectives_and_is_judged_again() {
         .map(|(outcome, ..)| outcome)
         .collect();
     assert_eq!(both, ["met", "MISSED", "met"]);
-    let document = bench.document("both.json");
+    let document = saved(&bench, "both.json");
     let found: Vec<&Value> =
         document["objectives"].as_array().expect("a list").iter().map(|judged| &judged["outcome"]).collect();
     assert_eq!(found, ["met", "missed", "met"]);
@@ -455,7 +399,7 @@ fn every_document_with_objectives_follows_its_schema() {
     let bench = Bench::new();
     for slo in ["p50<20s,p99.9<1us", "errors<=0 --num-conns 0", "failed<1% --uri /fault/close"] {
         bench.run(&format!("--num-conns 5 --slo {slo} --output @r.json"));
-        let document = bench.document("r.json");
+        let document = saved(&bench, "r.json");
         let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
         assert!(errors.is_empty(), "{errors:#?}");
     }

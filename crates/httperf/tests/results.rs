@@ -3,67 +3,13 @@
 mod support;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
-use std::time::Duration;
 
-use httperf_origin::{Config, Handle, ListenAddress, spawn};
 use serde_json::Value;
-use support::program::{Exit, Invocation, Outcome, under_test};
+use support::bench::{Bench, run};
+use support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use support::words;
-use tempfile::TempDir;
-
-/// A server, and a folder for results.
-struct Bench {
-    _server: Handle,
-    port: u16,
-    folder: TempDir,
-}
-
-impl Bench {
-    fn new() -> Self {
-        let listen: ListenAddress = "127.0.0.1:0".parse().expect("an address");
-        let server = spawn(Config { listen: listen.0, ..Config::default() }).expect("a port is free");
-        let port = server.tcp_address().expect("it listens on TCP").port();
-        Self { _server: server, port, folder: tempfile::tempdir().expect("a folder") }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).expect("the file was written")
-    }
-
-    /// Runs the program against the server; `@name` stands for a file in the folder.
-    fn run(&self, arguments: &str) -> Outcome {
-        run(&format!("--server 127.0.0.1 --port {} {}", self.port, self.expand(arguments)))
-    }
-
-    /// Runs a subcommand.
-    fn command(&self, arguments: &str) -> Outcome {
-        run(&self.expand(arguments))
-    }
-
-    fn expand(&self, arguments: &str) -> String {
-        arguments.replace('@', &format!("{}/", self.folder.path().display()))
-    }
-}
-
-fn run(arguments: &str) -> Outcome {
-    let mut invocation = Invocation::new(&under_test(), words(arguments));
-    invocation.limit = Duration::from_secs(60);
-    invocation.run().expect("the program can be started")
-}
-
-fn stdout(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stdout).into_owned()
-}
-
-fn stderr(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stderr).into_owned()
-}
 
 #[track_caller]
 fn succeeds(outcome: &Outcome) -> String {

@@ -17,7 +17,7 @@ use httperf_report::sweep::{Sweep, schema};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use support::group::Group;
-use support::program::{Exit, Invocation, Outcome, under_test};
+use support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use support::{must_not_skip, words};
 use tempfile::TempDir;
 
@@ -112,14 +112,6 @@ fn checked(text: &[u8]) -> Value {
 fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
     listener.local_addr().expect("it has an address").port()
-}
-
-fn stdout(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stdout).into_owned()
-}
-
-fn stderr(outcome: &Outcome) -> String {
-    String::from_utf8_lossy(&outcome.stderr).into_owned()
 }
 
 #[track_caller]

@@ -1,6 +1,7 @@
 //! What the end-to-end tests share: running a program under a time limit, and reading its report.
 #![allow(dead_code, unused_imports, unused_macros, reason = "every test program uses a part of it")]
 
+pub(crate) mod bench;
 pub(crate) mod group;
 pub(crate) mod program;
 pub(crate) mod report;

@@ -168,6 +168,16 @@ impl Invocation {
     }
 }
 
+/// What a program printed on standard output.
+pub(crate) fn stdout(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.stdout).into_owned()
+}
+
+/// What a program printed on standard error.
+pub(crate) fn stderr(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.stderr).into_owned()
+}
+
 /// What came of running a program, as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {
@@ -182,11 +192,10 @@ impl Finished {
     /// Runs a program that can be started.
     pub(crate) fn of(invocation: &Invocation) -> Self {
         let outcome = invocation.run().expect("the program can be started");
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self {
             command: format!("{} {:?}", invocation.program.display(), invocation.arguments),
-            stdout: text(&outcome.stdout),
-            stderr: text(&outcome.stderr),
+            stdout: stdout(&outcome),
+            stderr: stderr(&outcome),
             exit: outcome.exit,
         }
     }

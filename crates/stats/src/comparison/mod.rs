@@ -7,8 +7,7 @@
 //! 1. The share that each batch has in the figure (its linear influence) is correlated with that of the batches after
 //!    it. From this, of both runs together, the length of blocks is chosen by the rule of Politis and White
 //!    (`blocks`).
-//! 2. Five hundred times a run is put together anew from blocks of its own batches, which are drawn with replacement
-//! and
+//! 2. Five hundred times a run is put together anew from blocks of its own batches, which are drawn with replacement and
 //!    reach around its end: the circular block bootstrap (`bootstrap`). The draws come from a fixed seed, so the same
 //!    runs always give the same answer. The standard deviation of the figure over those runs is its standard error; for
 //!    figures above 0, that of its logarithm.
