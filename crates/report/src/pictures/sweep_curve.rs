@@ -71,7 +71,7 @@ impl SweepCurve {
             title: about::title(&sweep.plan),
             unit: sweep.unit(),
             calls_per_arrival: calls_per_arrival(&sweep.plan),
-            points: sweep.figures.steps.iter().map(|step| Point::of(step)).collect(),
+            points: sweep.figures.steps.iter().map(Point::of).collect(),
             spread: "least and most sampled",
             knee: sweep.figures.knee,
         }
