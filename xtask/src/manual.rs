@@ -47,6 +47,8 @@ pub(crate) fn page(commands: &[Description]) -> String {
     subsection(&mut page, "Results");
     paragraphs(&mut page, prose::RESULTS);
 
+    section(&mut page, "SEVERAL RUNS");
+    paragraphs(&mut page, prose::SEVERAL_RUNS);
     section(&mut page, "TLS LAB");
     paragraphs(&mut page, prose::TLS_LAB);
     entries(&mut page, prose::TLS_LAB_COLUMNS);

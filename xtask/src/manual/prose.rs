@@ -175,6 +175,13 @@ pub(super) const RESULTS: &[&str] = &[
      same times. Files are found to be writable before the run, and never left half-written.",
 ];
 
+pub(super) const SEVERAL_RUNS: &[&str] = &[
+    "`httperf sweep` makes a run at each of many rates, waits between them until local ports and the server have recovered,      and ends early when the server is far beyond saturation. It prints a table with a row for each rate, and the knee,      from which on replies no longer follow the load. `--output` keeps it as a document, `--resume` goes on with one;      `--csv`, `--tsv`, `--html`, `--svg` and `--png` are other forms. Rates at which the generator was the bottleneck are      marked and count for nothing.",
+    "`httperf capacity` finds the highest rate at which the server keeps to the objectives (`--slo`), by trials that get      longer as the interval gets narrower. The first line says the figure with its interval of 95 %, or why there is      none; the trials follow.",
+    "`httperf compare` says of the results that `--output` has written which figures are better or worse than those of the      first, with intervals of 95 % confidence; `httperf ab` makes runs of two servers, or with two sets of options, in      turns and compares them. With `--fail-if` a figure may change by so much.",
+    "`httperf plot` draws results and sweeps as SVG or PNG. The guides in docs/guide explain the methods.",
+];
+
 pub(super) const TLS_LAB: &[&str] = &[
     "`httperf tls-lab` answers what a way of making TLS handshakes costs, such as post-quantum key exchange. It asks the \
      server for each key-exchange group and cipher suite of its lists; what is accepted is a variant. After trials \
@@ -252,18 +259,19 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
         "1",
         "An option or a file could not be used, the server's name could not be resolved, output could not be \
          written, `httperf tls-lab` has nothing to report because the server accepts no variant, or `httperf self-check` \
-         could not be carried out.",
+         could not be carried out. `httperf compare` and `httperf ab`: a figure is worse, or beyond `--fail-if`.",
     ),
     entry(
         "2",
-        "With `--strict`, the run is SUSPECT; `httperf doctor` found what would spoil the measurement; or `httperf \
-         self-check` found the machine out of bounds.",
+        "With `--strict`, the run is SUSPECT; `httperf doctor` found what would spoil the measurement; `httperf \
+         self-check` found the machine out of bounds; or `httperf capacity`, `httperf compare` or `httperf ab` cannot \
+         tell.",
     ),
     entry("3", "With `--strict`, the run is INVALID."),
     entry(
         "4",
-        "An objective (`--slo`) was missed, or there was too little to tell whether it was met. This goes before 2 \
-         and 143, and 3 before this.",
+        "An objective (`--slo`) was missed, or there was too little to tell whether it was met; in a sweep, at all rates; \
+         in a search for the capacity, at the lowest. In a run this goes before 2 and 143, and 3 before this.",
     ),
     entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
     entry(
@@ -360,6 +368,19 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
         "Whether a server keeps to what was agreed, for a pipeline that reads results of tests:",
         "httperf http://localhost:8080/ --rate 200 --duration 60 --timeout 5 --slo 'p99<50ms, errors<0.1%' \
          --junit slo.xml",
+    ),
+    (
+        "How it behaves as the load grows, as a table, a document and three graphs:",
+        "httperf sweep http://localhost:8080/ --rates 100..2000/100 --timeout 5 --output sweep.json --svg sweep.svg",
+    ),
+    (
+        "The highest rate within objectives:",
+        "httperf capacity http://localhost:8080/ --slo 'p99<50ms, errors<0.1%' --timeout 5",
+    ),
+    (
+        "Whether a new build is slower, as a comment for a pull request, or with trials that take turns:",
+        "httperf compare base.json new.json --fail-if 'p99>+5%' --format markdown\n\
+         httperf ab http://old:8080/ http://new:8080/ --request-rate 200",
     ),
     (
         "The same once more, and both as rows of a table:",
