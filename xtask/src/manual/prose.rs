@@ -176,9 +176,17 @@ pub(super) const RESULTS: &[&str] = &[
 ];
 
 pub(super) const SEVERAL_RUNS: &[&str] = &[
-    "`httperf sweep` makes a run at each of many rates, waits between them until local ports and the server have recovered,      and ends early when the server is far beyond saturation. It prints a table with a row for each rate, and the knee,      from which on replies no longer follow the load. `--output` keeps it as a document, `--resume` goes on with one;      `--csv`, `--tsv`, `--html`, `--svg` and `--png` are other forms. Rates at which the generator was the bottleneck are      marked and count for nothing.",
-    "`httperf capacity` finds the highest rate at which the server keeps to the objectives (`--slo`), by trials that get      longer as the interval gets narrower. The first line says the figure with its interval of 95 %, or why there is      none; the trials follow.",
-    "`httperf compare` says of the results that `--output` has written which figures are better or worse than those of the      first, with intervals of 95 % confidence; `httperf ab` makes runs of two servers, or with two sets of options, in      turns and compares them. With `--fail-if` a figure may change by so much.",
+    "`httperf sweep` makes a run at each of many rates, waits between them until local ports and the server \
+     have recovered, and ends early when the server is far beyond saturation. It prints a table with a row \
+     for each rate, and the knee, from which on replies no longer follow the load. `--output` keeps it as a \
+     document, `--resume` goes on with one; `--csv`, `--tsv`, `--html`, `--svg` and `--png` are other forms. \
+     Rates at which the generator was the bottleneck are marked and count for nothing.",
+    "`httperf capacity` finds the highest rate at which the server keeps to the objectives (`--slo`), by \
+     trials that get longer as the interval gets narrower. The first line says the figure with its interval \
+     of 95 %, or why there is none; the trials follow.",
+    "`httperf compare` says of the results that `--output` has written which figures are better or worse than \
+     those of the first, with intervals of 95 % confidence; `httperf ab` makes runs of two servers, or with \
+     two sets of options, in turns and compares them. With `--fail-if` a figure may change by so much.",
     "`httperf plot` draws results and sweeps as SVG or PNG. The guides in docs/guide explain the methods.",
 ];
 
