@@ -78,8 +78,8 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
 }
 
 /// The exit statuses of runs that cannot be relied on, with `--strict`.
-const SUSPECT_STATUS: u8 = 2;
-const INVALID_STATUS: u8 = 3;
+pub(crate) const SUSPECT_STATUS: u8 = 2;
+pub(crate) const INVALID_STATUS: u8 = 3;
 
 /// The exit status of a run that is not known to have met its objectives.
 pub(crate) const OBJECTIVES_STATUS: u8 = 4;

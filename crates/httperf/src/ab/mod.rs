@@ -24,7 +24,7 @@ use crate::messages::Program;
 use crate::options::program::{self, RUN};
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
 use crate::planning;
-use crate::results::file;
+use crate::results::{cannot_write, file};
 use crate::status_line::StatusLine;
 use crate::trials::Trials;
 
@@ -372,7 +372,7 @@ fn compare(program: &Program, sides: &[Named; 2]) -> Result<ExitCode, ExitCode> 
     let plans = [plan(&sides[0])?, plan(&sides[1])?];
     let ab = &args.trials.ab;
     if let Some(name) = &ab.output {
-        file::check(name).with_context(|| cannot_write(name)).map_err(failed)?;
+        file::check(name).with_context(|| cannot_write("--output", name)).map_err(failed)?;
     }
     let [a, b] = plans;
     let turns = Turns {
@@ -418,15 +418,11 @@ fn report(
     let ab = &args.trials.ab;
     let status = conclude(program, comparison, ab.form, Pictures::Rounds(made));
     let Some(name) = &ab.output else { return Ok(status) };
-    file::replace(name, comparison.json().as_bytes()).with_context(|| cannot_write(name)).map_err(
-        |error| {
+    file::replace(name, comparison.json().as_bytes())
+        .with_context(|| cannot_write("--output", name))
+        .map_err(|error| {
             program.say(format_args!("{error:#}"));
             ExitCode::FAILURE
-        },
-    )?;
+        })?;
     Ok(status)
-}
-
-fn cannot_write(name: &OsStr) -> String {
-    format!("--output: cannot write `{}`", name.to_string_lossy())
 }

@@ -21,16 +21,14 @@ use crate::doctor;
 use crate::messages::Program;
 use crate::options::{Order, parse};
 use crate::planning;
-use crate::results::file;
+use crate::results::{cannot_write, file};
+use crate::run::OBJECTIVES_STATUS;
 use crate::trials::Trials;
 
 pub use self::options::COMMAND;
 
 /// The exit status if the figure cannot be told.
 const UNKNOWN_STATUS: u8 = 2;
-
-/// The exit status if not even the lowest rate is sustained.
-const MISSED_STATUS: u8 = 4;
 
 /// What is meant if nothing is said of errors.
 const IMPLIED: &str = "errors<1%";
@@ -73,7 +71,7 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
     })?;
     let output = args.trials.capacity.output.as_deref();
     if let Some(name) = output {
-        let checked = file::check(name).with_context(|| cannot_write(name));
+        let checked = file::check(name).with_context(|| cannot_write("--output", name));
         checked.map_err(|error| failed(&format_args!("{error:#}")))?;
     }
     for problem in doctor::problems(&hunt.heaviest()) {
@@ -83,7 +81,8 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
     let mut has_failed = false;
     let mut save = |capacity: &Capacity| {
         let Some(name) = output else { return };
-        let saved = file::replace(name, capacity.json().as_bytes()).with_context(|| cannot_write(name));
+        let saved =
+            file::replace(name, capacity.json().as_bytes()).with_context(|| cannot_write("--output", name));
         // Once is enough. The search goes on: its figure is worth more than the file.
         if let Err(error) = saved
             && !std::mem::replace(&mut has_failed, true)
@@ -103,17 +102,13 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
     Ok(status(&capacity, &trials))
 }
 
-fn cannot_write(name: &std::ffi::OsStr) -> String {
-    format!("--output: cannot write `{}`", name.to_string_lossy())
-}
-
 fn status(capacity: &Capacity, trials: &Trials) -> ExitCode {
     let found = &capacity.found;
     let is_known = found.capacity.is_some() || found.sustained.is_some();
     match found.end {
         Some(End::Asked) => trials.exit_code(),
         Some(End::Broken) => ExitCode::FAILURE,
-        Some(End::BelowMinimum) => ExitCode::from(MISSED_STATUS),
+        Some(End::BelowMinimum) => ExitCode::from(OBJECTIVES_STATUS),
         Some(End::TooFewSamples) => ExitCode::from(UNKNOWN_STATUS),
         _ if is_known => ExitCode::SUCCESS,
         _ => ExitCode::from(UNKNOWN_STATUS),

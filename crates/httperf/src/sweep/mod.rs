@@ -25,6 +25,7 @@ use self::ports::Ports;
 use crate::args::{Args, SweepArgs, SweepForm};
 use crate::messages::Program;
 use crate::results::{cannot_write, file, make_runnable};
+use crate::run::{INVALID_STATUS, OBJECTIVES_STATUS, SUSPECT_STATUS};
 use crate::status_line::StatusLine;
 use crate::trials::Trials;
 use crate::{doctor, planning, probe};
@@ -97,12 +98,6 @@ fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, Exit
     }
     exit_code(&sweep, args.results.strict).map_or_else(|| Ok(trials.exit_code()), Err)
 }
-
-/// The exit statuses of sweeps with runs that cannot be relied on, with `--strict`, and of those in which no rate met
-/// the objectives.
-const SUSPECT_STATUS: u8 = 2;
-const INVALID_STATUS: u8 = 3;
-const OBJECTIVES_STATUS: u8 = 4;
 
 /// The exit status for what was found out, if it says something.
 fn exit_code(sweep: &Sweep, is_strict: bool) -> Option<ExitCode> {

@@ -6,7 +6,8 @@ use httperf_plan::Arrivals;
 use httperf_report::sweep::{REPEATS_MAX, Settings, WAIT_MAX_S};
 
 use super::rates;
-use crate::args::{Args, STDOUT, SweepForm};
+use crate::args::{Args, SweepForm};
+use crate::options::program::results::{self, StdoutMeans};
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm, program};
 
 /// The command line of `httperf sweep`.
@@ -446,11 +447,7 @@ fn wait(option: &str, value: Value<'_>) -> Result<f64, Stop> {
 }
 
 fn file(place: &mut Option<OsString>, option: &str, value: Value<'_>) -> Result<(), Stop> {
-    if value.bytes().is_empty() || value.os_str() == STDOUT {
-        return Err(Stop::expected(option, "the name of a file", value));
-    }
-    *place = Some(value.os_str().to_owned());
-    Ok(())
+    results::file(place, option, value, StdoutMeans::Nothing)
 }
 
 #[cfg(test)]

@@ -155,14 +155,15 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
 
 /// What `-` means for a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum StdoutMeans {
+pub(crate) enum StdoutMeans {
     /// Standard output.
     Itself,
     /// Nothing: the report goes there.
     Nothing,
 }
 
-pub(super) fn file(
+/// Takes the name of a file.
+pub(crate) fn file(
     place: &mut Option<OsString>,
     name: &str,
     value: Value<'_>,
