@@ -40,8 +40,8 @@ format: ## check that the code is formatted
 lints: ## run clippy, warnings are errors
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-tests: ## run the tests
-	$(CARGO) test --workspace --locked
+tests: ## run the tests, all of them even if some fail
+	$(CARGO) test --workspace --locked --no-fail-fast
 
 docs: ## build the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

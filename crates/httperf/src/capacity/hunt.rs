@@ -36,6 +36,11 @@ const QUICK: (u32, Duration) = (3, Duration::from_millis(20));
 const WARMUP_PART: u32 = 5;
 const WARMUP: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
 
+/// It is longer where replies take long: after so many times their usual latency the number of calls under way has
+/// settled, and grows no more unless the server falls behind. Yet not longer than this.
+const SETTLING: u32 = 4;
+const SETTLING_MAX: Duration = Duration::from_secs(10);
+
 /// How long what is under way may take to end, within these bounds.
 const DRAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
@@ -58,6 +63,8 @@ pub(super) struct Hunt {
     drain: Option<Duration>,
     /// The longest time that an objective allows.
     longest: Duration,
+    /// How long a single request took before the first trial.
+    first: Duration,
 }
 
 impl Hunt {
@@ -91,7 +98,7 @@ impl Hunt {
             |seconds: f64| (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
         let longest = bounds.map(|(_, bound)| bound).max().unwrap_or_default();
         let (warmup, drain) = (given(args.results.warmup), given(args.results.drain));
-        Self { capacity, search, warmup, drain, longest }
+        Self { capacity, search, warmup, drain, longest, first: Duration::ZERO }
     }
 
     /// The plan of the longest trial at the highest rate that is certain to be tried.
@@ -122,7 +129,7 @@ impl Hunt {
         if trials.is_interrupted() {
             return Ok(self.end(End::Asked, None));
         }
-        let usual = first?;
+        self.first = first?;
         loop {
             let trial = match self.search.next() {
                 Next::End(end @ (search::End::ClientLimited | search::End::ClientDisturbed)) => {
@@ -148,7 +155,7 @@ impl Hunt {
             self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
             self.capacity.trials.push(made);
             // A server that is gone has no capacity: what was known of it before stays.
-            if is_silent && !self.has_recovered(trials, usual) {
+            if is_silent && !self.has_recovered(trials) {
                 return Ok(match trials.is_interrupted() {
                     true => self.end(End::Asked, None),
                     false => self.end(End::Broken, Some("the server no longer answers".to_owned())),
@@ -163,7 +170,7 @@ impl Hunt {
             show(&format!("pause after trial {number}"));
             trials.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
             if !matches!(outcome, Outcome::Within | Outcome::Unclear) {
-                self.has_recovered(trials, usual);
+                self.has_recovered(trials);
             }
             if trials.is_interrupted() {
                 return Ok(self.end(End::Asked, None));
@@ -194,10 +201,20 @@ impl Hunt {
         plan.arrivals = plan.arrivals.at_rate(trial.rate);
         plan.runtime = Some(trial.length);
         plan.phases = Phases {
-            warmup: self.warmup.unwrap_or_else(|| (trial.length / WARMUP_PART).clamp(WARMUP.0, WARMUP.1)),
+            warmup: self.warmup.unwrap_or_else(|| {
+                let settling = (self.usual_latency() * SETTLING).min(SETTLING_MAX);
+                (trial.length / WARMUP_PART).clamp(WARMUP.0, WARMUP.1).max(settling)
+            }),
             drain: self.drain.unwrap_or_else(|| (self.longest * 2).clamp(DRAIN.0, DRAIN.1)),
         };
         plan
+    }
+
+    /// How long replies take while the server keeps up.
+    fn usual_latency(&self) -> Duration {
+        let at_ease = self.capacity.trials.iter().find(|trial| trial.outcome == Outcome::Within);
+        let median = at_ease.and_then(|trial| trial.latency_ms.p50);
+        median.map_or(self.first, |ms| Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
     }
 
     /// Makes a single request, and says how long its reply took, or why there was none.
@@ -209,8 +226,8 @@ impl Hunt {
     }
 
     /// Makes single requests until one is answered quickly. Returns whether any was answered.
-    fn has_recovered(&self, trials: &Trials, usual: Duration) -> bool {
-        let quick = usual * QUICK.0 + QUICK.1;
+    fn has_recovered(&self, trials: &Trials) -> bool {
+        let quick = self.first * QUICK.0 + QUICK.1;
         let began = Instant::now();
         let mut has_answered = false;
         while began.elapsed() < RECOVERY_LIMIT && !trials.is_interrupted() {

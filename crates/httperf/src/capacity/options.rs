@@ -170,8 +170,9 @@ const TRIALS: &[Opt<Args>] = &[
         tier: Tier::New,
         help: "measures no trial for longer than X seconds",
         details: &[
-            "Default: 10. Load is offered for a fifth of a trial, 2 s at most, before it is measured (--warmup says otherwise), \
-             and what is under way may end behind it, for a second or twice the longest bound (--drain).",
+            "Default: 10. Load is offered for a fifth of a trial, 2 s at most, before it is measured (longer where replies \
+             take long; --warmup says otherwise), and what is under way may end behind it, for a \
+             second or twice the longest bound (--drain).",
         ],
         apply: |args, value| {
             args.trials.capacity.trial_max = length("--trial-max", value)?;
