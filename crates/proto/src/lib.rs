@@ -7,6 +7,7 @@
 pub mod content;
 mod event;
 pub mod http1;
+pub mod http2;
 pub mod tls;
 
 pub use event::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};

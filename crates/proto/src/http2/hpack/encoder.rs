@@ -1,0 +1,100 @@
+//! From fields to header blocks.
+
+use super::table::{Found, Table};
+use super::{DEFAULT_TABLE_SIZE, huffman, integer};
+
+/// Encodes the header blocks of one direction of a connection, in their order.
+#[derive(Debug)]
+pub struct Encoder {
+    table: Table,
+    /// The most that we want the table to have, whatever the peer allows.
+    size_wanted: usize,
+    /// The next block begins by saying that the table has another size: the least it had meanwhile, and the one it has.
+    resized: Option<(usize, usize)>,
+}
+
+/// What becomes of a field that is not in a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexing {
+    /// It is added to the dynamic table: worth it for what comes again.
+    Incremental,
+    /// It is not: for what does not come again.
+    Without,
+    /// It is not, nor may whoever passes it on add it to one (RFC 7541, section 7.1.3).
+    Never,
+}
+
+impl Encoder {
+    /// Begins with an empty table, which may grow to the size that everybody allows at first, or less if less is wanted.
+    #[must_use]
+    pub fn new(size_wanted: u32) -> Self {
+        let (wanted, usual) = (size_wanted as usize, DEFAULT_TABLE_SIZE as usize);
+        let size = wanted.min(usual);
+        Self { table: Table::new(size), size_wanted: wanted, resized: (size < usual).then_some((size, size)) }
+    }
+
+    /// The peer allows a table of this size from now on.
+    pub fn set_size_limit(&mut self, size_limit: u32) {
+        let size = self.size_wanted.min(size_limit as usize);
+        if size == self.table.size_max() {
+            return;
+        }
+        let least = self.resized.map_or(self.table.size_max(), |(least, _)| least).min(size);
+        self.resized = Some((least, size));
+        self.table.resize(size);
+    }
+
+    /// A number that differs as soon as the table does: as long as it stays, fields that were encoded without adding one
+    /// have the same block.
+    #[must_use]
+    pub fn table_changes(&self) -> u64 {
+        self.table.changes()
+    }
+
+    /// What a block must begin with.
+    pub fn begin_block(&mut self, out: &mut Vec<u8>) {
+        if let Some((least, size)) = self.resized.take() {
+            if least < size {
+                integer::encode(least, 5, 0x20, out);
+            }
+            integer::encode(size, 5, 0x20, out);
+        }
+    }
+
+    /// Appends a field, whose name is in lower case.
+    pub fn encode(&mut self, name: &[u8], value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
+        let found = self.table.find(name, value);
+        if let (Some(Found::Field(index)), Indexing::Incremental | Indexing::Without) = (found, indexing) {
+            integer::encode(index, 7, 0x80, out);
+            return;
+        }
+        let (prefix, flags) = match indexing {
+            Indexing::Incremental => (6, 0x40),
+            Indexing::Without => (4, 0x00),
+            Indexing::Never => (4, 0x10),
+        };
+        match found {
+            Some(Found::Field(index) | Found::Name(index)) => integer::encode(index, prefix, flags, out),
+            None => {
+                out.push(flags);
+                string(name, out);
+            }
+        }
+        string(value, out);
+        if indexing == Indexing::Incremental {
+            self.table.insert(name, value);
+        }
+    }
+}
+
+/// Appends a string, in the Huffman code if that is shorter.
+fn string(text: &[u8], out: &mut Vec<u8>) {
+    let size = huffman::encoded_size(text);
+    if size < text.len() {
+        integer::encode(size, 7, 0x80, out);
+        huffman::encode(text, out);
+    } else {
+        integer::encode(text.len(), 7, 0x00, out);
+        out.extend_from_slice(text);
+    }
+}

@@ -1,0 +1,3 @@
+//! HTTP/2, the client's side (RFC 9113).
+
+pub mod hpack;
