@@ -1,3 +1,4 @@
 //! HTTP/2, the client's side (RFC 9113).
 
+mod frame;
 pub mod hpack;

@@ -251,7 +251,7 @@ mod tests {
             steps in prop::collection::vec((0..20_u8, prop::collection::vec(any::<u8>(), 0..60), 0..400_usize), 0..200),
         ) {
             let mut table = Table::new(300);
-            let (mut model, mut size_max): (Vec<(Vec<u8>, Vec<u8>)>, usize) = (Vec::new(), 300);
+            let (mut model, mut size_max) = (Vec::new(), 300);
             for (name, value, size) in steps {
                 if name == 0 {
                     size_max = size;

@@ -1,0 +1,186 @@
+//! From the bytes that arrive to frames, wherever the bytes are cut.
+
+use super::{Data, ErrorCode, Frame, FrameHeader, HEADER_SIZE, Violation, flags, kind};
+
+/// Finds frames in bytes. Payloads are read where they lie; only what is cut across reads is copied, and never that of a
+/// DATA frame or of a frame that means nothing to us.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    /// The largest payload that we take.
+    payload_max: u32,
+    state: State,
+    partial: Partial,
+}
+
+/// The part of a frame that has arrived: of its header, and then of its payload.
+#[derive(Debug, Default)]
+struct Partial {
+    bytes: Vec<u8>,
+    /// It became whole and has been used.
+    is_handed_out: bool,
+}
+
+/// What is read next.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// The header of a frame.
+    Header,
+    /// A payload that must be whole.
+    Payload(FrameHeader),
+    /// How much padding ends the payload of a DATA frame.
+    PaddingSize(Data),
+    /// So many bytes of a body, and then so many of padding.
+    Body { data: Data, size: u32, padding: u32 },
+    /// So many bytes that mean nothing.
+    Skipped(u32),
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Piece<'a> {
+    /// A frame that is no DATA.
+    Frame(Frame<'a>),
+    /// A DATA frame begins.
+    Data(Data),
+    /// A part of its body; never empty.
+    Body { stream: u32, bytes: &'a [u8] },
+    /// It has ended.
+    DataEnd(Data),
+}
+
+impl Reader {
+    /// One that takes payloads of so many bytes at most.
+    pub(crate) fn new(payload_max: u32) -> Self {
+        Self { payload_max, state: State::Header, partial: Partial::default() }
+    }
+
+    /// Takes the next piece off the input; `None` when all of it is used up.
+    ///
+    /// # Errors
+    /// What the peer does wrong. After one that ends the connection, nothing more is to be read.
+    pub(crate) fn poll<'a, 'i: 'a>(
+        &'a mut self,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Piece<'a>>, Violation> {
+        loop {
+            match self.state {
+                State::Header => {
+                    let Some(header) = self.header(input) else { return Ok(None) };
+                    self.state = self.after_header(header)?;
+                    if let State::PaddingSize(data) | State::Body { data, .. } = self.state {
+                        return Ok(Some(Piece::Data(data)));
+                    }
+                }
+                State::Payload(header) => {
+                    let Some(payload) = self.partial.whole(header.length as usize, input) else {
+                        return Ok(None);
+                    };
+                    self.state = State::Header;
+                    return Ok(Some(Piece::Frame(Frame::parse(header, payload)?)));
+                }
+                State::PaddingSize(data) => {
+                    let Some((&padding, rest)) = input.split_first() else { return Ok(None) };
+                    *input = rest;
+                    let padding = u32::from(padding);
+                    let size = (data.length - 1).checked_sub(padding).ok_or(Violation::of_connection(
+                        ErrorCode::PROTOCOL_ERROR,
+                        "more padding than payload",
+                    ))?;
+                    self.state = State::Body { data, size, padding };
+                }
+                State::Body { data, size: 0, padding } => {
+                    // The padding is of no interest, nor is whether it has arrived.
+                    self.state = State::Skipped(padding);
+                    return Ok(Some(Piece::DataEnd(data)));
+                }
+                State::Body { data, size, padding } => {
+                    let bytes = take(size, input);
+                    if bytes.is_empty() {
+                        return Ok(None);
+                    }
+                    self.state = State::Body { data, size: size - bytes.len() as u32, padding };
+                    return Ok(Some(Piece::Body { stream: data.stream, bytes }));
+                }
+                State::Skipped(0) => self.state = State::Header,
+                State::Skipped(size) => {
+                    let skipped = take(size, input).len() as u32;
+                    if skipped == 0 {
+                        return Ok(None);
+                    }
+                    self.state = State::Skipped(size - skipped);
+                }
+            }
+        }
+    }
+
+    /// How many bytes of a body come next, which may be left unread in the input and passed over with
+    /// [`Reader::handle_skipped`].
+    pub(crate) fn skippable(&self) -> u32 {
+        match self.state {
+            State::Body { size, .. } => size,
+            _ => 0,
+        }
+    }
+
+    /// So many bytes of [`Reader::skippable`] were passed over.
+    pub(crate) fn handle_skipped(&mut self, count: u32) {
+        if let State::Body { size, .. } = &mut self.state {
+            *size -= count;
+        }
+    }
+
+    fn header(&mut self, input: &mut &[u8]) -> Option<FrameHeader> {
+        let bytes = self.partial.whole(HEADER_SIZE, input)?;
+        Some(FrameHeader::parse(bytes.try_into().expect("as many were asked for")))
+    }
+
+    fn after_header(&self, header: FrameHeader) -> Result<State, Violation> {
+        if header.length > self.payload_max {
+            return Err(Violation::of_connection(ErrorCode::FRAME_SIZE_ERROR, "a frame larger than allowed"));
+        }
+        Ok(match header.kind {
+            kind::DATA => {
+                let data = Data::parse(header)?;
+                match (header.has(flags::PADDED), data.length) {
+                    (false, size) => State::Body { data, size, padding: 0 },
+                    (true, 0) => {
+                        return Err(Violation::of_connection(
+                            ErrorCode::FRAME_SIZE_ERROR,
+                            "a padded DATA frame without room for the size of its padding",
+                        ));
+                    }
+                    (true, _) => State::PaddingSize(data),
+                }
+            }
+            kind if kind > kind::CONTINUATION => State::Skipped(header.length),
+            _ => State::Payload(header),
+        })
+    }
+}
+
+/// As much of the input as there is, up to this size.
+fn take<'a>(size: u32, input: &mut &'a [u8]) -> &'a [u8] {
+    let (taken, rest) = input.split_at(input.len().min(size as usize));
+    *input = rest;
+    taken
+}
+
+impl Partial {
+    /// So many bytes in one piece: from where they lie if they have all arrived, else put together, once they have.
+    fn whole<'a, 'i: 'a>(&'a mut self, size: usize, input: &mut &'i [u8]) -> Option<&'a [u8]> {
+        if self.is_handed_out {
+            self.bytes.clear();
+            self.is_handed_out = false;
+        }
+        if self.bytes.is_empty() && input.len() >= size {
+            let (bytes, rest) = input.split_at(size);
+            *input = rest;
+            return Some(bytes);
+        }
+        let (more, rest) = input.split_at(input.len().min(size - self.bytes.len()));
+        self.bytes.extend_from_slice(more);
+        *input = rest;
+        self.is_handed_out = self.bytes.len() == size;
+        self.is_handed_out.then_some(&self.bytes[..])
+    }
+}

@@ -1,0 +1,129 @@
+//! SETTINGS (RFC 9113, section 6.5): what an endpoint lets the other one do.
+
+use super::{
+    CONNECTION, ErrorCode, FrameHeader, PAYLOAD_MAX_LEAST, PAYLOAD_MAX_MOST, Violation, flags, kind, take_u32,
+};
+
+/// A SETTINGS frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Settings<'a> {
+    /// Whether it acknowledges ours; then it has no parameters.
+    pub(crate) ack: bool,
+    payload: &'a [u8],
+}
+
+/// A parameter that has been checked, or that we do not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Parameter {
+    /// The size of the dynamic table with which the sender decodes header blocks.
+    HeaderTableSize(u32),
+    /// Whether the sender takes pushed streams.
+    EnablePush(bool),
+    /// How many streams the receiver may have open.
+    MaxConcurrentStreams(u32),
+    /// The flow-control window that streams begin with, at most 2^31 - 1.
+    InitialWindowSize(u32),
+    /// The largest payload that the sender takes, from 2^14 to 2^24 - 1.
+    MaxFrameSize(u32),
+    /// The largest list of fields that the sender is ready to take.
+    MaxHeaderListSize(u32),
+    /// Something else.
+    Unknown(u16, u32),
+}
+
+/// Bytes of a parameter.
+const PARAMETER_SIZE: usize = 6;
+
+/// The largest flow-control window.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9113#section-6.9.1>
+pub(crate) const WINDOW_MAX: u32 = (1 << 31) - 1;
+
+impl<'a> Settings<'a> {
+    pub(super) fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
+        if header.stream != CONNECTION {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a SETTINGS frame on a stream that is not 0",
+            ));
+        }
+        let ack = header.has(flags::ACK);
+        if ack && !payload.is_empty() || !payload.len().is_multiple_of(PARAMETER_SIZE) {
+            return Err(Violation::of_connection(
+                ErrorCode::FRAME_SIZE_ERROR,
+                "a SETTINGS frame of a size that it cannot have",
+            ));
+        }
+        Ok(Self { ack, payload })
+    }
+
+    /// The parameters in their order. Of those that are there twice the last counts.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = Result<Parameter, Violation>> + 'a {
+        self.payload.chunks_exact(PARAMETER_SIZE).map(|bytes| {
+            let (id, value) = bytes.split_at(2);
+            let (value, _) = take_u32(value).expect("four bytes are left");
+            Parameter::checked(u16::from_be_bytes([id[0], id[1]]), value)
+        })
+    }
+
+    /// Appends a frame with these parameters.
+    pub(crate) fn write(parameters: &[Parameter], out: &mut Vec<u8>) {
+        let length = (parameters.len() * PARAMETER_SIZE) as u32;
+        FrameHeader { length, kind: kind::SETTINGS, flags: 0, stream: CONNECTION }.write(out);
+        for parameter in parameters {
+            let (id, value) = parameter.raw();
+            out.extend_from_slice(&id.to_be_bytes());
+            out.extend_from_slice(&value.to_be_bytes());
+        }
+    }
+
+    /// Appends the acknowledgement of the peer's.
+    pub(crate) fn write_ack(out: &mut Vec<u8>) {
+        FrameHeader { length: 0, kind: kind::SETTINGS, flags: flags::ACK, stream: CONNECTION }.write(out);
+    }
+}
+
+impl Parameter {
+    fn checked(id: u16, value: u32) -> Result<Self, Violation> {
+        Ok(match (id, value) {
+            (0x1, size) => Self::HeaderTableSize(size),
+            // Only a server pushes, so a server can but say that it takes none (section 6.5.2).
+            (0x2, 0) => Self::EnablePush(false),
+            (0x2, _) => {
+                return Err(Violation::of_connection(
+                    ErrorCode::PROTOCOL_ERROR,
+                    "a server that enables pushing to itself",
+                ));
+            }
+            (0x3, count) => Self::MaxConcurrentStreams(count),
+            (0x4, size) if size <= WINDOW_MAX => Self::InitialWindowSize(size),
+            (0x4, _) => {
+                return Err(Violation::of_connection(
+                    ErrorCode::FLOW_CONTROL_ERROR,
+                    "an initial window beyond 2^31 - 1",
+                ));
+            }
+            (0x5, size) if (PAYLOAD_MAX_LEAST..=PAYLOAD_MAX_MOST).contains(&size) => Self::MaxFrameSize(size),
+            (0x5, _) => {
+                return Err(Violation::of_connection(
+                    ErrorCode::PROTOCOL_ERROR,
+                    "a largest frame size that is not allowed",
+                ));
+            }
+            (0x6, size) => Self::MaxHeaderListSize(size),
+            (id, value) => Self::Unknown(id, value),
+        })
+    }
+
+    fn raw(self) -> (u16, u32) {
+        match self {
+            Self::HeaderTableSize(size) => (0x1, size),
+            Self::EnablePush(is_enabled) => (0x2, is_enabled.into()),
+            Self::MaxConcurrentStreams(count) => (0x3, count),
+            Self::InitialWindowSize(size) => (0x4, size),
+            Self::MaxFrameSize(size) => (0x5, size),
+            Self::MaxHeaderListSize(size) => (0x6, size),
+            Self::Unknown(id, value) => (id, value),
+        }
+    }
+}
