@@ -1,0 +1,144 @@
+//! Flow control (RFC 9113, section 5.2): how much of bodies may be on its way, for a stream and for the connection.
+
+use super::frame::WINDOW_MAX;
+
+/// What we may still send. It may be below zero after the peer has made windows smaller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SendWindow(i64);
+
+/// A window would be larger than 2^31 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Overflow;
+
+impl SendWindow {
+    pub(super) fn new(size: u32) -> Self {
+        Self(size.into())
+    }
+
+    /// How many bytes may be sent.
+    pub(super) fn available(self) -> usize {
+        usize::try_from(self.0).unwrap_or(0)
+    }
+
+    /// So many bytes are sent, no more than may be.
+    pub(super) fn take(&mut self, count: usize) {
+        debug_assert!(count <= self.available(), "no more is sent than the peer has room for");
+        self.0 -= count as i64;
+    }
+
+    /// The peer has room for so many more.
+    pub(super) fn grow(&mut self, increment: u32) -> Result<(), Overflow> {
+        self.change(increment.into())
+    }
+
+    /// The peer lets all streams begin with another window: those that are open have theirs changed by the difference
+    /// (section 6.9.2).
+    pub(super) fn change(&mut self, difference: i64) -> Result<(), Overflow> {
+        let size = self.0 + difference;
+        if size > WINDOW_MAX.into() {
+            return Err(Overflow);
+        }
+        self.0 = size;
+        Ok(())
+    }
+}
+
+/// What the peer may still send, and what it is to be told of what was used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ReceiveWindow {
+    /// What it is to have when nothing is on its way.
+    size: u32,
+    /// What it has left, as it knows.
+    left: u32,
+}
+
+/// The peer has sent more than it was allowed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Exceeded;
+
+impl ReceiveWindow {
+    pub(super) fn new(size: u32) -> Self {
+        Self { size, left: size }
+    }
+
+    /// So many bytes came, and were used up at once.
+    pub(super) fn take(&mut self, count: u32) -> Result<(), Exceeded> {
+        self.left = self.left.checked_sub(count).ok_or(Exceeded)?;
+        Ok(())
+    }
+
+    /// By how much the peer is to be told that it may send more, if it is time to do so: when half of the window is used
+    /// up, so that neither does it wait nor is each frame answered by another.
+    pub(super) fn increment(&mut self) -> Option<u32> {
+        let used = self.size - self.left;
+        if used == 0 || used < self.size / 2 {
+            return None;
+        }
+        self.left = self.size;
+        Some(used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_send_window_may_fall_below_zero_and_recover() {
+        let mut window = SendWindow::new(100);
+        window.take(80);
+        assert_eq!(window.change(-50), Ok(()));
+        assert_eq!(window.available(), 0);
+        assert_eq!(window.grow(29), Ok(()));
+        assert_eq!(window.available(), 0);
+        assert_eq!(window.grow(2), Ok(()));
+        assert_eq!(window.available(), 1);
+    }
+
+    #[test]
+    fn no_window_is_larger_than_31_bits_allow() {
+        let mut window = SendWindow::new(WINDOW_MAX);
+        assert_eq!(window.grow(1), Err(Overflow));
+        window.take(1);
+        assert_eq!(window.grow(1), Ok(()));
+        assert_eq!(window.available(), WINDOW_MAX as usize);
+    }
+
+    #[test]
+    fn the_peer_hears_when_half_of_a_window_is_used_up() {
+        let mut window = ReceiveWindow::new(100);
+        assert_eq!(window.increment(), None);
+        assert_eq!((window.take(49), window.increment()), (Ok(()), None));
+        assert_eq!((window.take(1), window.increment()), (Ok(()), Some(50)));
+        assert_eq!((window.take(100), window.increment()), (Ok(()), Some(100)));
+        assert_eq!(window.take(101), Err(Exceeded));
+    }
+
+    #[test]
+    fn a_window_of_a_byte_works_and_one_of_none_stays_shut() {
+        let mut window = ReceiveWindow::new(1);
+        assert_eq!((window.take(1), window.increment()), (Ok(()), Some(1)));
+        let mut window = ReceiveWindow::new(0);
+        assert_eq!((window.take(0), window.increment()), (Ok(()), None));
+        assert_eq!(window.take(1), Err(Exceeded));
+    }
+
+    proptest! {
+        #[test]
+        fn a_peer_that_keeps_to_the_window_never_waits_for_ever(
+            size in 1..1000_u32,
+            sends in prop::collection::vec(0..400_u32, 0..100),
+        ) {
+            let (mut window, mut known) = (ReceiveWindow::new(size), size);
+            for send in sends {
+                let send = send.min(known);
+                prop_assert_eq!(window.take(send), Ok(()));
+                known -= send;
+                known += window.increment().unwrap_or(0);
+                prop_assert!(0 < known && known <= size);
+            }
+        }
+    }
+}
