@@ -16,6 +16,7 @@ pub mod url;
 
 mod arrivals;
 mod expect;
+mod http2;
 mod limits;
 mod material;
 mod nanos;
@@ -28,6 +29,7 @@ mod workload;
 
 pub use arrivals::{Arrivals, Client, Shard, Step, UNLIMITED};
 pub use expect::{Expect, Malformed, Replies, Sha256, SizeRange, Statuses};
+pub use http2::Http2;
 pub use limits::Limits;
 pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest};
 pub use objective::Objectives;
@@ -73,6 +75,9 @@ pub struct Plan {
     pub timeouts: Timeouts,
     /// How connections are secured; `None` leaves them in the clear.
     pub tls: Option<Tls>,
+    /// How HTTP/2 is spoken, if it is.
+    #[serde(default)]
+    pub http2: Http2,
     /// The proxy at every target's `endpoint`, if connections go through one.
     #[serde(default)]
     pub proxy: Option<Proxy>,
@@ -171,7 +176,7 @@ impl Plan {
     }
 }
 
-/// The version of HTTP that requests are written in.
+/// The version of HTTP that is spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HttpVersion {
@@ -179,12 +184,24 @@ pub enum HttpVersion {
     Http10,
     /// HTTP/1.1.
     Http11,
+    /// HTTP/2.
+    Http2,
+    /// HTTP/2 or HTTP/1.1, as the server chooses when TLS is set up (ALPN).
+    Auto,
+}
+
+impl HttpVersion {
+    /// Whether HTTP/2 is spoken, or may be.
+    #[must_use]
+    pub fn may_be_http2(self) -> bool {
+        matches!(self, Self::Http2 | Self::Auto)
+    }
 }
 
 /// The parts of a request that every call of a run shares. Bytes are sent as they are.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RequestTemplate {
-    /// The version in the request line.
+    /// The version that is spoken.
     pub version: HttpVersion,
     /// The method, unless a session file names another.
     #[serde(with = "crate::text")]

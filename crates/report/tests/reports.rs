@@ -38,6 +38,7 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
         status: Some(200),
         intended: at(0),
         sent: Some(at(wait)),
+        stalled: Duration::ZERO,
         first_byte: Some(at(wait + response)),
         done: at(wait + response + transfer),
         header_size: 239,

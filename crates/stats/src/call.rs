@@ -22,6 +22,8 @@ pub struct Sample<'a> {
     pub intended: Instant,
     /// When the first byte of its request was handed over, if it was.
     pub sent: Option<Instant>,
+    /// For how long the body of the request waited for the server's flow-control windows after that.
+    pub stalled: Duration,
     /// When the status line was complete, if it came.
     pub first_byte: Option<Instant>,
     /// When the reply was complete, or the call was given up.
@@ -69,10 +71,10 @@ impl Sample<'_> {
         self.done - self.intended
     }
 
-    /// From its first byte to its end, if it was sent.
+    /// From its first byte to its end, if it was sent, without the time for which the server took no more of it.
     #[must_use]
     pub fn service(&self) -> Option<Duration> {
-        self.sent.map(|sent| self.done - sent)
+        self.sent.map(|sent| (self.done - sent).saturating_sub(self.stalled))
     }
 }
 
@@ -276,6 +278,7 @@ mod tests {
             status: Some(200),
             intended: at(100),
             sent: Some(at(101)),
+            stalled: Duration::ZERO,
             first_byte: Some(at(100 + ms)),
             done: at(100 + ms),
             header_size: 0,

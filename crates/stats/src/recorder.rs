@@ -7,8 +7,8 @@ use crate::call::Slowest;
 use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::{
-    Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Instant, Interval, Outcome,
-    Phase, Sample, SessionSummary, SlowDetail, Summary, TlsSummary, Usage, WarmUp,
+    Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary, Instant,
+    Interval, Outcome, Phase, Sample, SessionSummary, SlowDetail, Summary, TlsSummary, Usage, WarmUp,
 };
 
 /// How a session ended.
@@ -44,6 +44,8 @@ pub struct Figures {
     pub sessions: bool,
     /// Those of TLS.
     pub tls: bool,
+    /// Those of HTTP/2.
+    pub http2: bool,
     /// Histograms of both clocks, the series, silences: all that the classic report does not show.
     pub detail: bool,
     /// Those of groups of calls.
@@ -54,7 +56,8 @@ pub struct Figures {
 
 impl Figures {
     /// All of connections and calls, as a run without options has them.
-    pub const USUAL: Self = Self { sessions: false, tls: false, detail: true, groups: false, slowest: 10 };
+    pub const USUAL: Self =
+        Self { sessions: false, tls: false, http2: false, detail: true, groups: false, slowest: 10 };
 }
 
 /// What is known when a run ends.
@@ -110,6 +113,7 @@ impl Recorder {
             Box::new(Summary {
                 sessions: figures.sessions.then(SessionSummary::default),
                 tls: figures.tls.then(Box::default),
+                http2: figures.http2.then(Box::default),
                 groups: figures.groups.then(Groups::default),
                 ..Summary::default()
             })
@@ -249,6 +253,13 @@ impl Recorder {
         }
     }
 
+    /// Something happened on a connection that may speak HTTP/2.
+    pub fn http2(&mut self, due: Instant, note: impl FnOnce(&mut Http2Summary)) {
+        if let Some(http2) = &mut self.of(due).http2 {
+            note(http2);
+        }
+    }
+
     /// A call was made that was due then.
     pub fn call_made(&mut self, due: Instant) {
         if self.figures.detail {
@@ -336,8 +347,8 @@ impl Recorder {
         let summary = self.of(sample.intended);
         let clocks = &mut summary.calls[outcome as usize];
         clocks.latency.add(latency);
-        if let Some(sent) = sample.sent {
-            clocks.service.add(sample.done - sent);
+        if let (Some(sent), Some(service)) = (sample.sent, sample.service()) {
+            clocks.service.add(service);
             if outcome != Outcome::Failure {
                 summary.wait.add(sent - sample.intended);
             }
@@ -539,6 +550,7 @@ mod tests {
             status: Some(status),
             intended: at(0),
             sent: Some(at(1)),
+            stalled: Duration::ZERO,
             first_byte: Some(at(1)),
             done: at(3),
             header_size: 38,
@@ -762,6 +774,7 @@ mod tests {
         let call = |due: u64, done: u64| Sample {
             intended: at(due),
             sent: Some(at(due)),
+            stalled: Duration::ZERO,
             first_byte: Some(at(done)),
             done: at(done),
             ..reply(200)

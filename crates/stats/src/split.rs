@@ -86,6 +86,8 @@ impl Group {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::Instant;
 
@@ -97,6 +99,7 @@ mod tests {
             status,
             intended: at(0),
             sent: Some(at(10_000)),
+            stalled: Duration::ZERO,
             first_byte: None,
             done: at(30_000),
             header_size: 0,

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    Compressed, Errors, Groups, Lifetimes, Mismatches, Outcome, RateSamples, Series, SlowCall, Stall, Timing,
-    TlsSummary, Usage,
+    Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, RateSamples, Series, SlowCall,
+    Stall, Timing, TlsSummary, Usage,
 };
 
 /// All that a run measured. With the plan, it is all that a report needs.
@@ -74,6 +74,9 @@ pub struct Summary {
     pub sessions: Option<SessionSummary>,
     /// What TLS did, if the plan asked for it.
     pub tls: Option<Box<TlsSummary>>,
+    /// What HTTP/2 did, if the plan asked for it.
+    #[serde(default)]
+    pub http2: Option<Box<Http2Summary>>,
     /// Status lines of exactly 200, and of exactly 302.
     pub periodic: (u64, u64),
     /// Connections of a connection workload that the server closed, as announced, before their last call.
@@ -383,6 +386,7 @@ impl Summary {
         self.errors.merge(&other.errors);
         merge_option(&mut self.sessions, other.sessions.as_ref(), SessionSummary::merge);
         merge_option(&mut self.tls, other.tls.as_ref(), |own, their| own.merge(their));
+        merge_option(&mut self.http2, other.http2.as_ref(), |own, their| own.merge(their));
         self.periodic.0 += other.periodic.0;
         self.periodic.1 += other.periodic.1;
         self.closed_early += other.closed_early;

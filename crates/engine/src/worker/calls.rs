@@ -64,6 +64,7 @@ impl Call {
             status: None,
             intended: self.intended,
             sent: self.sent,
+            stalled: Duration::ZERO,
             first_byte: None,
             done: now,
             header_size: 0,

@@ -198,7 +198,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                 let pipeline = match plan.request.version {
                     // A session speaks HTTP/1.0 one call to a connection.
                     httperf_plan::HttpVersion::Http10 => 1,
-                    httperf_plan::HttpVersion::Http11 => sessions.max_piped_calls as usize,
+                    _ => sessions.max_piped_calls as usize,
                 };
                 (true, sessions.cookies, pages, pipeline)
             }
@@ -224,6 +224,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         let figures = Figures {
             sessions: has_sessions,
             tls: plan.tls.is_some(),
+            http2: plan.request.version.may_be_http2(),
             detail: plan.recording.detail,
             groups: plan.recording.split.is_some(),
             slowest: plan.recording.slowest as usize,

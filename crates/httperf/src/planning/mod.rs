@@ -69,6 +69,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         body,
     };
     let mut plan = Plan {
+        http2: httperf_plan::Http2::default(),
         program: program.name_text(),
         client: args.client,
         arrivals: load::arrivals(args),
@@ -286,7 +287,7 @@ fn workload(
     let Some(session) = &args.session else { return Ok(load::workload(args, servers)?) };
     let default_piped_calls = match version {
         HttpVersion::Http10 => 1,
-        HttpVersion::Http11 => PIPED_CALLS,
+        HttpVersion::Http11 | HttpVersion::Http2 | HttpVersion::Auto => PIPED_CALLS,
     };
     let max_connections = or_default(args.max_connections, SESSION_CONNECTIONS);
     let sessions = Sessions {

@@ -187,6 +187,7 @@ mod tests {
             status,
             intended: at(1_000_000),
             sent: status.map(|_| at(1_000_050)),
+            stalled: Duration::ZERO,
             first_byte: status.map(|_| at(1_000_400)),
             done: at(1_000_500),
             header_size: 80,

@@ -106,6 +106,7 @@ mod tests {
                 status,
                 intended: at(10 * call),
                 sent: status.map(|_| at(10 * call + 1)),
+                stalled: Duration::ZERO,
                 first_byte: None,
                 done: at(10 * call + 2),
                 header_size: 0,

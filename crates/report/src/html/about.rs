@@ -151,6 +151,8 @@ fn protocol(plan: &Plan) -> String {
     let version = match plan.request.version {
         HttpVersion::Http10 => "HTTP/1.0",
         HttpVersion::Http11 => "HTTP/1.1",
+        HttpVersion::Http2 => "HTTP/2",
+        HttpVersion::Auto => "HTTP/2 or HTTP/1.1, by ALPN",
     };
     let transport = if plan.tls.is_some() { "over TLS" } else { "in the clear" };
     if matches!(plan.uris, UriSource::Requests(_)) {

@@ -83,6 +83,7 @@ fn plan(workload: Workload) -> Plan {
         recording: Recording::default(),
         tls: None,
         threads: None,
+        http2: httperf_plan::Http2::default(),
         proxy: None,
         spin: false,
         watch: Watch::default(),
