@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use thiserror::Error;
 
+use crate::http2::ConnectionError;
+
 /// The name of a call, chosen by whoever submits it and carried back by every event about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallId(pub u64);
@@ -48,6 +50,21 @@ pub enum Event<'a> {
         /// Whether the connection can carry another call.
         reuse: Reuse,
     },
+    /// The peer has not processed the call, as it says: it can be made again without harm, and does not belong to the
+    /// connection any more.
+    CallReturned {
+        /// The call.
+        call: CallId,
+    },
+    /// The call has no complete reply, and will have none; the connection goes on.
+    CallFailed {
+        /// The call.
+        call: CallId,
+    },
+    /// The connection takes no further calls. Those under way are still answered.
+    Draining,
+    /// It takes none, and none is left: it is of no further use.
+    Drained,
 }
 
 impl Event<'_> {
@@ -60,6 +77,10 @@ impl Event<'_> {
             Self::ReplyHead { call, head } => Event::ReplyHead { call, head },
             Self::ReplyBody { call, data } => Event::ReplyBody { call, data: data.into_owned().into() },
             Self::ReplyDone { call, size, reuse } => Event::ReplyDone { call, size, reuse },
+            Self::CallReturned { call } => Event::CallReturned { call },
+            Self::CallFailed { call } => Event::CallFailed { call },
+            Self::Draining => Event::Draining,
+            Self::Drained => Event::Drained,
         }
     }
 }
@@ -132,4 +153,7 @@ pub enum ProtocolError {
         /// The limit.
         limit: u32,
     },
+    /// What ends a connection of HTTP/2.
+    #[error(transparent)]
+    Http2(#[from] ConnectionError),
 }

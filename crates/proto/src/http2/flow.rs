@@ -2,6 +2,11 @@
 
 use super::frame::WINDOW_MAX;
 
+/// The window that streams, and the connection, begin with until something else is agreed upon.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9113#section-6.9.2>
+pub(super) const WINDOW_AT_FIRST: u32 = 65_535;
+
 /// What we may still send. It may be below zero after the peer has made windows smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SendWindow(i64);
@@ -23,7 +28,7 @@ impl SendWindow {
     /// So many bytes are sent, no more than may be.
     pub(super) fn take(&mut self, count: usize) {
         debug_assert!(count <= self.available(), "no more is sent than the peer has room for");
-        self.0 -= count as i64;
+        self.0 -= i64::try_from(count).expect("a window is far smaller");
     }
 
     /// The peer has room for so many more.
@@ -48,8 +53,10 @@ impl SendWindow {
 pub(super) struct ReceiveWindow {
     /// What it is to have when nothing is on its way.
     size: u32,
-    /// What it has left, as it knows.
-    left: u32,
+    /// What it has left: below zero if it has used what it had before it heard of a smaller window.
+    left: i64,
+    /// How far below zero that may be.
+    grace: u32,
 }
 
 /// The peer has sent more than it was allowed to.
@@ -58,24 +65,35 @@ pub(super) struct Exceeded;
 
 impl ReceiveWindow {
     pub(super) fn new(size: u32) -> Self {
-        Self { size, left: size }
+        Self { size, left: size.into(), grace: 0 }
+    }
+
+    /// That of a stream. If the peer has not acknowledged what we said of its size, it may go by what holds at first.
+    pub(super) fn of_stream(size: u32, is_acknowledged: bool) -> Self {
+        let grace = if is_acknowledged { 0 } else { WINDOW_AT_FIRST.saturating_sub(size) };
+        Self { grace, ..Self::new(size) }
     }
 
     /// So many bytes came, and were used up at once.
     pub(super) fn take(&mut self, count: u32) -> Result<(), Exceeded> {
-        self.left = self.left.checked_sub(count).ok_or(Exceeded)?;
+        let left = self.left - i64::from(count);
+        if left + i64::from(self.grace) < 0 {
+            return Err(Exceeded);
+        }
+        self.left = left;
         Ok(())
     }
 
     /// By how much the peer is to be told that it may send more, if it is time to do so: when half of the window is used
     /// up, so that neither does it wait nor is each frame answered by another.
     pub(super) fn increment(&mut self) -> Option<u32> {
-        let used = self.size - self.left;
-        if used == 0 || used < self.size / 2 {
+        let used = i64::from(self.size) - self.left;
+        if used == 0 || used < i64::from(self.size / 2) {
             return None;
         }
-        self.left = self.size;
-        Some(used)
+        self.left = self.size.into();
+        // No more than window and grace together.
+        u32::try_from(used).ok()
     }
 }
 

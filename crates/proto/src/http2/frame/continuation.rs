@@ -3,7 +3,7 @@
 use super::{CONNECTION, ErrorCode, FrameHeader, Violation, flags};
 
 /// A CONTINUATION frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Continuation<'a> {
     pub(crate) stream: u32,
     /// What of the header block is in it.

@@ -3,7 +3,7 @@
 use super::{CONNECTION, ErrorCode, FrameHeader, Violation, flags, kind, without_padding};
 
 /// A HEADERS frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Headers<'a> {
     pub(crate) stream: u32,
     /// What of the header block is in it.

@@ -80,7 +80,7 @@ pub(crate) struct FrameHeader {
 }
 
 /// A frame with its payload, but for DATA.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
     Headers(Headers<'a>),
     RstStream(RstStream),

@@ -37,13 +37,13 @@ enum State {
 
 /// What was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum Piece<'a, 'i> {
     /// A frame that is no DATA.
     Frame(Frame<'a>),
     /// A DATA frame begins.
     Data(Data),
     /// A part of its body; never empty.
-    Body { stream: u32, bytes: &'a [u8] },
+    Body { stream: u32, bytes: &'i [u8] },
     /// It has ended.
     DataEnd(Data),
 }
@@ -61,7 +61,7 @@ impl Reader {
     pub(crate) fn poll<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
-    ) -> Result<Option<Piece<'a>>, Violation> {
+    ) -> Result<Option<Piece<'a, 'i>>, Violation> {
         loop {
             match self.state {
                 State::Header => {
@@ -119,6 +119,14 @@ impl Reader {
         match self.state {
             State::Body { size, .. } => size,
             _ => 0,
+        }
+    }
+
+    /// The stream whose body comes next, if it is a body.
+    pub(crate) fn body_stream(&self) -> Option<u32> {
+        match self.state {
+            State::Body { data, .. } => Some(data.stream),
+            _ => None,
         }
     }
 

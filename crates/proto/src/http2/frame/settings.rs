@@ -5,7 +5,7 @@ use super::{
 };
 
 /// A SETTINGS frame.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings<'a> {
     /// Whether it acknowledges ours; then it has no parameters.
     pub(crate) ack: bool,

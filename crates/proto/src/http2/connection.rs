@@ -1,0 +1,179 @@
+//! What a connection consists of, and how its streams end.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::counts::{Counts, count};
+use super::flow::{ReceiveWindow, SendWindow, WINDOW_AT_FIRST};
+use super::frame::{ErrorCode, RstStream};
+use super::hpack::{DEFAULT_TABLE_SIZE, Decoder, Encoder};
+use super::outgoing::Outgoing;
+use super::reply::Heads;
+use super::streams::{Queue, Stream, Streams, Upload};
+use super::{Awaited, Options, PeerSettings, Stall};
+use crate::http1::Request;
+use crate::{CallId, Event};
+
+/// How many streams are opened before the peer has said how many it allows: what it is asked to allow at least.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2-2.6.1>
+const STREAMS_AT_FIRST: u32 = 100;
+
+/// How many streams that we reset are remembered, as frames of theirs may still be on their way.
+pub(super) const RESETS_KEPT: usize = 10_000;
+
+/// The engine but for its reader, whose frames it handles.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) options: Options,
+    pub(super) phase: Phase,
+    pub(super) streams: Streams,
+    /// Calls that wait for a stream, in order, and since when, if the peer is why.
+    pub(super) waiting: VecDeque<(CallId, Request, Option<Duration>)>,
+    /// Streams whose bodies can go on, and those for which only the connection has no window.
+    pub(super) uploads: VecDeque<u32>,
+    pub(super) starved: VecDeque<u32>,
+    pub(super) outgoing: Outgoing,
+    pub(super) encoder: Encoder,
+    pub(super) heads: Heads,
+    /// The request whose header block was encoded last, and that block, as long as the table stays.
+    pub(super) encoded: Option<Encoded>,
+    pub(super) block: Vec<u8>,
+    /// A header block that goes on in the next frame.
+    pub(super) partial: Option<PartialBlock>,
+    pub(super) send_window: SendWindow,
+    pub(super) receive_window: ReceiveWindow,
+    pub(super) peer: PeerSettings,
+    /// Whether the peer has acknowledged our settings.
+    pub(super) is_acknowledged: bool,
+    pub(super) owed: VecDeque<Event<'static>>,
+    pub(super) stalls: VecDeque<Stall>,
+    pub(super) counts: Counts,
+    /// Streams that we reset, the last so many.
+    pub(super) reset: VecDeque<u32>,
+    pub(super) resets_in_a_row: u32,
+    pub(super) idle_frames: u32,
+    /// The first bytes of the peer's, until it is clear that it speaks HTTP/2.
+    pub(super) opening: Vec<u8>,
+}
+
+/// How far a connection has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing was sent.
+    New,
+    /// We have said what we have to say first.
+    Opened,
+    /// The peer has as well.
+    Established,
+    /// The peer takes no further streams.
+    Draining,
+    /// Nothing more is expected of the peer: whatever comes is passed over.
+    Closed,
+}
+
+#[derive(Debug)]
+pub(super) struct Encoded {
+    /// The bytes of the request.
+    pub(super) request: Rc<[u8]>,
+    /// The number of the table's changes.
+    pub(super) changes: u64,
+    pub(super) block: Vec<u8>,
+    pub(super) plain: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct PartialBlock {
+    pub(super) stream: u32,
+    pub(super) end_stream: bool,
+    pub(super) bytes: Vec<u8>,
+    pub(super) continuations: u32,
+}
+
+impl Connection {
+    pub(super) fn new(options: Options) -> Self {
+        let decoder = Decoder::new(options.header_table.max(DEFAULT_TABLE_SIZE));
+        Self {
+            options,
+            phase: Phase::New,
+            streams: Streams::new(),
+            waiting: VecDeque::new(),
+            uploads: VecDeque::new(),
+            starved: VecDeque::new(),
+            outgoing: Outgoing::default(),
+            encoder: Encoder::new(DEFAULT_TABLE_SIZE),
+            heads: Heads::new(decoder, options.limits, options.heads, options.server_timing),
+            encoded: None,
+            block: Vec::new(),
+            partial: None,
+            send_window: SendWindow::new(WINDOW_AT_FIRST),
+            receive_window: ReceiveWindow::new(options.connection_window),
+            peer: PeerSettings::default(),
+            is_acknowledged: false,
+            owed: VecDeque::new(),
+            stalls: VecDeque::new(),
+            counts: Counts::default(),
+            reset: VecDeque::new(),
+            resets_in_a_row: 0,
+            idle_frames: 0,
+            opening: Vec::new(),
+        }
+    }
+
+    /// How many streams the peer allows at once.
+    pub(super) fn streams_max(&self) -> usize {
+        let at_first = matches!(self.phase, Phase::New | Phase::Opened).then_some(STREAMS_AT_FIRST);
+        self.peer.max_streams.or(at_first).map_or(usize::MAX, |count| count as usize)
+    }
+
+    /// For how many calls beyond those that wait there is a stream number.
+    pub(super) fn numbers_left(&self) -> usize {
+        self.streams.left().saturating_sub(self.waiting.len())
+    }
+
+    /// Takes a stream out that has ended.
+    pub(super) fn close(&mut self, now: Duration, id: u32) -> Option<Stream> {
+        let mut stream = self.streams.close(id)?;
+        if let Some(since) = stream.blocked_since.take() {
+            stream.window_wait += now - since;
+        }
+        if !stream.window_wait.is_zero() {
+            let time = stream.window_wait;
+            self.stalls.push_back(Stall { call: stream.call, what: Awaited::Window, time });
+        }
+        if let Upload::Body { queue, .. } = stream.upload {
+            match queue {
+                Queue::Turn => self.uploads.retain(|&waiting| waiting != id),
+                Queue::Connection => self.starved.retain(|&waiting| waiting != id),
+                Queue::Stream => {}
+            }
+        }
+        self.outgoing.forget(stream.call);
+        Some(stream)
+    }
+
+    /// Ends a stream on our side.
+    pub(super) fn reset(&mut self, id: u32, code: ErrorCode, reason: &'static str) {
+        RstStream { stream: id, code }.write(self.outgoing.buffer());
+        count(&mut self.counts.resets_sent, reason);
+        if self.reset.len() == RESETS_KEPT {
+            self.reset.pop_front();
+        }
+        self.reset.push_back(id);
+    }
+
+    pub(super) fn cancel(&mut self, now: Duration, call: CallId) {
+        if let Some(place) = self.waiting.iter().position(|&(waiting, ..)| waiting == call) {
+            if let Some((_, _, Some(since))) = self.waiting.remove(place) {
+                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
+            }
+            return;
+        }
+        let found = self.streams.iter().find(|(_, stream)| stream.call == call).map(|(id, _)| id);
+        if let Some(id) = found {
+            self.close(now, id);
+            self.reset(id, ErrorCode::CANCEL, "no reply in time");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! One connection's worth of HTTP/2, as its owner sees it.
+
+use std::time::Duration;
+
+use super::connection::{Connection, Phase};
+use super::counts::Counts;
+use super::frame::{ErrorCode, GoAway, Reader, Violation};
+use super::{Options, PeerSettings, Stall};
+use crate::http1::{Full, Request};
+use crate::{CallId, Event, ProtocolError, Sent};
+
+/// One connection's worth of HTTP/2.
+///
+/// After [`Engine::submit`], drain [`Engine::poll_transmit`]; after [`Engine::handle_written`], drain
+/// [`Engine::poll_sent`]; with bytes that arrived, call [`Engine::poll_event`] until it returns `None`; at the end of the
+/// peer's bytes, call [`Engine::handle_eof`] once. `now` is the time since any fixed instant.
+#[derive(Debug)]
+pub struct Engine {
+    reader: Reader,
+    connection: Connection,
+}
+impl Engine {
+    /// A fresh connection.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { reader: Reader::new(options.max_frame), connection: Connection::new(options) }
+    }
+
+    /// How many more calls the connection takes now.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        match self.connection.phase {
+            Phase::Draining | Phase::Closed => 0,
+            Phase::New | Phase::Opened | Phase::Established => {
+                let allowed = self.connection.options.streams.saturating_sub(self.pending_count());
+                allowed.min(self.connection.numbers_left())
+            }
+        }
+    }
+
+    /// How many calls have no complete reply.
+    #[must_use]
+    pub fn pending_count(&self) -> usize {
+        self.connection.streams.open_count() + self.connection.waiting.len()
+    }
+
+    /// The calls without a complete reply, in the order in which they were submitted.
+    pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
+        let open = self.connection.streams.iter().map(|(_, stream)| stream.call);
+        open.chain(self.connection.waiting.iter().map(|&(call, ..)| call))
+    }
+
+    /// The first of them.
+    #[must_use]
+    pub fn front(&self) -> Option<CallId> {
+        self.pending().next()
+    }
+
+    /// Whether the peer takes no further calls.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        matches!(self.connection.phase, Phase::Draining | Phase::Closed)
+    }
+
+    /// Adds a call.
+    ///
+    /// # Errors
+    /// [`Full`] when [`Engine::capacity`] is 0.
+    pub fn submit(&mut self, now: Duration, call: CallId, request: Request) -> Result<(), Full> {
+        if self.capacity() == 0 {
+            return Err(Full);
+        }
+        let is_stalled = self.pending_count() >= self.connection.streams_max();
+        self.connection.waiting.push_back((call, request, is_stalled.then_some(now)));
+        Ok(())
+    }
+
+    /// Gives up a call that has no complete reply, of which nothing more is told.
+    pub fn cancel(&mut self, now: Duration, call: CallId) {
+        self.connection.cancel(now, call);
+    }
+
+    /// Hands out the bytes that are due to go out; none if there are none. Bounded: call again once the transport took
+    /// them.
+    pub fn poll_transmit(&mut self, now: Duration) -> &[u8] {
+        self.connection.fill(now, |_| true);
+        self.connection.outgoing.transmit()
+    }
+
+    /// As [`Engine::poll_transmit`], up to the first request that is not safe.
+    pub fn poll_transmit_safe(&mut self, now: Duration) -> &[u8] {
+        self.connection.fill(now, |request| request.safe);
+        self.connection.outgoing.transmit()
+    }
+
+    /// How many requests have been handed out, at least in part, if the last `unused` bytes do not count, and were not
+    /// told of by [`Engine::poll_sent`].
+    #[must_use]
+    pub fn transmitted_count(&self, unused: usize) -> usize {
+        self.connection.outgoing.transmitted_count(unused)
+    }
+
+    /// The transport takes no more for now: what was handed out and not written is to be handed out again.
+    pub fn handle_blocked(&mut self) {
+        self.connection.outgoing.handle_blocked();
+    }
+
+    /// The transport took the next `count` bytes of what was handed out.
+    pub fn handle_written(&mut self, count: usize) {
+        self.connection.counts.bytes_sent += count as u64;
+        self.connection.outgoing.handle_written(count);
+    }
+
+    /// What the last [`Engine::handle_written`] began or completed, in order.
+    pub fn poll_sent(&mut self) -> Option<Sent> {
+        self.connection.outgoing.poll_sent()
+    }
+
+    /// Whether there is something to hand out, or something handed out was not written.
+    #[must_use]
+    pub fn wants_write(&self) -> bool {
+        self.connection.wants_write()
+    }
+
+    /// Forgets that anything was sent: the peer has not looked at it, and every pending call is to go out again. Only
+    /// before the first byte of the peer's.
+    pub fn rewind(&mut self, now: Duration) {
+        assert!(self.connection.opening.is_empty(), "a peer that answers has looked at the requests");
+        let mut fresh = Self::new(self.connection.options);
+        let old = &mut self.connection;
+        let open = old.streams.iter().map(|(_, stream)| (stream.call, stream.request.clone()));
+        let waiting = old.waiting.drain(..).map(|(call, request, _)| (call, request));
+        for (call, request) in open.collect::<Vec<_>>().into_iter().chain(waiting) {
+            fresh.submit(now, call, request).expect("as many were pending before");
+        }
+        *self = fresh;
+    }
+
+    /// The value of `server-timing` in the last reply whose header block is complete; several are joined by commas.
+    /// Empty without one, or if the options do not ask for it.
+    #[must_use]
+    pub fn server_timing(&self) -> &[u8] {
+        self.connection.heads.server_timing()
+    }
+
+    /// The peer's settings, once it has told them.
+    #[must_use]
+    pub fn peer_settings(&self) -> Option<PeerSettings> {
+        let is_told = !matches!(self.connection.phase, Phase::New | Phase::Opened);
+        is_told.then_some(self.connection.peer)
+    }
+
+    /// What happened since this was called last.
+    pub fn take_counts(&mut self) -> Counts {
+        std::mem::take(&mut self.connection.counts)
+    }
+
+    /// A call that had to wait, once it need not any more. All there is to tell of a call comes no later than its last
+    /// event.
+    pub fn poll_stall(&mut self) -> Option<Stall> {
+        self.connection.stalls.pop_front()
+    }
+
+    /// What to say at last, if it can still be said, when we close the connection.
+    pub fn goodbye(&mut self) -> &[u8] {
+        let connection = &mut self.connection;
+        if !matches!(connection.phase, Phase::New | Phase::Closed) {
+            // The peer has opened no stream, so it is told of none.
+            let code = ErrorCode::NO_ERROR;
+            GoAway { last_stream: 0, code, debug: b"" }.write(connection.outgoing.buffer());
+            connection.phase = Phase::Closed;
+        }
+        connection.outgoing.transmit()
+    }
+
+    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of `input` was
+    /// used and more is needed.
+    ///
+    /// # Errors
+    /// When the peer breaks the protocol, or goes beyond a limit; the connection is then of no further use.
+    /// [`Engine::goodbye`] has what to tell it.
+    pub fn poll_event<'i>(
+        &mut self,
+        now: Duration,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Event<'i>>, ProtocolError> {
+        let size = input.len();
+        let outcome = self.next_event(now, input);
+        self.connection.counts.bytes_received += (size - input.len()) as u64;
+        outcome.map_err(|violation| self.connection.fail(violation))
+    }
+
+    fn next_event<'i>(
+        &mut self,
+        now: Duration,
+        input: &mut &'i [u8],
+    ) -> Result<Option<Event<'i>>, Violation> {
+        let Self { reader, connection } = self;
+        loop {
+            if let Some(event) = connection.owed.pop_front() {
+                return Ok(Some(event));
+            }
+            if connection.phase == Phase::Closed {
+                *input = &[];
+                return Ok(None);
+            }
+            connection.check_opening(input)?;
+            let handled = match reader.poll(input) {
+                Ok(None) => return Ok(None),
+                Ok(Some(piece)) => connection.handle(now, piece),
+                Err(violation) => Err(violation),
+            };
+            match handled {
+                Ok(Some(event)) => return Ok(Some(event)),
+                Ok(None) => {}
+                Err(violation) => connection.handle_violation(now, violation)?,
+            }
+        }
+    }
+
+    /// How many of the bytes that come next need not be read, as they are content that nobody asked for.
+    #[must_use]
+    pub fn skippable(&self) -> u64 {
+        if self.connection.options.bodies { 0 } else { self.reader.skippable().into() }
+    }
+
+    /// So many bytes came that need not be read, no more than are [`skippable`](Engine::skippable). Then call
+    /// [`Engine::poll_event`].
+    pub fn handle_skipped(&mut self, count: u64) {
+        self.connection.counts.bytes_received += count;
+        self.connection.note_content(self.reader.body_stream(), count);
+        self.reader.handle_skipped(count as u32);
+    }
+
+    /// The peer sends nothing more. Afterwards the connection is of no further use.
+    ///
+    /// # Errors
+    /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
+    pub fn handle_eof(&mut self) -> Result<(), ProtocolError> {
+        let is_incomplete = self.connection.streams.open_count() > 0;
+        self.connection.phase = Phase::Closed;
+        if is_incomplete { Err(ProtocolError::Truncated) } else { Ok(()) }
+    }
+}

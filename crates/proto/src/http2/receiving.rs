@@ -1,0 +1,478 @@
+//! From frames to events.
+
+use std::time::Duration;
+
+use super::Awaited;
+use super::connection::{Connection, PartialBlock, Phase, RESETS_KEPT};
+use super::counts::count;
+use super::frame::{
+    CONNECTION, Continuation, Data, ErrorCode, Frame, GoAway, Headers, Parameter, Piece, Ping, RstStream,
+    Settings, Violation, WindowUpdate,
+};
+use super::reply::{Head, Section};
+use super::streams::{Queue, Reply, State, Upload};
+use super::{ConnectionError, Stall};
+use crate::{Event, ProtocolError, ReplySize, Reuse};
+
+/// How a reply of a server begins that speaks HTTP/1.
+const HTTP1: &[u8] = b"HTTP/";
+
+impl Connection {
+    /// Finds out whether it is HTTP/2 that comes.
+    pub(super) fn check_opening(&mut self, input: &[u8]) -> Result<(), Violation> {
+        if self.opening.len() >= HTTP1.len() {
+            return Ok(());
+        }
+        let missing = HTTP1.len() - self.opening.len();
+        self.opening.extend_from_slice(&input[..input.len().min(missing)]);
+        if self.opening == HTTP1 {
+            return Err(Violation::of_connection(
+                ErrorCode::HTTP_1_1_REQUIRED,
+                "the server answers in HTTP/1",
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn handle<'i>(
+        &mut self,
+        now: Duration,
+        piece: Piece<'_, 'i>,
+    ) -> Result<Option<Event<'i>>, Violation> {
+        if matches!(self.phase, Phase::New | Phase::Opened)
+            && !matches!(piece, Piece::Frame(Frame::Settings(Settings { ack: false, .. })))
+        {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a server that does not begin with its settings",
+            ));
+        }
+        if self.partial.is_some() && !matches!(piece, Piece::Frame(Frame::Continuation(_))) {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a frame in the middle of a header block",
+            ));
+        }
+        match piece {
+            Piece::Frame(frame) => {
+                self.handle_frame(now, frame)?;
+                Ok(None)
+            }
+            Piece::Data(data) => {
+                self.handle_data(data)?;
+                Ok(None)
+            }
+            Piece::Body { stream, bytes } => {
+                self.note_content(Some(stream), bytes.len() as u64);
+                let wanted = self.options.bodies.then(|| self.streams.get_mut(stream)).flatten();
+                Ok(wanted.map(|stream| Event::ReplyBody { call: stream.call, data: bytes.into() }))
+            }
+            Piece::DataEnd(data) => {
+                self.handle_data_end(now, data)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn handle_frame(&mut self, now: Duration, frame: Frame<'_>) -> Result<(), Violation> {
+        match frame {
+            Frame::Headers(headers) => self.handle_headers(now, headers),
+            Frame::Continuation(continuation) => self.handle_continuation(now, continuation),
+            Frame::RstStream(reset) => self.handle_reset(now, reset),
+            Frame::Settings(settings) => self.handle_settings(settings),
+            Frame::Ping(ping) => {
+                if !ping.ack {
+                    Ping { ack: true, ..ping }.write(self.outgoing.buffer());
+                }
+                self.note_idle()
+            }
+            Frame::GoAway(goaway) => {
+                self.handle_goaway(now, goaway);
+                self.note_idle()
+            }
+            Frame::WindowUpdate(update) => {
+                self.handle_window_update(update)?;
+                self.note_idle()
+            }
+            Frame::Ignored => self.note_idle(),
+            Frame::PushPromise(promise) => match promise {},
+        }
+    }
+
+    /// A frame came that brings no call further.
+    fn note_idle(&mut self) -> Result<(), Violation> {
+        self.idle_frames += 1;
+        if self.idle_frames > self.options.limits.idle_frames {
+            return Err(Violation::of_connection(
+                ErrorCode::ENHANCE_YOUR_CALM,
+                "too many frames in a row that bring no reply further",
+            ));
+        }
+        Ok(())
+    }
+
+    fn handle_headers(&mut self, now: Duration, headers: Headers<'_>) -> Result<(), Violation> {
+        let Headers { stream, fragment, end_stream, end_headers } = headers;
+        if self.check_stream(stream)? == State::Closed {
+            self.note_late(stream)?;
+        }
+        if end_headers {
+            return self.handle_block(now, stream, end_stream, fragment);
+        }
+        self.check_block_size(fragment.len())?;
+        self.partial = Some(PartialBlock { stream, end_stream, bytes: fragment.to_vec(), continuations: 0 });
+        Ok(())
+    }
+
+    fn handle_continuation(&mut self, now: Duration, frame: Continuation<'_>) -> Result<(), Violation> {
+        let Some(mut partial) = self.partial.take().filter(|partial| partial.stream == frame.stream) else {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a CONTINUATION frame that continues nothing",
+            ));
+        };
+        partial.continuations += 1;
+        if partial.continuations > self.options.limits.continuations {
+            return Err(Violation::of_connection(
+                ErrorCode::ENHANCE_YOUR_CALM,
+                "more CONTINUATION frames than the limit",
+            ));
+        }
+        partial.bytes.extend_from_slice(frame.fragment);
+        self.check_block_size(partial.bytes.len())?;
+        if !frame.end_headers {
+            self.partial = Some(partial);
+            return Ok(());
+        }
+        self.handle_block(now, partial.stream, partial.end_stream, &partial.bytes)
+    }
+
+    fn check_block_size(&self, size: usize) -> Result<(), Violation> {
+        if size > self.options.limits.head_size {
+            return Err(Violation::of_connection(
+                ErrorCode::ENHANCE_YOUR_CALM,
+                "a header block larger than the limit",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A header block is complete. It is decoded whatever its stream, as the tables at both ends must stay the same.
+    fn handle_block(
+        &mut self,
+        now: Duration,
+        id: u32,
+        end_stream: bool,
+        block: &[u8],
+    ) -> Result<(), Violation> {
+        let is_trailer =
+            self.streams.get_mut(id).is_some_and(|stream| matches!(stream.reply, Reply::Body { .. }));
+        let section = if is_trailer { Section::Trailer } else { Section::Header };
+        let head = self.heads.decode(block, section).map_err(|error| {
+            let (code, reason) = super::decode_problem(error);
+            Violation::of_connection(code, reason)
+        })?;
+        self.counts.headers_received.add(head.plain, block.len());
+        let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
+        let malformed = |reason| Violation::of_stream(id, ErrorCode::PROTOCOL_ERROR, reason);
+        if let Some(reason) = head.malformed {
+            return Err(malformed(reason));
+        }
+        self.idle_frames = 0;
+        match &mut stream.reply {
+            Reply::Body { .. } if !end_stream => Err(malformed("trailers that do not end their stream")),
+            Reply::Body { size, .. } => {
+                size.footer += head.size;
+                self.finish(now, id)
+            }
+            Reply::Head { .. } if head.status == 101 => Err(malformed("a status 101")),
+            Reply::Head { interim } if head.status < 200 => {
+                if end_stream {
+                    return Err(malformed("an interim reply that ends its stream"));
+                }
+                *interim += 1;
+                if *interim > self.options.limits.interim_replies {
+                    let reason = "more interim replies than the limit";
+                    return Err(Violation::of_stream(id, ErrorCode::ENHANCE_YOUR_CALM, reason));
+                }
+                Ok(())
+            }
+            Reply::Head { .. } => self.begin_reply(now, id, head, end_stream),
+        }
+    }
+
+    fn begin_reply(&mut self, now: Duration, id: u32, head: Head, end_stream: bool) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
+        // What the length says of a reply that has no content is not about this one.
+        let has_content = !stream.request.head && head.status != 304;
+        let expected = head.content_length.filter(|_| has_content);
+        let size = ReplySize { header: head.size, ..ReplySize::default() };
+        stream.reply = Reply::Body { size, expected };
+        let call = stream.call;
+        self.owed.push_back(Event::ReplyStarted { call, status: head.status });
+        if let Some(head) = self.heads.take_text() {
+            self.owed.push_back(Event::ReplyHead { call, head });
+        }
+        if end_stream { self.finish(now, id) } else { Ok(()) }
+    }
+
+    fn handle_data(&mut self, data: Data) -> Result<(), Violation> {
+        let Data { stream: id, length, end_stream } = data;
+        let exceeded = |id: Option<u32>| Violation {
+            code: ErrorCode::FLOW_CONTROL_ERROR,
+            reason: "more content than the window allows",
+            stream: id,
+        };
+        self.receive_window.take(length).map_err(|_| exceeded(None))?;
+        if let Some(increment) = self.receive_window.increment() {
+            WindowUpdate { stream: CONNECTION, increment }.write(self.outgoing.buffer());
+        }
+        let state = self.check_stream(id)?;
+        let Some(stream) = self.streams.get_mut(id) else {
+            debug_assert_eq!(state, State::Closed, "what was opened and does not go on has ended");
+            return self.note_late(id);
+        };
+        if matches!(stream.reply, Reply::Head { .. }) {
+            return Err(Violation::of_stream(
+                id,
+                ErrorCode::PROTOCOL_ERROR,
+                "content before a reply's header",
+            ));
+        }
+        stream.receive_window.take(length).map_err(|_| exceeded(Some(id)))?;
+        if !end_stream && let Some(increment) = stream.receive_window.increment() {
+            WindowUpdate { stream: id, increment }.write(self.outgoing.buffer());
+        }
+        if length == 0 && !end_stream {
+            return self.note_idle();
+        }
+        self.idle_frames = 0;
+        Ok(())
+    }
+
+    /// Content of a stream came.
+    pub(super) fn note_content(&mut self, id: Option<u32>, count: u64) {
+        if let Some(stream) = id.and_then(|id| self.streams.get_mut(id))
+            && let Reply::Body { size, .. } = &mut stream.reply
+        {
+            size.content += count;
+        }
+    }
+
+    fn handle_data_end(&mut self, now: Duration, data: Data) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get_mut(data.stream) else { return Ok(()) };
+        if let Reply::Body { size, expected: Some(expected) } = stream.reply
+            && (size.content > expected)
+        {
+            return Err(Violation::of_stream(
+                data.stream,
+                ErrorCode::PROTOCOL_ERROR,
+                "more content than its content-length",
+            ));
+        }
+        if data.end_stream { self.finish(now, data.stream) } else { Ok(()) }
+    }
+
+    /// A reply is complete.
+    fn finish(&mut self, now: Duration, id: u32) -> Result<(), Violation> {
+        let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
+        let Reply::Body { size, expected } = stream.reply else { return Ok(()) };
+        if expected.is_some_and(|expected| size.content != expected) {
+            let reason = "content that does not match its content-length";
+            return Err(Violation::of_stream(id, ErrorCode::PROTOCOL_ERROR, reason));
+        }
+        let Some(stream) = self.close(now, id) else { return Ok(()) };
+        self.resets_in_a_row = 0;
+        if stream.upload != Upload::Done {
+            // The rest of the request is of no use to anybody.
+            self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
+        }
+        let takes_no_more = self.phase == Phase::Draining || self.numbers_left() == 0;
+        let is_last = takes_no_more && self.streams.open_count() + self.waiting.len() == 0;
+        let reuse = if is_last { Reuse::Close } else { Reuse::Keep };
+        self.owed.push_back(Event::ReplyDone { call: stream.call, size, reuse });
+        Ok(())
+    }
+
+    /// A stream violates the protocol, or all of the connection does, which it then returns.
+    pub(super) fn handle_violation(&mut self, now: Duration, violation: Violation) -> Result<(), Violation> {
+        let Some(id) = violation.stream else { return Err(violation) };
+        match self.streams.state(id) {
+            State::Idle => Err(Violation { stream: None, ..violation }),
+            State::Closed => self.note_late(id),
+            State::Open => {
+                if let Some(stream) = self.close(now, id) {
+                    self.owed.push_back(Event::CallFailed { call: stream.call });
+                }
+                self.reset(id, violation.code, violation.reason);
+                self.owe_end_of_draining();
+                self.note_reset()
+            }
+        }
+    }
+
+    /// A stream was reset, by either side.
+    fn note_reset(&mut self) -> Result<(), Violation> {
+        self.idle_frames = 0;
+        self.resets_in_a_row += 1;
+        if self.resets_in_a_row > self.options.limits.resets {
+            return Err(Violation::of_connection(
+                ErrorCode::ENHANCE_YOUR_CALM,
+                "too many streams reset in a row",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The state of a stream that a frame came on.
+    fn check_stream(&mut self, id: u32) -> Result<State, Violation> {
+        let written = self.outgoing.written();
+        let is_unsent = self.streams.get_mut(id).is_some_and(|stream| stream.start >= written);
+        match self.streams.state(id) {
+            State::Open if !is_unsent => Ok(State::Open),
+            State::Closed => Ok(State::Closed),
+            State::Open | State::Idle => Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a frame on a stream that was not opened",
+            )),
+        }
+    }
+
+    /// A frame came on a stream that has ended, which is in order if it was we who ended it.
+    fn note_late(&mut self, id: u32) -> Result<(), Violation> {
+        if self.reset.len() < RESETS_KEPT && !self.reset.contains(&id) {
+            return Err(Violation::of_connection(
+                ErrorCode::STREAM_CLOSED,
+                "a frame on a stream that has ended",
+            ));
+        }
+        self.note_idle()
+    }
+
+    fn handle_reset(&mut self, now: Duration, reset: RstStream) -> Result<(), Violation> {
+        if self.check_stream(reset.stream)? == State::Closed {
+            // A server may say so of a request that it does not want the rest of (section 8.1).
+            return self.note_idle();
+        }
+        let Some(stream) = self.close(now, reset.stream) else { return Ok(()) };
+        count(&mut self.counts.resets_received, reset.code);
+        let call = stream.call;
+        let is_unprocessed = reset.code == ErrorCode::REFUSED_STREAM;
+        if is_unprocessed {
+            self.counts.unprocessed += 1;
+        }
+        self.owed.push_back(if is_unprocessed {
+            Event::CallReturned { call }
+        } else {
+            Event::CallFailed { call }
+        });
+        self.owe_end_of_draining();
+        self.note_reset()
+    }
+
+    fn handle_settings(&mut self, settings: Settings<'_>) -> Result<(), Violation> {
+        if settings.ack {
+            if !self.is_acknowledged {
+                self.is_acknowledged = true;
+                self.heads.decoder.set_size_limit(self.options.header_table);
+            }
+            return self.note_idle();
+        }
+        for parameter in settings.parameters() {
+            match parameter? {
+                Parameter::HeaderTableSize(size) => {
+                    self.peer.header_table = size;
+                    self.encoder.set_size_limit(size);
+                }
+                Parameter::MaxConcurrentStreams(count) => self.peer.max_streams = Some(count),
+                Parameter::InitialWindowSize(size) => self.change_windows(size)?,
+                Parameter::MaxFrameSize(size) => self.peer.max_frame = size,
+                Parameter::MaxHeaderListSize(size) => self.peer.header_list = Some(size),
+                Parameter::EnablePush(_) | Parameter::Unknown(..) => {}
+            }
+        }
+        Settings::write_ack(self.outgoing.buffer());
+        if self.phase == Phase::Opened {
+            self.phase = Phase::Established;
+        }
+        self.note_idle()
+    }
+
+    /// The peer lets streams begin with another window.
+    fn change_windows(&mut self, size: u32) -> Result<(), Violation> {
+        let difference = i64::from(size) - i64::from(self.peer.window);
+        self.peer.window = size;
+        for stream in self.streams.iter_mut() {
+            stream.send_window.change(difference).map_err(|_| TOO_LARGE_WINDOW)?;
+        }
+        let open: Vec<u32> = self.streams.iter().map(|(id, _)| id).collect();
+        open.into_iter().for_each(|id| self.resume(id));
+        Ok(())
+    }
+
+    fn handle_window_update(&mut self, update: WindowUpdate) -> Result<(), Violation> {
+        let WindowUpdate { stream: id, increment } = update;
+        if id == CONNECTION {
+            self.send_window.grow(increment).map_err(|_| TOO_LARGE_WINDOW)?;
+            while let Some(id) = self.starved.pop_front() {
+                if let Some(stream) = self.streams.get_mut(id)
+                    && let Upload::Body { queue, .. } = &mut stream.upload
+                {
+                    *queue = Queue::Turn;
+                    self.uploads.push_back(id);
+                }
+            }
+            return Ok(());
+        }
+        if self.check_stream(id)? == State::Closed {
+            return Ok(());
+        }
+        let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
+        let overflow = Violation { stream: Some(id), ..TOO_LARGE_WINDOW };
+        stream.send_window.grow(increment).map_err(|_| overflow)?;
+        self.resume(id);
+        Ok(())
+    }
+
+    fn handle_goaway(&mut self, now: Duration, goaway: GoAway<'_>) {
+        count(&mut self.counts.goaways, goaway.code);
+        let was_draining = self.phase == Phase::Draining;
+        self.phase = Phase::Draining;
+        let beyond: Vec<u32> =
+            self.streams.iter().map(|(id, _)| id).filter(|&id| id > goaway.last_stream).collect();
+        for id in beyond {
+            if let Some(stream) = self.close(now, id) {
+                self.counts.unprocessed += 1;
+                self.owed.push_back(Event::CallReturned { call: stream.call });
+            }
+        }
+        while let Some((call, _, since)) = self.waiting.pop_front() {
+            if let Some(since) = since {
+                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
+            }
+            self.owed.push_back(Event::CallReturned { call });
+        }
+        if !was_draining {
+            self.owed.push_back(Event::Draining);
+        }
+        self.owe_end_of_draining();
+    }
+
+    /// Tells, if the peer takes no further calls and has none left, that the connection is of no use any more.
+    fn owe_end_of_draining(&mut self) {
+        if self.phase == Phase::Draining && self.streams.open_count() == 0 {
+            self.owed.push_back(Event::Drained);
+        }
+    }
+
+    /// The connection cannot go on: says why to the peer, and to the owner.
+    pub(super) fn fail(&mut self, violation: Violation) -> ProtocolError {
+        let Violation { code, reason, .. } = violation;
+        GoAway { last_stream: 0, code, debug: reason.as_bytes() }.write(self.outgoing.buffer());
+        self.phase = Phase::Closed;
+        ProtocolError::Http2(ConnectionError { code, reason })
+    }
+}
+
+const TOO_LARGE_WINDOW: Violation =
+    Violation::of_connection(ErrorCode::FLOW_CONTROL_ERROR, "a window beyond 2^31 - 1");

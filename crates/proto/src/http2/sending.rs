@@ -1,0 +1,205 @@
+//! From calls to frames.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::connection::{Connection, Encoded, Phase};
+use super::flow::{ReceiveWindow, SendWindow, WINDOW_AT_FIRST};
+use super::frame::{CONNECTION, Data, Headers, Parameter, Settings, WindowUpdate};
+use super::hpack::Indexing;
+use super::request;
+use super::streams::{Queue, Reply, Stream, Upload};
+use super::{Awaited, Options, PeerSettings, Stall};
+use crate::CallId;
+use crate::http1::Request;
+
+/// What a client says first.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9113#section-3.4>
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// How many bytes are made ready at most, beyond the frame that goes past them.
+const TRANSMIT_SIZE: usize = 64 * 1024;
+
+impl Connection {
+    /// Whether a call that waits can have a stream.
+    fn can_open(&self) -> bool {
+        !self.waiting.is_empty()
+            && matches!(self.phase, Phase::New | Phase::Opened | Phase::Established)
+            && self.streams.open_count() < self.streams_max()
+    }
+
+    pub(super) fn wants_write(&self) -> bool {
+        self.phase == Phase::New
+            || self.outgoing.has_unwritten()
+            || self.can_open()
+            || !self.uploads.is_empty()
+    }
+
+    /// Makes ready what can go out, up to the first request that may not.
+    pub(super) fn fill(&mut self, now: Duration, may: impl Fn(&Request) -> bool) {
+        if self.phase == Phase::New {
+            self.open();
+        }
+        while self.outgoing.waiting() < TRANSMIT_SIZE && self.can_open() {
+            let (call, request, since) = self.waiting.pop_front().expect("a call waits");
+            if !may(&request) {
+                self.waiting.push_front((call, request, since));
+                break;
+            }
+            if let Some(since) = since {
+                self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
+            }
+            self.open_stream(call, request);
+        }
+        while self.outgoing.waiting() < TRANSMIT_SIZE
+            && let Some(id) = self.uploads.pop_front()
+        {
+            self.send_body(now, id);
+        }
+    }
+
+    /// Says what a client says first.
+    fn open(&mut self) {
+        let Options { window, connection_window, header_table, max_frame, limits, .. } = self.options;
+        let defaults = PeerSettings::default();
+        let mut parameters = vec![Parameter::EnablePush(false)];
+        if header_table != defaults.header_table {
+            parameters.push(Parameter::HeaderTableSize(header_table));
+        }
+        if window != defaults.window {
+            parameters.push(Parameter::InitialWindowSize(window));
+        }
+        if max_frame != defaults.max_frame {
+            parameters.push(Parameter::MaxFrameSize(max_frame));
+        }
+        parameters.push(Parameter::MaxHeaderListSize(limits.head_size as u32));
+        let out = self.outgoing.buffer();
+        out.extend_from_slice(PREFACE);
+        Settings::write(&parameters, out);
+        if let Some(increment) = connection_window.checked_sub(WINDOW_AT_FIRST)
+            && increment > 0
+        {
+            WindowUpdate { stream: CONNECTION, increment }.write(out);
+        }
+        self.phase = Phase::Opened;
+    }
+
+    fn open_stream(&mut self, call: CallId, request: Request) {
+        let id = self.streams.next_id();
+        let has_body = !request.parts().1.is_empty();
+        self.encode(&request);
+        let start = self.outgoing.end();
+        self.outgoing.mark_started(call);
+        let block = match &self.encoded {
+            Some(encoded) if self.block.is_empty() => &encoded.block,
+            _ => &self.block,
+        };
+        Headers::write_block(id, block, !has_body, self.peer.max_frame, self.outgoing.buffer());
+        if has_body {
+            self.uploads.push_back(id);
+        } else {
+            self.outgoing.mark_finished(call);
+        }
+        self.streams.open(Stream {
+            call,
+            request,
+            start,
+            upload: if has_body { Upload::Body { sent: 0, queue: Queue::Turn } } else { Upload::Done },
+            send_window: SendWindow::new(self.peer.window),
+            receive_window: ReceiveWindow::of_stream(self.options.window, self.is_acknowledged),
+            reply: Reply::Head { interim: 0 },
+            blocked_since: None,
+            window_wait: Duration::ZERO,
+        });
+        let open = self.streams.open_count() as u64;
+        self.counts.streams += 1;
+        self.counts.concurrent_sum += open;
+        self.counts.concurrent_max = self.counts.concurrent_max.max(open);
+    }
+
+    /// Encodes the header block of a request: into `block`, unless that stays empty and `encoded` has it.
+    fn encode(&mut self, request: &Request) {
+        self.block.clear();
+        let changes = self.encoder.table_changes();
+        if let Some(encoded) = &self.encoded
+            && encoded.changes == changes
+            && Rc::ptr_eq(&encoded.request, &request.bytes)
+        {
+            self.counts.headers_sent.add(encoded.plain, encoded.block.len());
+            return;
+        }
+        let (encoder, block) = (&mut self.encoder, &mut self.block);
+        encoder.begin_block(block);
+        let is_plain = block.is_empty();
+        let indexes_targets = self.options.indexes_targets;
+        let mut plain = 0;
+        request::fields(request, self.options.scheme, |name, value| {
+            plain += (name.len() + value.len()) as u64;
+            encoder.encode(name, value, indexing(name, indexes_targets), block);
+        });
+        self.counts.headers_sent.add(plain, block.len());
+        if is_plain && encoder.table_changes() == changes {
+            let mut kept = self.encoded.take().map(|encoded| encoded.block).unwrap_or_default();
+            kept.clear();
+            kept.extend_from_slice(block);
+            self.encoded = Some(Encoded { request: Rc::clone(&request.bytes), changes, block: kept, plain });
+        }
+    }
+
+    /// Sends the next frame of a body, as far as there are windows for it.
+    fn send_body(&mut self, now: Duration, id: u32) {
+        let Some(stream) = self.streams.get_mut(id) else { return };
+        let Upload::Body { sent, queue } = &mut stream.upload else { return };
+        let body = stream.request.parts().1;
+        let rest = &body[*sent..];
+        let room = stream.send_window.available().min(self.send_window.available());
+        let count = rest.len().min(room).min(self.peer.max_frame as usize);
+        if count == 0 {
+            stream.blocked_since.get_or_insert(now);
+            if stream.send_window.available() > 0 {
+                *queue = Queue::Connection;
+                self.starved.push_back(id);
+            } else {
+                *queue = Queue::Stream;
+            }
+            return;
+        }
+        if let Some(since) = stream.blocked_since.take() {
+            stream.window_wait += now - since;
+        }
+        stream.send_window.take(count);
+        self.send_window.take(count);
+        *sent += count;
+        let end_stream = count == rest.len();
+        let out = self.outgoing.buffer();
+        Data { stream: id, length: count as u32, end_stream }.write(out);
+        out.extend_from_slice(&rest[..count]);
+        if end_stream {
+            stream.upload = Upload::Done;
+            self.outgoing.mark_finished(stream.call);
+        } else {
+            self.uploads.push_back(id);
+        }
+    }
+
+    /// Lets a body go on that waited for the window of its stream, if that has room now.
+    pub(super) fn resume(&mut self, id: u32) {
+        if let Some(stream) = self.streams.get_mut(id)
+            && let Upload::Body { queue: queue @ Queue::Stream, .. } = &mut stream.upload
+            && stream.send_window.available() > 0
+        {
+            *queue = Queue::Turn;
+            self.uploads.push_back(id);
+        }
+    }
+}
+
+/// What becomes of a request's field in the peer's table.
+fn indexing(name: &[u8], indexes_targets: bool) -> Indexing {
+    match name {
+        b":path" | b"content-length" if !indexes_targets => Indexing::Without,
+        b"authorization" | b"proxy-authorization" => Indexing::Never,
+        _ => Indexing::Incremental,
+    }
+}

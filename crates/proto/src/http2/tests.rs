@@ -1,0 +1,305 @@
+//! Whole connections, against a server that says what it is told to say.
+
+use super::frame::{Data, FrameHeader, GoAway, Headers, Parameter, RstStream, Settings};
+use super::hpack::{Encoder, Indexing};
+use super::*;
+use crate::http1::{Request, RequestBody, RequestHead};
+use crate::{Event, ProtocolError, ReplySize, Reuse, Sent};
+
+fn request(method: &str, body: &[u8]) -> Request {
+    RequestHead {
+        method: method.as_bytes(),
+        uri: b"/",
+        http10: false,
+        keep_alive: false,
+        user_agent: Some("httperf"),
+        host: Some("localhost"),
+        forward: None,
+        extra_headers: b"",
+        headers: b"",
+        cookie: None,
+        body: if body.is_empty() { RequestBody::None } else { RequestBody::Copied(body) },
+    }
+    .request()
+}
+
+/// A server as a script: the frames that it sends.
+#[derive(Default)]
+struct Script {
+    encoder: Option<Encoder>,
+    bytes: Vec<u8>,
+}
+
+impl Script {
+    fn settings(mut self, parameters: &[Parameter]) -> Self {
+        Settings::write(parameters, &mut self.bytes);
+        self
+    }
+
+    fn head(mut self, stream: u32, fields: &[(&str, &str)], end_stream: bool) -> Self {
+        let encoder = self.encoder.get_or_insert_with(|| Encoder::new(4096));
+        let mut block = Vec::new();
+        encoder.begin_block(&mut block);
+        for (name, value) in fields {
+            encoder.encode(name.as_bytes(), value.as_bytes(), Indexing::Incremental, &mut block);
+        }
+        Headers::write_block(stream, &block, end_stream, 1 << 14, &mut self.bytes);
+        self
+    }
+
+    fn data(mut self, stream: u32, body: &[u8], end_stream: bool) -> Self {
+        Data { stream, length: body.len() as u32, end_stream }.write(&mut self.bytes);
+        self.bytes.extend_from_slice(body);
+        self
+    }
+
+    fn goaway(mut self, last_stream: u32, code: ErrorCode) -> Self {
+        GoAway { last_stream, code, debug: b"" }.write(&mut self.bytes);
+        self
+    }
+
+    fn reset(mut self, stream: u32, code: ErrorCode) -> Self {
+        RstStream { stream, code }.write(&mut self.bytes);
+        self
+    }
+
+    fn raw(mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Self {
+        FrameHeader { length: payload.len() as u32, kind, flags, stream }.write(&mut self.bytes);
+        self.bytes.extend_from_slice(payload);
+        self
+    }
+}
+
+/// A connection with so many calls sent.
+fn connection(options: Options, requests: &[Request]) -> Engine {
+    let mut engine = Engine::new(options);
+    for (call, request) in (0..).zip(requests) {
+        engine.submit(Duration::ZERO, CallId(call), request.clone()).unwrap();
+    }
+    flush(&mut engine);
+    engine
+}
+
+/// Sends all that is due; returns it.
+fn flush(engine: &mut Engine) -> Vec<u8> {
+    let mut sent = Vec::new();
+    loop {
+        let bytes = engine.poll_transmit(Duration::ZERO).to_vec();
+        if bytes.is_empty() {
+            assert!(!engine.wants_write());
+            return sent;
+        }
+        engine.handle_written(bytes.len());
+        sent.extend(bytes);
+    }
+}
+
+/// Feeds what leads to no event that matters.
+fn tell(engine: &mut Engine, script: &Script) {
+    let (_, end) = feed(engine, &[&script.bytes]);
+    assert_eq!(end, Ok(()));
+}
+
+type Outcome = (Vec<Event<'static>>, Result<(), ProtocolError>);
+
+fn feed(engine: &mut Engine, parts: &[&[u8]]) -> Outcome {
+    let mut events: Vec<Event<'static>> = Vec::new();
+    for part in parts {
+        let mut input = *part;
+        loop {
+            match engine.poll_event(Duration::ZERO, &mut input) {
+                Ok(None) => break,
+                Ok(Some(event)) => match (events.last_mut(), event) {
+                    (Some(Event::ReplyBody { data: joined, .. }), Event::ReplyBody { data, .. }) => {
+                        joined.to_mut().extend_from_slice(&data);
+                    }
+                    (_, event) => events.push(event.into_owned()),
+                },
+                Err(error) => return (events, Err(error)),
+            }
+        }
+        assert!(input.is_empty(), "all of the input is used");
+    }
+    (events, Ok(()))
+}
+
+/// What a server says leads to these events, wherever it is cut.
+#[track_caller]
+fn check(requests: &[Request], script: &Script, expected: &[Event<'static>]) -> Engine {
+    check_outcome(requests, script, expected, Ok(()))
+}
+
+#[track_caller]
+fn check_outcome(
+    requests: &[Request],
+    script: &Script,
+    expected: &[Event<'static>],
+    end: Result<(), ProtocolError>,
+) -> Engine {
+    let options = Options { heads: true, bodies: true, ..Options::default() };
+    let bytes = &script.bytes[..];
+    for cut in 0..=bytes.len() {
+        let mut engine = connection(options, requests);
+        let outcome = feed(&mut engine, &[&bytes[..cut], &bytes[cut..]]);
+        assert_eq!(outcome, (expected.to_vec(), end.clone()), "cut at byte {cut}");
+    }
+    let mut engine = connection(options, requests);
+    let single: Vec<&[u8]> = bytes.chunks(1).collect();
+    assert_eq!(feed(&mut engine, &single), (expected.to_vec(), end), "byte by byte");
+    engine
+}
+
+fn started(call: u64, status: u16) -> Event<'static> {
+    Event::ReplyStarted { call: CallId(call), status }
+}
+
+fn head(call: u64, text: &str) -> Event<'static> {
+    Event::ReplyHead { call: CallId(call), head: text.as_bytes().to_vec() }
+}
+
+fn body(call: u64, data: &[u8]) -> Event<'static> {
+    Event::ReplyBody { call: CallId(call), data: data.to_vec().into() }
+}
+
+fn done(call: u64, header: u64, content: u64, footer: u64) -> Event<'static> {
+    let size = ReplySize { header, content, footer };
+    Event::ReplyDone { call: CallId(call), size, reuse: Reuse::Keep }
+}
+
+fn refused(code: ErrorCode, reason: &'static str) -> Result<(), ProtocolError> {
+    Err(ProtocolError::Http2(ConnectionError { code, reason }))
+}
+
+#[test]
+fn a_reply_is_handed_out_in_the_form_of_http1() {
+    let script = Script::default()
+        .settings(&[])
+        .head(1, &[(":status", "200"), ("server", "x"), ("content-length", "5")], false)
+        .data(1, b"hel", false)
+        .data(1, b"lo", true);
+    let text = "HTTP/2 200\r\nserver: x\r\ncontent-length: 5\r\n\r\n";
+    let expected = [started(0, 200), head(0, text), body(0, b"hello"), done(0, text.len() as u64, 5, 0)];
+    let mut engine = check(&[request("GET", b"")], &script, &expected);
+    assert_eq!(engine.pending_count(), 0);
+    let counts = engine.take_counts();
+    assert_eq!(
+        (counts.streams, counts.concurrent_max, counts.bytes_received),
+        (1, 1, script.bytes.len() as u64)
+    );
+    assert_eq!(counts.headers_received.plain, 7 + 3 + 6 + 1 + 14 + 1);
+}
+
+#[test]
+fn replies_come_in_any_order_behind_interim_ones_and_before_trailers() {
+    let script = Script::default()
+        .settings(&[])
+        .head(3, &[(":status", "103")], false)
+        .head(3, &[(":status", "404")], false)
+        .head(1, &[(":status", "204")], true)
+        .data(3, b"no", false)
+        .head(3, &[("x-sum", "1")], true);
+    let expected = [
+        started(1, 404),
+        head(1, "HTTP/2 404\r\n\r\n"),
+        started(0, 204),
+        head(0, "HTTP/2 204\r\n\r\n"),
+        done(0, 14, 0, 0),
+        body(1, b"no"),
+        done(1, 14, 2, 12),
+    ];
+    check(&[request("GET", b""), request("GET", b"")], &script, &expected);
+}
+
+#[test]
+fn streams_beyond_the_last_of_a_goaway_are_returned_and_the_others_answered() {
+    let requests = [request("GET", b""), request("GET", b""), request("GET", b"")];
+    let script = Script::default()
+        .settings(&[])
+        .goaway(3, ErrorCode::NO_ERROR)
+        .reset(3, ErrorCode::INTERNAL_ERROR)
+        .head(1, &[(":status", "200")], true);
+    let last = Event::ReplyDone {
+        call: CallId(0),
+        size: ReplySize { header: 14, ..ReplySize::default() },
+        reuse: Reuse::Close,
+    };
+    let expected = [
+        Event::CallReturned { call: CallId(2) },
+        Event::Draining,
+        Event::CallFailed { call: CallId(1) },
+        started(0, 200),
+        head(0, "HTTP/2 200\r\n\r\n"),
+        last,
+    ];
+    let mut engine = check(&requests, &script, &expected);
+    assert_eq!(engine.capacity(), 0);
+    let counts = engine.take_counts();
+    assert_eq!(counts.goaways, [(ErrorCode::NO_ERROR, 1)]);
+    assert_eq!(counts.resets_received, [(ErrorCode::INTERNAL_ERROR, 1)]);
+    assert_eq!(counts.unprocessed, 1);
+}
+
+#[test]
+fn a_body_waits_for_both_windows() {
+    let mut engine = connection(Options::default(), &[request("POST", &[b'x'; 100_000])]);
+    let mut sent = Vec::new();
+    while let Some(event) = engine.poll_sent() {
+        sent.push(event);
+    }
+    assert_eq!(sent, [Sent::Started(CallId(0))]);
+    // Both windows are used up by now.
+    let settings = Script::default().settings(&[Parameter::InitialWindowSize(100_000)]);
+    tell(&mut engine, &settings);
+    let ack = flush(&mut engine);
+    assert_eq!(ack.len(), 9, "the connection has no window yet");
+    let update = Script::default().raw(8, 0, 0, &100_000_u32.to_be_bytes());
+    let mut input = &update.bytes[..];
+    assert_eq!(engine.poll_event(Duration::from_millis(5), &mut input), Ok(None));
+    let bytes = engine.poll_transmit(Duration::from_millis(7)).to_vec();
+    engine.handle_written(bytes.len());
+    assert!(bytes.len() > 100_000 - 65_535, "{}", bytes.len());
+    assert_eq!(engine.poll_sent(), Some(Sent::Finished(CallId(0))));
+    let reply = Script::default().head(1, &[(":status", "200")], true);
+    tell(&mut engine, &reply);
+    let stall = engine.poll_stall().unwrap();
+    assert_eq!((stall.what, stall.time), (Awaited::Window, Duration::from_millis(7)));
+}
+
+#[test]
+fn calls_beyond_the_streams_of_the_peer_wait_and_are_told_of() {
+    let mut engine = connection(Options::default(), &[]);
+    tell(&mut engine, &Script::default().settings(&[Parameter::MaxConcurrentStreams(1)]));
+    for call in 0..2 {
+        engine.submit(Duration::from_millis(1), CallId(call), request("GET", b"")).unwrap();
+    }
+    flush(&mut engine);
+    assert_eq!(engine.pending().collect::<Vec<_>>(), [CallId(0), CallId(1)]);
+    assert_eq!(engine.poll_stall(), None);
+    tell(&mut engine, &Script::default().head(1, &[(":status", "200")], true));
+    let bytes = engine.poll_transmit(Duration::from_millis(4)).len();
+    engine.handle_written(bytes);
+    let stall = engine.poll_stall().unwrap();
+    let expected = Stall { call: CallId(1), what: Awaited::Stream, time: Duration::from_millis(3) };
+    assert_eq!(stall, expected);
+}
+
+#[test]
+fn a_server_of_http1_is_told_from_a_broken_one() {
+    let script = Script { bytes: b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), ..Script::default() };
+    let end = refused(ErrorCode::HTTP_1_1_REQUIRED, "the server answers in HTTP/1");
+    check_outcome(&[request("GET", b"")], &script, &[], end);
+}
+
+#[test]
+fn equal_requests_have_equal_blocks_once_the_table_has_their_fields() {
+    let mut engine = connection(Options::default(), &[]);
+    let same = request("GET", b"");
+    let sizes: Vec<usize> = (0..4)
+        .map(|call| {
+            engine.submit(Duration::ZERO, CallId(call), same.clone()).unwrap();
+            flush(&mut engine).len()
+        })
+        .collect();
+    assert!(sizes[0] > sizes[1] && sizes[1] == sizes[2] && sizes[2] == sizes[3], "{sizes:?}");
+    assert_eq!(sizes[3], 9 + 5, "a frame header and an index for each field");
+}
