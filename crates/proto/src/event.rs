@@ -61,6 +61,12 @@ pub enum Event<'a> {
         /// The call.
         call: CallId,
     },
+    /// The peer goes over to the protocol that it was asked for, in which it will answer the call. What follows is no
+    /// HTTP/1.
+    Upgraded {
+        /// The call that asked for it.
+        call: CallId,
+    },
     /// The connection takes no further calls. Those under way are still answered.
     Draining,
     /// It takes none, and none is left: it is of no further use.
@@ -79,6 +85,7 @@ impl Event<'_> {
             Self::ReplyDone { call, size, reuse } => Event::ReplyDone { call, size, reuse },
             Self::CallReturned { call } => Event::CallReturned { call },
             Self::CallFailed { call } => Event::CallFailed { call },
+            Self::Upgraded { call } => Event::Upgraded { call },
             Self::Draining => Event::Draining,
             Self::Drained => Event::Drained,
         }

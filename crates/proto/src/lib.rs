@@ -2,12 +2,14 @@
 //!
 //! A protocol here is a struct that never touches a socket or a clock. Whoever owns it hands it the bytes
 //! that arrived and drains its events, asks it for bytes to send and tells it how many went out. HTTP/1 is
-//! [`http1`]; other protocols join it behind the same [`Event`]s.
+//! [`http1`], HTTP/2 is [`http2`]; they tell the same [`Event`]s, and an [`Engine`] is either.
 
 pub mod content;
+mod engine;
 mod event;
 pub mod http1;
 pub mod http2;
 pub mod tls;
 
+pub use engine::Engine;
 pub use event::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};

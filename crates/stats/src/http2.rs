@@ -1,5 +1,7 @@
 //! What HTTP/2 did in a run: streams and how they ended, what calls waited for, what was saved by compression.
 
+use std::ops::AddAssign;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +47,8 @@ pub struct Http2Summary {
     pub bytes_received: u64,
     /// What the server's settings were on the first connection.
     pub server_settings: Option<ServerSettings>,
+    /// Why the first connection ended on which HTTP/2 could not be spoken, or its rules were broken, if there is one.
+    pub first_violation: Option<String>,
 }
 
 /// What compression did to header fields.
@@ -62,8 +66,10 @@ impl Compression {
     pub fn ratio(self) -> Option<f64> {
         (self.plain > 0).then(|| self.encoded as f64 / self.plain as f64)
     }
+}
 
-    fn merge(&mut self, other: Self) {
+impl AddAssign for Compression {
+    fn add_assign(&mut self, other: Self) {
         self.plain += other.plain;
         self.encoded += other.encoded;
     }
@@ -85,6 +91,18 @@ pub struct ServerSettings {
 }
 
 impl Http2Summary {
+    /// A connection ended because HTTP/2 is not what the server speaks, or as it breaks its rules.
+    pub fn add_violation(&mut self, reason: String) {
+        self.first_violation.get_or_insert_with(|| reason.clone());
+        self.violations.add(reason);
+    }
+
+    /// Why the run as a whole counts as unable to speak HTTP/2 with the server: it was spoken on no connection.
+    #[must_use]
+    pub fn hopeless(&self) -> Option<&str> {
+        self.first_violation.as_deref().filter(|_| self.spoken.count("HTTP/2") == 0)
+    }
+
     /// How many streams were open on a connection when one was opened, in the mean.
     #[must_use]
     pub fn concurrent_mean(&self) -> Option<f64> {
@@ -109,10 +127,15 @@ impl Http2Summary {
         }
         self.stream_waits.merge(&other.stream_waits);
         self.window_waits.merge(&other.window_waits);
-        self.request_headers.merge(other.request_headers);
-        self.reply_headers.merge(other.reply_headers);
+        self.request_headers += other.request_headers;
+        self.reply_headers += other.reply_headers;
         self.bytes_sent += other.bytes_sent;
         self.bytes_received += other.bytes_received;
+        if let Some(their) = &other.first_violation
+            && self.first_violation.as_ref().is_none_or(|own| their < own)
+        {
+            self.first_violation = Some(their.clone());
+        }
         self.server_settings = match (self.server_settings, other.server_settings) {
             (Some(own), Some(their)) => Some(own.min(their)),
             (own, their) => own.or(their),

@@ -262,6 +262,11 @@ impl Tally {
         *self.counts.entry(name.into()).or_default() += 1;
     }
 
+    /// Counts so many at once.
+    pub fn add_count(&mut self, name: impl Into<Cow<'static, str>>, count: u64) {
+        *self.counts.entry(name.into()).or_default() += count;
+    }
+
     /// Adds all that another has.
     pub fn merge(&mut self, other: &Self) {
         for (name, count) in &other.counts {

@@ -26,12 +26,14 @@ pub(super) struct Call {
     pub(super) sent: Option<Instant>,
     /// The connection on which that was.
     pub(super) carrier: Option<Carrier>,
+    /// For how long its body waited for the server's windows there.
+    pub(super) stalled: Duration,
     /// What the transport had to say when a connection went on which it was not answered, if it is slow.
     pub(super) transport: Option<Box<Transport>>,
     /// When its reply must be complete (or go on, before the status line is): `None` before the request is
     /// written, or without a time limit.
     pub(super) deadline: Option<Instant>,
-    /// Attempts that ended in the failure status, in a row.
+    /// Attempts in a row that ended in the failure status, or that the server did not process.
     pub(super) attempts: u32,
     /// Finds the objects in its reply, if that is a page.
     pub(super) scanner: Option<Box<Scanner>>,
@@ -64,7 +66,7 @@ impl Call {
             status: None,
             intended: self.intended,
             sent: self.sent,
-            stalled: Duration::ZERO,
+            stalled: self.stalled,
             first_byte: None,
             done: now,
             header_size: 0,
@@ -165,6 +167,7 @@ impl<N: Network> Worker<'_, '_, N> {
             phase: Phase::Waiting,
             sent: None,
             carrier: None,
+            stalled: Duration::ZERO,
             transport: None,
             deadline: None,
             attempts: 0,
@@ -196,6 +199,7 @@ impl<N: Network> Worker<'_, '_, N> {
             self.recorder.reply_settled();
         }
         call.phase = Phase::Waiting;
+        call.stalled = Duration::ZERO;
         call.deadline = None;
         call.scanner = None;
         call.inspection = None;

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use httperf_plan::{UNLIMITED, Workload};
-use httperf_proto::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent, http1};
+use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, http2};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
 use slotmap::{Key, KeyData};
@@ -32,7 +32,7 @@ pub(super) struct Connection<S> {
     /// Its place among the session's slots.
     pub(super) slot: usize,
     pub(super) socket: S,
-    pub(super) engine: http1::Engine,
+    pub(super) engine: Engine,
     /// Its TLS side, if the plan wants one.
     pub(super) secured: Option<Box<Secured>>,
     /// What the proxy is asked for a tunnel with, if it is being asked.
@@ -49,6 +49,10 @@ pub(super) struct Connection<S> {
     calls_sent: u64,
     /// When the request at the head of the queue got there, or the last of it was taken by the socket.
     pub(super) progress: Instant,
+    /// When bytes of the server's came last.
+    pub(super) heard: Instant,
+    /// It was counted which protocol it speaks.
+    pub(super) is_told: bool,
     /// Complete replies.
     replies: u64,
     /// It was read as often as a turn allows, and is to be read on.
@@ -56,6 +60,16 @@ pub(super) struct Connection<S> {
     /// The end of the stream or an error is known to follow what there is to read, so that a short read is
     /// not the last.
     is_ending: bool,
+}
+
+/// A connection that failed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lost {
+    pub(super) failure: Failure,
+    /// It had delivered at least one reply.
+    pub(super) answered: bool,
+    /// So many calls were on it, or waited for it. They are at the head of its slot's queue.
+    pub(super) calls: usize,
 }
 
 /// How far a connection has come.
@@ -71,6 +85,13 @@ pub(super) enum Stage {
     Established,
 }
 
+impl<S> Connection<S> {
+    /// Whether nothing was answered on it yet.
+    pub(super) fn is_new(&self) -> bool {
+        self.replies == 0
+    }
+}
+
 impl From<CallKey> for CallId {
     fn from(key: CallKey) -> Self {
         Self(key.data().as_ffi())
@@ -83,8 +104,13 @@ impl From<CallId> for CallKey {
     }
 }
 
-fn poll_key(key: ConnectionKey) -> u64 {
+pub(super) fn poll_key(key: ConnectionKey) -> u64 {
     key.data().as_ffi()
+}
+
+/// An instant as a protocol has it.
+pub(super) fn at_instant(now: Instant) -> Duration {
+    now - Instant::default()
 }
 
 impl<N: Network> Worker<'_, '_, N> {
@@ -111,7 +137,7 @@ impl<N: Network> Worker<'_, '_, N> {
             session: session_key,
             slot,
             socket,
-            engine: http1::Engine::new(self.http1),
+            engine: self.new_engine(),
             secured,
             tunnel: None,
             stage: Stage::Connecting,
@@ -121,6 +147,8 @@ impl<N: Network> Worker<'_, '_, N> {
             connect: Duration::ZERO,
             calls_sent: 0,
             progress: connect_started,
+            heard: connect_started,
+            is_told: !self.plan.request.version.may_be_http2(),
             replies: 0,
             is_unread: false,
             is_ending: false,
@@ -201,8 +229,8 @@ impl<N: Network> Worker<'_, '_, N> {
         let mut buffer = std::mem::take(&mut self.write_buffer);
         let outcome = match self.connections.get(key) {
             Some(connection) if connection.tunnel.is_some() => self.write_out_tunnel(key, &mut buffer),
-            Some(connection) if connection.secured.is_some() => self.write_out_secured(key, &mut buffer),
-            _ => self.write_out(key, &mut buffer),
+            Some(connection) if connection.secured.is_some() => self.write_out_secured(key, &mut buffer, now),
+            _ => self.write_out(key, &mut buffer, now),
         };
         self.write_buffer = buffer;
         match outcome {
@@ -211,13 +239,13 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    fn write_out(&mut self, key: ConnectionKey, buffer: &mut Vec<u8>) -> io::Result<()> {
+    fn write_out(&mut self, key: ConnectionKey, buffer: &mut Vec<u8>, now: Instant) -> io::Result<()> {
         while let Some(connection) = self.connections.get_mut(key) {
             if connection.stage != Stage::Established {
                 break;
             }
             buffer.clear();
-            let last = connection.engine.poll_transmit_shared(buffer);
+            let last = connection.engine.poll_transmit_shared(at_instant(now), buffer);
             let size = buffer.len() + last.len();
             if size == 0 {
                 break;
@@ -266,20 +294,28 @@ impl<N: Network> Worker<'_, '_, N> {
                     self.recorder.reply_awaited(at);
                 }
                 Sent::Finished(call) => {
-                    let call = &mut self.calls[CallKey::from(call)];
+                    let call = CallKey::from(call);
+                    let size = self.request_size(key, call);
+                    let call = &mut self.calls[call];
                     let request = &call.request;
-                    self.recorder.request_sent(call.intended, request.size());
+                    self.recorder.request_sent(call.intended, size);
                     if !call.is_answering() {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
                     if self.plan.watch.requests.is_some() {
                         let (head, contents) = request.parts();
+                        let text = match &self.connections[key].engine {
+                            Engine::Http1(_) => None,
+                            Engine::Http2(_) => Some(http2::request_text(request, self.http2.scheme)),
+                        };
+                        let head = text.as_deref().unwrap_or(head);
                         self.observer.observe(Observation::Request { call: call.serial, head, contents });
                     }
                     self.note_replay(key);
                 }
             }
         }
+        self.note_stalls(key);
     }
 
     /// Reads until there is nothing more, or until it is others' turn.
@@ -316,6 +352,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 }
                 Ok(count) => {
                     self.recorder.heard(now);
+                    connection.heard = now;
                     if skips {
                         connection.engine.handle_skipped(count as u64);
                         self.handle_bytes(key, &[], now);
@@ -375,9 +412,11 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         let mut input = bytes;
         while let Some(connection) = self.connections.get_mut(key) {
-            match connection.engine.poll_event(&mut input, &mut self.heads) {
+            match connection.engine.poll_event(at_instant(now), &mut input, &mut self.heads) {
                 Ok(Some(event)) => self.handle_event(key, event, now),
                 Ok(None) => {
+                    self.tell_protocol(key);
+                    let Some(connection) = self.connections.get_mut(key) else { return };
                     // Until its status line is complete, each piece of a reply renews its deadline.
                     if connection.engine.has_partial_head()
                         && let Some(front) = connection.engine.front()
@@ -415,6 +454,11 @@ impl<N: Network> Worker<'_, '_, N> {
             Event::ReplyHead { call, head } => self.handle_head(call.into(), &head, now),
             Event::ReplyBody { call, data } => self.handle_body(call.into(), &data, now),
             Event::ReplyDone { call, size, reuse } => self.handle_done(key, call.into(), size, reuse, now),
+            Event::CallReturned { call } => self.return_call(key, call.into(), now),
+            Event::CallFailed { call } => self.fail_call(key, call.into(), Failure::Reset, now),
+            Event::Draining => self.let_drain(key, now),
+            Event::Drained => self.lose_idle(key, now),
+            Event::Upgraded { call } => self.upgrade(key, call, now),
         }
     }
 
@@ -426,6 +470,7 @@ impl<N: Network> Worker<'_, '_, N> {
         reuse: Reuse,
         now: Instant,
     ) {
+        self.note_stalls(key);
         let call = &mut self.calls[call_key];
         let Phase::Answering { at, status } = call.phase else {
             unreachable!("a reply ends after it started")
@@ -457,6 +502,8 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         let connection = &mut self.connections[key];
         connection.replies += 1;
+        self.tell_protocol(key);
+        let connection = &self.connections[key];
         let (session_key, slot) = (connection.session, connection.slot);
         let session = &mut self.sessions[session_key];
         session.replies += 1;
@@ -477,7 +524,7 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// The server ended a connection of a connection workload before so many of its calls were made.
-    fn note_closed_early(&mut self, session: SessionKey, calls_left: u64) {
+    pub(super) fn note_closed_early(&mut self, session: SessionKey, calls_left: u64) {
         if self.plan.calls_per_arrival() != UNLIMITED {
             self.recorder.closed_early(self.sessions[session].ready_at, calls_left);
         }
@@ -517,14 +564,15 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// The peer ended an idle connection: no one's failure.
-    fn lose_idle(&mut self, key: ConnectionKey, now: Instant) {
+    pub(super) fn lose_idle(&mut self, key: ConnectionKey, now: Instant) {
         let connection = &self.connections[key];
         let (session, slot) = (connection.session, connection.slot);
         self.retire_connection(key, now);
         if matches!(self.plan.workload, Workload::Connections(_)) {
-            // During a pause there may be calls left.
+            // During a pause there may be calls left, or calls that the server did not process.
             let left = self.sessions[session].visit.unanswered();
             if left > 0 {
+                self.drop_calls(session, now);
                 self.note_closed_early(session, left);
             }
             self.end_session(session, false, now);
@@ -546,6 +594,9 @@ impl<N: Network> Worker<'_, '_, N> {
         if is_idle && !awaits_ticket || self.deadlines.get(poll_key(key)).is_some_and(|next| next > now) {
             return;
         }
+        if self.cancel_expired(key, now) {
+            return;
+        }
         if awaits_ticket {
             self.give_up_ticket(key, now);
             return;
@@ -555,6 +606,9 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     pub(super) fn fail_protocol(&mut self, key: ConnectionKey, error: &ProtocolError, now: Instant) {
+        if let ProtocolError::Http2(error) = error {
+            self.note_violation(key, error.reason.to_owned());
+        }
         let failure = failure::of_protocol(error);
         if failure == Failure::Other && !std::mem::replace(&mut self.told.protocol_error, true) {
             self.observer.observe(Observation::ProtocolError { error });
@@ -578,15 +632,16 @@ impl<N: Network> Worker<'_, '_, N> {
         self.recorder.failed(self.due_of(key), failure);
         let connection = &self.connections[key];
         let (session, slot, answered) = (connection.session, connection.slot, connection.replies > 0);
-        self.retire_connection(key, now);
-        self.handle_failure(session, slot, failure, answered, now);
+        let lost = self.retire_connection(key, now);
+        self.handle_failure(session, slot, Lost { failure, answered, calls: lost }, now);
     }
 
     /// A connection that never came to be watched.
     fn fail_to_open(&mut self, session: SessionKey, slot: usize, error: &io::Error, now: Instant) {
         let failure = self.classify(error);
         self.recorder.failed(self.sessions[session].ready_at, failure);
-        self.handle_failure(session, slot, failure, false, now);
+        let calls = self.sessions[session].slots[slot].queue.len();
+        self.handle_failure(session, slot, Lost { failure, answered: false, calls }, now);
     }
 
     fn classify(&mut self, error: &io::Error) -> Failure {
@@ -598,15 +653,20 @@ impl<N: Network> Worker<'_, '_, N> {
         failure
     }
 
-    /// Closes a connection; calls without a reply go back to the head of the slot's queue.
-    fn retire_connection(&mut self, key: ConnectionKey, now: Instant) {
+    /// Closes a connection; calls without a reply go back to the head of the slot's queue. Returns how many they are.
+    pub(super) fn retire_connection(&mut self, key: ConnectionKey, now: Instant) -> usize {
         self.note_transport(key, now);
         let connection = self.close_connection(key, now);
-        let pending: Vec<CallKey> = connection.engine.pending().map(CallKey::from).collect();
-        pending.iter().for_each(|&call| self.reset_call(call));
-        let slot = &mut self.sessions[connection.session].slots[connection.slot];
-        slot.connection = None;
-        pending.into_iter().rev().for_each(|call| slot.queue.push_front(call));
+        let pending = connection.engine.pending();
+        pending.iter().for_each(|&call| self.reset_call(call.into()));
+        let session = &mut self.sessions[connection.session];
+        session.draining.retain(|&draining| draining != key);
+        let slot = &mut session.slots[connection.slot];
+        if slot.connection == Some(key) {
+            slot.connection = None;
+        }
+        pending.iter().rev().for_each(|&call| slot.queue.push_front(call.into()));
+        pending.len()
     }
 
     /// Asks, before a connection goes, what its transport has to say about the calls that will not be answered on it.
@@ -629,6 +689,8 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Closes a connection and counts it.
     pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Connection<N::Socket> {
+        self.note_stalls(key);
+        self.take_counts(key, now);
         self.say_goodbye(key);
         self.make_room(now);
         let connection = self.connections.remove(key).expect("only living connections are closed");
@@ -655,6 +717,10 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         let Some(connection) = self.connections.get(key) else { return };
+        if !connection.engine.is_in_order() && self.deadlines.get(poll_key(key)).is_some() {
+            // Which call is due next is found out when the time has come: most are answered by then.
+            return;
+        }
         if connection.stage != Stage::Established
             || connection.engine.pending_count() == 0 && self.awaits_ticket(key)
         {

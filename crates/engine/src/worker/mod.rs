@@ -14,6 +14,7 @@ mod arrivals;
 mod calls;
 mod connections;
 mod inspection;
+mod multiplexed;
 mod numbers;
 mod pages;
 mod phases;
@@ -26,12 +27,13 @@ mod sessions;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
+use std::rc::Rc;
 use std::time::Duration;
 
 use httperf_load::requests::Requests;
 use httperf_plan::{Cap, Excess, Plan, Shard, Workload};
-use httperf_proto::http1;
 use httperf_proto::tls::Context;
+use httperf_proto::{http1, http2};
 use httperf_stats::{Figures, Instant, Recorder, Summary};
 use slotmap::{KeyData, SlotMap, new_key_type};
 
@@ -116,7 +118,10 @@ pub struct Worker<'p, 'o, N: Network> {
     /// Rendered requests that never change, at their places ([`Requests::place`]).
     kept_requests: Vec<Option<http1::Request>>,
     http1: http1::Options,
+    http2: http2::Options,
     heads: http1::Heads,
+    /// The bytes of a request, and their number in HTTP/2 before compression.
+    request_size: Option<(Rc<[u8]>, u64)>,
     serials: Serials,
     told: Told,
     read_buffer: Vec<u8>,
@@ -130,6 +135,8 @@ enum Timer {
     Think(SessionKey),
     /// Another attempt for what waits on a slot of a session.
     Retry(SessionKey, u32),
+    /// Another attempt for a call of a slot of a session, whose stream was refused.
+    Again(SessionKey, u32, CallKey),
 }
 
 /// Numbers given out so far.
@@ -213,6 +220,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                 || plan.replies.reads_bodies()
                 || watch.replies.is_some_and(httperf_plan::Parts::body),
             server_timing: plan.recording.detail && plan.recording.slowest > 0,
+            upgrades: plan.http2.upgrade,
             limits: http1::Limits {
                 head_size: plan.limits.reply_head_size,
                 fields: plan.limits.reply_fields,
@@ -220,6 +228,8 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
                 interim_replies: plan.limits.interim_replies,
             },
         };
+        let http2 = multiplexed::options(plan, &http1);
+        let http1 = multiplexed::undecided(plan, http1);
         let Timetable { phases, arrivals, next_sample, next_second } = Timetable::new(plan, shard, start);
         let figures = Figures {
             sessions: has_sessions,
@@ -263,6 +273,8 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             kept_requests: vec![None; requests.places(plan.targets.len())],
             requests,
             http1,
+            http2,
+            request_size: None,
             heads: http1::Heads::default(),
             serials: Serials::default(),
             told: Told::default(),
@@ -450,6 +462,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             match timer {
                 Timer::Think(session) => self.resume_session(session, now),
                 Timer::Retry(session, slot) => self.retry_slot(session, slot as usize, now),
+                Timer::Again(session, slot, call) => self.make_again(session, slot as usize, call, now),
             }
             self.look_for_arrivals(&mut fired);
         }

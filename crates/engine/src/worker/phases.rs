@@ -94,6 +94,7 @@ impl<N: Network> Worker<'_, '_, N> {
         {
             match self.phases.now {
                 Phase::WarmUp => {
+                    self.take_all_counts(self.start);
                     self.phases.now = Phase::Measured;
                     self.phases.began = (now, self.network.counters());
                     self.recorder.begin_measuring(now);
@@ -140,6 +141,7 @@ impl<N: Network> Worker<'_, '_, N> {
             self.recorder.unfinished(due, now);
         }
         self.close_pool(now);
+        self.take_all_counts(now);
         self.recorder.end_last_interval(now);
         self.tell_intervals(now);
         let measured = self.phases.measured.take().expect("measuring has ended");

@@ -13,7 +13,7 @@ use httperf_stats::Instant;
 
 use super::connections::Stage;
 use super::sessions::{Session, Slot};
-use super::{ARRIVALS_PER_TURN, SessionKey, Worker};
+use super::{ARRIVALS_PER_TURN, CallKey, SessionKey, Worker};
 use crate::{Network, Ready};
 
 /// How many connections are on their way at once while a pool is opened: less than servers queue.
@@ -183,15 +183,23 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// A connection of the pool failed: so have its calls, which are back in its queue. What waits for their places is
-    /// served in the next turn, as it may fail as well.
-    pub(super) fn handle_pool_failure(&mut self, key: SessionKey, now: Instant) {
-        let lost = std::mem::take(&mut self.sessions[key].slots[0].queue);
-        for call in lost {
-            self.abandon_call(call, now);
-            self.arrivals.ended();
-            self.free_place(key);
+    /// A connection of the pool failed: so have its calls, so many, which are at the head of its queue. What waits for
+    /// their places is served in the next turn, as it may fail as well.
+    pub(super) fn handle_pool_failure(&mut self, key: SessionKey, calls: usize, now: Instant) {
+        for _ in 0..calls {
+            let Some(call) = self.sessions[key].slots[0].queue.pop_front() else { break };
+            self.give_up_call(key, call, now);
         }
+        if !self.sessions[key].slots[0].queue.is_empty() {
+            self.drive_slot(key, 0, now);
+        }
+    }
+
+    /// A call of the pool has failed: its place is for another.
+    pub(super) fn give_up_call(&mut self, key: SessionKey, call: CallKey, now: Instant) {
+        self.abandon_call(call, now);
+        self.arrivals.ended();
+        self.free_place(key);
     }
 
     fn free_place(&mut self, key: SessionKey) {

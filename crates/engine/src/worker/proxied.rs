@@ -133,9 +133,8 @@ impl<N: Network> Worker<'_, '_, N> {
                     self.observer.observe(Observation::BadStatusLine { line: &line });
                     continue;
                 }
-                Ok(Some(Event::ReplyStarted { .. } | Event::ReplyHead { .. } | Event::ReplyBody { .. })) => {
-                    continue;
-                }
+                // Nothing else that ends a call happens over HTTP/1.
+                Ok(Some(_)) => continue,
                 Ok(None) => return,
                 Err(error) => error,
             };

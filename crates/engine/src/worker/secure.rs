@@ -7,8 +7,8 @@ use std::io;
 use std::mem;
 use std::time::UNIX_EPOCH;
 
-use httperf_plan::{Plan, Resumption};
-use httperf_proto::http1;
+use httperf_plan::{HttpVersion, Plan, Resumption};
+use httperf_proto::Engine;
 use httperf_proto::tls::{self, Client, Context, EarlyData, Kind, Lane, Progress, Session};
 use httperf_stats::{
     Certificate, EarlyRequests, Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind,
@@ -16,9 +16,9 @@ use httperf_stats::{
 };
 use slotmap::SlotMap;
 
-use super::connections::{Connection, Stage};
+use super::connections::{Connection, Stage, at_instant};
 use super::resumption::Pool;
-use super::{CallKey, ConnectionKey, READ_SIZE, SessionKey, Worker};
+use super::{ConnectionKey, READ_SIZE, SessionKey, Worker};
 use crate::Network;
 
 /// Plaintext opened at once: a record holds no more (RFC 8446, section 5.1).
@@ -57,6 +57,11 @@ pub(super) struct Secured {
 }
 
 impl Secured {
+    /// The protocol that the server has chosen (ALPN), once it has.
+    pub(super) fn protocol(&self) -> Option<&[u8]> {
+        self.client.handshake().protocol
+    }
+
     /// Whether there is ciphertext that the socket did not take.
     pub(super) fn has_unwritten(&self) -> bool {
         !self.unwritten.is_empty()
@@ -91,7 +96,7 @@ impl Tls {
 /// A secured connection with what the worker lends it.
 struct Lent<'a, S> {
     socket: &'a S,
-    engine: &'a mut http1::Engine,
+    engine: &'a mut Engine,
     stage: Stage,
     secured: &'a mut Secured,
     lane: &'a mut Lane,
@@ -149,11 +154,11 @@ impl<N: Network> Worker<'_, '_, N> {
             secured.started = started;
         }
         self.set_deadline(key, self.plan.timeouts.timeout.map(|limit| started + limit));
-        self.advance_handshake(key);
+        self.advance_handshake(key, now);
     }
 
     /// Goes on with the handshake. What it has to send joins what is unwritten.
-    fn advance_handshake(&mut self, key: ConnectionKey) {
+    fn advance_handshake(&mut self, key: ConnectionKey, now: Instant) {
         while let Some(lent) = lend(&mut self.connections, &mut self.tls, key) {
             let progress = lent.secured.client.advance(lent.lane);
             lent.lane.poll_transmit(&mut lent.secured.unwritten);
@@ -163,9 +168,9 @@ impl<N: Network> Worker<'_, '_, N> {
                     lent.secured.unsealed.clear();
                     lent.secured.outgoing = Outgoing::default();
                     lent.secured.replays = lent.secured.early;
-                    lent.engine.rewind();
-                    let pending: Vec<CallKey> = lent.engine.pending().map(CallKey::from).collect();
-                    pending.into_iter().for_each(|call| self.reset_call(call));
+                    lent.engine.rewind(at_instant(now));
+                    let pending = lent.engine.pending();
+                    pending.into_iter().for_each(|call| self.reset_call(call.into()));
                 }
                 Ok(Progress::Done) => {
                     self.handle_secured(key);
@@ -238,7 +243,17 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         // Before TLS 1.3 the session is there now.
         self.keep_sessions(key);
+        if !self.choose_protocol(key, now) {
+            return;
+        }
         self.establish(key, now);
+        if self.plan.request.version == HttpVersion::Auto
+            && let Some(connection) = self.connections.get(key)
+        {
+            // There may be room for more calls, now that the protocol is known.
+            let (session, slot) = (connection.session, connection.slot);
+            self.drive_slot(session, slot, now);
+        }
     }
 
     fn handshake_failed(&mut self, key: ConnectionKey, class: HandshakeFailureClass, error: tls::Failure) {
@@ -297,7 +312,7 @@ impl<N: Network> Worker<'_, '_, N> {
             tls.lane.fill(count);
         }
         if self.stage(key) == Some(Stage::Handshaking) {
-            self.advance_handshake(key);
+            self.advance_handshake(key, now);
         }
         if self.stage(key) == Some(Stage::Established) {
             self.reading = Some(key);
@@ -401,9 +416,14 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// As `write_out`, for a connection that TLS secures.
-    pub(super) fn write_out_secured(&mut self, key: ConnectionKey, buffer: &mut Vec<u8>) -> io::Result<()> {
+    pub(super) fn write_out_secured(
+        &mut self,
+        key: ConnectionKey,
+        buffer: &mut Vec<u8>,
+        now: Instant,
+    ) -> io::Result<()> {
         loop {
-            self.seal_next(key);
+            self.seal_next(key, now);
             let Some(lent) = lend(&mut self.connections, &mut self.tls, key) else { return Ok(()) };
             buffer.clear();
             buffer.append(&mut mem::take(&mut lent.secured.unwritten));
@@ -428,7 +448,8 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// Seals what the protocol has to send next, once all that was sealed before has gone out, and if it may go.
-    fn seal_next(&mut self, key: ConnectionKey) {
+    fn seal_next(&mut self, key: ConnectionKey, now: Instant) {
+        let may_be_early = self.plan.request.version != HttpVersion::Auto;
         let Some(lent) = lend(&mut self.connections, &mut self.tls, key) else { return };
         let secured = lent.secured;
         if secured.outgoing.plaintext > 0 {
@@ -438,10 +459,11 @@ impl<N: Network> Worker<'_, '_, N> {
         match (lent.stage, secured.client.early_data()) {
             _ if !plaintext.is_empty() => {}
             (Stage::Established, _) => {
-                lent.engine.poll_transmit(&mut plaintext);
+                lent.engine.poll_transmit(at_instant(now), &mut plaintext);
             }
-            (Stage::Handshaking, EarlyData::Offered) => {
-                lent.engine.poll_transmit_safe(&mut plaintext);
+            // Before the server has chosen a protocol, it may be either.
+            (Stage::Handshaking, EarlyData::Offered) if may_be_early => {
+                lent.engine.poll_transmit_safe(at_instant(now), &mut plaintext);
             }
             (Stage::Connecting | Stage::Tunnelling | Stage::Handshaking, _) => {}
         }
@@ -475,7 +497,17 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Says on a connection that is about to be closed that nothing more comes (close_notify).
     pub(super) fn say_goodbye(&mut self, key: ConnectionKey) {
-        let Some(lent) = lend(&mut self.connections, &mut self.tls, key) else { return };
+        let Some(lent) = lend(&mut self.connections, &mut self.tls, key) else {
+            self.say_last(key);
+            return;
+        };
+        if lent.stage == Stage::Established && lent.secured.unsealed.is_empty() {
+            let last = lent.engine.goodbye();
+            if !last.is_empty() {
+                // If it cannot be sealed, there is nobody to hear it.
+                lent.secured.client.write(lent.lane, last).ok();
+            }
+        }
         lent.secured.client.close(lent.lane);
         self.send_last_words(key);
     }

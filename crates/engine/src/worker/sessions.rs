@@ -14,6 +14,7 @@ use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
 
 use super::calls::{Call, Phase};
+use super::connections::{Lost, at_instant};
 use super::pages::Page;
 use super::{CallKey, ConnectionKey, SessionKey, Timer, Worker};
 use crate::Network;
@@ -35,6 +36,8 @@ pub(super) struct Session<'p> {
     /// When the calls that are ready became so: they are due since then.
     pub(super) ready_at: Instant,
     pub(super) slots: SmallVec<[Slot; 1]>,
+    /// Connections that take no further calls, but answer those that they have.
+    pub(super) draining: Vec<ConnectionKey>,
     pub(super) cookies: Option<Box<Jar>>,
     pub(super) page: Option<Box<Page>>,
     /// The TLS session that its next connection offers to resume.
@@ -76,6 +79,7 @@ impl<'p> Session<'p> {
             intended,
             ready_at: intended,
             slots: SmallVec::new(),
+            draining: Vec::new(),
             cookies: cookies.then(|| Box::new(Jar::new(plan.limits.cookies))),
             page: pages.then(|| Box::new(Page::new(&plan.targets[target].host, port, plan.tls.is_some()))),
             tls_session: None,
@@ -98,7 +102,7 @@ impl<'p> Session<'p> {
 }
 
 /// The pause before retry number `attempt` (from 1) in a row: none, then doubling.
-fn retry_pause(limits: &Limits, attempt: u32) -> Duration {
+pub(super) fn retry_pause(limits: &Limits, attempt: u32) -> Duration {
     if attempt <= 1 {
         return Duration::ZERO;
     }
@@ -202,15 +206,15 @@ impl<N: Network> Worker<'_, '_, N> {
         let Some(session) = self.sessions.get_mut(key) else { return };
         let place = &mut session.slots[slot];
         let Some(connection) = place.connection else { return };
-        let connection = &mut self.connections[connection];
-        if connection.engine.pending_count() == 0 {
-            connection.progress = now;
+        if self.connections[connection].engine.pending_count() == 0 {
+            self.connections[connection].progress = now;
         }
-        while connection.engine.capacity() > 0
-            && let Some(call) = place.queue.pop_front()
+        while self.connections[connection].engine.capacity() > 0
+            && let Some(call) = self.sessions[key].slots[slot].queue.pop_front()
         {
-            let request = self.calls[call].request.clone();
-            connection.engine.submit(call.into(), request).expect("the engine has capacity");
+            let request = self.request_on(connection, call);
+            let engine = &mut self.connections[connection].engine;
+            engine.submit(at_instant(now), call.into(), request).expect("the engine has capacity");
         }
     }
 
@@ -254,6 +258,11 @@ impl<N: Network> Worker<'_, '_, N> {
             self.handle_pool_answer(key, now);
             return;
         }
+        self.go_on(key, slot, now);
+    }
+
+    /// A call of a session has ended: goes on with what follows it.
+    pub(super) fn go_on(&mut self, key: SessionKey, slot: usize, now: Instant) {
         let session = &mut self.sessions[key];
         // What only waits for room on a connection has been due since before this reply.
         let had_ready = session.visit.is_ready();
@@ -303,16 +312,8 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// The connection of a slot failed. Its calls are back in the slot's queue. `answered`: it had delivered
-    /// at least one reply.
-    pub(super) fn handle_failure(
-        &mut self,
-        key: SessionKey,
-        slot: usize,
-        failure: Failure,
-        answered: bool,
-        now: Instant,
-    ) {
+    /// The connection of a slot failed. Its calls are back in the slot's queue.
+    pub(super) fn handle_failure(&mut self, key: SessionKey, slot: usize, lost: Lost, now: Instant) {
         let sessions = match &self.plan.workload {
             Workload::Sessions(sessions) => sessions,
             Workload::Connections(_) => {
@@ -320,16 +321,16 @@ impl<N: Network> Worker<'_, '_, N> {
                 return;
             }
             Workload::Calls(_) => {
-                self.handle_pool_failure(key, now);
+                self.handle_pool_failure(key, lost.calls, now);
                 return;
             }
         };
         let place = &mut self.sessions[key].slots[slot];
-        if failure == Failure::ClientTimeout {
+        if lost.failure == Failure::ClientTimeout {
             self.end_session(key, false, now);
         } else if place.queue.is_empty() {
             // It was idle: the next call opens another.
-        } else if answered {
+        } else if lost.answered {
             self.drive_slot(key, slot, now);
         } else if sessions.retry_on_failure {
             place.failures += 1;
@@ -344,10 +345,13 @@ impl<N: Network> Worker<'_, '_, N> {
     /// never made. Returns how many were sent.
     pub(super) fn drop_calls(&mut self, key: SessionKey, now: Instant) -> u64 {
         let mut dropped: Vec<CallKey> = Vec::new();
-        for slot in &mut self.sessions[key].slots {
-            if let Some(connection) = slot.connection {
-                dropped.extend(self.connections[connection].engine.pending().map(CallKey::from));
-            }
+        let session = &mut self.sessions[key];
+        let connections =
+            session.draining.iter().copied().chain(session.slots.iter().filter_map(|slot| slot.connection));
+        for connection in connections {
+            dropped.extend(self.connections[connection].engine.pending().into_iter().map(CallKey::from));
+        }
+        for slot in &mut session.slots {
             dropped.extend(slot.queue.drain(..));
         }
         let mut sent = 0;
@@ -368,17 +372,16 @@ impl<N: Network> Worker<'_, '_, N> {
             self.make_room(now);
         }
         let Some(session) = self.sessions.remove(key) else { return };
-        for slot in session.slots {
-            if let Some(connection) = slot.connection {
-                self.note_transport(connection, now);
-                let connection = self.close_connection(connection, now);
-                for call in connection.engine.pending() {
-                    self.abandon_call(call.into(), now);
-                }
+        let connections = session.slots.iter().filter_map(|slot| slot.connection).chain(session.draining);
+        for connection in connections {
+            self.note_transport(connection, now);
+            let connection = self.close_connection(connection, now);
+            for call in connection.engine.pending() {
+                self.abandon_call(call.into(), now);
             }
-            for call in slot.queue {
-                self.abandon_call(call, now);
-            }
+        }
+        for call in session.slots.iter().flat_map(|slot| &slot.queue) {
+            self.abandon_call(*call, now);
         }
         if !session.is_cut || !completed {
             self.recorder.session_ended(SessionEnd {

@@ -11,7 +11,7 @@ use crate::{ProtocolError, Reuse};
 pub const MAX_FIELDS: usize = 256;
 
 /// `Switching Protocols` ends HTTP on the connection, so it is final although it is a 1xx.
-const SWITCHING_PROTOCOLS: u16 = 101;
+pub(super) const SWITCHING_PROTOCOLS: u16 = 101;
 
 /// What a header block says.
 #[derive(Clone, Debug)]

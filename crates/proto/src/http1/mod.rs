@@ -54,6 +54,8 @@ pub struct Options {
     pub bodies: bool,
     /// Whether to keep the `Server-Timing` of the last reply ([`Engine::server_timing`]).
     pub server_timing: bool,
+    /// Whether the peer was asked for another protocol, so that a `101` says that it follows ([`Event::Upgraded`]).
+    pub upgrades: bool,
     /// Bounds on what the peer may send.
     pub limits: Limits,
 }
@@ -84,6 +86,7 @@ impl Default for Options {
             heads: false,
             bodies: false,
             server_timing: false,
+            upgrades: false,
             limits: Limits::default(),
         }
     }
@@ -536,7 +539,8 @@ impl Engine {
             }
             let bad_line = match StatusLine::parse(line)? {
                 StatusLine::Valid { status, .. } => {
-                    self.owed.started = (!head::is_interim(status)).then_some(status);
+                    let is_upgrade = self.options.upgrades && status == head::SWITCHING_PROTOCOLS;
+                    self.owed.started = (!head::is_interim(status) && !is_upgrade).then_some(status);
                     None
                 }
                 StatusLine::Invalid => {
@@ -570,6 +574,12 @@ impl Engine {
         self.server_timing.clear();
         let server_timing = self.options.server_timing.then_some(&mut self.server_timing);
         let head = Head::parse(block, self.options.limits.fields, server_timing)?;
+        if self.options.upgrades && head.status == head::SWITCHING_PROTOCOLS {
+            self.state = State::Closed;
+            self.partial = Vec::new();
+            let front = self.pending.pop_front().expect("the caller checked that a reply is due");
+            return Ok(Some(Event::Upgraded { call: front.call }));
+        }
         if head.is_interim() {
             *interim += 1;
             let limit = self.options.limits.interim_replies;

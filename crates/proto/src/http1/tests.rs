@@ -33,6 +33,7 @@ fn engine_with(requests: &[&str], options: Options) -> Engine {
 }
 
 const BODIES: Options = Options {
+    upgrades: false,
     pipeline: usize::MAX,
     heads: false,
     bodies: true,

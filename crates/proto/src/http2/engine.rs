@@ -26,6 +26,16 @@ impl Engine {
         Self { reader: Reader::new(options.max_frame), connection: Connection::new(options) }
     }
 
+    /// A connection that went over to HTTP/2 when this call asked for it in HTTP/1: the first stream will answer it.
+    ///
+    /// <https://www.rfc-editor.org/rfc/rfc7540#section-3.2>
+    #[must_use]
+    pub fn upgraded(options: Options, call: CallId, request: Request) -> Self {
+        let mut engine = Self::new(options);
+        engine.connection.adopt(call, request);
+        engine
+    }
+
     /// How many more calls the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {

@@ -327,7 +327,8 @@ impl Connection {
     /// The state of a stream that a frame came on.
     fn check_stream(&mut self, id: u32) -> Result<State, Violation> {
         let written = self.outgoing.written();
-        let is_unsent = self.streams.get_mut(id).is_some_and(|stream| stream.start >= written);
+        let is_unsent =
+            self.streams.get_mut(id).is_some_and(|stream| stream.start.is_some_and(|start| start >= written));
         match self.streams.state(id) {
             State::Open if !is_unsent => Ok(State::Open),
             State::Closed => Ok(State::Closed),

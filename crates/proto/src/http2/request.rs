@@ -1,5 +1,11 @@
 //! From a request as HTTP/1.1 has it to the fields that HTTP/2 has in its place.
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+
+use super::Options;
+use super::frame::Settings;
+use super::sending::parameters;
 use crate::http1::Request;
 
 /// What the fields of a request need beside the request itself.
@@ -103,6 +109,23 @@ pub fn request_text(request: &Request, scheme: Scheme) -> Vec<u8> {
     text
 }
 
+/// The request in HTTP/1.1, with which a connection asks to go over to HTTP/2.
+///
+/// <https://www.rfc-editor.org/rfc/rfc7540#section-3.2>
+#[must_use]
+pub fn asking_for_upgrade(request: &Request, options: &Options) -> Request {
+    let settings = BASE64_URL_SAFE_NO_PAD.encode(Settings::payload(&parameters(options)));
+    let lines =
+        format!("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: {settings}\r\n");
+    let end_of_fields = request.body_start - b"\r\n".len();
+    let (fields, rest) = request.bytes.split_at(end_of_fields);
+    Request {
+        bytes: [fields, lines.as_bytes(), rest].concat().into(),
+        body_start: request.body_start + lines.len(),
+        ..request.clone()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +181,17 @@ mod tests {
         let expected = "POST /a?b HTTP/2\r\nhost: example.org:8443\r\nuser-agent: httperf/1\r\nte: trailers\r\n\
                         x-last: 1\r\ncontent-length: 5\r\n\r\n";
         assert_eq!(String::from_utf8(seen).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_upgrade_is_asked_for_behind_the_other_fields() {
+        let request =
+            asking_for_upgrade(&request("", None), &Options { window: 65_536, ..Options::default() });
+        let (head, body) = request.parts();
+        let head = String::from_utf8(head.to_vec()).unwrap();
+        assert!(head.ends_with("\r\nHTTP2-Settings: AAIAAAAAAAQAAQAAAAYAAQAA\r\n\r\n"), "{head}");
+        assert!(head.contains("\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"), "{head}");
+        assert_eq!((body, request.target()), (&b"hello"[..], &b"/a?b"[..]));
     }
 
     #[test]

@@ -61,23 +61,10 @@ impl Connection {
 
     /// Says what a client says first.
     fn open(&mut self) {
-        let Options { window, connection_window, header_table, max_frame, limits, .. } = self.options;
-        let defaults = PeerSettings::default();
-        let mut parameters = vec![Parameter::EnablePush(false)];
-        if header_table != defaults.header_table {
-            parameters.push(Parameter::HeaderTableSize(header_table));
-        }
-        if window != defaults.window {
-            parameters.push(Parameter::InitialWindowSize(window));
-        }
-        if max_frame != defaults.max_frame {
-            parameters.push(Parameter::MaxFrameSize(max_frame));
-        }
-        parameters.push(Parameter::MaxHeaderListSize(limits.head_size as u32));
         let out = self.outgoing.buffer();
         out.extend_from_slice(PREFACE);
-        Settings::write(&parameters, out);
-        if let Some(increment) = connection_window.checked_sub(WINDOW_AT_FIRST)
+        Settings::write(&parameters(&self.options), out);
+        if let Some(increment) = self.options.connection_window.checked_sub(WINDOW_AT_FIRST)
             && increment > 0
         {
             WindowUpdate { stream: CONNECTION, increment }.write(out);
@@ -101,17 +88,33 @@ impl Connection {
         } else {
             self.outgoing.mark_finished(call);
         }
-        self.streams.open(Stream {
+        let upload = if has_body { Upload::Body { sent: 0, queue: Queue::Turn } } else { Upload::Done };
+        let stream = self.stream(call, request, Some(start), upload);
+        self.add(stream);
+    }
+
+    /// Adds the stream of a request that went out before HTTP/2 was spoken.
+    pub(super) fn adopt(&mut self, call: CallId, request: Request) {
+        let stream = self.stream(call, request, None, Upload::Done);
+        self.add(stream);
+    }
+
+    fn stream(&self, call: CallId, request: Request, start: Option<u64>, upload: Upload) -> Stream {
+        Stream {
             call,
             request,
             start,
-            upload: if has_body { Upload::Body { sent: 0, queue: Queue::Turn } } else { Upload::Done },
+            upload,
             send_window: SendWindow::new(self.peer.window),
             receive_window: ReceiveWindow::of_stream(self.options.window, self.is_acknowledged),
             reply: Reply::Head { interim: 0 },
             blocked_since: None,
             window_wait: Duration::ZERO,
-        });
+        }
+    }
+
+    fn add(&mut self, stream: Stream) {
+        self.streams.open(stream);
         let open = self.streams.open_count() as u64;
         self.counts.streams += 1;
         self.counts.concurrent_sum += open;
@@ -193,6 +196,24 @@ impl Connection {
             self.uploads.push_back(id);
         }
     }
+}
+
+/// Our settings, as far as they are not what holds at first.
+pub(super) fn parameters(options: &Options) -> Vec<Parameter> {
+    let Options { window, header_table, max_frame, limits, .. } = *options;
+    let defaults = PeerSettings::default();
+    let mut parameters = vec![Parameter::EnablePush(false)];
+    if header_table != defaults.header_table {
+        parameters.push(Parameter::HeaderTableSize(header_table));
+    }
+    if window != defaults.window {
+        parameters.push(Parameter::InitialWindowSize(window));
+    }
+    if max_frame != defaults.max_frame {
+        parameters.push(Parameter::MaxFrameSize(max_frame));
+    }
+    parameters.push(Parameter::MaxHeaderListSize(limits.head_size as u32));
+    parameters
 }
 
 /// What becomes of a request's field in the peer's table.

@@ -19,8 +19,8 @@ use crate::{CallId, ReplySize};
 pub(super) struct Stream {
     pub(super) call: CallId,
     pub(super) request: Request,
-    /// Where its HEADERS begin among the bytes sent.
-    pub(super) start: u64,
+    /// Where its HEADERS begin among the bytes sent; `None` if its request went out in HTTP/1.
+    pub(super) start: Option<u64>,
     pub(super) upload: Upload,
     pub(super) send_window: SendWindow,
     pub(super) receive_window: ReceiveWindow,
