@@ -22,8 +22,8 @@ pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
     line.text(&format!("--client={}/{}", args.client.index, args.client.count));
     target(&mut line, args);
     line.number("failure-status", args.failure_status.unwrap_or(0).into());
-    if args.http_version != Version::HTTP_11 {
-        line.text(&format!("--http-version={}.{}", args.http_version.major, args.http_version.minor));
+    if let Some(version) = args.http_version.filter(|&version| version != Version::HTTP_11) {
+        line.text(&format!("--http-version={version}"));
     }
     line.number("max-connections", args.max_connections.into());
     line.number("max-piped-calls", args.max_piped_calls.into());
@@ -111,6 +111,7 @@ fn workload(line: &mut Line, args: &Args) {
     }
     line.flag("periodic-stats", args.periodic_stats);
     load(line, args);
+    http2(line, args);
 }
 
 /// How many connections and calls, unless the end of the run bounds them.
@@ -122,7 +123,7 @@ fn counts(line: &mut Line, args: &Args) {
     line.number("num-calls", args.num_calls.unwrap_or(default));
 }
 
-/// What the classic tool does not have comes last.
+/// What the classic tool does not have comes last: this, and HTTP/2.
 fn load(line: &mut Line, args: &Args) {
     let load = &args.load;
     line.seconds("duration", load.duration);
@@ -138,6 +139,16 @@ fn load(line: &mut Line, args: &Args) {
         None => {}
         Some(Threads::Auto) => line.text("--threads=auto"),
         Some(Threads::Count(count)) => line.number("threads", count.into()),
+    }
+}
+
+fn http2(line: &mut Line, args: &Args) {
+    line.flag("h2c-upgrade", args.http2.upgrade);
+    line.number("streams", args.http2.streams.unwrap_or(0).into());
+    for (option, size) in args.http2.sizes() {
+        if let Some(size) = size {
+            line.text(&format!("{option}={size}"));
+        }
     }
 }
 
@@ -255,6 +266,34 @@ mod tests {
         check(
             &["--system-buffers", "--proxy=http://127.0.0.1:1"],
             "--client=0/1 --server=localhost --port=80 --uri=/ --num-conns=1 --num-calls=1",
+        );
+    }
+
+    #[test]
+    fn options_of_http2_come_last() {
+        check(
+            &[
+                "--h2-header-table=0",
+                "--h2-window=64k",
+                "--http-version=2.0",
+                "--streams=8",
+                "--concurrency=2",
+                "--threads=2",
+                "--h2-max-frame=1m",
+            ],
+            "--client=0/1 --server=localhost --port=80 --uri=/ --http-version=2 --send-buffer=4096 \
+             --recv-buffer=16384 --concurrency=2 --threads=2 --streams=8 --h2-window=65536 --h2-header-table=0 \
+             --h2-max-frame=1048576",
+        );
+        check(
+            &["--h2c-upgrade", "--h2-connection-window=1g"],
+            "--client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 --recv-buffer=16384 --num-conns=1 \
+             --num-calls=1 --h2c-upgrade --h2-connection-window=1073741824",
+        );
+        check(
+            &["--http-version=auto"],
+            "--client=0/1 --server=localhost --port=80 --uri=/ --http-version=auto --send-buffer=4096 \
+             --recv-buffer=16384 --num-conns=1 --num-calls=1",
         );
     }
 

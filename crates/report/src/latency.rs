@@ -80,6 +80,13 @@ pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> 
     if summary.connect.quantile(COMPARED).is_some_and(|connect| is_share(connect, wait)) {
         causes.push("for their connection to be established");
     }
+    if summary.http2.as_ref().is_some_and(|http2| {
+        let waits = &http2.stream_waits;
+        waits.moments.count() as f64 >= (1.0 - COMPARED) * http2.streams as f64
+            && waits.quantile(COMPARED).is_some_and(|longest| is_share(longest, wait))
+    }) {
+        causes.push("for one of the streams that the server allows");
+    }
     let arrivals = &summary.arrivals;
     if causes.is_empty()
         || arrivals.held as f64 >= (1.0 - COMPARED) * arrivals.started as f64 && arrivals.held > 0

@@ -17,6 +17,7 @@ mod differing;
 mod document;
 mod figures;
 mod hgrm;
+mod http2;
 mod latency;
 mod number;
 mod objectives;
@@ -28,6 +29,7 @@ pub use classic::classic;
 pub use csv_row::{csv_header, csv_row};
 pub use figures::{Confidence, Figures, Steady, Times};
 pub use hgrm::hgrm;
+pub use http2::http2;
 pub use latency::latency;
 pub use objectives::{Judged, Kept, Measured, judge};
 pub use tls::tls;
@@ -37,7 +39,7 @@ use std::fmt::{self, Display};
 
 use crate::result::Document;
 
-/// All that the full report adds to the classic one: percentiles, TLS, details, the verdict.
+/// All that the full report adds to the classic one: percentiles, TLS, HTTP/2, details, the verdict.
 #[must_use]
 pub fn full(document: &Document) -> impl Display + '_ {
     Full { document }
@@ -50,7 +52,7 @@ struct Full<'a> {
 impl Display for Full<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { plan, summary, verdict, .. } = self.document;
-        write!(f, "{}{}", latency(summary), tls(plan, summary))?;
+        write!(f, "{}{}{}", latency(summary), tls(plan, summary), http2(summary))?;
         write!(f, "{}{}", details::details(self.document), verdict_section(verdict))
     }
 }

@@ -1,14 +1,35 @@
-//! Tables of times: one row of percentiles for each clock.
+//! Lines of a name and what belongs to it, and tables of times: one row of percentiles for each clock.
 
-use std::fmt;
+use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_stats::Timing;
+use httperf_stats::{Tally, Timing};
 
 use crate::number::fixed;
 
 /// Letters that the names of rows take up, here and in what stands around such tables.
 pub(crate) const NAME_WIDTH: usize = 15;
+
+/// `name` and `what`, in two columns.
+pub(crate) fn line(f: &mut fmt::Formatter<'_>, name: &str, what: impl Display) -> fmt::Result {
+    writeln!(f, "{name:<NAME_WIDTH$} {what}")
+}
+
+/// A line for each reason, as they are long.
+pub(crate) fn write_reasons(f: &mut fmt::Formatter<'_>, mut name: &str, reasons: &Tally) -> fmt::Result {
+    for (reason, count) in reasons.by_frequency() {
+        line(f, name, format_args!("{reason} {count}"))?;
+        name = "";
+    }
+    Ok(())
+}
+
+/// All in a line, the commonest first.
+pub(crate) fn write_tally(f: &mut fmt::Formatter<'_>, name: &str, tally: &Tally) -> fmt::Result {
+    let counts: Vec<String> =
+        tally.by_frequency().into_iter().map(|(name, count)| format!("{name} {count}")).collect();
+    if counts.is_empty() { Ok(()) } else { line(f, name, counts.join(", ")) }
+}
 
 /// The percentiles shown.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];

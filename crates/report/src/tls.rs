@@ -3,10 +3,10 @@
 use std::fmt::{self, Display};
 
 use httperf_plan::{Plan, Tls};
-use httperf_stats::{Certificate, EarlyRequests, HandshakeKind, SizeMoments, Summary, Tally, TlsSummary};
+use httperf_stats::{Certificate, EarlyRequests, HandshakeKind, SizeMoments, Summary, TlsSummary};
 
 use crate::number::fixed;
-use crate::table::{NAME_WIDTH, write_times, write_times_head};
+use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
 
 /// The section `TLS`, which begins with an empty line; nothing for a run without TLS.
 ///
@@ -51,11 +51,6 @@ impl Display for Section<'_> {
     }
 }
 
-/// `name` and `what`, in two columns.
-fn line(f: &mut fmt::Formatter<'_>, name: &str, what: impl Display) -> fmt::Result {
-    writeln!(f, "{name:<NAME_WIDTH$} {what}")
-}
-
 fn write_counts(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result {
     writeln!(f)?;
     let [full, resumed, early] =
@@ -64,21 +59,6 @@ fn write_counts(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result
     let failed = figures.failed();
     let counts = format_args!("{full}, {resumed}, {early}, HelloRetryRequest {retries}, failed {failed}");
     line(f, "TLS handshakes", counts)
-}
-
-/// A line for each reason, as they are long.
-fn write_reasons(f: &mut fmt::Formatter<'_>, mut name: &str, reasons: &Tally) -> fmt::Result {
-    for (reason, count) in reasons.by_frequency() {
-        line(f, name, format_args!("{reason} {count}"))?;
-        name = "";
-    }
-    Ok(())
-}
-
-fn write_tally(f: &mut fmt::Formatter<'_>, name: &str, tally: &Tally) -> fmt::Result {
-    let counts: Vec<String> =
-        tally.by_frequency().into_iter().map(|(name, count)| format!("{name} {count}")).collect();
-    if counts.is_empty() { Ok(()) } else { line(f, name, counts.join(", ")) }
 }
 
 /// A certificate in one line.

@@ -247,6 +247,19 @@ fn what_may_explain_a_difference_is_mentioned() {
 }
 
 #[test]
+fn what_the_server_was_let_do_over_http2_is_mentioned() {
+    let (base, new) = pair();
+    let mut other = new.clone();
+    (other.plan.http2.window, other.plan.http2.upgrade) = (65_535, true);
+    let comparison = compared(base, &other);
+    assert_eq!(
+        texts(&comparison.against[0].warnings),
+        ["the protocols differ in http2.upgrade (false and true), http2.window (6291456 and 65535)"]
+    );
+    assert_eq!(comparison.against[0].verdict, Overall::Worse);
+}
+
+#[test]
 fn too_short_a_run_says_nothing() {
     let short = |seed| {
         let plan = Plan { runtime: Some(Duration::from_secs(5)), ..plan(seed) };
@@ -267,6 +280,7 @@ fn runs_of_every_kind_can_be_compared_with_themselves() {
     for document in [
         documents::a_busy_moment(),
         documents::sessions_over_tls(),
+        documents::over_http2(),
         documents::hostile(),
         documents::without_replies(),
         documents::without_anything(),

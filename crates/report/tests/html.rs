@@ -44,6 +44,7 @@ fn every_kind() -> Vec<Document> {
     vec![
         documents::a_busy_moment(),
         documents::sessions_over_tls(),
+        documents::over_http2(),
         documents::hostile(),
         documents::without_replies(),
         documents::without_anything(),
@@ -122,6 +123,27 @@ fn everything_has_its_place() {
     {
         assert!(of_tls.contains(text), "{text}");
     }
+}
+
+#[test]
+fn what_http2_did_has_a_section_and_rows_of_its_own() {
+    let text = visible(&page(&documents::over_http2()));
+    for part in [
+        "HTTP/2 in the clear, GET",
+        "wait for a stream",
+        "wait for a window",
+        "<h2 id=\"http2\">HTTP/2</h2>",
+        "<dt>Streams</dt><dd>1,200 opened</dd>",
+        "<dt>At once on a connection</dt><dd>100 at most, 99.2 on average</dd>",
+        "<dt>Not processed by the server</dt><dd>3, 2 calls made again</dd>",
+        "<dt>Reset by the server</dt><dd>INTERNAL_ERROR (1)</dd>",
+        "<dt>Connections ended because of</dt><dd>/&#60;img src=x onerror=alert(2)&#62;",
+        "<td>139.0</td><td>5.1</td><td>0.037</td><td>160,680</td>",
+        "900 of 1200 calls waited for a stream, as the server allows 100 at once on a connection",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(!visible(&page(&documents::one_second())).contains("id=\"http2\""));
 }
 
 #[test]

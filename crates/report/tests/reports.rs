@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use httperf_plan::{Plan, Script, Tls, Trust};
-use httperf_report::{classic, latency, tls};
+use httperf_report::{classic, http2, latency, tls};
 use httperf_stats::{
-    Certificate, CpuTime, EarlyRequests, End, Failure, Figures, Handshake, HandshakeFailure,
-    HandshakeFailureClass, HandshakeKind, Instant, Recorder, Sample, SessionEnd, Summary, Usage,
+    Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Figures, Handshake, HandshakeFailure,
+    HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, Recorder, Sample, ServerSettings,
+    SessionEnd, Summary, Tally, Usage,
 };
 use httperf_testkit::sim::{connections, sessions};
 use proptest::prelude::*;
@@ -271,6 +272,102 @@ fn a_certificate_says_how_many_days_it_has_left_or_is_over() {
     }
 }
 
+fn http2_recorder() -> Recorder {
+    recorder(Figures { http2: true, ..Figures::USUAL })
+}
+
+/// The section of a run in which HTTP/2 did this.
+fn http2_section(figures: Http2Summary) -> String {
+    let mut recorder = http2_recorder();
+    recorder.http2(at(0), |own| *own = figures);
+    http2(&finish(recorder, micros(5_000_000))).to_string()
+}
+
+fn tally(counts: &[(&'static str, u64)]) -> Tally {
+    let mut tally = Tally::default();
+    for &(name, count) in counts {
+        (0..count).for_each(|_| tally.add(name));
+    }
+    tally
+}
+
+/// A thousand calls over one connection, ten at once.
+fn quiet_http2() -> Http2Summary {
+    Http2Summary {
+        spoken: tally(&[("HTTP/2", 1)]),
+        streams: 1000,
+        concurrent_max: 10,
+        concurrent_sum: 9_955,
+        request_headers: Compression { plain: 139_000, encoded: 5_118 },
+        reply_headers: Compression { plain: 211_000, encoded: 13_400 },
+        bytes_sent: 14_500,
+        bytes_received: 1_064_321,
+        server_settings: Some(ServerSettings {
+            header_table: 4096,
+            max_streams: Some(128),
+            window: 65_536,
+            max_frame: 16_777_215,
+            header_list: None,
+        }),
+        ..Http2Summary::default()
+    }
+}
+
+#[test]
+fn the_http2_section_of_a_run_without_surprises() {
+    insta::assert_snapshot!(http2_section(quiet_http2()));
+}
+
+#[test]
+fn the_http2_section_with_all_that_it_can_show() {
+    let mut figures = Http2Summary {
+        spoken: tally(&[("HTTP/2", 7), ("HTTP/1.1", 2)]),
+        unprocessed: 12,
+        retried: 11,
+        resets_received: tally(&[("REFUSED_STREAM", 9), ("CANCEL", 1), ("INTERNAL_ERROR", 1)]),
+        resets_sent: tally(&[("nobody waits for the reply any more", 2), ("a reply without :status", 1)]),
+        goaways: tally(&[("NO_ERROR", 3), ("ENHANCE_YOUR_CALM", 1)]),
+        violations: tally(&[("a frame that is too large", 1), ("too many frames without progress", 2)]),
+        server_settings: Some(ServerSettings {
+            header_table: 0,
+            max_streams: None,
+            window: 0,
+            max_frame: 16_384,
+            header_list: Some(8192),
+        }),
+        ..quiet_http2()
+    };
+    (0..400).for_each(|turn| figures.stream_waits.add(micros(700 + 10 * turn)));
+    (0..3).for_each(|turn| figures.window_waits.add(micros(40_000 + turn)));
+    insta::assert_snapshot!(http2_section(figures));
+}
+
+#[test]
+fn the_http2_section_of_a_run_in_which_nothing_happened() {
+    insta::assert_snapshot!(http2_section(Http2Summary::default()));
+}
+
+#[test]
+fn a_run_that_was_not_to_speak_http2_has_no_section_on_it() {
+    assert_eq!(http2(&many()).to_string(), "");
+}
+
+#[test]
+fn a_wait_for_a_stream_is_a_cause_of_what_latency_has_beyond_service() {
+    let sentence = |waited: u64| {
+        let mut recorder = http2_recorder();
+        (0..100).for_each(|_| recorder.record(&reply(100_000, 1000, 0), None));
+        recorder.http2(at(0), |http2| {
+            http2.streams = 100;
+            (0..waited).for_each(|_| http2.stream_waits.add(micros(90_000)));
+        });
+        let text = latency(&finish(recorder, micros(100))).to_string();
+        text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
+    };
+    assert_eq!(sentence(50).as_deref(), Some("for one of the streams that the server allows"));
+    assert_eq!(sentence(0).as_deref(), Some("for a connection that was free"));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Connection(u64, u64),
@@ -278,6 +375,7 @@ enum Step {
     Handshake(HandshakeKind, u64, u64),
     HandshakeFailure,
     EarlyRequests(u64),
+    Streams(u64, u64),
     Session(bool, u64, u64),
     Tick(u64),
 }
@@ -293,6 +391,7 @@ fn step() -> impl Strategy<Value = Step> {
         )),
         Just(Step::HandshakeFailure),
         any::<u64>().prop_map(|count| Step::EarlyRequests(count >> 8)),
+        (any::<u64>(), any::<u64>()).prop_map(|(count, bytes)| Step::Streams(count >> 16, bytes >> 16)),
         (any::<bool>(), 0u64..50, any::<u64>()).prop_map(|(completed, replies, lifetime)| Step::Session(
             completed,
             replies,
@@ -303,7 +402,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn check_figures(plan: &Plan, summary: &Summary) -> Result<(), TestCaseError> {
-    let text = format!("{}{}{}", classic(plan, summary), latency(summary), tls(plan, summary));
+    let text =
+        format!("{}{}{}{}", classic(plan, summary), latency(summary), tls(plan, summary), http2(summary));
     for line in text.lines().map(|line| line.replace("*10^6", "")) {
         // What C or Rust would read as a number, `inf` and `1e3` among it, is digits and a point.
         for word in line.split(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter)) {
@@ -323,7 +423,8 @@ proptest! {
         let mut plan = sessions(3, Script::Pages { pages: 1, think: Duration::ZERO });
         (plan.watch.verbose, plan.watch.periodic) = (2, true);
         plan.tls = Some(Tls::default());
-        let mut recorder = tls_recorder();
+        let mut recorder =
+            recorder(Figures { sessions: true, tls: true, http2: true, ..Figures::USUAL });
         for step in steps {
             match step {
                 Step::Connection(turn, lifetime) => {
@@ -339,6 +440,15 @@ proptest! {
                 Step::EarlyRequests(accepted) => {
                     recorder.early_requests(at(0), EarlyRequests { accepted, ..EarlyRequests::default() });
                 }
+                Step::Streams(count, bytes) => recorder.http2(at(0), |http2| {
+                    http2.streams += count;
+                    http2.concurrent_sum += bytes;
+                    http2.stream_waits.add(Duration::from_nanos(count));
+                    http2.request_headers.plain += bytes;
+                    http2.reply_headers.encoded += bytes;
+                    http2.bytes_received += bytes;
+                    http2.goaways.add("code 0x1e5");
+                }),
                 Step::Session(completed, replies, lifetime) => recorder.session_ended(SessionEnd {
                     completed,
                     intended: at(0),

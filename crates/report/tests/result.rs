@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Authority, Plan, Tls};
+use httperf_plan::{Arrivals, Authority, Http2, Plan, Tls};
 use httperf_report::result::{Capacity, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
-use httperf_stats::{CpuTime, Summary, ThreadUsage, Timing};
+use httperf_stats::{CpuTime, Http2Summary, Summary, ThreadUsage, Timing};
 use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
 
 fn part(host: &str) -> Part {
@@ -47,6 +47,25 @@ fn a_document_is_the_same_after_it_was_saved_and_read() {
     let again = Document::read(json.as_bytes()).unwrap();
     assert_eq!(again.json(), json);
     assert_eq!(again.text(true), document.text(true));
+}
+
+#[test]
+fn what_http2_did_is_saved_and_missing_in_older_documents() {
+    let mut document = document(0);
+    document.plan.http2.window = 1;
+    let mut figures = Http2Summary { streams: 7, ..Http2Summary::default() };
+    figures.goaways.add("NO_ERROR");
+    figures.stream_waits.add(Duration::from_millis(3));
+    document.summary.http2 = Some(Box::new(figures));
+    let again = Document::read(document.json().as_bytes()).unwrap();
+    assert_eq!(again.summary, document.summary);
+    assert_eq!(again.plan.http2, document.plan.http2);
+
+    let mut older: serde_json::Value = serde_json::from_str(&document.json()).unwrap();
+    older["plan"].as_object_mut().unwrap().remove("http2").unwrap();
+    older["summary"].as_object_mut().unwrap().remove("http2").unwrap();
+    let older = Document::read(older.to_string().as_bytes()).unwrap();
+    assert_eq!((older.plan.http2, older.summary.http2), (Http2::default(), None));
 }
 
 #[test]
@@ -121,6 +140,14 @@ fn plans_that_differ_are_not_merged_and_it_is_said_in_what() {
          timeouts.timeout_ns (null and 5000000000)"
     );
     assert_eq!(merge(Vec::new()).unwrap_err(), MergeError::Nothing);
+}
+
+#[test]
+fn parts_that_let_the_server_do_different_things_are_not_merged() {
+    let mut other = document(1);
+    other.plan.http2.window = 1;
+    let error = merge(vec![document(0), other]).unwrap_err();
+    assert_eq!(error.to_string(), "the plans differ in http2.window (6291456 and 1)");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ops::AddAssign;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Tally, Timing};
+use crate::{Tally, Timing, Warning};
 
 /// What HTTP/2 did in a run.
 ///
@@ -51,6 +51,9 @@ pub struct Http2Summary {
     pub first_violation: Option<String>,
 }
 
+/// Codes of resets that fail no call: the reply was complete, or the call is made again (RFC 9113, sections 8.1 and 8.7).
+const HARMLESS: [&str; 2] = ["NO_ERROR", "REFUSED_STREAM"];
+
 /// What compression did to header fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compression {
@@ -65,6 +68,12 @@ impl Compression {
     #[must_use]
     pub fn ratio(self) -> Option<f64> {
         (self.plain > 0).then(|| self.encoded as f64 / self.plain as f64)
+    }
+
+    /// Bytes that it saved; none if it took more.
+    #[must_use]
+    pub fn saved(self) -> u64 {
+        self.plain.saturating_sub(self.encoded)
     }
 }
 
@@ -109,6 +118,29 @@ impl Http2Summary {
         (self.streams > 0).then(|| self.concurrent_sum as f64 / self.streams as f64)
     }
 
+    /// What a reader of the figures should know, most important first.
+    pub(crate) fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if let Some((reason, _)) = self.violations.by_frequency().first() {
+            warnings.push(Warning::Http2Violations {
+                connections: self.violations.total(),
+                reason: (*reason).to_owned(),
+            });
+        }
+        let resets = self.resets_received.by_frequency();
+        let mut harmful = resets.into_iter().filter(|(code, _)| !HARMLESS.contains(code)).peekable();
+        if let Some(&(code, _)) = harmful.peek() {
+            let streams = harmful.map(|(_, count)| count).sum();
+            warnings.push(Warning::StreamsReset { streams, code: code.to_owned() });
+        }
+        let calls = self.stream_waits.moments.count();
+        if 2 * calls > self.streams {
+            let allowed = self.server_settings.and_then(|settings| settings.max_streams);
+            warnings.push(Warning::StreamsScarce { calls, streams: self.streams, allowed });
+        }
+        warnings
+    }
+
     /// Adds that of another part of the same run. Of several settings of the server, the least in order stay.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.streams += other.streams;
@@ -140,5 +172,118 @@ impl Http2Summary {
             (Some(own), Some(their)) => Some(own.min(their)),
             (own, their) => own.or(their),
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn tally(counts: &[(&'static str, u64)]) -> Tally {
+        let mut tally = Tally::default();
+        for &(name, count) in counts {
+            (0..count).for_each(|_| tally.add(name));
+        }
+        tally
+    }
+
+    fn waits(count: u64) -> Timing {
+        let mut timing = Timing::default();
+        (0..count).for_each(|_| timing.add(Duration::from_millis(1)));
+        timing
+    }
+
+    fn settings(max_streams: Option<u32>) -> ServerSettings {
+        ServerSettings {
+            header_table: 4096,
+            max_streams,
+            window: 65_535,
+            max_frame: 16_384,
+            header_list: None,
+        }
+    }
+
+    #[track_caller]
+    fn check_warnings(summary: &Http2Summary, expected: &[&str]) {
+        let warnings: Vec<String> = summary.warnings().iter().map(ToString::to_string).collect();
+        assert_eq!(warnings, expected);
+    }
+
+    #[test]
+    fn a_server_that_kept_the_rules_is_not_warned_of() {
+        check_warnings(&Http2Summary::default(), &[]);
+        check_warnings(
+            &Http2Summary {
+                streams: 10,
+                resets_received: tally(&[("REFUSED_STREAM", 3), ("NO_ERROR", 2)]),
+                stream_waits: waits(5),
+                ..Http2Summary::default()
+            },
+            &[],
+        );
+    }
+
+    #[test]
+    fn resets_violations_and_scarce_streams_are_worth_a_sentence_each() {
+        let summary = Http2Summary {
+            streams: 10,
+            violations: tally(&[("a frame that is too large", 2), ("too many PINGs", 1)]),
+            resets_received: tally(&[("REFUSED_STREAM", 5), ("INTERNAL_ERROR", 2), ("CANCEL", 1)]),
+            stream_waits: waits(6),
+            server_settings: Some(settings(Some(2))),
+            ..Http2Summary::default()
+        };
+        let first = [
+            "3 connections ended because the server broke the rules of HTTP/2 or went beyond a limit, the most frequent \
+             reason: a frame that is too large",
+            "the server reset 3 streams, the most frequent code: INTERNAL_ERROR",
+        ];
+        let scarce = "6 of 10 calls waited for a stream, as the server allows 2 at once on a connection; the wait is \
+                      part of their latency";
+        check_warnings(&summary, &[first[0], first[1], scarce]);
+        let scarce = "6 of 10 calls waited for a stream, as the server allows only so many at once on a connection; the \
+                      wait is part of their latency";
+        check_warnings(&Http2Summary { server_settings: None, ..summary }, &[first[0], first[1], scarce]);
+    }
+
+    #[test]
+    fn parts_add_up_in_any_order() {
+        let part = |streams: u64, concurrent: u64, window: u32| Http2Summary {
+            spoken: tally(&[("HTTP/2", streams)]),
+            streams,
+            concurrent_max: concurrent,
+            concurrent_sum: streams * concurrent,
+            unprocessed: 1,
+            goaways: tally(&[("NO_ERROR", 1)]),
+            stream_waits: waits(streams),
+            reply_headers: Compression { plain: 100 * streams, encoded: 25 * streams },
+            server_settings: Some(ServerSettings { window, ..settings(None) }),
+            ..Http2Summary::default()
+        };
+        let parts = [part(10, 2, 70_000), part(30, 6, 65_535), Http2Summary::default()];
+        let merged = |order: [usize; 3]| {
+            let mut sum = parts[order[0]].clone();
+            order[1..].iter().for_each(|&index| sum.merge(&parts[index]));
+            sum
+        };
+        let all = merged([0, 1, 2]);
+        for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            assert_eq!(merged(order), all, "{order:?}");
+        }
+        assert_eq!((all.streams, all.concurrent_max, all.concurrent_mean()), (40, 6, Some(5.0)));
+        assert_eq!(
+            (all.unprocessed, all.goaways.count("NO_ERROR"), all.stream_waits.moments.count()),
+            (2, 2, 40)
+        );
+        assert_eq!((all.reply_headers.ratio(), all.reply_headers.saved()), (Some(0.25), 3000));
+        assert_eq!(all.server_settings.map(|settings| settings.window), Some(65_535));
+    }
+
+    #[test]
+    fn compression_that_costs_more_saves_nothing() {
+        assert_eq!(Compression { plain: 10, encoded: 12 }.saved(), 0);
+        assert_eq!(Compression::default().ratio(), None);
     }
 }

@@ -270,6 +270,29 @@ pub enum Warning {
         /// How many.
         replies: u64,
     },
+    /// The server broke the rules of HTTP/2, or went beyond a limit.
+    Http2Violations {
+        /// Connections that ended for it.
+        connections: u64,
+        /// The commonest reason.
+        reason: String,
+    },
+    /// The server reset streams whose calls it had begun to work on.
+    StreamsReset {
+        /// How many.
+        streams: u64,
+        /// The commonest code.
+        code: String,
+    },
+    /// Most calls waited for one of the streams that the server allows.
+    StreamsScarce {
+        /// How many waited.
+        calls: u64,
+        /// Of how many.
+        streams: u64,
+        /// How many streams the server allows at once on a connection, if it said so.
+        allowed: Option<u32>,
+    },
     /// The server ended connections before the workload did.
     ClosedEarly {
         /// Connections it ended.
@@ -302,6 +325,22 @@ impl fmt::Display for Warning {
                 f,
                 "{replies} replies ended with their connection but without a TLS close_notify; they count as failed"
             ),
+            Self::Http2Violations { connections, reason } => write!(
+                f,
+                "{connections} connections ended because the server broke the rules of HTTP/2 or went beyond a limit, the \
+                 most frequent reason: {reason}"
+            ),
+            Self::StreamsReset { streams, code } => {
+                write!(f, "the server reset {streams} streams, the most frequent code: {code}")
+            }
+            Self::StreamsScarce { calls, streams, allowed } => {
+                write!(f, "{calls} of {streams} calls waited for a stream, as the server allows ")?;
+                match allowed {
+                    Some(count) => write!(f, "{count} at once on a connection")?,
+                    None => f.write_str("only so many at once on a connection")?,
+                }
+                f.write_str("; the wait is part of their latency")
+            }
             Self::ClosedEarly { connections, calls } => write!(
                 f,
                 "the server closed {connections} connections before their last call; {calls} calls were not made"
@@ -422,6 +461,9 @@ impl Summary {
             if tls.truncated > 0 {
                 warnings.push(Warning::Truncated { replies: tls.truncated });
             }
+        }
+        if let Some(http2) = &self.http2 {
+            warnings.extend(http2.warnings());
         }
         if self.arrivals_skipped > 0 {
             warnings.push(Warning::ArrivalsSkipped { arrivals: self.arrivals_skipped });

@@ -2,7 +2,7 @@
 
 use httperf_plan::Arrivals;
 
-use super::Args;
+use super::{Args, Version};
 use crate::options::Stop;
 
 /// What was typed about how the load is offered.
@@ -90,19 +90,11 @@ impl LoadArgs {
                 "--per-connection: needs --request-rate or --request-period",
             ),
             (
-                self.pipeline.is_some() && !is_closed && self.call_arrivals.is_none(),
-                "--pipeline: needs --request-rate, or --concurrency without --rate",
-            ),
-            (
-                self.pipeline.is_some() && args.burst_length > 1,
-                "--pipeline: expected no --burst-length beside it",
-            ),
-            (
                 self.call_arrivals.is_some() && args.burst_length > 1,
                 "--request-rate: expected no --burst-length beside it",
             ),
             (
-                self.pipeline.is_some_and(|depth| depth > 1) && args.http_version == super::Version::HTTP_10,
+                self.pipeline.is_some_and(|depth| depth > 1) && args.version() == Version::HTTP_10,
                 "--pipeline: expected HTTP/1.1, which has pipelining, got `--http-version=1.0`",
             ),
             (
@@ -117,14 +109,27 @@ impl LoadArgs {
                 self.call_pause > 0.0 && self.call_arrivals.is_some(),
                 "--call-pause: expected no --request-rate beside it, which says when calls are due",
             ),
-            (
-                self.call_pause > 0.0 && self.pipeline.is_some_and(|depth| depth > 1),
-                "--call-pause: expected no --pipeline beside it",
-            ),
         ];
         match contradictions.into_iter().find(|&(is_given, _)| is_given) {
             Some((_, message)) => Err(Stop::rejected(message)),
-            None => Ok(()),
+            None => self.check_outstanding(args, is_closed || self.call_arrivals.is_some()),
         }
+    }
+
+    /// Refuses more than one call outstanding on a connection where that has no place. `is_kept_filled`: each reply
+    /// makes way for the next call.
+    fn check_outstanding(&self, args: &Args, is_kept_filled: bool) -> Result<(), Stop> {
+        let Some((option, outstanding)) = args.outstanding() else { return Ok(()) };
+        let refused = |message: String| Err(Stop::rejected(message));
+        if !is_kept_filled {
+            return refused(format!("{option}: needs --request-rate, or --concurrency without --rate"));
+        }
+        if args.burst_length > 1 {
+            return refused(format!("{option}: expected no --burst-length beside it"));
+        }
+        if self.call_pause > 0.0 && outstanding > 1 {
+            return refused(format!("--call-pause: expected no {option} beside it"));
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! What was typed: the value of every option, before anything was looked up.
 
+mod http2;
 mod load;
 mod material;
 mod results;
@@ -15,6 +16,7 @@ use httperf_plan::{Arrivals, Client, Parts};
 
 use crate::options::{Order, Stop, parse, program};
 
+pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
 pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use results::{ResultArgs, STDOUT};
@@ -74,7 +76,9 @@ pub struct Args {
     /// `--method`.
     pub method: Option<Vec<u8>>,
     /// `--http-version`.
-    pub http_version: Version,
+    pub http_version: Option<Version>,
+    /// All about HTTP/2.
+    pub http2: Http2Args,
     /// `--add-header`, with its escapes.
     pub add_header: Option<Vec<u8>>,
     /// `--add-header-file`.
@@ -149,22 +153,6 @@ pub enum Scheme {
     Http,
     /// Over TLS.
     Https,
-}
-
-/// `A.B` of `--http-version`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
-    /// The A.
-    pub major: u32,
-    /// The B.
-    pub minor: u32,
-}
-
-impl Version {
-    /// HTTP/1.0.
-    pub const HTTP_10: Self = Self { major: 1, minor: 0 };
-    /// HTTP/1.1.
-    pub const HTTP_11: Self = Self { major: 1, minor: 1 };
 }
 
 /// Where URIs come from, unless sessions bring their own.
@@ -255,7 +243,8 @@ impl Default for Args {
             max_connections: 0,
             max_piped_calls: 0,
             method: None,
-            http_version: Version::HTTP_11,
+            http_version: None,
+            http2: Http2Args::default(),
             add_header: None,
             add_header_file: None,
             no_host_header: false,
@@ -320,6 +309,28 @@ impl Args {
         self.tls.wanted || self.url_scheme == Some(Scheme::Https)
     }
 
+    /// The version of HTTP to speak.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.http_version.unwrap_or(if self.http2.upgrade { Version::HTTP_2 } else { Version::HTTP_11 })
+    }
+
+    /// The option that says so, for messages.
+    pub(crate) fn version_option(&self) -> String {
+        match self.http_version {
+            None if self.http2.upgrade => "--h2c-upgrade".to_owned(),
+            _ => format!("--http-version={}", self.version()),
+        }
+    }
+
+    /// How many calls of a closed loop or a pool may be outstanding on a connection, with the option that says so; `None`
+    /// if none does.
+    #[must_use]
+    pub fn outstanding(&self) -> Option<(&'static str, u32)> {
+        let streams = self.http2.streams.map(|count| ("--streams", count));
+        streams.or(self.load.pipeline.map(|count| ("--pipeline", count)))
+    }
+
     /// A warning that names the words that are neither options nor URLs, if there are any.
     #[must_use]
     pub fn stray_words_warning(&self) -> Option<String> {
@@ -341,6 +352,7 @@ impl Args {
             let option = self.tls.wanted_by;
             return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
         }
+        self.http2.check(self)?;
         self.load.check(self)?;
         self.check_results()?;
         self.sources.check(self.unix_socket.is_some())?;

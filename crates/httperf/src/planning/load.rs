@@ -61,7 +61,7 @@ pub(super) fn arrivals(args: &Args) -> Arrivals {
 pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadError> {
     let load = &args.load;
     let is_endless = load.duration > 0.0;
-    let pipeline = load.pipeline.unwrap_or(1);
+    let pipeline = args.outstanding().map_or(1, |(_, count)| count);
     if load.call_arrivals.is_some() {
         let connections =
             load.concurrency.unwrap_or_else(|| POOL.max(u32::try_from(servers).unwrap_or(POOL)));

@@ -1,6 +1,7 @@
 //! From what was typed to what it means: reads the files that options name, resolves names, and refuses what
 //! cannot be run.
 
+mod http2;
 mod load;
 pub mod material;
 mod objectives;
@@ -26,6 +27,7 @@ use self::sources::{Way, sockets};
 use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::messages::Program;
 
+pub use self::http2::Http2Error;
 pub use self::load::LoadError;
 pub use self::material::MaterialError;
 pub use self::objectives::ObjectiveError;
@@ -45,9 +47,10 @@ const PIPED_CALLS: u32 = 32;
 ///
 /// A file, a name or a combination of options that cannot be used.
 pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
-    let version = http_version(args.http_version)?;
+    let version = http_version(args.version())?;
     let list = RequestList::read(args)?;
     let args = &*list.as_ref().map_or(Cow::Borrowed(args), |list| list.with_scheme(args));
+    let http2 = http2::plan(args)?;
     let sources = source_addresses(&args.my_addresses)?;
     let way = Way::new(args, &sources)?;
     let (targets, listed) = match &list {
@@ -56,7 +59,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
     };
     way.warn_of_unused(&targets, warn);
     let proxy = way.proxy();
-    let extra_headers = extra_headers(args, warn);
+    let extra_headers = extra_headers(args, warn)?;
     let Shared { headers, body } = material::shared(args, &extra_headers)?;
     let usual_method = || if body.is_some() { b"POST".to_vec() } else { b"GET".to_vec() };
     let request = RequestTemplate {
@@ -69,7 +72,6 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         body,
     };
     let mut plan = Plan {
-        http2: httperf_plan::Http2::default(),
         program: program.name_text(),
         client: args.client,
         arrivals: load::arrivals(args),
@@ -80,6 +82,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         replies: args.material.replies.clone(),
         timeouts: Timeouts { timeout: limit(args.timeout), think_timeout: limit(args.think_timeout) },
         tls: tls::plan(args, warn)?,
+        http2,
         proxy,
         sockets: sockets(args, sources)?,
         runtime: limit(load::runtime(args)),
@@ -101,6 +104,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
     };
     plan.threads = load::threads(args, &plan)?;
     material::check_servers(&plan)?;
+    http2::check_requests(args, &plan, warn)?;
     objectives::check(&plan)?;
     Ok(plan)
 }
@@ -123,9 +127,17 @@ pub enum Error {
     /// Objectives that cannot be judged.
     #[error(transparent)]
     Objective(#[from] ObjectiveError),
+    /// HTTP/2 that cannot be spoken as was asked for.
+    #[error(transparent)]
+    Http2(#[from] Http2Error),
     /// A version of HTTP that cannot be spoken.
-    #[error("unexpected version code {:x}", .0.major.wrapping_mul(0x1_0000).wrapping_add(.0.minor))]
-    HttpVersion(Version),
+    #[error("unexpected version code {:x}", .major.wrapping_mul(0x1_0000).wrapping_add(*.minor))]
+    HttpVersion {
+        /// The number before the point.
+        major: u32,
+        /// The number behind it.
+        minor: u32,
+    },
     /// A server that cannot be resolved.
     #[error("invalid server address {0}")]
     ServerAddress(String),
@@ -188,7 +200,8 @@ impl Error {
             | Self::Source(_)
             | Self::Material(_)
             | Self::Objective(_)
-            | Self::HttpVersion(_)
+            | Self::Http2(_)
+            | Self::HttpVersion { .. }
             | Self::Unreadable(_)
             | Self::Empty(_)
             | Self::NoServers(_)
@@ -213,7 +226,9 @@ fn http_version(version: Version) -> Result<HttpVersion, Error> {
     match version {
         Version::HTTP_10 => Ok(HttpVersion::Http10),
         Version::HTTP_11 => Ok(HttpVersion::Http11),
-        other => Err(Error::HttpVersion(other)),
+        Version::HTTP_2 => Ok(HttpVersion::Http2),
+        Version::Auto => Ok(HttpVersion::Auto),
+        Version::Numbered { major, minor } => Err(Error::HttpVersion { major, minor }),
     }
 }
 
@@ -260,22 +275,26 @@ fn host_value(server: &[u8]) -> String {
     }
 }
 
-fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Vec<u8> {
+fn extra_headers(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Vec<u8>, Http2Error> {
     let mut headers = Vec::new();
     if let Some(raw) = &args.add_header {
         let expanded = header_escapes::expand(raw);
         for warning in &expanded.warnings {
             warn(warning.to_string());
         }
+        http2::check_lines(args, "--add-header", &expanded.bytes)?;
         headers = expanded.bytes;
     }
     if let Some(file) = &args.add_header_file {
         match fs::read(file) {
-            Ok(bytes) => headers.extend_from_slice(&bytes),
+            Ok(bytes) => {
+                http2::check_lines(args, "--add-header-file", &bytes)?;
+                headers.extend_from_slice(&bytes);
+            }
             Err(_) => warn("failed to open header file".to_owned()),
         }
     }
-    headers
+    Ok(headers)
 }
 
 fn workload(
@@ -516,7 +535,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_is_said_in_the_classic_words() {
-        check_error(&["--http-version=2.0"], ": unexpected version code 20000");
+        check_error(&["--http-version=3.1"], ": unexpected version code 30001");
         check_error(&["--server="], ".core_addr_intern: invalid server address ");
         check_error(&["--wlog=y"], ": can't open ");
         check_error(&["--wlog=y,/dev/null"], ": file /dev/null is empty");

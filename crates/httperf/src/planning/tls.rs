@@ -12,7 +12,7 @@ use thiserror::Error;
 use url::Host;
 
 use super::{file_name, text};
-use crate::args::{Args, Protocol};
+use crate::args::{Args, Protocol, Version};
 
 /// Why connections cannot be secured as was asked for.
 #[derive(Debug, Error)]
@@ -44,8 +44,26 @@ pub enum TlsError {
     #[error("--tls-handshake-only: expected no {0} beside it")]
     HandshakeOnly(&'static str),
     /// An application protocol that cannot be spoken.
-    #[error("--tls-alpn: expected http/1.0 or http/1.1 (or --tls-handshake-only beside it), got `{0}`")]
+    #[error(
+        "--tls-alpn: expected http/1.0, http/1.1, or h2 with --http-version=2 or auto (anything with \
+         --tls-handshake-only), got `{0}`"
+    )]
     Protocol(String),
+    /// Only others than the one that is to be spoken.
+    #[error("--tls-alpn: expected h2 in the list with --http-version=2, got `{0}`")]
+    WithoutHttp2(String),
+    /// A version that HTTP/2 must not be spoken over (RFC 9113, section 9.2).
+    #[error(
+        "{option}: expected TLS 1.2 or newer with --http-version={version}, got a newest version of {max}"
+    )]
+    TooOldForHttp2 {
+        /// The option that has it.
+        option: &'static str,
+        /// What is to be spoken.
+        version: Version,
+        /// The newest version.
+        max: &'static str,
+    },
     /// A certificate and key that cannot be used. The beginning is the classic tool's.
     #[error("SSL certificate and key failed consistency check: {0}")]
     Identity(String),
@@ -88,7 +106,7 @@ pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<T
         ciphers: given.ciphers.as_deref().map(text),
         groups: given.groups.as_deref().map(text),
         signature_algorithms: given.signature_algorithms.as_deref().map(text),
-        alpn: alpn(args)?,
+        alpn: alpn(args, max)?,
         identity: identity(args)?,
         verify: Some(trust(args)?).filter(|_| given.verify),
         certificate_compression: given.certificate_compression.clone(),
@@ -127,14 +145,35 @@ fn version_name(version: TlsVersion) -> &'static str {
     }
 }
 
-fn alpn(args: &Args) -> Result<Vec<Vec<u8>>, TlsError> {
-    let Some(list) = &args.tls.alpn else { return Ok(Vec::new()) };
+/// What is offered: what was typed, or else what the version of HTTP needs.
+fn alpn(args: &Args, max: TlsVersion) -> Result<Vec<Vec<u8>>, TlsError> {
+    const HTTP_2: &[u8] = b"h2";
+    let version = args.version();
+    let list = match (&args.tls.alpn, version) {
+        (Some(list), _) => list,
+        (None, Version::HTTP_2) => HTTP_2,
+        (None, Version::Auto) => &b"h2,http/1.1"[..],
+        (None, Version::Numbered { .. }) => return Ok(Vec::new()),
+    };
     let protocols: Vec<Vec<u8>> = list.split(|&byte| byte == b',').map(<[u8]>::to_vec).collect();
-    let is_spoken = |protocol: &Vec<u8>| matches!(&protocol[..], b"http/1.0" | b"http/1.1");
-    match protocols.iter().find(|protocol| !is_spoken(protocol)) {
-        Some(other) if !args.tls.handshake_only => Err(TlsError::Protocol(text(other))),
-        _ => Ok(protocols),
+    let is_spoken = |protocol: &Vec<u8>| match &protocol[..] {
+        b"http/1.0" | b"http/1.1" => true,
+        protocol => protocol == HTTP_2 && version.may_be_http2(),
+    };
+    if let Some(other) = protocols.iter().find(|protocol| !is_spoken(protocol))
+        && !args.tls.handshake_only
+    {
+        return Err(TlsError::Protocol(text(other)));
     }
+    let offers_http2 = protocols.iter().any(|protocol| protocol == HTTP_2);
+    if version == Version::HTTP_2 && !offers_http2 {
+        return Err(TlsError::WithoutHttp2(text(list)));
+    }
+    if version.may_be_http2() && offers_http2 && max < TlsVersion::Tls12 {
+        let option = if args.tls.max.is_some() { "--tls-max" } else { "--ssl-protocol" };
+        return Err(TlsError::TooOldForHttp2 { option, version, max: version_name(max) });
+    }
+    Ok(protocols)
 }
 
 fn resumption(args: &Args, max: TlsVersion) -> Result<Resumption, TlsError> {
@@ -427,12 +466,42 @@ mod tests {
             ),
             (
                 &["--tls-alpn=h2,http/1.1"],
-                "--tls-alpn: expected http/1.0 or http/1.1 (or --tls-handshake-only beside it), got `h2`",
+                "--tls-alpn: expected http/1.0, http/1.1, or h2 with --http-version=2 or auto (anything with \
+                 --tls-handshake-only), got `h2`",
+            ),
+            (
+                &["--ssl", "--http-version=2", "--tls-alpn=http/1.1"],
+                "--tls-alpn: expected h2 in the list with --http-version=2, got `http/1.1`",
+            ),
+            (
+                &["--http-version=auto", "--tls-max=1.1"],
+                "--tls-max: expected TLS 1.2 or newer with --http-version=auto, got a newest version of 1.1",
+            ),
+            (
+                &["--http-version=2", "--ssl-protocol=TLSv1"],
+                "--ssl-protocol: expected TLS 1.2 or newer with --http-version=2, got a newest version of 1.0",
             ),
         ] {
             check_error(argv, message);
         }
         assert_eq!(tls(&["--tls-alpn=h2", "--tls-handshake-only"]).alpn, [b"h2"]);
+    }
+
+    #[test]
+    fn the_version_of_http_says_what_is_offered_unless_an_option_does() {
+        let alpn = |argv: &[&str]| tls(argv).alpn.join(&b' ');
+        for (argv, expected) in [
+            (&["--ssl"][..], ""),
+            (&["--ssl", "--http-version=1.0"], ""),
+            (&["--ssl", "--http-version=2"], "h2"),
+            (&["--ssl", "--http-version=auto"], "h2 http/1.1"),
+            (&["--http-version=2", "--tls-alpn=http/1.1,h2"], "http/1.1 h2"),
+            (&["--http-version=auto", "--tls-alpn=http/1.1"], "http/1.1"),
+            (&["--http-version=auto", "--tls-alpn=http/1.1", "--tls-max=1.1"], "http/1.1"),
+            (&["--http-version=2", "--tls-alpn=h2,x", "--tls-handshake-only"], "h2 x"),
+        ] {
+            assert_eq!(alpn(argv), expected.as_bytes(), "{argv:?}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use httperf_plan::Plan;
+use httperf_plan::{Http2, Plan};
 use httperf_report::result::{self, Document};
 use httperf_report::{csv_header, csv_row, hgrm};
 
@@ -245,6 +245,13 @@ pub(crate) fn make_runnable(plan: &mut Plan) -> anyhow::Result<()> {
     anyhow::ensure!(
         (1..=most).contains(&threads),
         "its plan is for {threads} threads, where at least 1 and at most {most} have work"
+    );
+    let Http2 { window, connection_window, max_frame, .. } = plan.http2;
+    anyhow::ensure!(
+        (1..=Http2::WINDOW_MAX).contains(&window)
+            && (Http2::CONNECTION_WINDOW_MIN..=Http2::WINDOW_MAX).contains(&connection_window)
+            && Http2::MAX_FRAME.contains(&max_frame),
+        "its plan has a size for HTTP/2 that is out of range"
     );
     let identity = plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
     anyhow::ensure!(

@@ -30,7 +30,7 @@ pub enum Code {
     Workload,
     /// What is requested, and what is expected in replies.
     Requests,
-    /// HTTP version, TLS.
+    /// HTTP version, TLS, how HTTP/2 is spoken.
     Protocol,
     /// How many arrivals per second are offered, and how they are spaced.
     Rate,
@@ -63,7 +63,7 @@ enum Weight {
 }
 
 /// By the beginning of the path to a field. The first that fits counts.
-const FIELDS: [(&str, Code, Weight); 23] = [
+const FIELDS: [(&str, Code, Weight); 24] = [
     ("program", Code::Plan, Weight::Nothing),
     ("watch", Code::Plan, Weight::Nothing),
     ("objectives", Code::Plan, Weight::Nothing),
@@ -88,6 +88,7 @@ const FIELDS: [(&str, Code, Weight); 23] = [
     ("targets", Code::Target, Weight::Worth),
     ("phases", Code::Phases, Weight::Worth),
     ("tls", Code::Protocol, Weight::Worth),
+    ("http2", Code::Protocol, Weight::Worth),
 ];
 
 /// Why figures of the two are not comparable, in one sentence each.

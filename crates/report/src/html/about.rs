@@ -154,7 +154,11 @@ fn protocol(plan: &Plan) -> String {
         HttpVersion::Http2 => "HTTP/2",
         HttpVersion::Auto => "HTTP/2 or HTTP/1.1, by ALPN",
     };
-    let transport = if plan.tls.is_some() { "over TLS" } else { "in the clear" };
+    let transport = match (&plan.tls, plan.http2.upgrade) {
+        (Some(_), _) => "over TLS",
+        (None, false) => "in the clear",
+        (None, true) => "in the clear, asked for over HTTP/1.1",
+    };
     if matches!(plan.uris, UriSource::Requests(_)) {
         // Each has a method of its own.
         return format!("{version} {transport}");

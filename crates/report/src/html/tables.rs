@@ -1,9 +1,12 @@
-//! Tables: percentiles of all clocks, what failed, groups, TLS.
+//! Tables: percentiles of all clocks, what failed, groups, TLS, HTTP/2.
 
 use httperf_plan::Plan;
-use httperf_stats::{Failure, Group, Groups, Mismatch, Outcome, SizeMoments, Summary, TlsSummary};
+use httperf_stats::{
+    Failure, Group, Groups, Http2Summary, Mismatch, Outcome, SizeMoments, Summary, Tally, TlsSummary,
+};
 
 use crate::figures::Times;
+use crate::http2::{describe as describe_settings, ratio_of};
 use crate::number::{count, grouped, percent, ratio};
 use crate::result::Document;
 use crate::tls::{describe, occurring_kinds};
@@ -32,10 +35,10 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-/// What TLS did.
-pub(super) struct Tls {
+/// What TLS or HTTP/2 did.
+pub(super) struct Protocol {
     pub(super) facts: Vec<Fact>,
-    pub(super) handshakes: Option<Table>,
+    pub(super) table: Option<Table>,
 }
 
 /// Percentiles of all clocks in ms.
@@ -60,6 +63,14 @@ pub(super) fn times(document: &Document) -> Table {
                 &Times::of(&tls.handshakes_of(kind).time),
             ));
         }
+    }
+    if let Some(http2) = &summary.http2 {
+        let waits = [
+            ("wait for a stream", "of calls that had to, as the server allows so many", &http2.stream_waits),
+            ("wait for a window", "of request bodies that had to (flow control)", &http2.window_waits),
+        ];
+        let occurring = waits.into_iter().filter(|(.., timing)| !timing.is_empty());
+        rows.extend(occurring.map(|(name, about, timing)| times_row(name, about, &Times::of(timing))));
     }
     let optional = [
         ("latency of 4xx and 5xx", "due to answered", Some(errors)),
@@ -203,25 +214,33 @@ pub(super) fn groups(groups: &Groups) -> Table {
     }
 }
 
+/// Names with their counts, the commonest first.
+fn names(tally: &Tally) -> String {
+    let all = tally.by_frequency();
+    let mut text: Vec<String> = all
+        .iter()
+        .take(NAMES_MAX)
+        .map(|(name, number)| format!("{} ({})", cut(name, NAME_LENGTH), count(*number)))
+        .collect();
+    if all.len() > NAMES_MAX {
+        text.push(format!("{} others", all.len() - NAMES_MAX));
+    }
+    text.join(", ")
+}
+
+/// Those that have a value.
+fn facts<const N: usize>(facts: [(&'static str, String); N]) -> Vec<Fact> {
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
+    facts.map(|(name, value)| Fact { name, value }).collect()
+}
+
 /// What was agreed on and what it cost.
-pub(super) fn tls(plan: &Plan, figures: &TlsSummary) -> Tls {
-    let names = |tally: &httperf_stats::Tally| {
-        let all = tally.by_frequency();
-        let mut text: Vec<String> = all
-            .iter()
-            .take(NAMES_MAX)
-            .map(|(name, number)| format!("{} ({})", cut(name, NAME_LENGTH), count(*number)))
-            .collect();
-        if all.len() > NAMES_MAX {
-            text.push(format!("{} others", all.len() - NAMES_MAX));
-        }
-        text.join(", ")
-    };
+pub(super) fn tls(plan: &Plan, figures: &TlsSummary) -> Protocol {
     let was_checked = plan.tls.as_ref().is_some_and(|tls| tls.verify.is_some());
     let early = figures.early_requests;
     let has_early = early != httperf_stats::EarlyRequests::default();
     let some = |number: u64| if number > 0 { count(number) } else { String::new() };
-    let facts = [
+    let facts = facts([
         (
             "Handshakes",
             format!("{} completed, {} failed", count(figures.completed()), count(figures.failed())),
@@ -255,9 +274,8 @@ pub(super) fn tls(plan: &Plan, figures: &TlsSummary) -> Tls {
         ),
         ("Replies cut short without close_notify", some(figures.truncated)),
         ("Idle closes without close_notify", some(figures.unclean_closes)),
-    ];
-    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
-    Tls { facts: facts.map(|(name, value)| Fact { name, value }).collect(), handshakes: handshakes(figures) }
+    ]);
+    Protocol { facts, table: handshakes(figures) }
 }
 
 fn handshakes(figures: &TlsSummary) -> Option<Table> {
@@ -277,4 +295,47 @@ fn handshakes(figures: &TlsSummary) -> Option<Table> {
 
 fn mean_size(sizes: &SizeMoments) -> String {
     grouped(sizes.mean(), 0)
+}
+
+/// What became of streams, and what their header fields took.
+pub(super) fn http2(figures: &Http2Summary) -> Protocol {
+    let mean = grouped(figures.concurrent_mean().unwrap_or(0.0), 1);
+    let facts = facts([
+        ("Spoken", names(&figures.spoken)),
+        ("Streams", format!("{} opened", count(figures.streams))),
+        ("At once on a connection", format!("{} at most, {mean} on average", count(figures.concurrent_max))),
+        (
+            "Not processed by the server",
+            match figures.unprocessed {
+                0 => String::new(),
+                streams => format!("{}, {} calls made again", count(streams), count(figures.retried)),
+            },
+        ),
+        ("Reset by the server", names(&figures.resets_received)),
+        ("Reset by the generator", names(&figures.resets_sent)),
+        ("GOAWAYs", names(&figures.goaways)),
+        ("Connections ended because of", names(&figures.violations)),
+        (
+            "Frames",
+            format!("{} B sent, {} B received", count(figures.bytes_sent), count(figures.bytes_received)),
+        ),
+        ("Settings of the server", figures.server_settings.map_or(String::new(), describe_settings)),
+    ]);
+    Protocol { facts, table: compression(figures) }
+}
+
+fn compression(figures: &Http2Summary) -> Option<Table> {
+    let each = |bytes: u64| grouped(ratio(bytes as f64, figures.streams as f64), 1);
+    let directions = [("requests", figures.request_headers), ("replies", figures.reply_headers)];
+    let rows: Vec<Row> = directions
+        .into_iter()
+        .filter(|(_, headers)| headers.plain > 0)
+        .map(|(name, headers)| {
+            let cells =
+                vec![each(headers.plain), each(headers.encoded), ratio_of(headers), count(headers.saved())];
+            Row { name: name.to_owned(), about: "", cells }
+        })
+        .collect();
+    let head = vec!["Header fields of", "per stream [B]", "on the wire [B]", "ratio", "saved [B]"];
+    (!rows.is_empty()).then_some(Table { caption: "Compression of header fields (HPACK)", head, rows })
 }

@@ -5,9 +5,11 @@
 use std::time::Duration;
 
 use httperf_plan::objective::{Objective, Objectives};
-use httperf_plan::{Arrivals, Phases, Plan, Script, Split, Timeouts, Tls, UriSource};
+use httperf_plan::{Arrivals, HttpVersion, Phases, Plan, Script, Split, Timeouts, Tls, UriSource};
 use httperf_report::result::{Document, EarlyEnd, Machine, Part};
-use httperf_stats::{CpuTime, Summary, ThreadUsage, Transport, Usage};
+use httperf_stats::{
+    Compression, CpuTime, Http2Summary, ServerSettings, Summary, Tally, ThreadUsage, Transport, Usage,
+};
 use httperf_testkit::sim::{
     Action, Goodbye, HttpPeer, Link, Peer, TlsPeer, connections, reply, run, sessions, tls_server,
 };
@@ -173,6 +175,45 @@ pub(crate) fn sessions_over_tls() -> Document {
         _ => vec![Action::Send(ms(60), reply(200, "Connection: close\r\n", "secret")), Action::Close(ms(60))],
     });
     simulated(plan, TlsPeer::new(peer, tls_server().build(), Goodbye::Said))
+}
+
+/// Calls over HTTP/2, with all that may go wrong in it. What HTTP/2 did is made up.
+pub(crate) fn over_http2() -> Document {
+    let Document { mut plan, mut summary, .. } = one_second();
+    plan.request.version = HttpVersion::Http2;
+    let tally = |name: &'static str| {
+        let mut tally = Tally::default();
+        tally.add(name);
+        tally
+    };
+    let mut figures = Http2Summary {
+        spoken: tally("HTTP/2"),
+        streams: 1200,
+        concurrent_max: 100,
+        concurrent_sum: 119_000,
+        unprocessed: 3,
+        retried: 2,
+        resets_received: tally("INTERNAL_ERROR"),
+        resets_sent: tally("nobody waits for the reply any more"),
+        goaways: tally("NO_ERROR"),
+        violations: tally(HOSTILE[1]),
+        request_headers: Compression { plain: 166_800, encoded: 6_120 },
+        reply_headers: Compression { plain: 253_200, encoded: 16_080 },
+        bytes_sent: 17_432,
+        bytes_received: 1_264_321,
+        server_settings: Some(ServerSettings {
+            header_table: 4096,
+            max_streams: Some(100),
+            window: 65_535,
+            max_frame: 16_384,
+            header_list: None,
+        }),
+        ..Http2Summary::default()
+    };
+    (0..900).for_each(|turn| figures.stream_waits.add(Duration::from_micros(100 + turn)));
+    figures.window_waits.add(ms(12));
+    summary.http2 = Some(Box::new(figures));
+    document(plan, summary)
 }
 
 /// URIs and `Server-Timing` full of markup, in every place where a page shows them.

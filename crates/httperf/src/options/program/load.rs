@@ -52,7 +52,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         value: ValueForm::Required("N"),
         tier: Tier::New,
         help: "keeps up to N calls outstanding on each connection of a closed loop or a pool",
-        details: &["Default: 1. Each reply makes way for the next call, unlike with --burst-length."],
+        details: &[
+            "Default: 1. Each reply makes way for the next call, unlike with --burst-length. Over HTTP/2 it is --streams \
+             that says so.",
+        ],
         apply: |args, value| {
             args.load.pipeline = Some(positive("--pipeline", value)?);
             Ok(())
@@ -161,7 +164,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     },
 ];
 
-fn positive(name: &str, value: Value<'_>) -> Result<u32, Stop> {
+pub(super) fn positive(name: &str, value: Value<'_>) -> Result<u32, Stop> {
     let number = value.unsigned().and_then(|number| u32::try_from(number).ok()).filter(|&number| number > 0);
     number.ok_or_else(|| Stop::expected(name, "a number above 0", value))
 }

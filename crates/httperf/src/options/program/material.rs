@@ -71,6 +71,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, `User-Agent` and, in \
              HTTP/1.0, `Connection` take the place of what the program would send; `Content-Length` and \
              `Transfer-Encoding` are refused, as they follow from the body.",
+            "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that HTTP/2 forbids \
+             (`Connection`, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding`, `Upgrade`, `TE` unless it says \
+             `trailers`) are left out, of which a warning tells. So it is with --add-header, --add-header-file and \
+             --targets.",
         ],
         apply: |args, value| {
             args.material.headers.push(header("--header", value.bytes())?);

@@ -2,6 +2,7 @@
 
 mod checks;
 mod general;
+mod http2;
 mod load;
 mod material;
 pub(crate) mod objectives;
@@ -36,6 +37,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Requests", options: requests::OPTIONS },
         Group { title: "Bodies and header fields", options: material::OPTIONS },
         Group { title: "Checks of replies", options: checks::OPTIONS },
+        Group { title: "HTTP/2", options: http2::OPTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
         Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
         Group { title: "Socket options", options: sources::SOCKETS },
@@ -54,7 +56,7 @@ pub const COMMAND: Command<Args> = Command {
 pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
 
 /// How many of the groups above those are, from the first on.
-const RUN_GROUPS: usize = 14;
+const RUN_GROUPS: usize = 15;
 
 /// The value as a number of at most `max`.
 fn bounded(value: Value<'_>, max: u32) -> Option<u32> {

@@ -118,7 +118,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         value: ValueForm::Required("N"),
         tier: Tier::Classic090,
         help: "lets a session have at most N unanswered calls on each connection",
-        details: &["Default: 0, which stands for 32, or for 1 with HTTP/1.0. Range: up to 1000000."],
+        details: &[
+            "Default: 0, which stands for 32, or for 1 with HTTP/1.0. Range: up to 1000000. Over HTTP/2 such calls are \
+             concurrent streams.",
+        ],
         apply: |args, value| {
             let count = bounded(value, MAX_PARALLEL);
             args.max_piped_calls =

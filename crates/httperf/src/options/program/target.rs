@@ -28,7 +28,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         value: ValueForm::Required("NAME"),
         tier: Tier::Classic090,
         help: "sends this name in the Host line",
-        details: &["Default: the value of --server. Has no effect together with --servers."],
+        details: &[
+            "Default: the value of --server. Has no effect together with --servers. Over HTTP/2 what would be in the Host \
+             line is in `:authority`.",
+        ],
         apply: |args, value| {
             args.server_name = Some(value.bytes().to_vec());
             Ok(())

@@ -242,8 +242,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         tier: Tier::New,
         help: "offers these application protocols (ALPN), most preferred first",
         details: &[
-            "Default: none, and no ALPN. Separated by commas, such as http/1.1. A protocol that this version does not \
-             speak, such as h2, can only be offered with --tls-handshake-only.",
+            "Default: none, and no ALPN; h2 with --http-version=2, and h2,http/1.1 with --http-version=auto. Separated by \
+             commas. h2 needs one of these versions, and 2 needs h2; a protocol that cannot be spoken at all can only be \
+             offered with --tls-handshake-only.",
             IMPLIES_TLS,
         ],
         apply: |args, value| {

@@ -42,7 +42,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         details: &[
             "Default: 1. Range: 1 and up. On a connection, the calls of a burst are pipelined and the next burst \
              follows when all were answered; the last may be shorter. In --wsess, the first call of a burst \
-             goes alone and the others follow its reply.",
+             goes alone and the others follow its reply. Over HTTP/2 they are concurrent streams instead.",
         ],
         apply: |args, value| {
             let length = value.unsigned().filter(|&length| length > 0);

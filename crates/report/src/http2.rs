@@ -1,0 +1,95 @@
+//! The section on HTTP/2: streams and how they ended, what calls waited for, what compression saved.
+
+use std::fmt::{self, Display};
+
+use httperf_stats::{Compression, Http2Summary, ServerSettings, Summary};
+
+use crate::number::{fixed, ratio};
+use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
+
+/// The section `HTTP/2`, which begins with an empty line; nothing for a run that was not to speak it.
+///
+/// Times are in ms, as in the section of [`latency`](crate::latency()), and are those of the calls that had to wait. What
+/// did not occur has no line, but for the first. Sizes are in bytes; those of header fields are means for each stream,
+/// decompressed, as the classic report counts them, and as they were on the wire.
+#[must_use]
+pub fn http2(summary: &Summary) -> impl Display + '_ {
+    Section { figures: summary.http2.as_deref() }
+}
+
+struct Section<'a> {
+    figures: Option<&'a Http2Summary>,
+}
+
+impl Display for Section<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(figures) = self.figures else { return Ok(()) };
+        writeln!(f)?;
+        line(f, "HTTP/2 streams", streams(figures))?;
+        write_tally(f, "spoken", &figures.spoken)?;
+        write_tally(f, "resets received", &figures.resets_received)?;
+        write_reasons(f, "resets sent", &figures.resets_sent)?;
+        write_tally(f, "goaways", &figures.goaways)?;
+        write_reasons(f, "violations", &figures.violations)?;
+        if let Some(settings) = figures.server_settings {
+            line(f, "server settings", describe(settings))?;
+        }
+        write_waits(f, figures)?;
+        write_sizes(f, figures)
+    }
+}
+
+/// How many there were, in a line.
+fn streams(figures: &Http2Summary) -> String {
+    let Http2Summary { streams, concurrent_max, unprocessed, retried, .. } = figures;
+    let mean = fixed(figures.concurrent_mean().unwrap_or(0.0), 1);
+    format!(
+        "opened {streams}, at once on a connection {concurrent_max} at most and {mean} on average, unprocessed \
+         {unprocessed}, retried {retried}"
+    )
+}
+
+/// A server's settings in a line.
+pub(crate) fn describe(settings: ServerSettings) -> String {
+    let ServerSettings { header_table, max_streams, window, max_frame, header_list } = settings;
+    let or_any =
+        |limit: Option<u32>, unit: &str| limit.map_or("any".to_owned(), |limit| format!("{limit}{unit}"));
+    format!(
+        "streams {}, window {window} B, frame {max_frame} B, header table {header_table} B, header list {}",
+        or_any(max_streams, ""),
+        or_any(header_list, " B"),
+    )
+}
+
+fn write_waits(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Result {
+    let waits = [("for a stream", &figures.stream_waits), ("for a window", &figures.window_waits)];
+    if waits.iter().all(|(_, timing)| timing.is_empty()) {
+        return Ok(());
+    }
+    writeln!(f)?;
+    write_times_head(f, "Waits [ms]")?;
+    let mut occurring = waits.into_iter().filter(|(_, timing)| !timing.is_empty());
+    occurring.try_for_each(|(name, timing)| write_times(f, name, timing))
+}
+
+fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Result {
+    if figures.bytes_sent == 0 && figures.bytes_received == 0 {
+        return Ok(());
+    }
+    writeln!(f, "\n{:<NAME_WIDTH$}{:>22}{:>22}", "HTTP/2 [B]", "sent", "received")?;
+    let mut row = |name: &str, [sent, received]: [String; 2]| {
+        writeln!(f, "{name:<NAME_WIDTH$}{sent:>22}{received:>22}")
+    };
+    let both = [figures.request_headers, figures.reply_headers];
+    let each = |bytes: u64| fixed(ratio(bytes as f64, figures.streams as f64), 1);
+    row("fields/stream", both.map(|headers| each(headers.plain)))?;
+    row("on the wire", both.map(|headers| each(headers.encoded)))?;
+    row("ratio", both.map(ratio_of))?;
+    row("saved", both.map(|headers| headers.saved().to_string()))?;
+    row("frames", [figures.bytes_sent, figures.bytes_received].map(|bytes| bytes.to_string()))
+}
+
+/// What header fields were compressed to, as a share of what they were.
+pub(crate) fn ratio_of(headers: Compression) -> String {
+    headers.ratio().map_or_else(|| "n/a".to_owned(), |ratio| fixed(ratio, 3))
+}
