@@ -31,6 +31,7 @@ mod counts;
 mod delay;
 mod fault;
 mod limits;
+mod reply;
 mod route;
 mod server;
 mod socket;

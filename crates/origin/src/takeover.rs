@@ -16,9 +16,10 @@ use hyper::{Method, StatusCode, Version};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
-use crate::body::CHUNK_SIZE;
-use crate::connection::{Ending, Link, SERVER_NAME};
+use crate::body::{CHUNK_SIZE, Checksum};
+use crate::connection::{Ending, Link};
 use crate::fault::Fault;
+use crate::reply::SERVER_NAME;
 use crate::route::Answer;
 use crate::wire::Wire;
 
@@ -154,7 +155,7 @@ pub(crate) async fn perform(wire: Wire, link: &Link, takeover: Takeover) -> io::
             return Ok(None);
         }
         Some(Fault::Stall) => {
-            link.stay_open();
+            let _waiting = link.prepare();
             reply.wire.discard().await;
             return Ok(None);
         }
@@ -270,7 +271,7 @@ impl Reply {
             sent += bytes.len() as u64;
             self.chunk(&bytes).await?;
         }
-        self.send(format!("0\r\nServer-Checksum: {:016x}\r\n\r\n", checksum.0).as_bytes()).await
+        self.send(format!("0\r\nServer-Checksum: {checksum}\r\n\r\n").as_bytes()).await
     }
 
     async fn chunked_badly(&mut self) -> io::Result<()> {
@@ -303,41 +304,5 @@ impl Reply {
         self.wire.write_all(&self.unsent).await?;
         self.unsent.clear();
         Ok(())
-    }
-}
-
-/// FNV-1a over 64 bits.
-///
-/// <https://www.rfc-editor.org/rfc/rfc9923>
-struct Checksum(u64);
-
-impl Default for Checksum {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Checksum {
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_checksum_is_fnv_1a() {
-        let of = |bytes: &[u8]| {
-            let mut checksum = Checksum::default();
-            checksum.add(bytes);
-            checksum.0
-        };
-        assert_eq!(of(b""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(of(b"a"), 0xaf63_dc4c_8601_ec8c);
-        assert_eq!(of(b"foobar"), 0x8594_4171_f739_67e8);
     }
 }
