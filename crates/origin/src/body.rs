@@ -42,6 +42,14 @@ impl Content {
         }
     }
 
+    /// The first half of it.
+    pub(crate) fn half(&self) -> Self {
+        match self {
+            Self::Pattern(size) => Self::Pattern(size / 2),
+            Self::Text(text, media_type) => Self::Text(text.slice(..text.len() / 2), media_type),
+        }
+    }
+
     /// Some of the bytes from `offset` on: at most `size_max`, and none only at the end.
     pub(crate) fn slice(&self, offset: u64, size_max: usize) -> Bytes {
         let left = usize::try_from(self.size() - offset).unwrap_or(usize::MAX).min(size_max);

@@ -22,6 +22,7 @@ use hyper_util::rt::TokioIo;
 use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::fault::Fault;
+use crate::http2::{self, Upgrade};
 use crate::reply::{add_fields, prepare};
 use crate::route::Answer;
 use crate::server::Shared;
@@ -34,18 +35,26 @@ use crate::wire::{self, Wire};
 pub(crate) async fn run(transport: Transport, shared: Rc<Shared>) {
     let _open = shared.note_open();
     let link = Rc::new(Link::new(shared));
-    let Some(socket) = link.unless_idle(secure(transport, &link)).await else { return };
-    let mut wire = Wire::new(socket, Rc::clone(&link));
-    loop {
-        let served = async {
-            let (wire, takeover) = serve(wire, &link).await?;
-            // The connection's last bytes may fail to reach a client that left: nobody is there to tell.
-            takeover::perform(wire, &link, takeover).await.ok().flatten()
-        };
-        match link.unless_idle(served).await {
-            Some(back) => wire = back,
-            None => return,
+    let served = async {
+        let mut wire = Wire::new(secure(transport, &link).await?, Rc::clone(&link));
+        if http2::is_wanted(&mut wire, &link).await? {
+            // Few connections need the room that this takes.
+            Box::pin(http2::serve(wire, &link)).await;
+        } else {
+            serve_http1(wire, &link).await?;
         }
+        Some(())
+    };
+    link.unless_idle(served).await;
+}
+
+/// Speaks HTTP/1 until the connection is over. `None` if it ended early.
+async fn serve_http1(mut wire: Wire, link: &Rc<Link>) -> Option<()> {
+    link.shared.counts.borrow_mut().connections_http1 += 1;
+    loop {
+        let (taken, takeover) = serve(wire, link).await?;
+        // The connection's last bytes may fail to reach a client that left: nobody is there to tell.
+        wire = takeover::perform(taken, link, takeover).await.ok().flatten()?;
     }
 }
 
@@ -100,6 +109,10 @@ async fn reply(link: Rc<Link>, request: Request<Incoming>) -> Result<Response<Re
         return pending().await;
     }
     let (request, body) = request.into_parts();
+    if let Some(upgrade) = Upgrade::asked_for(&request, &body, &link) {
+        link.takeover.replace(Some(Takeover::Upgrade(upgrade)));
+        return pending().await;
+    }
     let (answer, ending) = prepare(&link, &request, discard(body)).await;
     if needs_takeover(&answer, &request) {
         let ticket = Ticket::new(answer, &request, ending);
@@ -122,13 +135,13 @@ async fn discard(mut body: Incoming) -> hyper::Result<()> {
 fn needs_takeover(answer: &Answer, request: &Parts) -> bool {
     match answer.fault {
         Some(Fault::Trickle) => false,
-        Some(_) => true,
         // Hyper keeps trailers from clients that did not ask for them.
-        None => {
+        None | Some(Fault::Goaway) => {
             answer.framing == Framing::Trailers
                 && request.version == Version::HTTP_11
                 && request.method != Method::HEAD
         }
+        Some(_) => true,
     }
 }
 
@@ -185,8 +198,8 @@ pub(crate) struct Link {
     traffic: Cell<u64>,
     /// When bytes were last read, if stamps are taken.
     read_at: Cell<Duration>,
-    /// The stamp of the reply that is about to be written.
-    stamp: RefCell<Option<Stamp>>,
+    /// The stamps of replies that are about to be written.
+    stamps: RefCell<Vec<Stamp>>,
 }
 
 impl Link {
@@ -199,7 +212,7 @@ impl Link {
             replies: Cell::new(0),
             traffic: Cell::new(0),
             read_at: Cell::default(),
-            stamp: RefCell::default(),
+            stamps: RefCell::default(),
         }
     }
 
@@ -223,6 +236,11 @@ impl Link {
         self.traffic.set(self.traffic.get() + size as u64);
     }
 
+    /// Whether the socket refused bytes when it was last offered some.
+    pub(crate) fn is_write_blocked(&self) -> bool {
+        self.is_write_blocked.get()
+    }
+
     /// So many bytes were read.
     pub(crate) fn note_read(&self, size: usize) {
         self.note_traffic(size);
@@ -234,14 +252,17 @@ impl Link {
     /// The reply to this request is made, and not written yet.
     pub(crate) fn begin_stamp(&self, request: &Parts, received: Duration) {
         if self.shared.counts.borrow().stamps.len() < self.shared.config.stamps {
-            let stamp = Stamp { target: request.uri.to_string(), received, handed: received };
-            self.stamp.replace(Some(stamp));
+            let target = match request.uri.path_and_query() {
+                Some(path) if request.version == Version::HTTP_2 => path.to_string(),
+                _ => request.uri.to_string(),
+            };
+            self.stamps.borrow_mut().push(Stamp { target, received, handed: received });
         }
     }
 
     /// Bytes are about to be written.
     pub(crate) fn note_reply(&self) {
-        if let Some(stamp) = self.stamp.take() {
+        for stamp in self.stamps.borrow_mut().drain(..) {
             self.shared.counts.borrow_mut().stamps.push(Stamp { handed: stamps::now(), ..stamp });
         }
     }

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Instant;
 
 use hyper::StatusCode;
-use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 
 use crate::bucket::QueueFull;
@@ -49,7 +49,10 @@ pub(crate) async fn prepare<E>(
     drop(preparing);
     link.begin_stamp(request, received);
 
-    let ending = link.count_reply();
+    let mut ending = link.count_reply();
+    if answer.fault == Some(Fault::Goaway) {
+        ending = Ending::Announced;
+    }
     count(shared, &answer);
     (answer, ending)
 }
@@ -71,4 +74,10 @@ pub(crate) fn add_fields(headers: &mut HeaderMap, answer: &Answer) {
     for (name, value) in &answer.fields {
         headers.append(name.clone(), value.clone());
     }
+}
+
+/// Whether a field of these is a list (RFC 9110, section 5.6.1) with this word in it.
+pub(crate) fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).any(|given| given.trim().eq_ignore_ascii_case(word))
 }
