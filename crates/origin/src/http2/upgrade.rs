@@ -21,6 +21,7 @@ use super::pipe::{FRAME_HEADER_SIZE, HEADERS, SETTINGS, frame_header, payload_si
 use super::{FRAME_SIZE_MIN, PREFACE, serve};
 use crate::connection::Link;
 use crate::reply::lists;
+use crate::takeover::within;
 use crate::wire::Wire;
 
 /// A request that asks for HTTP/2, in its terms.
@@ -110,36 +111,48 @@ fn is_end_to_end(name: &HeaderName, request: &Parts) -> bool {
 
 /// Says yes, and goes on in HTTP/2.
 pub(crate) async fn upgrade(mut wire: Wire, link: &Rc<Link>, upgrade: Upgrade) -> io::Result<()> {
-    {
-        let mut counts = link.shared.counts.borrow_mut();
-        counts.connections_http1 -= 1;
-        counts.http2_upgrades += 1;
-    }
     wire.write_all(SWITCHING).await?;
+    match opening(&mut wire, upgrade).await? {
+        Some(opening) => {
+            wire.put_back(opening.into());
+            {
+                let mut counts = link.shared.counts.borrow_mut();
+                counts.connections_http1 -= 1;
+                counts.http2_upgrades += 1;
+            }
+            Box::pin(serve(wire, link)).await;
+        }
+        None => {
+            link.shared.counts.borrow_mut().requests_malformed += 1;
+            within(link.shared.config.limits.linger, wire.close()).await;
+        }
+    }
+    Ok(())
+}
+
+/// What the client begins with, and its request behind that. `None` if it begins in another way than it must.
+async fn opening(wire: &mut Wire, upgrade: Upgrade) -> io::Result<Option<Vec<u8>>> {
+    let Upgrade { settings, header_block } = upgrade;
     let mut opening = vec![0; PREFACE.len()];
     wire.read_exact(&mut opening).await?;
     let mut header = [0; FRAME_HEADER_SIZE];
     wire.read_exact(&mut header).await?;
     let size = payload_size(&header);
-    if header[3..] == [SETTINGS, 0, 0, 0, 0, 0] && size <= FRAME_SIZE_MIN as usize {
-        // The settings of the request are in force already. In one frame with these, they are acknowledged once, as they
-        // should be.
-        let Upgrade { settings, header_block } = upgrade;
-        opening.extend_from_slice(&frame_header(SETTINGS, 0, 0, settings.len() + size));
-        opening.extend_from_slice(&settings);
-        let rest = opening.len();
-        opening.resize(rest + size, 0);
-        wire.read_exact(&mut opening[rest..]).await?;
-        let flags = END_STREAM | END_HEADERS;
-        opening.extend_from_slice(&frame_header(HEADERS, flags, 1, header_block.len()));
-        opening.extend_from_slice(&header_block);
-    } else {
-        // Wrong, and h2 will say so.
-        opening.extend_from_slice(&header);
+    let is_right = opening == PREFACE && header[3..] == [SETTINGS, 0, 0, 0, 0, 0];
+    if !is_right || settings.len() + size > FRAME_SIZE_MIN as usize {
+        return Ok(None);
     }
-    wire.put_back(opening.into());
-    Box::pin(serve(wire, link)).await;
-    Ok(())
+    // The settings of the request are in force already. In one frame with these, they are acknowledged once, as they
+    // should be.
+    opening.extend_from_slice(&frame_header(SETTINGS, 0, 0, settings.len() + size));
+    opening.extend_from_slice(&settings);
+    let rest = opening.len();
+    opening.resize(rest + size, 0);
+    wire.read_exact(&mut opening[rest..]).await?;
+    let flags = END_STREAM | END_HEADERS;
+    opening.extend_from_slice(&frame_header(HEADERS, flags, 1, header_block.len()));
+    opening.extend_from_slice(&header_block);
+    Ok(Some(opening))
 }
 
 const SWITCHING: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n";
