@@ -1,6 +1,7 @@
 //! What replies carry: a repeating printable pattern that lives in one static block, or a short text.
 
 use std::convert::Infallible;
+use std::fmt;
 use std::future::Future as _;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -38,6 +39,14 @@ impl Content {
         match self {
             Self::Pattern(_) => "text/plain",
             Self::Text(_, media_type) => media_type,
+        }
+    }
+
+    /// The first half of it.
+    pub(crate) fn half(&self) -> Self {
+        match self {
+            Self::Pattern(size) => Self::Pattern(size / 2),
+            Self::Text(text, media_type) => Self::Text(text.slice(..text.len() / 2), media_type),
         }
     }
 
@@ -164,6 +173,32 @@ impl Body for ReplyBody {
     }
 }
 
+/// What a `Server-Checksum` trailer says of a body: FNV-1a over 64 bits.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9923>
+#[derive(Debug)]
+pub(crate) struct Checksum(u64);
+
+impl Default for Checksum {
+    fn default() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Checksum {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+}
+
+impl fmt::Display for Checksum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,5 +235,17 @@ mod tests {
     fn an_empty_body_of_no_stated_size_is_asked_for_its_end() {
         assert!(ReplyBody::new(Content::Pattern(0), true).is_end_stream());
         assert!(!ReplyBody::new(Content::Pattern(0), false).is_end_stream());
+    }
+
+    #[test]
+    fn the_checksum_is_fnv_1a() {
+        let of = |bytes: &[u8]| {
+            let mut checksum = Checksum::default();
+            checksum.add(bytes);
+            checksum.0
+        };
+        assert_eq!(of(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(of(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(of(b"foobar"), 0x8594_4171_f739_67e8);
     }
 }

@@ -13,6 +13,7 @@ use rand::{Rng, RngExt as _};
 use crate::bucket::Capacity;
 use crate::delay::Delay;
 use crate::fault::FaultMix;
+use crate::http2::Http2;
 use crate::limits::Limits;
 use crate::tls::Tls;
 
@@ -24,6 +25,8 @@ pub struct Config {
     pub listen: Endpoint,
     /// Makes every connection one of TLS.
     pub tls: Option<Tls>,
+    /// How it speaks HTTP/2 with clients that want to; `None` if it does not.
+    pub http2: Option<Http2>,
     /// Bytes in a reply's body.
     pub size: u64,
     /// How long a reply takes.
@@ -54,6 +57,7 @@ impl Default for Config {
         Self {
             listen: Endpoint::Tcp((Ipv4Addr::LOCALHOST, 0).into()),
             tls: None,
+            http2: Some(Http2::default()),
             size: 1024,
             delay: Delay::default(),
             status: StatusMix::default(),
@@ -74,9 +78,9 @@ impl Default for Config {
 pub enum Framing {
     /// By `Content-Length`.
     Length,
-    /// By chunks.
+    /// By chunks; over HTTP/2, by the end of the stream alone.
     Chunked,
-    /// By chunks, with a `Server-Checksum` trailer: the FNV-1a hash (64 bits, hexadecimal) of the body. It is
+    /// In the same way, with a `Server-Checksum` trailer: the FNV-1a hash (64 bits, hexadecimal) of the body. It is
     /// sent whether or not the client announced that it takes trailers.
     Trailers,
 }
@@ -86,7 +90,8 @@ pub enum Framing {
 pub struct CloseAfter {
     /// How many replies a connection lives for; 0 behaves as 1.
     pub replies: u64,
-    /// Whether the last reply says `Connection: close`.
+    /// Whether the last reply says `Connection: close`. Over HTTP/2, a GOAWAY comes before it, and requests that were on
+    /// their way are answered too.
     pub announced: bool,
 }
 

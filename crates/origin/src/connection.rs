@@ -8,7 +8,7 @@ use std::io;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -16,13 +16,15 @@ use hyper::header::{self, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode, Version};
+use hyper::{Method, Request, Response, Version};
 use hyper_util::rt::TokioIo;
 
 use crate::body::ReplyBody;
 use crate::config::Framing;
 use crate::fault::Fault;
-use crate::route::{self, Answer};
+use crate::http2::{self, Upgrade};
+use crate::reply::{add_fields, prepare};
+use crate::route::Answer;
 use crate::server::Shared;
 use crate::socket::{Socket, Transport};
 use crate::stamps::{self, Stamp};
@@ -33,18 +35,26 @@ use crate::wire::{self, Wire};
 pub(crate) async fn run(transport: Transport, shared: Rc<Shared>) {
     let _open = shared.note_open();
     let link = Rc::new(Link::new(shared));
-    let Some(socket) = link.unless_idle(secure(transport, &link)).await else { return };
-    let mut wire = Wire::new(socket, Rc::clone(&link));
-    loop {
-        let served = async {
-            let (wire, takeover) = serve(wire, &link).await?;
-            // The connection's last bytes may fail to reach a client that left: nobody is there to tell.
-            takeover::perform(wire, &link, takeover).await.ok().flatten()
-        };
-        match link.unless_idle(served).await {
-            Some(back) => wire = back,
-            None => return,
+    let served = async {
+        let mut wire = Wire::new(secure(transport, &link).await?, Rc::clone(&link));
+        if http2::is_wanted(&mut wire, &link).await? {
+            // Few connections need the room that this takes.
+            Box::pin(http2::serve(wire, &link)).await;
+        } else {
+            serve_http1(wire, &link).await?;
         }
+        Some(())
+    };
+    link.unless_idle(served).await;
+}
+
+/// Speaks HTTP/1 until the connection is over. `None` if it ended early.
+async fn serve_http1(mut wire: Wire, link: &Rc<Link>) -> Option<()> {
+    link.shared.counts.borrow_mut().connections_http1 += 1;
+    loop {
+        let (taken, takeover) = serve(wire, link).await?;
+        // The connection's last bytes may fail to reach a client that left: nobody is there to tell.
+        wire = takeover::perform(taken, link, takeover).await.ok().flatten()?;
     }
 }
 
@@ -98,78 +108,47 @@ async fn reply(link: Rc<Link>, request: Request<Incoming>) -> Result<Response<Re
         // The connection is about to close: this request came too late.
         return pending().await;
     }
-    let shared = &link.shared;
-    shared.counts.borrow_mut().requests += 1;
-    let received = link.read_at.get();
     let (request, body) = request.into_parts();
-    let mut answer = route::answer(&request, &shared.config, &mut shared.random.borrow_mut());
-    if !body.is_end_stream() && discard(body).await.is_err() {
-        shared.counts.borrow_mut().requests_malformed += 1;
-        answer = Answer::text(StatusCode::BAD_REQUEST, "the body of the request could not be read\n");
+    if let Some(upgrade) = Upgrade::asked_for(&request, &body, &link) {
+        link.takeover.replace(Some(Takeover::Upgrade(upgrade)));
+        return pending().await;
     }
-
-    link.is_preparing.set(true);
-    if let Some(bucket) = &shared.bucket {
-        let token = bucket.borrow_mut().take(Instant::now());
-        match token {
-            Ok(due) => shared.timer.sleep_until(due).await,
-            Err(crate::QueueFull) => {
-                shared.counts.borrow_mut().replies_queue_full += 1;
-                answer = Answer::text(StatusCode::SERVICE_UNAVAILABLE, "too many requests are waiting\n");
-            }
-        }
-    }
-    if !answer.delay.is_zero() {
-        shared.timer.sleep_until(Instant::now() + answer.delay).await;
-    }
-    link.is_preparing.set(false);
-    link.begin_stamp(&request, received);
-
-    let ending = link.count_reply();
-    count(shared, &answer);
+    let (answer, ending) = prepare(&link, &request, discard(body)).await;
     if needs_takeover(&answer, &request) {
         let ticket = Ticket::new(answer, &request, ending);
         link.takeover.replace(Some(Takeover::Reply(ticket)));
         return pending().await;
     }
-    Ok(response(&link, answer, ending, request.version))
+    Ok(response(&link, &answer, ending, request.version))
 }
 
 async fn discard(mut body: Incoming) -> hyper::Result<()> {
+    if body.is_end_stream() {
+        return Ok(());
+    }
     while let Some(frame) = body.frame().await {
         frame?;
     }
     Ok(())
 }
 
-fn count(shared: &Shared, answer: &Answer) {
-    let mut counts = shared.counts.borrow_mut();
-    if let Some(fault) = answer.fault {
-        counts.add_fault(fault);
-    }
-    if answer.fault.is_none_or(Fault::completes_reply) {
-        counts.add_reply(answer.status.as_u16());
-    }
-}
-
 fn needs_takeover(answer: &Answer, request: &Parts) -> bool {
     match answer.fault {
         Some(Fault::Trickle) => false,
-        Some(_) => true,
         // Hyper keeps trailers from clients that did not ask for them.
-        None => {
+        None | Some(Fault::Goaway) => {
             answer.framing == Framing::Trailers
                 && request.version == Version::HTTP_11
                 && request.method != Method::HEAD
         }
+        Some(_) => true,
     }
 }
 
-fn response(link: &Rc<Link>, answer: Answer, ending: Ending, version: Version) -> Response<ReplyBody> {
+fn response(link: &Rc<Link>, answer: &Answer, ending: Ending, version: Version) -> Response<ReplyBody> {
     let shared = &link.shared;
     let is_sized = answer.framing == Framing::Length;
-    let media_type = answer.content.media_type();
-    let mut body = ReplyBody::new(answer.content, is_sized);
+    let mut body = ReplyBody::new(answer.content.clone(), is_sized);
     if answer.fault == Some(Fault::Trickle) {
         body = body.trickle(&shared.timer, shared.config.trickle);
     }
@@ -186,19 +165,12 @@ fn response(link: &Rc<Link>, answer: Answer, ending: Ending, version: Version) -
         *response.version_mut() = version;
     }
     let headers = response.headers_mut();
-    headers.insert(header::SERVER, HeaderValue::from_static(SERVER_NAME));
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     if closes {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    for (name, value) in answer.fields {
-        headers.append(name, value);
-    }
+    add_fields(headers, answer);
     response
 }
-
-/// What the server calls itself.
-pub(crate) const SERVER_NAME: &str = "httperf";
 
 /// Whether a reply is its connection's last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,15 +191,15 @@ pub(crate) struct Link {
     takeover: RefCell<Option<Takeover>>,
     /// Whether the socket refused bytes when it was last offered some.
     is_write_blocked: Cell<bool>,
-    /// Whether a reply is on its way through queue and delay, so that silence is not idleness.
-    is_preparing: Cell<bool>,
+    /// How many replies are on their way through queue and delay, so that silence is not idleness.
+    preparing: Cell<u64>,
     replies: Cell<u64>,
     /// Bytes moved in either direction since idleness was last looked for.
     traffic: Cell<u64>,
     /// When bytes were last read, if stamps are taken.
     read_at: Cell<Duration>,
-    /// The stamp of the reply that is about to be written.
-    stamp: RefCell<Option<Stamp>>,
+    /// The stamps of replies that are about to be written.
+    stamps: RefCell<Vec<Stamp>>,
 }
 
 impl Link {
@@ -236,11 +208,11 @@ impl Link {
             shared,
             takeover: RefCell::new(None),
             is_write_blocked: Cell::new(false),
-            is_preparing: Cell::new(false),
+            preparing: Cell::new(0),
             replies: Cell::new(0),
             traffic: Cell::new(0),
             read_at: Cell::default(),
-            stamp: RefCell::default(),
+            stamps: RefCell::default(),
         }
     }
 
@@ -249,13 +221,24 @@ impl Link {
         self.takeover.replace(Some(Takeover::Close));
     }
 
-    /// Keeps the connection although nothing moves on it.
-    pub(crate) fn stay_open(&self) {
-        self.is_preparing.set(true);
+    /// Keeps the connection, although nothing moves on it, until the result is dropped.
+    pub(crate) fn prepare(&self) -> Preparing<'_> {
+        self.preparing.set(self.preparing.get() + 1);
+        Preparing(self)
+    }
+
+    /// When bytes were last read, if stamps are taken.
+    pub(crate) fn read_at(&self) -> Duration {
+        self.read_at.get()
     }
 
     pub(crate) fn note_traffic(&self, size: usize) {
         self.traffic.set(self.traffic.get() + size as u64);
+    }
+
+    /// Whether the socket refused bytes when it was last offered some.
+    pub(crate) fn is_write_blocked(&self) -> bool {
+        self.is_write_blocked.get()
     }
 
     /// So many bytes were read.
@@ -267,16 +250,19 @@ impl Link {
     }
 
     /// The reply to this request is made, and not written yet.
-    fn begin_stamp(&self, request: &Parts, received: Duration) {
+    pub(crate) fn begin_stamp(&self, request: &Parts, received: Duration) {
         if self.shared.counts.borrow().stamps.len() < self.shared.config.stamps {
-            let stamp = Stamp { target: request.uri.to_string(), received, handed: received };
-            self.stamp.replace(Some(stamp));
+            let target = match request.uri.path_and_query() {
+                Some(path) if request.version == Version::HTTP_2 => path.to_string(),
+                _ => request.uri.to_string(),
+            };
+            self.stamps.borrow_mut().push(Stamp { target, received, handed: received });
         }
     }
 
     /// Bytes are about to be written.
     pub(crate) fn note_reply(&self) {
-        if let Some(stamp) = self.stamp.take() {
+        for stamp in self.stamps.borrow_mut().drain(..) {
             self.shared.counts.borrow_mut().stamps.push(Stamp { handed: stamps::now(), ..stamp });
         }
     }
@@ -290,7 +276,7 @@ impl Link {
         }
     }
 
-    fn count_reply(&self) -> Ending {
+    pub(crate) fn count_reply(&self) -> Ending {
         self.replies.set(self.replies.get() + 1);
         match self.shared.config.close_after {
             Some(close) if self.replies.get() >= close.replies => {
@@ -315,7 +301,7 @@ impl Link {
             }
             while look.as_mut().poll(context).is_ready() {
                 let is_silent = self.traffic.replace(0) == 0;
-                if is_silent && !self.is_preparing.get() {
+                if is_silent && self.preparing.get() == 0 {
                     self.shared.counts.borrow_mut().connections_idled_out += 1;
                     return Poll::Ready(None);
                 }
@@ -324,5 +310,15 @@ impl Link {
             Poll::Pending
         })
         .await
+    }
+}
+
+/// A reply that is on its way, although nothing moves.
+#[derive(Debug)]
+pub(crate) struct Preparing<'a>(&'a Link);
+
+impl Drop for Preparing<'_> {
+    fn drop(&mut self) {
+        self.0.preparing.set(self.0.preparing.get() - 1);
     }
 }

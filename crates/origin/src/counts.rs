@@ -20,9 +20,23 @@ pub struct Counts {
     pub connections_idled_out: u64,
     /// Times the system had no descriptor or memory for another connection.
     pub accept_errors: u64,
+    /// Connections that spoke HTTP/1, or would have: all but those of HTTP/2, and those that ended before it was clear.
+    pub connections_http1: u64,
+    /// Connections that spoke HTTP/2.
+    pub connections_http2: u64,
+    /// Connections that came to HTTP/2 by `Upgrade: h2c`; among those of HTTP/2.
+    pub http2_upgrades: u64,
+    /// RST_STREAM frames received.
+    pub streams_reset_by_client: u64,
+    /// RST_STREAM frames sent.
+    pub streams_reset: u64,
+    /// GOAWAY frames received.
+    pub goaways_received: u64,
+    /// GOAWAY frames sent. To close a connection in order takes two.
+    pub goaways_sent: u64,
     /// Requests whose header was read.
     pub requests: u64,
-    /// Requests that were not HTTP.
+    /// Requests that were not HTTP; connections of HTTP/2 that were ended for an error are among them.
     pub requests_malformed: u64,
     /// Whole replies by class of status: index 0 is 2xx. Those lost to a client that left are among them.
     pub replies: [u64; 4],
@@ -71,7 +85,8 @@ fn class_index(status: u16) -> usize {
 }
 
 impl fmt::Display for Counts {
-    /// One aligned line for each count. What never happened is left out, except for the first lines.
+    /// One aligned line for each count. What never happened is left out, except for the first lines; so are the
+    /// connections of HTTP/1 where they are all.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = vec![
             ("connections accepted".to_owned(), self.connections),
@@ -80,6 +95,7 @@ impl fmt::Display for Counts {
             ("replies".to_owned(), self.replies_total()),
             ("bytes sent".to_owned(), self.bytes_sent),
         ];
+        let spoke_http2 = self.connections_http2 > 0;
         let mut seldom: Vec<(String, u64)> = self
             .replies
             .iter()
@@ -87,6 +103,13 @@ impl fmt::Display for Counts {
             .map(|(&count, class)| (format!("replies {class}xx"), count))
             .chain([
                 ("replies 503, queue full".to_owned(), self.replies_queue_full),
+                ("connections HTTP/1".to_owned(), if spoke_http2 { self.connections_http1 } else { 0 }),
+                ("connections HTTP/2".to_owned(), self.connections_http2),
+                ("upgrades to HTTP/2".to_owned(), self.http2_upgrades),
+                ("streams reset by the client".to_owned(), self.streams_reset_by_client),
+                ("streams reset".to_owned(), self.streams_reset),
+                ("GOAWAY frames received".to_owned(), self.goaways_received),
+                ("GOAWAY frames sent".to_owned(), self.goaways_sent),
                 ("requests malformed".to_owned(), self.requests_malformed),
                 ("connections refused".to_owned(), self.connections_refused),
                 ("connections idled out".to_owned(), self.connections_idled_out),

@@ -7,40 +7,57 @@ use rand::{Rng, RngExt as _};
 
 use crate::config::Malformed;
 
-/// A way for a reply to go wrong.
+/// A way for a reply to go wrong. Where the protocols differ, HTTP/1 comes first.
+///
+/// Over HTTP/2, what ends a connection ends it for all its streams, and the others leave it usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `reset`: the connection is reset instead of answered.
     Reset,
     /// `reset-body`: the connection is reset halfway through the reply.
     ResetBody,
-    /// `close`: the connection is closed instead of answered.
+    /// `close`: the connection is closed instead of answered; over HTTP/2, without a GOAWAY.
     Close,
-    /// `stall`: nothing is ever answered; the connection stays open until the client leaves.
+    /// `stall`: nothing is ever answered; the connection stays open until the client leaves. Over HTTP/2, other streams
+    /// are answered.
     Stall,
-    /// `truncate`: half of the announced body, then the connection is closed.
+    /// `truncate`: half of the announced body, then the connection is closed; over HTTP/2, the stream ends as if that
+    /// were all. Where there is no body, half of the header; over HTTP/2, the header and an RST_STREAM (INTERNAL_ERROR).
     Truncate,
     /// `garbage`: bytes that are not HTTP, then the connection is closed.
     Garbage,
     /// `trickle`: a correct reply, its body one byte at a time.
     Trickle,
-    /// `no-length`: neither `Content-Length` nor chunks; the body ends with the connection.
+    /// `no-length`: neither `Content-Length` nor chunks; the body ends with the connection. Over HTTP/2, a correct reply
+    /// without `content-length`.
     NoLength,
     /// `bad-length`: a `Content-Length` that is not a number, then the connection is closed.
     BadLength,
-    /// `bad-chunk`: some of the body, then a chunk whose size is not a number, then a close.
+    /// `bad-chunk`: some of the body, then a chunk whose size is not a number, then a close. Over HTTP/2, half of a body
+    /// of no stated size, then an RST_STREAM (INTERNAL_ERROR).
     BadChunk,
     /// `huge-header`: a correct reply behind a header of a megabyte.
     HugeHeader,
-    /// `surplus`: a correct reply, and then bytes that belong to none.
+    /// `surplus`: a correct reply, and then bytes that belong to none. Over HTTP/2, they are in a DATA frame of the
+    /// stream that has ended.
     Surplus,
     /// `interim`: a correct reply behind a `100` and a `103`.
     Interim,
+    /// `reset-stream`: an RST_STREAM (INTERNAL_ERROR) instead of an answer. Over HTTP/1, as [`Fault::Reset`].
+    ResetStream,
+    /// `refuse-stream`: an RST_STREAM (REFUSED_STREAM) instead of an answer. Over HTTP/1, as [`Fault::Close`].
+    RefuseStream,
+    /// `goaway`: a correct reply, and a GOAWAY before it; what is under way is answered, then the connection is closed.
+    /// Over HTTP/1, a correct reply that says `Connection: close`.
+    Goaway,
+    /// `goaway-error`: a GOAWAY (ENHANCE_YOUR_CALM) instead of an answer, then the connection is closed. Over HTTP/1,
+    /// as [`Fault::Close`].
+    GoawayError,
 }
 
 impl Fault {
     /// Every kind there is; a fault's index is its place here.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::Reset,
         Self::ResetBody,
         Self::Close,
@@ -54,6 +71,10 @@ impl Fault {
         Self::HugeHeader,
         Self::Surplus,
         Self::Interim,
+        Self::ResetStream,
+        Self::RefuseStream,
+        Self::Goaway,
+        Self::GoawayError,
     ];
 
     /// What options, paths and counts call it.
@@ -73,6 +94,10 @@ impl Fault {
             Self::HugeHeader => "huge-header",
             Self::Surplus => "surplus",
             Self::Interim => "interim",
+            Self::ResetStream => "reset-stream",
+            Self::RefuseStream => "refuse-stream",
+            Self::Goaway => "goaway",
+            Self::GoawayError => "goaway-error",
         }
     }
 
@@ -80,7 +105,12 @@ impl Fault {
     #[must_use]
     pub fn completes_reply(self) -> bool {
         match self {
-            Self::Trickle | Self::NoLength | Self::HugeHeader | Self::Surplus | Self::Interim => true,
+            Self::Trickle
+            | Self::NoLength
+            | Self::HugeHeader
+            | Self::Surplus
+            | Self::Interim
+            | Self::Goaway => true,
             Self::Reset
             | Self::ResetBody
             | Self::Close
@@ -88,7 +118,10 @@ impl Fault {
             | Self::Truncate
             | Self::Garbage
             | Self::BadLength
-            | Self::BadChunk => false,
+            | Self::BadChunk
+            | Self::ResetStream
+            | Self::RefuseStream
+            | Self::GoawayError => false,
         }
     }
 
@@ -110,7 +143,7 @@ impl FromStr for Fault {
         Self::ALL.into_iter().find(|fault| fault.name() == text).ok_or_else(|| {
             Malformed::new(
                 "reset, reset-body, close, stall, truncate, garbage, trickle, no-length, bad-length, \
-                 bad-chunk, huge-header, surplus or interim",
+                 bad-chunk, huge-header, surplus, interim, reset-stream, refuse-stream, goaway or goaway-error",
                 text,
             )
         })

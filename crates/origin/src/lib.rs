@@ -1,8 +1,9 @@
-//! The embedded test server behind `httperf serve`: an HTTP/1.1 origin that is as quick, as slow or as faulty
-//! as its [`Config`] says, and that counts what it did so that both ends of a run can be compared.
+//! The embedded test server behind `httperf serve`: an origin for HTTP/1.1 and HTTP/2 that is as quick, as slow or
+//! as faulty as its [`Config`] says, and that counts what it did so that both ends of a run can be compared.
 //!
 //! One thread does everything. Well-formed replies are hyper's work; the malformed ones, which hyper rightly
 //! refuses to write, are written by hand after taking the socket back from it (`takeover.rs` says how).
+//! HTTP/2 is the h2 crate's work (`http2`), and its requests are answered by the same rules (`reply.rs`).
 //! TLS, where the [`Config`] asks for it, is a matter of the socket below all that (`tls`).
 //! Nothing here knows about options or terminals: that is the program's business.
 //!
@@ -22,6 +23,7 @@
 //! | `/cookie` | sets two cookies and shows those that came |
 //! | `/page/N` | is an HTML page with N images |
 //! | `/redirect` | sends the client to `/` |
+//! | `/h2-window/N` | goes with a change of the window that streams of its connection have for request bodies: N bytes from now on |
 
 mod body;
 mod bucket;
@@ -30,7 +32,9 @@ mod connection;
 mod counts;
 mod delay;
 mod fault;
+mod http2;
 mod limits;
+mod reply;
 mod route;
 mod server;
 mod socket;
@@ -46,6 +50,7 @@ pub use config::{parse_duration, parse_rate, parse_size};
 pub use counts::Counts;
 pub use delay::Delay;
 pub use fault::{Fault, FaultMix, FaultShare, TooManyFaults};
+pub use http2::Http2;
 pub use limits::{Limits, raise_descriptor_limit};
 pub use server::{Handle, Server, Stopper, spawn};
 pub use stamps::Stamp;

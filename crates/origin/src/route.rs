@@ -13,6 +13,7 @@ use crate::body::Content;
 use crate::config::{Config, Framing, Malformed, parse_size, parse_status};
 use crate::delay::Delay;
 use crate::fault::Fault;
+use crate::http2::WINDOW_MAX;
 
 /// What a request is answered, and how.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,6 +24,8 @@ pub(crate) struct Answer {
     pub(crate) delay: Duration,
     pub(crate) fault: Option<Fault>,
     pub(crate) fields: Vec<(HeaderName, HeaderValue)>,
+    /// The window that streams of this connection have from now on, if it is one of HTTP/2.
+    pub(crate) window: Option<u32>,
 }
 
 impl Answer {
@@ -35,7 +38,14 @@ impl Answer {
             delay: Duration::ZERO,
             fault: None,
             fields: Vec::new(),
+            window: None,
         }
+    }
+
+    /// Whether anything follows the header.
+    pub(crate) fn has_body(&self, is_head: bool) -> bool {
+        let bodiless = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        !is_head && !bodiless && self.content.size() > 0
     }
 }
 
@@ -68,6 +78,7 @@ pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) ->
         },
         fault: steps.fault.or(fault),
         fields: steps.fields,
+        window: steps.window,
     }
 }
 
@@ -87,6 +98,7 @@ struct Steps {
     delay: Option<Delay>,
     fault: Option<Fault>,
     fields: Vec<(HeaderName, HeaderValue)>,
+    window: Option<u32>,
 }
 
 impl Steps {
@@ -102,7 +114,7 @@ impl Steps {
             }
             if !known && !name.is_empty() {
                 return Err(Malformed::new(
-                    "size, delay, status, chunked, trailers, fault, cookie, page or redirect",
+                    "size, delay, status, chunked, trailers, fault, cookie, page, redirect or h2-window",
                     name,
                 ));
             }
@@ -147,6 +159,12 @@ impl Steps {
                 self.status = Some(StatusCode::FOUND);
                 self.content = Some(Content::plain("see /\n".to_owned()));
                 self.fields.push((header::LOCATION, HeaderValue::from_static("/")));
+            }
+            "h2-window" => {
+                let window = argument();
+                let size = parse_size(window)?;
+                let size = u32::try_from(size).ok().filter(|&size| size <= WINDOW_MAX);
+                self.window = Some(size.ok_or_else(|| Malformed::new("a window below 2g", window))?);
             }
             _ => return Ok(false),
         }
@@ -231,6 +249,7 @@ mod tests {
         assert_eq!(answer.framing, Framing::Chunked);
         assert_eq!(answer.delay, Duration::from_millis(5));
         assert_eq!(answer.fault, Some(Fault::BadChunk));
+        assert_eq!(answer_to("/h2-window/1k/size/5").window, Some(1024));
     }
 
     #[test]
@@ -244,6 +263,7 @@ mod tests {
             "/size/5/oops",
             "/page/-1",
             "/page/9999999",
+            "/h2-window/2g",
         ] {
             assert_eq!(answer_to(uri).status, 400, "{uri}");
         }

@@ -53,7 +53,8 @@ impl Server {
     /// Listens as the configuration says. A socket file that no server listens on any more is replaced. Fails
     /// also if the library refuses what is said about TLS, before it listens.
     pub fn bind(config: Config) -> io::Result<Self> {
-        let acceptor = config.tls.as_ref().map(Acceptor::new).transpose()?;
+        let offers_http2 = config.http2.is_some();
+        let acceptor = config.tls.as_ref().map(|tls| Acceptor::new(tls, offers_http2)).transpose()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (listener, address) = {
             let _inside = runtime.enter();

@@ -128,6 +128,14 @@ impl Socket {
         self.silenced().reset_at_close();
     }
 
+    /// Whether ALPN chose HTTP/2; `None` without TLS.
+    pub(crate) fn has_chosen_http2(&self) -> Option<bool> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => Some(stream.has_chosen_http2()),
+        }
+    }
+
     /// The bare socket. TLS, if there is any, is given up without a last word.
     pub(crate) fn silenced(&mut self) -> &mut Transport {
         match self {

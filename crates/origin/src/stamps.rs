@@ -6,7 +6,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// One request and its reply. Instants are readings of `CLOCK_MONOTONIC`, which all processes of a machine share.
 ///
-/// They mean what they say for requests that come one after the other on their connection, and not pipelined.
+/// They mean what they say for requests that come one after the other on their connection, and not pipelined or on
+/// several streams at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The request target.

@@ -8,6 +8,7 @@
 use std::fmt::Write as _;
 use std::future::Future;
 use std::io;
+use std::rc::Rc;
 use std::time::SystemTime;
 
 use hyper::header;
@@ -16,9 +17,11 @@ use hyper::{Method, StatusCode, Version};
 use tokio::io::AsyncWriteExt as _;
 use tokio::time::timeout;
 
-use crate::body::CHUNK_SIZE;
-use crate::connection::{Ending, Link, SERVER_NAME};
+use crate::body::{CHUNK_SIZE, Checksum};
+use crate::connection::{Ending, Link};
 use crate::fault::Fault;
+use crate::http2::{self, Upgrade};
+use crate::reply::{SERVER_NAME, lists};
 use crate::route::Answer;
 use crate::wire::Wire;
 
@@ -29,6 +32,8 @@ pub(crate) enum Takeover {
     Close,
     /// Write this reply.
     Reply(Ticket),
+    /// Speak HTTP/2 from now on.
+    Upgrade(Upgrade),
 }
 
 /// A reply to write, and what of its request still matters.
@@ -45,13 +50,7 @@ pub(crate) struct Ticket {
 
 impl Ticket {
     pub(crate) fn new(answer: Answer, request: &Parts, ending: Ending) -> Self {
-        let has_option = |option: &str| {
-            let values = request.headers.get_all(header::CONNECTION).into_iter();
-            values
-                .filter_map(|value| value.to_str().ok())
-                .flat_map(|value| value.split(','))
-                .any(|given| given.trim().eq_ignore_ascii_case(option))
-        };
+        let has_option = |option| lists(&request.headers, &header::CONNECTION, option);
         let client_keeps = match request.version {
             Version::HTTP_11 => !has_option("close"),
             _ => has_option("keep-alive"),
@@ -65,10 +64,8 @@ impl Ticket {
         }
     }
 
-    /// Whether anything follows the header.
     fn has_body(&self) -> bool {
-        let bodiless = matches!(self.answer.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
-        !self.is_head && !bodiless && self.answer.content.size() > 0
+        self.answer.has_body(self.is_head)
     }
 
     fn head(&self, framing: Mark) -> Vec<u8> {
@@ -117,8 +114,8 @@ impl Ticket {
 }
 
 /// A header of a megabyte, in lines that a server might really send.
-const FILLER_LINES: usize = 128;
-const FILLER_SIZE: usize = 8192;
+pub(crate) const FILLER_LINES: usize = 128;
+pub(crate) const FILLER_SIZE: usize = 8192;
 
 /// How a header says where the body ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +128,7 @@ enum Mark {
 }
 
 /// Writes the reply. Returns the wire if the connection goes on.
-pub(crate) async fn perform(wire: Wire, link: &Link, takeover: Takeover) -> io::Result<Option<Wire>> {
+pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> io::Result<Option<Wire>> {
     let linger = link.shared.config.limits.linger;
     let ticket = match takeover {
         Takeover::Close => {
@@ -139,11 +136,16 @@ pub(crate) async fn perform(wire: Wire, link: &Link, takeover: Takeover) -> io::
             return Ok(None);
         }
         Takeover::Reply(ticket) => ticket,
+        Takeover::Upgrade(upgrade) => {
+            http2::upgrade(wire, link, upgrade).await?;
+            return Ok(None);
+        }
     };
     let mut reply = Reply { wire, ticket, unsent: Vec::new() };
     match reply.ticket.answer.fault {
-        None => reply.chunked_with_trailer().await?,
-        Some(Fault::Reset) => {
+        // What a client of HTTP/1 sees of `goaway` is its announcement.
+        None | Some(Fault::Goaway) => reply.chunked_with_trailer().await?,
+        Some(Fault::Reset | Fault::ResetStream) => {
             reply.wire.reset();
             return Ok(None);
         }
@@ -154,11 +156,11 @@ pub(crate) async fn perform(wire: Wire, link: &Link, takeover: Takeover) -> io::
             return Ok(None);
         }
         Some(Fault::Stall) => {
-            link.stay_open();
+            let _waiting = link.prepare();
             reply.wire.discard().await;
             return Ok(None);
         }
-        Some(Fault::Close) => reply.ticket.client_keeps = false,
+        Some(Fault::Close | Fault::RefuseStream | Fault::GoawayError) => reply.ticket.client_keeps = false,
         Some(Fault::Truncate) => {
             reply.half().await?;
             reply.flush().await?;
@@ -201,14 +203,14 @@ pub(crate) async fn perform(wire: Wire, link: &Link, takeover: Takeover) -> io::
 }
 
 /// A TLS record header and some bytes that no text has: no reader takes this for HTTP.
-const GARBAGE: &[u8] = b"\x16\x03\x01\x00\xfa this is not HTTP \xff\xfe\x00\r\n\r\n";
+pub(crate) const GARBAGE: &[u8] = b"\x16\x03\x01\x00\xfa this is not HTTP \xff\xfe\x00\r\n\r\n";
 
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-15.2.1> and
 /// <https://www.rfc-editor.org/rfc/rfc8297#section-2>
 const INTERIM_REPLIES: &[u8] =
     b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
 
-const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
+pub(crate) const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
 
 /// Does this as far as it comes in that time.
 pub(crate) async fn within(limit: std::time::Duration, future: impl Future<Output = ()>) {
@@ -270,7 +272,7 @@ impl Reply {
             sent += bytes.len() as u64;
             self.chunk(&bytes).await?;
         }
-        self.send(format!("0\r\nServer-Checksum: {:016x}\r\n\r\n", checksum.0).as_bytes()).await
+        self.send(format!("0\r\nServer-Checksum: {checksum}\r\n\r\n").as_bytes()).await
     }
 
     async fn chunked_badly(&mut self) -> io::Result<()> {
@@ -303,41 +305,5 @@ impl Reply {
         self.wire.write_all(&self.unsent).await?;
         self.unsent.clear();
         Ok(())
-    }
-}
-
-/// FNV-1a over 64 bits.
-///
-/// <https://www.rfc-editor.org/rfc/rfc9923>
-struct Checksum(u64);
-
-impl Default for Checksum {
-    fn default() -> Self {
-        Self(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Checksum {
-    fn add(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_checksum_is_fnv_1a() {
-        let of = |bytes: &[u8]| {
-            let mut checksum = Checksum::default();
-            checksum.add(bytes);
-            checksum.0
-        };
-        assert_eq!(of(b""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(of(b"a"), 0xaf63_dc4c_8601_ec8c);
-        assert_eq!(of(b"foobar"), 0x8594_4171_f739_67e8);
     }
 }

@@ -15,7 +15,7 @@ use crate::socket::{Socket, Transport};
 #[derive(Debug)]
 pub(crate) struct Wire {
     socket: Socket,
-    /// Read before anything from the socket: what hyper had read when the wire was taken from it.
+    /// Read before anything from the socket: what was read of it and put back.
     unread: Bytes,
     link: Rc<Link>,
 }
@@ -26,9 +26,14 @@ impl Wire {
     }
 
     /// Puts back bytes that were read too early.
-    pub(crate) fn put_back(&mut self, unread: Bytes) {
-        debug_assert!(self.unread.is_empty(), "hyper reads everything before it reads the socket");
-        self.unread = unread;
+    pub(crate) fn put_back(&mut self, bytes: Bytes) {
+        self.unread =
+            if self.unread.is_empty() { bytes } else { [bytes, self.unread.clone()].concat().into() };
+    }
+
+    /// Whether its client has agreed to speak HTTP/2 in the handshake of TLS; `None` if there was none.
+    pub(crate) fn has_chosen_http2(&self) -> Option<bool> {
+        self.socket.has_chosen_http2()
     }
 
     /// Closes with a reset.
@@ -81,6 +86,10 @@ impl AsyncRead for Wire {
             let size = this.unread.len().min(buffer.remaining());
             buffer.put_slice(&this.unread[..size]);
             this.unread.advance(size);
+            if this.unread.is_empty() {
+                // An idle connection keeps no buffer.
+                this.unread = Bytes::new();
+            }
             return Poll::Ready(Ok(()));
         }
         let before = buffer.filled().len();

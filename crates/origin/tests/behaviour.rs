@@ -32,6 +32,7 @@ fn a_plain_reply_has_the_configured_size_and_both_ends_count_alike() {
     let expected = Counts {
         connections: 1,
         connections_open_max: 1,
+        connections_http1: 1,
         requests: 3,
         replies: [3, 0, 0, 0],
         bytes_sent: received,

@@ -167,6 +167,35 @@ fn interim_replies_come_before_the_final_one() {
 }
 
 #[test]
+fn faults_of_http_2_are_resets_and_closes_over_http_1() {
+    for (fault, expected) in [
+        (Fault::ResetStream, Err(ErrorKind::ConnectionReset)),
+        (Fault::RefuseStream, Ok(())),
+        (Fault::GoawayError, Ok(())),
+    ] {
+        let (bytes, end, counts) = suffer(&format!("/fault/{fault}"));
+        assert_eq!((bytes.as_str(), end), ("", expected), "{fault}");
+        check_counted(&counts, fault, 0);
+    }
+}
+
+#[test]
+fn goaway_is_a_correct_reply_that_is_the_last_over_http_1() {
+    for path in ["/fault/goaway/size/5", "/fault/goaway/chunked/5", "/fault/goaway/trailers/5"] {
+        let server = start(Config::default());
+        let mut client = Client::connect(&server);
+        let reply = client.get(path);
+        assert_eq!(
+            (reply.field("connection"), reply.body.as_slice()),
+            (Some("close"), &b"01234"[..]),
+            "{path}"
+        );
+        assert_eq!(client.rest(), b"", "{path}");
+        check_counted(&server.stop().unwrap(), Fault::Goaway, 1);
+    }
+}
+
+#[test]
 fn replies_before_a_fault_and_requests_after_it_are_not_lost() {
     let server = start(Config::default());
     let mut client = Client::connect(&server);

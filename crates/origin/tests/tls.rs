@@ -17,7 +17,7 @@ use boring::ssl::{
 };
 use boring::x509::X509;
 use httperf_origin::{
-    ClientCertificate, Config, Credentials, Fault, Handle, KeyType, Limits, Tickets, Tls, Versions,
+    ClientCertificate, Config, Credentials, Fault, Handle, Http2, KeyType, Limits, Tickets, Tls, Versions,
 };
 use httperf_plan::{CertificateCompression, Endpoint, Identity, TlsVersion};
 use httperf_sys::tls::Session;
@@ -147,7 +147,7 @@ fn both_ends_agree_on_what_a_handshake_was() {
     let server = start(tls());
     let client = Client::new(|builder| {
         builder.set_curves_list("X25519MLKEM768:X25519").unwrap();
-        builder.set_alpn_protos(b"\x02h2\x08http/1.1").unwrap();
+        builder.set_alpn_protos(b"\x08http/1.1").unwrap();
     });
     let mut stream = client.connect(&server).unwrap();
     assert_eq!(stream.ssl().selected_alpn_protocol(), Some(b"http/1.1".as_slice()));
@@ -165,11 +165,31 @@ fn both_ends_agree_on_what_a_handshake_was() {
 #[test]
 fn a_protocol_that_the_server_does_not_speak_is_not_chosen() {
     let server = start(tls());
-    let client = Client::new(|builder| builder.set_alpn_protos(b"\x02h2").unwrap());
+    let client = Client::new(|builder| builder.set_alpn_protos(b"\x02h3").unwrap());
     let mut stream = client.connect(&server).unwrap();
     assert_eq!(stream.ssl().selected_alpn_protocol(), None);
     check_served(&mut stream);
     assert_eq!(server.stop().unwrap().tls.protocols_chosen, 0);
+}
+
+#[test]
+fn http_2_is_chosen_unless_it_is_switched_off_or_tls_is_too_old_for_it() {
+    let both = b"\x08http/1.1\x02h2";
+    let chosen = |http2: bool, versions: Versions| {
+        let tls = Tls { versions, ..tls() };
+        let http2 = http2.then(Http2::default);
+        let server = httperf_origin::spawn(Config { tls: Some(tls), http2, ..Config::default() }).unwrap();
+        let client = Client::new(|builder| {
+            builder.set_alpn_protos(both).unwrap();
+            builder.set_min_proto_version(Some(SslVersion::TLS1)).unwrap();
+        });
+        let stream = client.connect(&server).unwrap();
+        String::from_utf8_lossy(stream.ssl().selected_alpn_protocol().unwrap()).into_owned()
+    };
+    assert_eq!(chosen(true, Versions::default()), "h2");
+    assert_eq!(chosen(true, Versions::only(TlsVersion::Tls12)), "h2");
+    assert_eq!(chosen(true, Versions::only(TlsVersion::Tls11)), "http/1.1");
+    assert_eq!(chosen(false, Versions::default()), "http/1.1");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! What the server does is the `origin` crate's business; here are its options, its signals and its words.
 
+mod http2;
 mod tls;
 
 use std::ffi::OsString;
@@ -14,6 +15,7 @@ use httperf_origin::{
 use httperf_origin::{parse_duration, parse_rate, parse_size};
 use httperf_plan::Endpoint;
 
+use self::http2::Http2Args;
 use self::tls::TlsArgs;
 
 use crate::messages::Program;
@@ -82,13 +84,21 @@ pub struct Args {
     /// `--fault`, in the order given.
     faults: Vec<FaultShare>,
     tls: TlsArgs,
+    http2: Http2Args,
 }
 
 impl Default for Args {
     fn default() -> Self {
         let listen = Endpoint::Tcp(([127, 0, 0, 1], 8080).into());
         let config = Config { listen, ..Config::default() };
-        Self { config, rate: None, queue: None, faults: Vec::new(), tls: TlsArgs::default() }
+        Self {
+            config,
+            rate: None,
+            queue: None,
+            faults: Vec::new(),
+            tls: TlsArgs::default(),
+            http2: Http2Args::default(),
+        }
     }
 }
 
@@ -104,7 +114,8 @@ impl Args {
         };
         let certificate_file = self.tls.certificate_file.take();
         let tls = self.tls.config(&self.config.listen)?;
-        Ok(Settings { config: Config { faults, capacity, tls, ..self.config }, certificate_file })
+        let http2 = self.http2.config()?;
+        Ok(Settings { config: Config { faults, capacity, tls, http2, ..self.config }, certificate_file })
     }
 }
 
@@ -118,6 +129,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Time", options: TIME },
         Group { title: "Connections", options: CONNECTIONS },
         Group { title: "TLS", options: tls::OPTIONS },
+        Group { title: "HTTP/2", options: http2::OPTIONS },
         Group { title: "Faults", options: FAULTS },
         Group { title: "General", options: GENERAL },
     ],
@@ -135,8 +147,8 @@ const REPLIES: &[Opt<Args>] = &[
         details: &[
             "Default: 1024. A `k`, `m` or `g` behind the number counts in 1024s.",
             "A client can ask for more by its path: /size/N, /delay/T, /status/N, /chunked/N, /trailers/N, \
-             /fault/KIND, /page/N (HTML with N images), /cookie and /redirect. Such steps add up, as in \
-             /status/503/size/100. Any other path gets what the options say.",
+             /fault/KIND, /page/N (HTML with N images), /cookie, /redirect and /h2-window/N (see --h2-window). Such \
+             steps add up, as in /status/503/size/100. Any other path gets what the options say.",
         ],
         apply: |args, value| {
             args.config.size = read("--size", value, parse_size)?;
@@ -161,7 +173,7 @@ const REPLIES: &[Opt<Args>] = &[
         value: ValueForm::None,
         tier: Tier::New,
         help: "sends bodies in chunks instead of stating their size",
-        details: &[],
+        details: &["Over HTTP/2, which has no chunks, bodies come without a content-length."],
         apply: |args, _| {
             args.config.framing = Framing::Chunked;
             Ok(())
@@ -175,7 +187,7 @@ const REPLIES: &[Opt<Args>] = &[
         help: "sends bodies in chunks, followed by a Server-Checksum trailer",
         details: &[
             "The trailer holds the FNV-1a hash (64 bits, hexadecimal) of the body. It is sent whether or not \
-             the client said that it takes trailers.",
+             the client said that it takes trailers. Over HTTP/2 it follows a body without a content-length.",
         ],
         apply: |args, _| {
             args.config.framing = Framing::Trailers;
@@ -249,7 +261,10 @@ const CONNECTIONS: &[Opt<Args>] = &[
         value: ValueForm::Required("N"),
         tier: Tier::New,
         help: "closes a connection with its Nth reply, which says so",
-        details: &["Default: the client closes. The last reply carries `Connection: close`."],
+        details: &[
+            "Default: the client closes. The last reply carries `Connection: close`. Over HTTP/2, a GOAWAY goes \
+             before it, and requests that were on their way are answered before the connection is closed.",
+        ],
         apply: |args, value| close_after(args, "--close-after", true, value),
     },
     Opt {
@@ -258,7 +273,10 @@ const CONNECTIONS: &[Opt<Args>] = &[
         value: ValueForm::Required("N"),
         tier: Tier::New,
         help: "closes a connection after its Nth reply without having said so",
-        details: &["A client that has sent its next request already gets no answer to it."],
+        details: &[
+            "A client that has sent its next request already gets no answer to it. Over HTTP/2 the Nth reply is the \
+             Nth that is made; others that are under way are cut off.",
+        ],
         apply: |args, value| close_after(args, "--close-silently", false, value),
     },
     Opt {
@@ -307,6 +325,15 @@ const FAULTS: &[Opt<Args>] = &[
             "A correct but awkward one: trickle (byte by byte), no-length (the body ends with the \
              connection), huge-header (a megabyte of it), surplus (bytes follow that belong to no reply), \
              interim (100 and 103 come first).",
+            "Over HTTP/2, reset, reset-body, close and garbage end the connection for all its streams; the others leave \
+             it usable. Truncate ends the stream before its content-length is met (where there is no body, with \
+             INTERNAL_ERROR behind the header); bad-chunk ends it halfway with INTERNAL_ERROR; no-length leaves out the \
+             content-length; surplus sends a DATA frame on the stream that has ended.",
+            "For HTTP/2: reset-stream (RST_STREAM with INTERNAL_ERROR instead of a reply), refuse-stream (with \
+             REFUSED_STREAM), goaway (a GOAWAY goes before the reply, and the connection is closed when all is \
+             answered), goaway-error (a GOAWAY with ENHANCE_YOUR_CALM instead of a reply, and a close at once). Over \
+             HTTP/1, reset-stream is as reset, refuse-stream and goaway-error are as close, and goaway is a reply that \
+             says `Connection: close`.",
         ],
         apply: |args, value| {
             args.faults.push(read("--fault", value, str::parse)?);
@@ -399,6 +426,7 @@ mod tests {
         let config = configured(&[]);
         assert_eq!(config.listen, Endpoint::Tcp(([127, 0, 0, 1], 8080).into()));
         assert!(config.tls.is_none());
+        assert_eq!(config.http2, Some(httperf_origin::Http2::default()));
         assert_eq!((config.size, config.delay, config.capacity), (1024, Delay::default(), None));
         assert_eq!((config.status, config.faults), (StatusMix::default(), FaultMix::default()));
         assert_eq!((config.framing, config.close_after), (Framing::Length, None));

@@ -142,7 +142,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         help: "speaks TLS on every connection, with a certificate made at start",
         details: &[
             "The certificate signs itself; it is for localhost, 127.0.0.1, ::1 and the address of --listen, and \
-             valid for 30 days. To clients that offer application protocols (ALPN) the server speaks http/1.1.",
+             valid for 30 days. Of the application protocols that a client offers (ALPN) the server takes h2 before \
+             http/1.1; without such an offer it speaks HTTP/1. --no-http2 leaves h2 out.",
         ],
         apply: |args, _| {
             args.tls.is_wanted = true;

@@ -30,8 +30,8 @@ impl fmt::Debug for Acceptor {
 }
 
 impl Acceptor {
-    /// One that speaks TLS as the configuration says.
-    pub(crate) fn new(config: &Tls) -> Result<Self, ErrorStack> {
+    /// One that speaks TLS as the configuration says, and HTTP/2 over it if that is offered.
+    pub(crate) fn new(config: &Tls, offers_http2: bool) -> Result<Self, ErrorStack> {
         let mut builder = SslContextBuilder::new(SslMethod::tls())?;
         builder.set_min_proto_version(Some(library_version(config.versions.min)))?;
         builder.set_max_proto_version(Some(library_version(config.versions.max)))?;
@@ -47,8 +47,11 @@ impl Acceptor {
             builder.add_extra_chain_cert(certificate.clone())?;
         }
         builder.set_private_key(&credentials.key)?;
-        builder.set_alpn_select_callback(|_, offered| {
-            select_next_proto(PROTOCOLS, offered).ok_or(AlpnError::NOACK)
+        builder.set_alpn_select_callback(move |ssl, offered| {
+            // HTTP/2 is for TLS 1.2 and newer (RFC 9113, section 9.2).
+            let is_new = matches!(ssl.version2(), Some(SslVersion::TLS1_2 | SslVersion::TLS1_3));
+            let spoken = if offers_http2 && is_new { PROTOCOLS } else { HTTP1_ALONE };
+            select_next_proto(spoken, offered).ok_or(AlpnError::NOACK)
         });
         set_tickets(&mut builder, config.tickets)?;
         set_client_certificate(&mut builder, config.client_certificate);
@@ -77,8 +80,12 @@ impl Acceptor {
     }
 }
 
-/// HTTP/1.1 alone, behind a byte with the length of its name (RFC 7301).
-const PROTOCOLS: &[u8] = b"\x08http/1.1";
+/// HTTP/2 by its name in ALPN.
+pub(super) const HTTP2: &[u8] = b"h2";
+
+/// What is spoken, most preferred first, each behind a byte with the length of its name (RFC 7301).
+const PROTOCOLS: &[u8] = b"\x02h2\x08http/1.1";
+const HTTP1_ALONE: &[u8] = b"\x08http/1.1";
 
 /// Tickets are bound to this: it tells servers apart that share keys, which ours never do.
 const SESSION_CONTEXT: &[u8] = b"httperf";

@@ -34,7 +34,7 @@ pub struct TlsCounts {
     pub ciphers: BTreeMap<&'static str, u64>,
     /// Completed handshakes by key-exchange group. Those without a key exchange are in none.
     pub groups: BTreeMap<&'static str, u64>,
-    /// Completed handshakes in which ALPN chose `http/1.1`.
+    /// Completed handshakes in which ALPN chose a protocol.
     pub protocols_chosen: u64,
     /// Bytes that completed handshakes received. Early data is included, and what was answered to it below.
     pub handshake_bytes_received: u64,

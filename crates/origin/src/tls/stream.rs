@@ -16,7 +16,7 @@ use httperf_sys::tls::early_data_accepted;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop;
 
-use super::context::was_offered_early_data;
+use super::context::{HTTP2, was_offered_early_data};
 use crate::connection::Link;
 use crate::socket::Transport;
 
@@ -89,6 +89,11 @@ impl Stream {
             self.stage = Stage::EarlyData;
         }
         Ok(())
+    }
+
+    /// Whether ALPN chose HTTP/2. It has, if it will, when the handshake is done as far as it must be.
+    pub(crate) fn has_chosen_http2(&self) -> bool {
+        self.tls.ssl().selected_alpn_protocol() == Some(HTTP2)
     }
 
     /// The bare socket. TLS says nothing more.

@@ -1,0 +1,134 @@
+//! Where the streams of a connection leave what they want done with it, and its driver finds it.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use bytes::{Bytes, BytesMut};
+use h2::Reason;
+use h2::server::Connection;
+use tokio::sync::Notify;
+
+use super::pipe::Access;
+use crate::connection::Link;
+
+/// How a connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Both sides have said all they had to say.
+    Over,
+    /// It is closed, without a word.
+    Close,
+    /// It is reset.
+    Reset,
+    /// Bytes that are no frame, and then it is closed.
+    Garbage,
+}
+
+/// What the streams want done.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) link: Rc<Link>,
+    /// Wakes the driver.
+    driver: RefCell<Option<Waker>>,
+    /// The window that streams are to have.
+    window: Cell<Option<u32>>,
+    /// The reason of the GOAWAY that is to be sent.
+    goaway: Cell<Option<Reason>>,
+    /// Bytes that h2 would not write.
+    foreign: RefCell<BytesMut>,
+    end: Cell<Option<End>>,
+    flushed: Notify,
+}
+
+impl Desk {
+    pub(super) fn new(link: Rc<Link>) -> Self {
+        Self {
+            link,
+            driver: RefCell::default(),
+            window: Cell::default(),
+            goaway: Cell::default(),
+            foreign: RefCell::default(),
+            end: Cell::default(),
+            flushed: Notify::new(),
+        }
+    }
+
+    /// Changes the window that streams have for request bodies.
+    pub(super) fn set_window(&self, size: u32) {
+        self.window.set(Some(size));
+        self.wake();
+    }
+
+    /// Sends a GOAWAY. With NO_ERROR, what is under way is answered; with another reason, the connection is closed at once.
+    pub(super) fn go_away(&self, reason: Reason) {
+        // What is worse stays.
+        if self.goaway.get().is_none_or(|reason| reason == Reason::NO_ERROR) {
+            self.goaway.set(Some(reason));
+        }
+        self.wake();
+    }
+
+    /// Ends the connection as soon as h2 has written what it holds.
+    pub(super) fn end_with(&self, end: End) {
+        if self.end.get().is_none() {
+            self.end.set(Some(end));
+        }
+        self.wake();
+    }
+
+    /// Writes these bytes behind a whole frame.
+    pub(super) fn write_foreign(&self, bytes: &[u8]) {
+        self.foreign.borrow_mut().extend_from_slice(bytes);
+        self.wake();
+    }
+
+    /// Returns when all that h2 holds now, and is allowed to send, was written.
+    pub(super) async fn flushed(&self) {
+        let flushed = self.flushed.notified();
+        self.wake();
+        flushed.await;
+    }
+
+    fn wake(&self) {
+        if let Some(driver) = &*self.driver.borrow() {
+            driver.wake_by_ref();
+        }
+    }
+
+    /// The driver is at work, and can be woken like this.
+    pub(super) fn attend(&self, context: &Context<'_>) {
+        let mut driver = self.driver.borrow_mut();
+        match &mut *driver {
+            Some(waker) => waker.clone_from(context.waker()),
+            None => *driver = Some(context.waker().clone()),
+        }
+    }
+
+    /// Tells h2 what is wanted of it.
+    pub(super) fn instruct(&self, connection: &mut Connection<Access, Bytes>) {
+        if let Some(size) = self.window.get() {
+            // It fails while the client has not acknowledged the change before, and succeeds the next time.
+            if connection.set_initial_window_size(size).is_ok() {
+                self.window.set(None);
+            }
+        }
+        match self.goaway.take() {
+            Some(Reason::NO_ERROR) => connection.graceful_shutdown(),
+            Some(reason) => connection.abrupt_shutdown(reason),
+            None => {}
+        }
+    }
+
+    pub(super) fn take_foreign(&self) -> BytesMut {
+        self.foreign.take()
+    }
+
+    pub(super) fn note_flushed(&self) {
+        self.flushed.notify_waiters();
+    }
+
+    pub(super) fn end(&self) -> Option<End> {
+        self.end.get()
+    }
+}

@@ -1,0 +1,296 @@
+//! One request of a connection, and its reply.
+
+use std::future::{Future as _, pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::task::{Poll, ready};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use h2::server::SendResponse;
+use h2::{Reason, RecvStream, SendStream};
+use hyper::body::Body as _;
+use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+
+use super::desk::{Desk, End};
+use super::pipe::{DATA, frame_header};
+use crate::body::{Checksum, ReplyBody};
+use crate::config::Framing;
+use crate::connection::Ending;
+use crate::fault::Fault;
+use crate::reply::{add_fields, lists, prepare};
+use crate::route::Answer;
+use crate::takeover::{FILLER_LINES, FILLER_SIZE, SURPLUS};
+
+/// Answers a request, or gives up when its stream is reset.
+pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, desk: Rc<Desk>) {
+    let (request, mut body) = request.into_parts();
+    if !body.is_end_stream() && lists(&request.headers, &header::EXPECT, "100-continue") {
+        // If it fails, the stream was reset, which is found out below.
+        let _: Result<(), h2::Error> = respond.send_informational(interim(StatusCode::CONTINUE));
+    }
+    let prepared = {
+        let mut prepared = pin!(prepare(&desk.link, &request, discard(&mut body)));
+        poll_fn(|context| match respond.poll_reset(context) {
+            Poll::Ready(_) => Poll::Ready(None),
+            Poll::Pending => prepared.as_mut().poll(context).map(Some),
+        })
+        .await
+    };
+    let Some((answer, ending)) = prepared else {
+        // Not by the client, but for what it sent.
+        if matches!(poll_fn(|context| body.poll_data(context)).await, Some(Err(error)) if error.is_library())
+        {
+            desk.link.shared.counts.borrow_mut().requests_malformed += 1;
+        }
+        return;
+    };
+    let reply = Reply { answer, ending, is_head: request.method == Method::HEAD, desk };
+    // What cannot be sent failed because the client reset the stream or left.
+    let _: Result<(), h2::Error> = reply.send(respond).await;
+}
+
+async fn discard(body: &mut RecvStream) -> Result<(), h2::Error> {
+    while let Some(data) = body.data().await {
+        body.flow_control().release_capacity(data?.len())?;
+    }
+    Ok(())
+}
+
+fn interim(status: StatusCode) -> Response<()> {
+    let mut response = Response::new(());
+    *response.status_mut() = status;
+    response
+}
+
+/// A reply that is due.
+#[derive(Debug)]
+struct Reply {
+    answer: Answer,
+    ending: Ending,
+    is_head: bool,
+    desk: Rc<Desk>,
+}
+
+impl Reply {
+    async fn send(self, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
+        let desk = &*self.desk;
+        if let Some(size) = self.answer.window {
+            desk.set_window(size);
+        }
+        if self.ending == Ending::Announced {
+            desk.go_away(Reason::NO_ERROR);
+        }
+        match self.answer.fault {
+            Some(Fault::Reset) => self.end_with(End::Reset).await,
+            Some(Fault::Close) => self.end_with(End::Close).await,
+            Some(Fault::Garbage) => self.end_with(End::Garbage).await,
+            Some(Fault::Stall) => {
+                let _waiting = desk.link.prepare();
+                poll_fn(|context| respond.poll_reset(context)).await?;
+            }
+            Some(Fault::ResetStream) => respond.send_reset(Reason::INTERNAL_ERROR),
+            Some(Fault::RefuseStream) => respond.send_reset(Reason::REFUSED_STREAM),
+            Some(Fault::GoawayError) => {
+                desk.go_away(Reason::ENHANCE_YOUR_CALM);
+                // Or else the stream would be reset first.
+                poll_fn(|context| respond.poll_reset(context)).await?;
+            }
+            Some(Fault::ResetBody | Fault::Truncate | Fault::BadChunk) => self.send_half(respond).await?,
+            Some(Fault::Interim) => {
+                respond.send_informational(interim(StatusCode::CONTINUE))?;
+                let mut hints = interim(StatusCode::EARLY_HINTS);
+                let link = HeaderValue::from_static("</style.css>; rel=preload");
+                hints.headers_mut().insert(header::LINK, link);
+                respond.send_informational(hints)?;
+                self.send_whole(respond).await?;
+            }
+            None
+            | Some(
+                Fault::Trickle
+                | Fault::NoLength
+                | Fault::BadLength
+                | Fault::HugeHeader
+                | Fault::Surplus
+                | Fault::Goaway,
+            ) => self.send_whole(respond).await?,
+        }
+        Ok(())
+    }
+
+    /// Ends the connection, and with it this.
+    async fn end_with(&self, end: End) -> ! {
+        self.desk.end_with(end);
+        pending().await
+    }
+
+    async fn send_whole(&self, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
+        let answer = &self.answer;
+        let has_trailers = self.has_trailers();
+        let has_body = answer.has_body(self.is_head);
+        let mut stream = respond.send_response(self.head(), !has_body && !has_trailers)?;
+        let mut checksum = Checksum::default();
+        if has_body {
+            let mut body = ReplyBody::new(answer.content.clone(), answer.framing == Framing::Length);
+            if answer.fault == Some(Fault::Trickle) {
+                let shared = &self.desk.link.shared;
+                body = body.trickle(&shared.timer, shared.config.trickle);
+            }
+            let seen = has_trailers.then_some(&mut checksum);
+            send_body(&mut stream, body, !has_trailers, seen).await?;
+        }
+        if has_trailers {
+            let value = HeaderValue::try_from(checksum.to_string()).expect("digits are a valid field value");
+            stream.send_trailers(HeaderMap::from_iter([(SERVER_CHECKSUM, value)]))?;
+        }
+        if answer.fault == Some(Fault::Surplus) {
+            self.desk.flushed().await;
+            let header = frame_header(DATA, 0, stream.stream_id().as_u32(), SURPLUS.len());
+            self.desk.write_foreign(&[&header, SURPLUS].concat());
+        }
+        if self.ending == Ending::Silent {
+            self.desk.flushed().await;
+            self.end_with(End::Close).await;
+        }
+        Ok(())
+    }
+
+    /// The header and half of the body, and what the fault makes of the rest.
+    async fn send_half(&self, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
+        let mut stream = respond.send_response(self.head(), false)?;
+        let has_body = self.answer.has_body(self.is_head);
+        let half = self.answer.content.half();
+        if has_body && half.size() > 0 {
+            send_body(&mut stream, ReplyBody::new(half, true), false, None).await?;
+        }
+        if self.answer.fault == Some(Fault::Truncate) && has_body {
+            return stream.send_data(Bytes::new(), true);
+        }
+        // A reset takes back what was not written yet.
+        self.desk.flushed().await;
+        if self.answer.fault == Some(Fault::ResetBody) {
+            self.end_with(End::Reset).await;
+        }
+        stream.send_reset(Reason::INTERNAL_ERROR);
+        Ok(())
+    }
+
+    fn head(&self) -> Response<()> {
+        let answer = &self.answer;
+        let mut response = Response::new(());
+        *response.status_mut() = answer.status;
+        let headers = response.headers_mut();
+        add_fields(headers, answer);
+        let date = httpdate::fmt_http_date(SystemTime::now());
+        headers.insert(header::DATE, HeaderValue::try_from(date).expect("a date is a valid field value"));
+        match self.length() {
+            Length::Stated => drop(headers.insert(header::CONTENT_LENGTH, answer.content.size().into())),
+            Length::Nonsense => {
+                headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("plenty"));
+            }
+            Length::Open => {}
+        }
+        if self.has_trailers() {
+            headers.insert(header::TRAILER, HeaderValue::from_static("server-checksum"));
+        }
+        if answer.fault == Some(Fault::HugeHeader) {
+            let filler =
+                HeaderValue::try_from("x".repeat(FILLER_SIZE)).expect("letters are a valid field value");
+            for index in 0..FILLER_LINES {
+                let name = HeaderName::try_from(format!("filler-{index:03}")).expect("this is a field name");
+                headers.insert(name, filler.clone());
+            }
+        }
+        response
+    }
+
+    /// What the header says of the size of the body.
+    fn length(&self) -> Length {
+        let answer = &self.answer;
+        match answer.fault {
+            Some(Fault::BadLength) => Length::Nonsense,
+            Some(Fault::NoLength | Fault::BadChunk) => Length::Open,
+            None | Some(Fault::Trickle | Fault::Goaway) if answer.framing != Framing::Length => Length::Open,
+            _ if matches!(answer.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED) => Length::Open,
+            _ => Length::Stated,
+        }
+    }
+
+    fn has_trailers(&self) -> bool {
+        let answer = &self.answer;
+        matches!(answer.fault, None | Some(Fault::Goaway))
+            && answer.framing == Framing::Trailers
+            && !self.is_head
+    }
+}
+
+/// What a header says of the size of the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    Stated,
+    Nonsense,
+    Open,
+}
+
+const SERVER_CHECKSUM: HeaderName = HeaderName::from_static("server-checksum");
+
+/// Sends a body that is not empty as the windows allow, and with it the end of the stream if that `is_end`.
+async fn send_body(
+    stream: &mut SendStream<Bytes>,
+    mut body: ReplyBody,
+    is_end: bool,
+    mut checksum: Option<&mut Checksum>,
+) -> Result<(), h2::Error> {
+    while let Some(mut data) = next_piece(stream, &mut body).await? {
+        if let Some(checksum) = &mut checksum {
+            checksum.add(&data);
+        }
+        let is_last = body.is_end_stream();
+        while !data.is_empty() {
+            let room = room(stream, data.len()).await?;
+            let part = data.split_to(room.min(data.len()));
+            stream.send_data(part, is_end && is_last && data.is_empty())?;
+        }
+    }
+    Ok(())
+}
+
+/// What of the body is to be sent next, unless the client resets the stream before it is due.
+async fn next_piece(
+    stream: &mut SendStream<Bytes>,
+    body: &mut ReplyBody,
+) -> Result<Option<Bytes>, h2::Error> {
+    poll_fn(|context| {
+        let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(context) else {
+            return stream
+                .poll_reset(context)
+                .map(|reason| Err(reason.map_or_else(|error| error, h2::Error::from)));
+        };
+        let data = frame.map(|frame| match frame {
+            Ok(frame) => frame.into_data().unwrap_or_else(|_| unreachable!("such a body has no trailers")),
+            Err(never) => match never {},
+        });
+        Poll::Ready(Ok(data))
+    })
+    .await
+}
+
+/// How many bytes the windows allow, of those wanted: at least 1.
+async fn room(stream: &mut SendStream<Bytes>, wanted: usize) -> Result<usize, h2::Error> {
+    stream.reserve_capacity(wanted);
+    poll_fn(|context| {
+        loop {
+            let room = stream.capacity();
+            if room > 0 {
+                return Poll::Ready(Ok(room));
+            }
+            match ready!(stream.poll_capacity(context)) {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Poll::Ready(Err(error)),
+                None => return Poll::Ready(Err(Reason::STREAM_CLOSED.into())),
+            }
+        }
+    })
+    .await
+}
