@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= connect-to= all-addresses proxy= proxy-tunnel rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr body= body-file= form= header= basic-auth= bearer= targets= compressed expect-status= expect-size= expect-body-hash= ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= system-buffers tcp-nodelay= tcp-fastopen tos= dscp= exemplars= split= record= slo= abort-on-slo output= html= csv= hgrm= junit= calls= interval-log= strict report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= connect-to= all-addresses proxy= proxy-tunnel rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr body= body-file= form= header= basic-auth= bearer= targets= compressed expect-status= expect-size= expect-body-hash= streams= h2c-upgrade h2-window= h2-connection-window= h2-header-table= h2-max-frame= ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= system-buffers tcp-nodelay= tcp-fastopen tos= dscp= exemplars= split= record= slo= abort-on-slo output= html= csv= hgrm= junit= calls= interval-log= strict report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -59,7 +59,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l failure-status -d 'lets
 complete -c httperf -n "__fish_httperf_needs_command" -l max-connections -d 'lets a session use at most N connections at once' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l max-piped-calls -d 'lets a session have at most N unanswered calls on each connection' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l method -d 'uses this request method' -r -f
-complete -c httperf -n "__fish_httperf_needs_command" -l http-version -d 'speaks HTTP/1.0 or HTTP/1.1' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l http-version -d 'speaks HTTP/1.0, HTTP/1.1 or HTTP/2' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l add-header -d 'adds these header lines to each request' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l add-header-file -d 'adds the header lines in a file to each request' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -l body -d 'sends this body with each request' -r -f
@@ -72,6 +72,11 @@ complete -c httperf -n "__fish_httperf_needs_command" -l targets -d 'takes whole
 complete -c httperf -n "__fish_httperf_needs_command" -l expect-status -d 'counts replies of other statuses as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l expect-size -d 'counts replies with bodies of other sizes as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l expect-body-hash -d 'counts replies with bodies of another SHA-256 as unexpected' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l streams -d 'keeps up to N calls outstanding on each connection of a closed loop or a pool' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l h2-window -d 'lets the server send so many bytes of a reply before it hears that more are welcome' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l h2-connection-window -d 'lets the server send so many bytes of all replies of a connection together' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l h2-header-table -d 'lets the server remember so many bytes of header fields, to refer to them later (HPACK)' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l h2-max-frame -d 'lets the server send frames of up to so many bytes' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-ciphers -d 'offers these cipher suites of TLS 1.2 and older, a list in OpenSSL\'s syntax' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-certificate -d 'shows this certificate to a server that asks for one' -r -F
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-key -d 'uses this private key with --ssl-certificate' -r -F
@@ -127,6 +132,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l session-cookies -d 'kee
 complete -c httperf -n "__fish_httperf_needs_command" -l retry-on-failure -d 'lets a session try a failed call again'
 complete -c httperf -n "__fish_httperf_needs_command" -l no-host-hdr -d 'leaves out the Host line'
 complete -c httperf -n "__fish_httperf_needs_command" -l compressed -d 'asks for compressed replies, and decompresses them to count and to check them'
+complete -c httperf -n "__fish_httperf_needs_command" -l h2c-upgrade -d 'asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)'
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl -d 'speaks TLS with the server'
 complete -c httperf -n "__fish_httperf_needs_command" -l ssl-no-reuse -d 'makes a full handshake for every connection of a session'
 complete -c httperf -n "__fish_httperf_needs_command" -l tls-early-data -d 'sends requests with the first flight of resumed handshakes (0-RTT)'
@@ -213,7 +219,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l failure-status
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l max-connections -d 'lets a session use at most N connections at once' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l max-piped-calls -d 'lets a session have at most N unanswered calls on each connection' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l method -d 'uses this request method' -r -f
-complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l http-version -d 'speaks HTTP/1.0 or HTTP/1.1' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l http-version -d 'speaks HTTP/1.0, HTTP/1.1 or HTTP/2' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l add-header -d 'adds these header lines to each request' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l add-header-file -d 'adds the header lines in a file to each request' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l body -d 'sends this body with each request' -r -f
@@ -226,6 +232,11 @@ complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l targets -d 'ta
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l expect-status -d 'counts replies of other statuses as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l expect-size -d 'counts replies with bodies of other sizes as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l expect-body-hash -d 'counts replies with bodies of another SHA-256 as unexpected' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l streams -d 'keeps up to N calls outstanding on each connection of a closed loop or a pool' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l h2-window -d 'lets the server send so many bytes of a reply before it hears that more are welcome' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l h2-connection-window -d 'lets the server send so many bytes of all replies of a connection together' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l h2-header-table -d 'lets the server remember so many bytes of header fields, to refer to them later (HPACK)' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l h2-max-frame -d 'lets the server send frames of up to so many bytes' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l ssl-ciphers -d 'offers these cipher suites of TLS 1.2 and older, a list in OpenSSL\'s syntax' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l ssl-certificate -d 'shows this certificate to a server that asks for one' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l ssl-key -d 'uses this private key with --ssl-certificate' -r -F
@@ -269,6 +280,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l session-cookie
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l retry-on-failure -d 'lets a session try a failed call again'
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l no-host-hdr -d 'leaves out the Host line'
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l compressed -d 'asks for compressed replies, and decompresses them to count and to check them'
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l h2c-upgrade -d 'asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)'
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l ssl -d 'speaks TLS with the server'
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l ssl-no-reuse -d 'makes a full handshake for every connection of a session'
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l tls-early-data -d 'sends requests with the first flight of resumed handshakes (0-RTT)'
@@ -324,7 +336,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l failure-sta
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l max-connections -d 'lets a session use at most N connections at once' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l max-piped-calls -d 'lets a session have at most N unanswered calls on each connection' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l method -d 'uses this request method' -r -f
-complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l http-version -d 'speaks HTTP/1.0 or HTTP/1.1' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l http-version -d 'speaks HTTP/1.0, HTTP/1.1 or HTTP/2' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l add-header -d 'adds these header lines to each request' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l add-header-file -d 'adds the header lines in a file to each request' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l body -d 'sends this body with each request' -r -f
@@ -337,6 +349,11 @@ complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l targets -d 
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l expect-status -d 'counts replies of other statuses as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l expect-size -d 'counts replies with bodies of other sizes as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l expect-body-hash -d 'counts replies with bodies of another SHA-256 as unexpected' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l streams -d 'keeps up to N calls outstanding on each connection of a closed loop or a pool' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l h2-window -d 'lets the server send so many bytes of a reply before it hears that more are welcome' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l h2-connection-window -d 'lets the server send so many bytes of all replies of a connection together' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l h2-header-table -d 'lets the server remember so many bytes of header fields, to refer to them later (HPACK)' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l h2-max-frame -d 'lets the server send frames of up to so many bytes' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l ssl-ciphers -d 'offers these cipher suites of TLS 1.2 and older, a list in OpenSSL\'s syntax' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l ssl-certificate -d 'shows this certificate to a server that asks for one' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l ssl-key -d 'uses this private key with --ssl-certificate' -r -F
@@ -379,6 +396,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l session-coo
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l retry-on-failure -d 'lets a session try a failed call again'
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l no-host-hdr -d 'leaves out the Host line'
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l compressed -d 'asks for compressed replies, and decompresses them to count and to check them'
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l h2c-upgrade -d 'asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)'
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l ssl -d 'speaks TLS with the server'
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l ssl-no-reuse -d 'makes a full handshake for every connection of a session'
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l tls-early-data -d 'sends requests with the first flight of resumed handshakes (0-RTT)'
@@ -444,7 +462,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand ab" -l failure-status -d
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l max-connections -d 'lets a session use at most N connections at once' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l max-piped-calls -d 'lets a session have at most N unanswered calls on each connection' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l method -d 'uses this request method' -r -f
-complete -c httperf -n "__fish_httperf_using_subcommand ab" -l http-version -d 'speaks HTTP/1.0 or HTTP/1.1' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l http-version -d 'speaks HTTP/1.0, HTTP/1.1 or HTTP/2' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l add-header -d 'adds these header lines to each request' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l add-header-file -d 'adds the header lines in a file to each request' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l body -d 'sends this body with each request' -r -f
@@ -457,6 +475,11 @@ complete -c httperf -n "__fish_httperf_using_subcommand ab" -l targets -d 'takes
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l expect-status -d 'counts replies of other statuses as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l expect-size -d 'counts replies with bodies of other sizes as unexpected' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l expect-body-hash -d 'counts replies with bodies of another SHA-256 as unexpected' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l streams -d 'keeps up to N calls outstanding on each connection of a closed loop or a pool' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l h2-window -d 'lets the server send so many bytes of a reply before it hears that more are welcome' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l h2-connection-window -d 'lets the server send so many bytes of all replies of a connection together' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l h2-header-table -d 'lets the server remember so many bytes of header fields, to refer to them later (HPACK)' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l h2-max-frame -d 'lets the server send frames of up to so many bytes' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l ssl-ciphers -d 'offers these cipher suites of TLS 1.2 and older, a list in OpenSSL\'s syntax' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l ssl-certificate -d 'shows this certificate to a server that asks for one' -r -F
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l ssl-key -d 'uses this private key with --ssl-certificate' -r -F
@@ -499,6 +522,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand ab" -l session-cookies -
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l retry-on-failure -d 'lets a session try a failed call again'
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l no-host-hdr -d 'leaves out the Host line'
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l compressed -d 'asks for compressed replies, and decompresses them to count and to check them'
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l h2c-upgrade -d 'asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)'
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l ssl -d 'speaks TLS with the server'
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l ssl-no-reuse -d 'makes a full handshake for every connection of a session'
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l tls-early-data -d 'sends requests with the first flight of resumed handshakes (0-RTT)'
@@ -529,6 +553,11 @@ complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-ciphers -d
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-tickets -d 'says whether clients get tickets to resume their sessions with' -r -f -a "on\t''
 off\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-cert-compression -d 'compresses the certificate for clients that can take that: zlib, brotli or both' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l h2-window -d 'lets clients send N bytes of a request\'s body ahead on each stream' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l h2-connection-window -d 'lets clients send N bytes of bodies ahead on all streams of a connection together' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l h2-max-streams -d 'lets clients have N streams open at once on a connection' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l h2-max-frame -d 'lets clients send frames of up to N bytes' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l h2-header-table -d 'lets clients compress headers by a table of N bytes' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l fault -d 'lets replies go wrong by chance, as in reset:0.01 or stall:2%; may be repeated' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l trickle-interval -d 'waits for T between two bytes of a reply that trickles' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l seed -d 'starts the random numbers behind delays, statuses and faults from N' -r -f
@@ -538,6 +567,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls -d 'speaks
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-early-data -d 'accepts requests with the first flight of resumed handshakes (0-RTT)'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-request-client-cert -d 'asks clients for a certificate, and goes on without one'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -l tls-require-client-cert -d 'asks clients for a certificate, and fails the handshake without one'
+complete -c httperf -n "__fish_httperf_using_subcommand serve" -l no-http2 -d 'speaks HTTP/1 alone'
 complete -c httperf -n "__fish_httperf_using_subcommand serve" -s h -l help -d 'explains the options and exits'
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l groups -d 'measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand tls-lab" -l ciphers -d 'measures each of these cipher suites as well, alone, with TLS 1.2' -r -f

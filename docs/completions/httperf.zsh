@@ -50,7 +50,7 @@ _httperf() {
 '--max-connections=[lets a session use at most N connections at once]:N:' \
 '--max-piped-calls=[lets a session have at most N unanswered calls on each connection]:N:' \
 '--method=[uses this request method]:S:' \
-'--http-version=[speaks HTTP/1.0 or HTTP/1.1]:A.B:' \
+'--http-version=[speaks HTTP/1.0, HTTP/1.1 or HTTP/2]:A.B|2|auto:' \
 '--add-header=[adds these header lines to each request]:S:' \
 '--add-header-file=[adds the header lines in a file to each request]:FILE:_files' \
 '--body=[sends this body with each request]:TEXT:' \
@@ -63,6 +63,11 @@ _httperf() {
 '--expect-status=[counts replies of other statuses as unexpected]:LIST:' \
 '--expect-size=[counts replies with bodies of other sizes as unexpected]:N[-M]:' \
 '--expect-body-hash=[counts replies with bodies of another SHA-256 as unexpected]:sha256:HEX:' \
+'--streams=[keeps up to N calls outstanding on each connection of a closed loop or a pool]:N:' \
+'--h2-window=[lets the server send so many bytes of a reply before it hears that more are welcome]:BYTES:' \
+'--h2-connection-window=[lets the server send so many bytes of all replies of a connection together]:BYTES:' \
+'--h2-header-table=[lets the server remember so many bytes of header fields, to refer to them later (HPACK)]:BYTES:' \
+'--h2-max-frame=[lets the server send frames of up to so many bytes]:BYTES:' \
 '--ssl-ciphers=[offers these cipher suites of TLS 1.2 and older, a list in OpenSSL'\''s syntax]:L:' \
 '--ssl-certificate=[shows this certificate to a server that asks for one]:FILE:_files' \
 '--ssl-key=[uses this private key with --ssl-certificate]:FILE:_files' \
@@ -111,6 +116,7 @@ _httperf() {
 '--retry-on-failure[lets a session try a failed call again]' \
 '--no-host-hdr[leaves out the Host line]' \
 '--compressed[asks for compressed replies, and decompresses them to count and to check them]' \
+'--h2c-upgrade[asks for HTTP/2 in the clear with the first request of each connection (Upgrade\: h2c)]' \
 '--ssl[speaks TLS with the server]' \
 '--ssl-no-reuse[makes a full handshake for every connection of a session]' \
 '--tls-early-data[sends requests with the first flight of resumed handshakes (0-RTT)]' \
@@ -197,7 +203,7 @@ _arguments "${_arguments_options[@]}" : \
 '--max-connections=[lets a session use at most N connections at once]:N:' \
 '--max-piped-calls=[lets a session have at most N unanswered calls on each connection]:N:' \
 '--method=[uses this request method]:S:' \
-'--http-version=[speaks HTTP/1.0 or HTTP/1.1]:A.B:' \
+'--http-version=[speaks HTTP/1.0, HTTP/1.1 or HTTP/2]:A.B|2|auto:' \
 '--add-header=[adds these header lines to each request]:S:' \
 '--add-header-file=[adds the header lines in a file to each request]:FILE:_files' \
 '--body=[sends this body with each request]:TEXT:' \
@@ -210,6 +216,11 @@ _arguments "${_arguments_options[@]}" : \
 '--expect-status=[counts replies of other statuses as unexpected]:LIST:' \
 '--expect-size=[counts replies with bodies of other sizes as unexpected]:N[-M]:' \
 '--expect-body-hash=[counts replies with bodies of another SHA-256 as unexpected]:sha256:HEX:' \
+'--streams=[keeps up to N calls outstanding on each connection of a closed loop or a pool]:N:' \
+'--h2-window=[lets the server send so many bytes of a reply before it hears that more are welcome]:BYTES:' \
+'--h2-connection-window=[lets the server send so many bytes of all replies of a connection together]:BYTES:' \
+'--h2-header-table=[lets the server remember so many bytes of header fields, to refer to them later (HPACK)]:BYTES:' \
+'--h2-max-frame=[lets the server send frames of up to so many bytes]:BYTES:' \
 '--ssl-ciphers=[offers these cipher suites of TLS 1.2 and older, a list in OpenSSL'\''s syntax]:L:' \
 '--ssl-certificate=[shows this certificate to a server that asks for one]:FILE:_files' \
 '--ssl-key=[uses this private key with --ssl-certificate]:FILE:_files' \
@@ -250,6 +261,7 @@ _arguments "${_arguments_options[@]}" : \
 '--retry-on-failure[lets a session try a failed call again]' \
 '--no-host-hdr[leaves out the Host line]' \
 '--compressed[asks for compressed replies, and decompresses them to count and to check them]' \
+'--h2c-upgrade[asks for HTTP/2 in the clear with the first request of each connection (Upgrade\: h2c)]' \
 '--ssl[speaks TLS with the server]' \
 '--ssl-no-reuse[makes a full handshake for every connection of a session]' \
 '--tls-early-data[sends requests with the first flight of resumed handshakes (0-RTT)]' \
@@ -310,7 +322,7 @@ _arguments "${_arguments_options[@]}" : \
 '--max-connections=[lets a session use at most N connections at once]:N:' \
 '--max-piped-calls=[lets a session have at most N unanswered calls on each connection]:N:' \
 '--method=[uses this request method]:S:' \
-'--http-version=[speaks HTTP/1.0 or HTTP/1.1]:A.B:' \
+'--http-version=[speaks HTTP/1.0, HTTP/1.1 or HTTP/2]:A.B|2|auto:' \
 '--add-header=[adds these header lines to each request]:S:' \
 '--add-header-file=[adds the header lines in a file to each request]:FILE:_files' \
 '--body=[sends this body with each request]:TEXT:' \
@@ -323,6 +335,11 @@ _arguments "${_arguments_options[@]}" : \
 '--expect-status=[counts replies of other statuses as unexpected]:LIST:' \
 '--expect-size=[counts replies with bodies of other sizes as unexpected]:N[-M]:' \
 '--expect-body-hash=[counts replies with bodies of another SHA-256 as unexpected]:sha256:HEX:' \
+'--streams=[keeps up to N calls outstanding on each connection of a closed loop or a pool]:N:' \
+'--h2-window=[lets the server send so many bytes of a reply before it hears that more are welcome]:BYTES:' \
+'--h2-connection-window=[lets the server send so many bytes of all replies of a connection together]:BYTES:' \
+'--h2-header-table=[lets the server remember so many bytes of header fields, to refer to them later (HPACK)]:BYTES:' \
+'--h2-max-frame=[lets the server send frames of up to so many bytes]:BYTES:' \
 '--ssl-ciphers=[offers these cipher suites of TLS 1.2 and older, a list in OpenSSL'\''s syntax]:L:' \
 '--ssl-certificate=[shows this certificate to a server that asks for one]:FILE:_files' \
 '--ssl-key=[uses this private key with --ssl-certificate]:FILE:_files' \
@@ -362,6 +379,7 @@ _arguments "${_arguments_options[@]}" : \
 '--retry-on-failure[lets a session try a failed call again]' \
 '--no-host-hdr[leaves out the Host line]' \
 '--compressed[asks for compressed replies, and decompresses them to count and to check them]' \
+'--h2c-upgrade[asks for HTTP/2 in the clear with the first request of each connection (Upgrade\: h2c)]' \
 '--ssl[speaks TLS with the server]' \
 '--ssl-no-reuse[makes a full handshake for every connection of a session]' \
 '--tls-early-data[sends requests with the first flight of resumed handshakes (0-RTT)]' \
@@ -430,7 +448,7 @@ _arguments "${_arguments_options[@]}" : \
 '--max-connections=[lets a session use at most N connections at once]:N:' \
 '--max-piped-calls=[lets a session have at most N unanswered calls on each connection]:N:' \
 '--method=[uses this request method]:S:' \
-'--http-version=[speaks HTTP/1.0 or HTTP/1.1]:A.B:' \
+'--http-version=[speaks HTTP/1.0, HTTP/1.1 or HTTP/2]:A.B|2|auto:' \
 '--add-header=[adds these header lines to each request]:S:' \
 '--add-header-file=[adds the header lines in a file to each request]:FILE:_files' \
 '--body=[sends this body with each request]:TEXT:' \
@@ -443,6 +461,11 @@ _arguments "${_arguments_options[@]}" : \
 '--expect-status=[counts replies of other statuses as unexpected]:LIST:' \
 '--expect-size=[counts replies with bodies of other sizes as unexpected]:N[-M]:' \
 '--expect-body-hash=[counts replies with bodies of another SHA-256 as unexpected]:sha256:HEX:' \
+'--streams=[keeps up to N calls outstanding on each connection of a closed loop or a pool]:N:' \
+'--h2-window=[lets the server send so many bytes of a reply before it hears that more are welcome]:BYTES:' \
+'--h2-connection-window=[lets the server send so many bytes of all replies of a connection together]:BYTES:' \
+'--h2-header-table=[lets the server remember so many bytes of header fields, to refer to them later (HPACK)]:BYTES:' \
+'--h2-max-frame=[lets the server send frames of up to so many bytes]:BYTES:' \
 '--ssl-ciphers=[offers these cipher suites of TLS 1.2 and older, a list in OpenSSL'\''s syntax]:L:' \
 '--ssl-certificate=[shows this certificate to a server that asks for one]:FILE:_files' \
 '--ssl-key=[uses this private key with --ssl-certificate]:FILE:_files' \
@@ -482,6 +505,7 @@ _arguments "${_arguments_options[@]}" : \
 '--retry-on-failure[lets a session try a failed call again]' \
 '--no-host-hdr[leaves out the Host line]' \
 '--compressed[asks for compressed replies, and decompresses them to count and to check them]' \
+'--h2c-upgrade[asks for HTTP/2 in the clear with the first request of each connection (Upgrade\: h2c)]' \
 '--ssl[speaks TLS with the server]' \
 '--ssl-no-reuse[makes a full handshake for every connection of a session]' \
 '--tls-early-data[sends requests with the first flight of resumed handshakes (0-RTT)]' \
@@ -516,6 +540,11 @@ _arguments "${_arguments_options[@]}" : \
 '--tls-ciphers=[accepts these cipher suites of TLS 1.2 and older, a list in OpenSSL'\''s syntax]:LIST:' \
 '--tls-tickets=[says whether clients get tickets to resume their sessions with]:on|off:(on off)' \
 '--tls-cert-compression=[compresses the certificate for clients that can take that\: zlib, brotli or both]:LIST:' \
+'--h2-window=[lets clients send N bytes of a request'\''s body ahead on each stream]:N:' \
+'--h2-connection-window=[lets clients send N bytes of bodies ahead on all streams of a connection together]:N:' \
+'--h2-max-streams=[lets clients have N streams open at once on a connection]:N:' \
+'--h2-max-frame=[lets clients send frames of up to N bytes]:N:' \
+'--h2-header-table=[lets clients compress headers by a table of N bytes]:N:' \
 '--fault=[lets replies go wrong by chance, as in reset\:0.01 or stall\:2%; may be repeated]:KIND:PROBABILITY:' \
 '--trickle-interval=[waits for T between two bytes of a reply that trickles]:T:' \
 '--seed=[starts the random numbers behind delays, statuses and faults from N]:N:' \
@@ -525,6 +554,7 @@ _arguments "${_arguments_options[@]}" : \
 '--tls-early-data[accepts requests with the first flight of resumed handshakes (0-RTT)]' \
 '--tls-request-client-cert[asks clients for a certificate, and goes on without one]' \
 '--tls-require-client-cert[asks clients for a certificate, and fails the handshake without one]' \
+'--no-http2[speaks HTTP/1 alone]' \
 '-h[explains the options and exits]' \
 '--help[explains the options and exits]' \
 && ret=0

@@ -51,8 +51,8 @@ pub struct Http2Summary {
     pub first_violation: Option<String>,
 }
 
-/// Codes of resets that fail no call: the reply was complete, or the call is made again (RFC 9113, sections 8.1 and 8.7).
-const HARMLESS: [&str; 2] = ["NO_ERROR", "REFUSED_STREAM"];
+/// The code of resets that fail no call: it is made again (RFC 9113, section 8.7).
+const HARMLESS: &str = "REFUSED_STREAM";
 
 /// What compression did to header fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,7 +128,7 @@ impl Http2Summary {
             });
         }
         let resets = self.resets_received.by_frequency();
-        let mut harmful = resets.into_iter().filter(|(code, _)| !HARMLESS.contains(code)).peekable();
+        let mut harmful = resets.into_iter().filter(|(code, _)| *code != HARMLESS).peekable();
         if let Some(&(code, _)) = harmful.peek() {
             let streams = harmful.map(|(_, count)| count).sum();
             warnings.push(Warning::StreamsReset { streams, code: code.to_owned() });

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::rc::Rc;
 
-use httperf_plan::{HttpVersion, Plan, Script, UriSource, Workload};
+use httperf_plan::{Arrivals, HttpVersion, Plan, Script, UriSource, Workload};
 use httperf_proto::http1::{self, Request};
 use httperf_proto::http2::{self, Awaited, Counts};
 use httperf_proto::{CallId, Engine};
@@ -51,9 +51,13 @@ pub(super) fn options(plan: &Plan, http1: &http1::Options) -> http2::Options {
 /// What engines of HTTP/1 need to know: while it is open which protocol a connection will speak, as many calls as may be
 /// outstanding over HTTP/2 are too many for HTTP/1.
 pub(super) fn undecided(plan: &Plan, options: http1::Options) -> http1::Options {
-    let bounds_streams =
-        matches!(plan.workload, Workload::Calls(_)) && plan.request.version == HttpVersion::Auto;
-    let pipeline = if bounds_streams || plan.http2.upgrade { 1 } else { options.pipeline };
+    let bounds_streams = match &plan.workload {
+        Workload::Calls(_) => true,
+        Workload::Connections(connections) => connections.pipeline > 1,
+        Workload::Sessions(_) => false,
+    };
+    let is_open = plan.request.version == HttpVersion::Auto;
+    let pipeline = if is_open && bounds_streams || plan.http2.upgrade { 1 } else { options.pipeline };
     http1::Options { pipeline, ..options }
 }
 
@@ -287,8 +291,8 @@ impl<N: Network> Worker<'_, '_, N> {
         self.drive_slot(session_key, slot, now);
     }
 
-    /// The time limit of a connection's calls may be over. Gives up those of which it is, if they are due by themselves
-    /// and the server goes on talking. Returns whether that is all there is to do.
+    /// The time limit of a connection's calls may be over. Gives up those of which it is, if calls are due by themselves or
+    /// in a closed loop, and the server goes on talking. Returns whether that is all there is to do.
     pub(super) fn cancel_expired(&mut self, key: ConnectionKey, now: Instant) -> bool {
         let connection = &self.connections[key];
         if connection.engine.is_in_order() || connection.stage != Stage::Established {
@@ -306,7 +310,8 @@ impl<N: Network> Worker<'_, '_, N> {
                 expired.push(call_key);
             }
         }
-        if !expired.is_empty() && (self.pool.is_none() || is_silent) {
+        let are_alone = self.pool.is_some() || matches!(self.plan.arrivals, Arrivals::Concurrent(_));
+        if !expired.is_empty() && (!are_alone || is_silent) {
             return false;
         }
         self.deadlines.set(poll_key(key), next);
