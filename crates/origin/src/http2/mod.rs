@@ -182,6 +182,9 @@ fn poll_between_frames(context: &mut Context<'_>, pipe: &RefCell<Pipe>, desk: &D
     if pipe.poll_insert(context).is_pending() {
         return Poll::Pending;
     }
+    if pipe.take_new_settings() {
+        desk.note_new_settings();
+    }
     desk.note_flushed();
     match desk.end() {
         Some(end) => Poll::Ready(end),
