@@ -407,6 +407,42 @@ fn early_data_is_accepted_and_answered() {
 }
 
 #[test]
+fn early_data_may_be_http_2() {
+    let tls = Tls { tickets: Tickets::EarlyData, ..tls() };
+    let server = httperf_origin::spawn(Config { tls: Some(tls), size: 5, ..Config::default() }).unwrap();
+    let client = Client::new(|builder| {
+        httperf_sys::tls::enable_early_data(builder);
+        builder.set_alpn_protos(b"\x02h2").unwrap();
+    });
+    // The preface, empty SETTINGS, and HEADERS of stream 1 that ask for / of x.
+    let request = [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(),
+        b"\0\0\0\x04\0\0\0\0\0",
+        b"\0\0\x06\x01\x05\0\0\0\x01\x82\x87\x84\x41\x01x",
+    ]
+    .concat();
+    let answered = |stream: &mut SslStream<TcpStream>| {
+        let mut bytes = Vec::new();
+        let mut buffer = [0; 1000];
+        while !bytes.ends_with(b"01234") {
+            let size = stream.read(&mut buffer).unwrap();
+            assert!(size > 0, "{bytes:?}");
+            bytes.extend_from_slice(&buffer[..size]);
+        }
+    };
+    let mut stream = client.connect(&server).unwrap();
+    stream.write_all(&request).unwrap();
+    answered(&mut stream);
+    let mut stream = offer_early(&client, &server, &request);
+    answered(&mut stream);
+    assert!(httperf_sys::tls::early_data_accepted(stream.ssl()));
+    drop(stream);
+    let counts = server.stop().unwrap();
+    assert_eq!((counts.connections_http2, counts.tls.early_data_accepted), (2, 1), "{counts}");
+    assert_eq!((counts.requests, counts.requests_malformed), (2, 0), "{counts}");
+}
+
+#[test]
 fn early_data_that_the_server_cannot_read_is_rejected_and_counted() {
     let server = start(Tls { tickets: Tickets::EarlyData, ..tls() });
     let client = early_client(&server);
