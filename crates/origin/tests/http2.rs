@@ -612,6 +612,18 @@ fn no_client_can_bring_the_server_down() {
 }
 
 #[test]
+fn a_header_that_is_too_large_is_refused_and_one_that_is_large_is_not() {
+    let server = start(Config::default());
+    let mut client = Client::connect(&server);
+    let value = "x".repeat(10_000);
+    for (count, status) in [(1, 200), (90, 200), (120, 431)] {
+        let stream = client.request_with("GET", "/size/3", &vec![("filler", value.as_str()); count], true);
+        assert_eq!(client.reply(stream).status, status, "{count}");
+    }
+    assert_eq!(client.get("/size/3").body, b"012");
+}
+
+#[test]
 fn a_body_that_is_not_as_long_as_it_says_is_malformed() {
     let server = start(Config::default());
     let mut client = Client::connect(&server);

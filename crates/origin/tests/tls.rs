@@ -364,6 +364,18 @@ fn a_session_of_another_server_begins_anew() {
     assert_eq!((other.stop().unwrap().tls.full, one.stop().unwrap().tls.full), (1, 1));
 }
 
+#[test]
+fn a_client_that_agreed_to_http_2_and_does_not_speak_it_is_told_and_counted() {
+    let server = start(tls());
+    let client = Client::new(|builder| builder.set_alpn_protos(b"\x02h2").unwrap());
+    let mut stream = client.connect(&server).unwrap();
+    let (_, end) = exchange(&mut stream, REQUEST);
+    assert_eq!(end, End::Announced);
+    let counts = server.stop().unwrap();
+    assert_eq!((counts.connections_http1, counts.connections_http2), (0, 1), "{counts}");
+    assert_eq!((counts.requests, counts.requests_malformed), (0, 1), "{counts}");
+}
+
 /// A client that sends early data where it may, and has a session.
 fn early_client(server: &Handle) -> Client {
     let client = Client::new(httperf_sys::tls::enable_early_data);
@@ -436,10 +448,13 @@ fn early_data_may_be_http_2() {
     let mut stream = offer_early(&client, &server, &request);
     answered(&mut stream);
     assert!(httperf_sys::tls::early_data_accepted(stream.ssl()));
+    // What is answered behind the handshake shows that the server has finished it too.
+    stream.write_all(b"\0\0\x06\x01\x05\0\0\0\x03\x82\x87\x84\x41\x01x").unwrap();
+    answered(&mut stream);
     drop(stream);
     let counts = server.stop().unwrap();
     assert_eq!((counts.connections_http2, counts.tls.early_data_accepted), (2, 1), "{counts}");
-    assert_eq!((counts.requests, counts.requests_malformed), (2, 0), "{counts}");
+    assert_eq!((counts.requests, counts.requests_malformed), (3, 0), "{counts}");
 }
 
 #[test]
