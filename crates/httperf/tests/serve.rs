@@ -154,6 +154,54 @@ fn under_tls_it_writes_a_certificate_that_clients_can_trust() {
     }
 }
 
+#[test]
+fn over_http_2_it_grants_what_its_options_say_and_counts_what_it_did() {
+    let served =
+        Served::start(&["--listen=127.0.0.1:0", "--size=5", "--close-after=2", "--h2-max-streams=77"]);
+    let url = served.announcement.strip_prefix("listening on ").unwrap().trim_end();
+    let options = ["-sS", "--max-time", "20", "--noproxy", "*", "-w", " %{http_version}\n"];
+    let (first, second) = (format!("{url}1"), format!("{url}2"));
+    let printed = run("curl", &[&options[..], &["--http2", &first, &second]].concat());
+    assert_eq!(printed, "01234 2\n01234 2\n");
+    let printed = run("curl", &[&options[..], &["--http1.1", url]].concat());
+    assert_eq!(printed, "01234 1.1\n");
+
+    // The server's SETTINGS come first; among them is the one of streams: 3, and then 77 in four bytes.
+    let mut client = served.connect();
+    client.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").unwrap();
+    let mut settings = [0; 33];
+    client.read_exact(&mut settings).unwrap();
+    assert!(settings[9..].chunks(6).any(|setting| setting == [0, 3, 0, 0, 0, 77]), "{settings:?}");
+    drop(client);
+
+    let (printed, well) = served.end(Signal::TERM);
+    assert!(well);
+    let count = |name: &str| {
+        let line = printed.lines().find(|line| line.starts_with(name));
+        line.and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+            .unwrap_or_else(|| panic!("{printed}"))
+    };
+    for (name, expected) in [
+        ("requests", 3),
+        ("replies", 3),
+        ("connections HTTP/1", 1),
+        ("connections HTTP/2", 2),
+        ("upgrades to HTTP/2", 1),
+    ] {
+        assert_eq!(count(name), expected, "{name}: {printed}");
+    }
+    assert!(count("GOAWAY frames sent") >= 1, "{printed}");
+}
+
+#[test]
+fn without_http_2_it_speaks_http_1_alone() {
+    let served = Served::start(&["--listen=127.0.0.1:0", "--tls", "--size=5", "--no-http2"]);
+    let url = served.announcement.strip_prefix("listening on ").unwrap().trim_end();
+    let options = ["-sSk", "--max-time", "20", "--noproxy", "*", "-w", " %{http_version}", "--http2"];
+    assert_eq!(run("curl", &[&options[..], &[url]].concat()), "01234 1.1");
+    assert!(!served.end(Signal::TERM).0.contains("HTTP/2"));
+}
+
 /// A self-signed certificate in one file and its key in another, made by `openssl`.
 fn certificate_and_key(folder: &Path, name: &str) -> [String; 2] {
     let [certificate, key] =

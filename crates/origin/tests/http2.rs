@@ -214,6 +214,27 @@ fn a_small_connection_window_is_refilled_as_bodies_are_read() {
 }
 
 #[test]
+fn what_was_sent_before_the_window_was_known_does_not_block_a_stream() {
+    let server = with_http2(Http2 { window: 1000, ..Http2::default() });
+    let mut client = Client::silent(&server);
+    client.shows_all = true;
+    // Less than half of the window that streams have at first, so that it need not be opened.
+    let body = frame(0x0, 0, 1, &[b'x'; 16_000]);
+    client
+        .send(&[PREFACE, &frame(0x4, 0, 0, &[]), &headers(1, "POST", "/size/3", &[], false), &body].concat());
+    let mut window = 65_535 - 16_000 + 1000 - 65_535;
+    while window <= 0 {
+        if let Event::Window { stream: 1, increment } = client.event() {
+            window += i64::from(increment);
+        }
+    }
+    assert_eq!(window, 1000);
+    client.shows_all = false;
+    client.data(1, b"x", true);
+    assert_eq!(client.reply(1).body, b"012");
+}
+
+#[test]
 fn a_body_beyond_the_window_ends_its_stream() {
     let server = with_http2(Http2 { window: 10, ..Http2::default() });
     let mut client = Client::connect(&server);
@@ -549,7 +570,8 @@ fn a_client_that_leaves_early_is_forgotten() {
     for path in ["/delay/1h", "/size/1g", "/fault/stall", "/fault/trickle", "/trailers/1g", "/fault/reset"] {
         let mut client = Client::connect(&server);
         client.request("GET", path);
-        client.read_some();
+        // Its first settings.
+        client.take(9);
         drop(client);
         assert_eq!(Client::connect(&server).get("/size/3").body, b"012", "after {path}");
     }
@@ -587,6 +609,18 @@ fn no_client_can_bring_the_server_down() {
     }
     let counts = server.stop().unwrap();
     assert!(counts.requests_malformed >= 8, "{counts}");
+}
+
+#[test]
+fn a_header_that_is_too_large_is_refused_and_one_that_is_large_is_not() {
+    let server = start(Config::default());
+    let mut client = Client::connect(&server);
+    let value = "x".repeat(10_000);
+    for (count, status) in [(1, 200), (90, 200), (120, 431)] {
+        let stream = client.request_with("GET", "/size/3", &vec![("filler", value.as_str()); count], true);
+        assert_eq!(client.reply(stream).status, status, "{count}");
+    }
+    assert_eq!(client.get("/size/3").body, b"012");
 }
 
 #[test]

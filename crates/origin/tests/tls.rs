@@ -364,6 +364,18 @@ fn a_session_of_another_server_begins_anew() {
     assert_eq!((other.stop().unwrap().tls.full, one.stop().unwrap().tls.full), (1, 1));
 }
 
+#[test]
+fn a_client_that_agreed_to_http_2_and_does_not_speak_it_is_told_and_counted() {
+    let server = start(tls());
+    let client = Client::new(|builder| builder.set_alpn_protos(b"\x02h2").unwrap());
+    let mut stream = client.connect(&server).unwrap();
+    let (_, end) = exchange(&mut stream, REQUEST);
+    assert_eq!(end, End::Announced);
+    let counts = server.stop().unwrap();
+    assert_eq!((counts.connections_http1, counts.connections_http2), (0, 1), "{counts}");
+    assert_eq!((counts.requests, counts.requests_malformed), (0, 1), "{counts}");
+}
+
 /// A client that sends early data where it may, and has a session.
 fn early_client(server: &Handle) -> Client {
     let client = Client::new(httperf_sys::tls::enable_early_data);
@@ -404,6 +416,45 @@ fn early_data_is_accepted_and_answered() {
     assert_eq!((tls.full, tls.resumed, tls.failed_total()), (1, 2, 0), "{counts}");
     assert_eq!((tls.early_data_accepted, tls.early_data_rejected), (2, 0), "{counts}");
     assert_eq!((counts.requests, counts.replies_total()), (4, 4));
+}
+
+#[test]
+fn early_data_may_be_http_2() {
+    let tls = Tls { tickets: Tickets::EarlyData, ..tls() };
+    let server = httperf_origin::spawn(Config { tls: Some(tls), size: 5, ..Config::default() }).unwrap();
+    let client = Client::new(|builder| {
+        httperf_sys::tls::enable_early_data(builder);
+        builder.set_alpn_protos(b"\x02h2").unwrap();
+    });
+    // The preface, empty SETTINGS, and HEADERS of stream 1 that ask for / of x.
+    let request = [
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(),
+        b"\0\0\0\x04\0\0\0\0\0",
+        b"\0\0\x06\x01\x05\0\0\0\x01\x82\x87\x84\x41\x01x",
+    ]
+    .concat();
+    let answered = |stream: &mut SslStream<TcpStream>| {
+        let mut bytes = Vec::new();
+        let mut buffer = [0; 1000];
+        while !bytes.ends_with(b"01234") {
+            let size = stream.read(&mut buffer).unwrap();
+            assert!(size > 0, "{bytes:?}");
+            bytes.extend_from_slice(&buffer[..size]);
+        }
+    };
+    let mut stream = client.connect(&server).unwrap();
+    stream.write_all(&request).unwrap();
+    answered(&mut stream);
+    let mut stream = offer_early(&client, &server, &request);
+    answered(&mut stream);
+    assert!(httperf_sys::tls::early_data_accepted(stream.ssl()));
+    // What is answered behind the handshake shows that the server has finished it too.
+    stream.write_all(b"\0\0\x06\x01\x05\0\0\0\x03\x82\x87\x84\x41\x01x").unwrap();
+    answered(&mut stream);
+    drop(stream);
+    let counts = server.stop().unwrap();
+    assert_eq!((counts.connections_http2, counts.tls.early_data_accepted), (2, 1), "{counts}");
+    assert_eq!((counts.requests, counts.requests_malformed), (3, 0), "{counts}");
 }
 
 #[test]

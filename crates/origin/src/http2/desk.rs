@@ -39,6 +39,7 @@ pub(super) struct Desk {
     foreign: RefCell<BytesMut>,
     end: Cell<Option<End>>,
     flushed: Notify,
+    new_settings: Notify,
 }
 
 impl Desk {
@@ -51,6 +52,7 @@ impl Desk {
             foreign: RefCell::default(),
             end: Cell::default(),
             flushed: Notify::new(),
+            new_settings: Notify::new(),
         }
     }
 
@@ -90,6 +92,11 @@ impl Desk {
         flushed.await;
     }
 
+    /// Returns when settings of ours have come into force.
+    pub(super) async fn new_settings(&self) {
+        self.new_settings.notified().await;
+    }
+
     fn wake(&self) {
         if let Some(driver) = &*self.driver.borrow() {
             driver.wake_by_ref();
@@ -126,6 +133,10 @@ impl Desk {
 
     pub(super) fn note_flushed(&self) {
         self.flushed.notify_waiters();
+    }
+
+    pub(super) fn note_new_settings(&self) {
+        self.new_settings.notify_waiters();
     }
 
     pub(super) fn end(&self) -> Option<End> {

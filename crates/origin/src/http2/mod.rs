@@ -64,6 +64,7 @@ impl Http2 {
             .max_concurrent_streams(self.streams)
             .max_frame_size(self.frame_size.clamp(FRAME_SIZE_MIN, FRAME_SIZE_MAX))
             .header_table_size(self.header_table)
+            .max_header_list_size(HEADER_LIST_SIZE_MAX)
             .max_pending_accept_reset_streams(EARLY_RESETS_MAX)
             .data_frame_budget(DATA_FRAME_BUDGET);
         builder
@@ -78,6 +79,9 @@ pub(crate) const WINDOW_MAX: u32 = (1 << 31) - 1;
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2>
 const FRAME_SIZE_MIN: u32 = 1 << 14;
 const FRAME_SIZE_MAX: u32 = (1 << 24) - 1;
+
+/// The largest header of a request, as HTTP/2 counts it. One beyond that is answered 431.
+const HEADER_LIST_SIZE_MAX: u32 = 1 << 20;
 
 /// Streams that a client opens and resets before they are looked at; with more, the connection is ended. A client that
 /// runs out of patience with all its streams at once is no attacker.
@@ -123,7 +127,8 @@ pub(crate) async fn serve(wire: Wire, link: &Rc<Link>) {
     let Some(http2) = link.shared.config.http2 else { return };
     link.shared.counts.borrow_mut().connections_http2 += 1;
     let pipe = Rc::new(RefCell::new(Pipe::new(wire, Rc::clone(link))));
-    let end = match http2.builder().handshake(Access(Rc::clone(&pipe))).await {
+    let handshake = http2.builder().handshake(Access(Rc::clone(&pipe))).await;
+    let end = match handshake {
         Ok(connection) => drive(connection, &pipe, link).await,
         Err(error) => {
             count_if_malformed(&error, link);
@@ -181,6 +186,9 @@ fn poll_between_frames(context: &mut Context<'_>, pipe: &RefCell<Pipe>, desk: &D
     // Its failure is one of the socket, which h2 will meet too.
     if pipe.poll_insert(context).is_pending() {
         return Poll::Pending;
+    }
+    if pipe.take_new_settings() {
+        desk.note_new_settings();
     }
     desk.note_flushed();
     match desk.end() {

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
+use std::mem;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, ready};
@@ -21,6 +22,8 @@ pub(super) struct Pipe {
     inserted: BytesMut,
     received: Frames,
     sent: Frames,
+    /// Whether settings of ours came into force since that was last asked.
+    has_new_settings: bool,
     link: Rc<Link>,
 }
 
@@ -32,6 +35,7 @@ impl Pipe {
             inserted: BytesMut::new(),
             received: Frames::behind(PREFACE.len()),
             sent: Frames::behind(0),
+            has_new_settings: false,
             link,
         }
     }
@@ -54,9 +58,14 @@ impl Pipe {
         Poll::Ready(Ok(()))
     }
 
+    /// Whether the client has acknowledged settings since this was last asked.
+    pub(super) fn take_new_settings(&mut self) -> bool {
+        mem::take(&mut self.has_new_settings)
+    }
+
     fn note_sent(&mut self, bytes: &[u8]) {
         let mut counts = self.link.shared.counts.borrow_mut();
-        self.sent.pass(bytes, |kind| match kind {
+        self.sent.pass(bytes, |kind, _| match kind {
             RST_STREAM => counts.streams_reset += 1,
             GOAWAY => counts.goaways_sent += 1,
             _ => {}
@@ -65,7 +74,8 @@ impl Pipe {
 
     fn note_received(&mut self, bytes: &[u8]) {
         let mut counts = self.link.shared.counts.borrow_mut();
-        self.received.pass(bytes, |kind| match kind {
+        self.received.pass(bytes, |kind, flags| match kind {
+            SETTINGS if flags & ACK != 0 => self.has_new_settings = true,
             RST_STREAM => counts.streams_reset_by_client += 1,
             GOAWAY => counts.goaways_received += 1,
             _ => {}
@@ -84,6 +94,9 @@ pub(super) const HEADERS: u8 = 0x1;
 const RST_STREAM: u8 = 0x3;
 pub(super) const SETTINGS: u8 = 0x4;
 const GOAWAY: u8 = 0x7;
+
+/// A flag of SETTINGS: <https://www.rfc-editor.org/rfc/rfc9113#section-6.5>
+const ACK: u8 = 0x1;
 
 /// What a frame of this kind begins with.
 pub(super) fn frame_header(kind: u8, flags: u8, stream: u32, size: usize) -> [u8; FRAME_HEADER_SIZE] {
@@ -114,8 +127,8 @@ impl Frames {
         Self { header: [0; FRAME_HEADER_SIZE], filled: 0, skipped }
     }
 
-    /// Lets these bytes pass, and tells the type of each frame whose header ends in them.
-    fn pass(&mut self, mut bytes: &[u8], mut found: impl FnMut(u8)) {
+    /// Lets these bytes pass, and tells type and flags of each frame whose header ends in them.
+    fn pass(&mut self, mut bytes: &[u8], mut found: impl FnMut(u8, u8)) {
         while !bytes.is_empty() {
             if self.skipped > 0 {
                 let size = self.skipped.min(bytes.len());
@@ -131,7 +144,7 @@ impl Frames {
             if self.filled == FRAME_HEADER_SIZE {
                 self.filled = 0;
                 self.skipped = payload_size(&self.header);
-                found(self.header[3]);
+                found(self.header[3], self.header[4]);
             }
         }
     }
@@ -204,7 +217,7 @@ mod tests {
             b"preface".as_slice(),
             &frame_header(SETTINGS, 0, 0, 6),
             &[7; 6],
-            &frame_header(SETTINGS, 1, 0, 0),
+            &frame_header(SETTINGS, ACK, 0, 0),
             &frame_header(DATA, 0, 1, 300),
             &[RST_STREAM; 300],
             &frame_header(GOAWAY, 0, 0, 8),
@@ -216,9 +229,13 @@ mod tests {
                 let mut frames = Frames::behind(b"preface".len());
                 let mut kinds = Vec::new();
                 for part in [&stream[..first], &stream[first..second], &stream[second..]] {
-                    frames.pass(part, |kind| kinds.push(kind));
+                    frames.pass(part, |kind, flags| kinds.push((kind, flags)));
                 }
-                assert_eq!(kinds, [SETTINGS, SETTINGS, DATA, GOAWAY], "cut at {first} and {second}");
+                assert_eq!(
+                    kinds,
+                    [(SETTINGS, 0), (SETTINGS, ACK), (DATA, 0), (GOAWAY, 0)],
+                    "cut at {first} and {second}"
+                );
             }
         }
     }

@@ -31,7 +31,7 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
         let _: Result<(), h2::Error> = respond.send_informational(interim(StatusCode::CONTINUE));
     }
     let prepared = {
-        let mut prepared = pin!(prepare(&desk.link, &request, discard(&mut body)));
+        let mut prepared = pin!(prepare(&desk.link, &request, discard(&mut body, &desk)));
         poll_fn(|context| match respond.poll_reset(context) {
             Poll::Ready(_) => Poll::Ready(None),
             Poll::Pending => prepared.as_mut().poll(context).map(Some),
@@ -51,11 +51,21 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
     let _: Result<(), h2::Error> = reply.send(respond).await;
 }
 
-async fn discard(body: &mut RecvStream) -> Result<(), h2::Error> {
-    while let Some(data) = body.data().await {
-        body.flow_control().release_capacity(data?.len())?;
+/// Reads and forgets the body, and lets the client send more.
+async fn discard(body: &mut RecvStream, desk: &Desk) -> Result<(), h2::Error> {
+    loop {
+        let size = tokio::select! {
+            biased;
+            data = body.data() => match data {
+                Some(data) => data?.len(),
+                None => return Ok(()),
+            },
+            // A window that has become smaller may have no room until it is opened, which h2 looks at only when something
+            // is released.
+            () = desk.new_settings() => 0,
+        };
+        body.flow_control().release_capacity(size)?;
     }
-    Ok(())
 }
 
 fn interim(status: StatusCode) -> Response<()> {

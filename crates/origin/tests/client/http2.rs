@@ -356,7 +356,7 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     [&size[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
 }
 
-/// A HEADERS frame that does not change the table.
+/// A HEADERS frame that does not change the table, with CONTINUATION frames if it is large.
 pub(crate) fn headers(
     stream: u32,
     method: &str,
@@ -370,5 +370,14 @@ pub(crate) fn headers(
     for (name, value) in pseudo.iter().chain(fields) {
         encoder.encode(name.as_bytes(), value.as_bytes(), Indexing::Without, &mut block);
     }
-    frame(HEADERS, END_HEADERS | if is_end { END_STREAM } else { 0 }, stream, &block)
+    let end_stream = if is_end { END_STREAM } else { 0 };
+    let count = block.chunks(16_384).count();
+    let frames = block.chunks(16_384).zip(1..).map(|(part, index)| {
+        let end_headers = if index == count { END_HEADERS } else { 0 };
+        match index {
+            1 => frame(HEADERS, end_stream | end_headers, stream, part),
+            _ => frame(CONTINUATION, end_headers, stream, part),
+        }
+    });
+    frames.collect::<Vec<_>>().concat()
 }
