@@ -36,7 +36,7 @@ enum State {
 }
 
 /// What was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a, 'i> {
     /// A frame that is no DATA.
     Frame(Frame<'a>),
