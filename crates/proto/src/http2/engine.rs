@@ -208,6 +208,9 @@ impl Engine {
             let handled = match reader.poll(input) {
                 Ok(None) => return Ok(None),
                 Ok(Some(piece)) => connection.handle(now, piece),
+                Err(violation) if violation.stream.is_some() => {
+                    connection.check_place(None).and(Err(violation))
+                }
                 Err(violation) => Err(violation),
             };
             match handled {

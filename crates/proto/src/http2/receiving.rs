@@ -39,20 +39,7 @@ impl Connection {
         now: Duration,
         piece: Piece<'_, 'i>,
     ) -> Result<Option<Event<'i>>, Violation> {
-        if matches!(self.phase, Phase::New | Phase::Opened)
-            && !matches!(piece, Piece::Frame(Frame::Settings(Settings { ack: false, .. })))
-        {
-            return Err(Violation::of_connection(
-                ErrorCode::PROTOCOL_ERROR,
-                "a server that does not begin with its settings",
-            ));
-        }
-        if self.partial.is_some() && !matches!(piece, Piece::Frame(Frame::Continuation(_))) {
-            return Err(Violation::of_connection(
-                ErrorCode::PROTOCOL_ERROR,
-                "a frame in the middle of a header block",
-            ));
-        }
+        self.check_place(Some(piece))?;
         match piece {
             Piece::Frame(frame) => {
                 self.handle_frame(now, frame)?;
@@ -72,6 +59,25 @@ impl Connection {
                 Ok(None)
             }
         }
+    }
+
+    /// Whether something may come now; `None` stands for a frame that is wrong in itself.
+    pub(super) fn check_place(&self, piece: Option<Piece<'_, '_>>) -> Result<(), Violation> {
+        if matches!(self.phase, Phase::New | Phase::Opened)
+            && !matches!(piece, Some(Piece::Frame(Frame::Settings(Settings { ack: false, .. }))))
+        {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a server that does not begin with its settings",
+            ));
+        }
+        if self.partial.is_some() && !matches!(piece, Some(Piece::Frame(Frame::Continuation(_)))) {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a frame in the middle of a header block",
+            ));
+        }
+        Ok(())
     }
 
     fn handle_frame(&mut self, now: Duration, frame: Frame<'_>) -> Result<(), Violation> {
@@ -299,7 +305,8 @@ impl Connection {
         let Some(id) = violation.stream else { return Err(violation) };
         match self.streams.state(id) {
             State::Idle => Err(Violation { stream: None, ..violation }),
-            State::Closed => self.note_late(id),
+            State::Closed if self.may_be_late(id) => self.note_idle(),
+            State::Closed => Err(Violation { stream: None, ..violation }),
             State::Open => {
                 if let Some(stream) = self.close(now, id) {
                     self.owed.push_back(Event::CallFailed { call: stream.call });
@@ -340,13 +347,18 @@ impl Connection {
 
     /// A frame came on a stream that has ended, which is in order if it was we who ended it.
     fn note_late(&mut self, id: u32) -> Result<(), Violation> {
-        if self.reset.len() < RESETS_KEPT && !self.reset.contains(&id) {
+        if !self.may_be_late(id) {
             return Err(Violation::of_connection(
                 ErrorCode::STREAM_CLOSED,
                 "a frame on a stream that has ended",
             ));
         }
         self.note_idle()
+    }
+
+    /// Whether frames may still come on a stream that has ended.
+    fn may_be_late(&self, id: u32) -> bool {
+        self.reset.len() == RESETS_KEPT || self.reset.contains(&id)
     }
 
     fn handle_reset(&mut self, now: Duration, reset: RstStream) -> Result<(), Violation> {
