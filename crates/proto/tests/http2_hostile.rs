@@ -671,6 +671,32 @@ fn frames_on_streams_that_have_ended_bring_no_call_further() {
     breaks(&server().data(1, b"", true).repeated(21, &late), code::ENHANCE_YOUR_CALM, reason);
 }
 
+#[test]
+fn resets_have_a_limit_in_a_row() {
+    let reason = "too many streams reset in a row";
+    let script = (0..6).fold(server(), |script, stream| script.reset(2 * stream + 1, code::REFUSED_STREAM));
+    let outcome = play(options(), &gets(7), script.bytes());
+    assert_eq!(outcome.end, broken(code::ENHANCE_YOUR_CALM, reason));
+    assert_eq!(outcome.events, (0..6).map(returned).collect::<Vec<_>>(), "none is lost");
+    // Those that we have to reset count as well.
+    let script = (0..6).fold(server(), |script, stream| script.data(2 * stream + 1, b"", true));
+    let outcome = play(options(), &gets(7), script.bytes());
+    assert_eq!(outcome.end, broken(code::ENHANCE_YOUR_CALM, reason));
+    assert_eq!(outcome.events, (0..6).map(failed).collect::<Vec<_>>());
+    // A reply ends the row.
+    let script = (0..5).fold(server(), |script, stream| script.reset(2 * stream + 1, code::REFUSED_STREAM));
+    let script = (6..11).fold(script.head(11, OK, true), |script, stream| script.reset(2 * stream + 1, 0));
+    assert_eq!(play(options(), &gets(12), script.bytes()).end, Ok(()));
+}
+
+#[test]
+fn a_goaway_too_many_loses_no_call() {
+    let script = server().repeated(19, &frames::ping([0; 8])).goaway(0, 0);
+    let outcome =
+        breaks(&script, code::ENHANCE_YOUR_CALM, "too many frames in a row that bring no reply further");
+    assert_eq!(outcome.events, [returned(0), returned(1), Event::Draining, Event::Drained]);
+}
+
 // The end of a connection.
 
 #[test]
@@ -696,6 +722,20 @@ fn goaway_that_says_more_later_changes_nothing() {
     let expected =
         [returned(1), Event::Draining, started(0, 200), head(0, OK_TEXT), common::last(0, 14, 0, 0)];
     assert_eq!((outcome.end, outcome.events), (Ok(()), expected.to_vec()));
+}
+
+#[test]
+fn the_end_of_draining_is_told_once() {
+    let script = server().goaway(0, 0).goaway(0, 0).goaway(0, 0);
+    let outcome = play(options(), &gets(1), script.bytes());
+    assert_eq!(outcome.events, [returned(0), Event::Draining, Event::Drained]);
+    let script = server().goaway(1, 0).head(1, OK, true).goaway(1, 0);
+    let outcome = play(options(), &gets(1), script.bytes());
+    let expected = [Event::Draining, started(0, 200), head(0, OK_TEXT), common::last(0, 14, 0, 0)];
+    assert_eq!(outcome.events, expected);
+    let script = server().goaway(1, 0).reset(1, 0).goaway(1, 0);
+    let outcome = play(options(), &gets(1), script.bytes());
+    assert_eq!(outcome.events, [Event::Draining, failed(0), Event::Drained]);
 }
 
 #[test]

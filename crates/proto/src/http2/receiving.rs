@@ -293,16 +293,29 @@ impl Connection {
             // The rest of the request is of no use to anybody.
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
         }
-        let takes_no_more = self.phase == Phase::Draining || self.numbers_left() == 0;
-        let is_last = takes_no_more && self.streams.open_count() + self.waiting.len() == 0;
-        let reuse = if is_last { Reuse::Close } else { Reuse::Keep };
+        let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
+        self.is_end_told |= reuse == Reuse::Close;
         self.owed.push_back(Event::ReplyDone { call: stream.call, size, reuse });
         Ok(())
     }
 
-    /// A stream violates the protocol, or all of the connection does, which it then returns.
-    pub(super) fn handle_violation(&mut self, now: Duration, violation: Violation) -> Result<(), Violation> {
-        let Some(id) = violation.stream else { return Err(violation) };
+    /// A stream violates the protocol, or all of the connection does.
+    pub(super) fn handle_violation(&mut self, now: Duration, violation: Violation) {
+        let outcome = match violation.stream {
+            Some(id) => self.handle_stream_violation(now, id, violation),
+            None => Err(violation),
+        };
+        if let Err(violation) = outcome {
+            self.fail(violation);
+        }
+    }
+
+    fn handle_stream_violation(
+        &mut self,
+        now: Duration,
+        id: u32,
+        violation: Violation,
+    ) -> Result<(), Violation> {
         match self.streams.state(id) {
             State::Idle => Err(Violation { stream: None, ..violation }),
             State::Closed if self.may_be_late(id) => self.note_idle(),
@@ -312,7 +325,7 @@ impl Connection {
                     self.owed.push_back(Event::CallFailed { call: stream.call });
                 }
                 self.reset(id, violation.code, violation.reason);
-                self.owe_end_of_draining();
+                self.owe_end();
                 self.note_reset()
             }
         }
@@ -378,7 +391,7 @@ impl Connection {
         } else {
             Event::CallFailed { call }
         });
-        self.owe_end_of_draining();
+        self.owe_end();
         self.note_reset()
     }
 
@@ -467,22 +480,29 @@ impl Connection {
         if !was_draining {
             self.owed.push_back(Event::Draining);
         }
-        self.owe_end_of_draining();
+        self.owe_end();
     }
 
-    /// Tells, if the peer takes no further calls and has none left, that the connection is of no use any more.
-    fn owe_end_of_draining(&mut self) {
-        if self.phase == Phase::Draining && self.streams.open_count() == 0 {
+    /// Whether the connection takes no further calls and has none left.
+    fn is_at_end(&self) -> bool {
+        let takes_no_more = self.phase == Phase::Draining || self.numbers_left() == 0;
+        takes_no_more && self.streams.open_count() + self.waiting.len() == 0
+    }
+
+    /// Tells once, if that is so.
+    pub(super) fn owe_end(&mut self) {
+        if self.is_at_end() && !self.is_end_told {
+            self.is_end_told = true;
             self.owed.push_back(Event::Drained);
         }
     }
 
-    /// The connection cannot go on: says why to the peer, and to the owner.
-    pub(super) fn fail(&mut self, violation: Violation) -> ProtocolError {
+    /// The connection cannot go on: says why to the peer, and to the owner once it has heard all that is owed to it.
+    fn fail(&mut self, violation: Violation) {
         let Violation { code, reason, .. } = violation;
         GoAway { last_stream: 0, code, debug: reason.as_bytes() }.write(self.outgoing.buffer());
         self.phase = Phase::Closed;
-        ProtocolError::Http2(ConnectionError { code, reason })
+        self.failure = Some(ProtocolError::Http2(ConnectionError { code, reason }));
     }
 }
 
