@@ -74,6 +74,21 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
+    /// The call it is about, if it is about one.
+    #[must_use]
+    pub fn call(&self) -> Option<CallId> {
+        match *self {
+            Self::ReplyStarted { call, .. }
+            | Self::BadStatusLine { call, .. }
+            | Self::ReplyHead { call, .. }
+            | Self::ReplyBody { call, .. }
+            | Self::ReplyDone { call, .. }
+            | Self::CallReturned { call }
+            | Self::CallFailed { call } => Some(call),
+            Self::Draining | Self::Drained => None,
+        }
+    }
+
     /// The same event, with bytes of its own.
     #[must_use]
     pub fn into_owned(self) -> Event<'static> {

@@ -1,5 +1,6 @@
-//! For tests: a scripted server on real sockets ([`server`]), and a world in memory with a virtual clock and
-//! a hostile link ([`sim`]).
+//! For tests: a scripted server on real sockets ([`server`]), a world in memory with a virtual clock and a hostile link
+//! ([`sim`]), and the server's side of HTTP/2 ([`http2`]).
 
+pub mod http2;
 pub mod server;
 pub mod sim;

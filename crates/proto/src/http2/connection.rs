@@ -13,7 +13,7 @@ use super::reply::Heads;
 use super::streams::{Queue, Stream, Streams, Upload};
 use super::{Awaited, Options, PeerSettings, Stall};
 use crate::http1::Request;
-use crate::{CallId, Event};
+use crate::{CallId, Event, ProtocolError, Reuse};
 
 /// How many streams are opened before the peer has said how many it allows: what it is asked to allow at least.
 ///
@@ -48,6 +48,10 @@ pub(super) struct Connection {
     /// Whether the peer has acknowledged our settings.
     pub(super) is_acknowledged: bool,
     pub(super) owed: VecDeque<Event<'static>>,
+    /// Why the connection failed, to be told behind what is owed.
+    pub(super) failure: Option<ProtocolError>,
+    /// It was told that the peer takes no further calls and has none left.
+    pub(super) is_end_told: bool,
     pub(super) stalls: VecDeque<Stall>,
     pub(super) counts: Counts,
     /// Streams that we reset, the last so many.
@@ -112,6 +116,8 @@ impl Connection {
             peer: PeerSettings::default(),
             is_acknowledged: false,
             owed: VecDeque::new(),
+            failure: None,
+            is_end_told: false,
             stalls: VecDeque::new(),
             counts: Counts::default(),
             reset: VecDeque::new(),
@@ -170,10 +176,20 @@ impl Connection {
             }
             return;
         }
+        let owed_count = self.owed.len();
+        self.owed.retain(|event| event.call() != Some(call));
+        if self.owed.len() < owed_count {
+            let tells_end = |event: &Event<'_>| {
+                matches!(event, Event::Drained | Event::ReplyDone { reuse: Reuse::Close, .. })
+            };
+            self.is_end_told = self.owed.iter().any(tells_end);
+            self.owe_end();
+        }
         let found = self.streams.iter().find(|(_, stream)| stream.call == call).map(|(id, _)| id);
         if let Some(id) = found {
             self.close(now, id);
             self.reset(id, ErrorCode::CANCEL, "no reply in time");
+            self.owe_end();
         }
     }
 }

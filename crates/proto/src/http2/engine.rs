@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::connection::{Connection, Phase};
 use super::counts::Counts;
-use super::frame::{ErrorCode, GoAway, Reader, Violation};
+use super::frame::{ErrorCode, GoAway, Reader};
 use super::{Options, PeerSettings, Stall};
 use crate::http1::{Full, Request};
 use crate::{CallId, Event, ProtocolError, Sent};
@@ -17,8 +17,9 @@ use crate::{CallId, Event, ProtocolError, Sent};
 #[derive(Debug)]
 pub struct Engine {
     reader: Reader,
-    connection: Connection,
+    pub(super) connection: Connection,
 }
+
 impl Engine {
     /// A fresh connection.
     #[must_use]
@@ -197,33 +198,38 @@ impl Engine {
         let size = input.len();
         let outcome = self.next_event(now, input);
         self.connection.counts.bytes_received += (size - input.len()) as u64;
-        outcome.map_err(|violation| self.connection.fail(violation))
+        outcome
     }
 
     fn next_event<'i>(
         &mut self,
         now: Duration,
         input: &mut &'i [u8],
-    ) -> Result<Option<Event<'i>>, Violation> {
+    ) -> Result<Option<Event<'i>>, ProtocolError> {
         let Self { reader, connection } = self;
         loop {
             if let Some(event) = connection.owed.pop_front() {
                 return Ok(Some(event));
             }
+            if let Some(error) = connection.failure.take() {
+                return Err(error);
+            }
             if connection.phase == Phase::Closed {
                 *input = &[];
                 return Ok(None);
             }
-            connection.check_opening(input)?;
-            let handled = match reader.poll(input) {
+            let handled = match connection.check_opening(input).and_then(|()| reader.poll(input)) {
                 Ok(None) => return Ok(None),
                 Ok(Some(piece)) => connection.handle(now, piece),
+                Err(violation) if violation.stream.is_some() => {
+                    connection.check_place(None).and(Err(violation))
+                }
                 Err(violation) => Err(violation),
             };
             match handled {
                 Ok(Some(event)) => return Ok(Some(event)),
                 Ok(None) => {}
-                Err(violation) => connection.handle_violation(now, violation)?,
+                Err(violation) => connection.handle_violation(now, violation),
             }
         }
     }

@@ -39,20 +39,7 @@ impl Connection {
         now: Duration,
         piece: Piece<'_, 'i>,
     ) -> Result<Option<Event<'i>>, Violation> {
-        if matches!(self.phase, Phase::New | Phase::Opened)
-            && !matches!(piece, Piece::Frame(Frame::Settings(Settings { ack: false, .. })))
-        {
-            return Err(Violation::of_connection(
-                ErrorCode::PROTOCOL_ERROR,
-                "a server that does not begin with its settings",
-            ));
-        }
-        if self.partial.is_some() && !matches!(piece, Piece::Frame(Frame::Continuation(_))) {
-            return Err(Violation::of_connection(
-                ErrorCode::PROTOCOL_ERROR,
-                "a frame in the middle of a header block",
-            ));
-        }
+        self.check_place(Some(piece))?;
         match piece {
             Piece::Frame(frame) => {
                 self.handle_frame(now, frame)?;
@@ -72,6 +59,25 @@ impl Connection {
                 Ok(None)
             }
         }
+    }
+
+    /// Whether something may come now; `None` stands for a frame that is wrong in itself.
+    pub(super) fn check_place(&self, piece: Option<Piece<'_, '_>>) -> Result<(), Violation> {
+        if matches!(self.phase, Phase::New | Phase::Opened)
+            && !matches!(piece, Some(Piece::Frame(Frame::Settings(Settings { ack: false, .. }))))
+        {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a server that does not begin with its settings",
+            ));
+        }
+        if self.partial.is_some() && !matches!(piece, Some(Piece::Frame(Frame::Continuation(_)))) {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "a frame in the middle of a header block",
+            ));
+        }
+        Ok(())
     }
 
     fn handle_frame(&mut self, now: Duration, frame: Frame<'_>) -> Result<(), Violation> {
@@ -287,25 +293,39 @@ impl Connection {
             // The rest of the request is of no use to anybody.
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
         }
-        let takes_no_more = self.phase == Phase::Draining || self.numbers_left() == 0;
-        let is_last = takes_no_more && self.streams.open_count() + self.waiting.len() == 0;
-        let reuse = if is_last { Reuse::Close } else { Reuse::Keep };
+        let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
+        self.is_end_told |= reuse == Reuse::Close;
         self.owed.push_back(Event::ReplyDone { call: stream.call, size, reuse });
         Ok(())
     }
 
-    /// A stream violates the protocol, or all of the connection does, which it then returns.
-    pub(super) fn handle_violation(&mut self, now: Duration, violation: Violation) -> Result<(), Violation> {
-        let Some(id) = violation.stream else { return Err(violation) };
+    /// A stream violates the protocol, or all of the connection does.
+    pub(super) fn handle_violation(&mut self, now: Duration, violation: Violation) {
+        let outcome = match violation.stream {
+            Some(id) => self.handle_stream_violation(now, id, violation),
+            None => Err(violation),
+        };
+        if let Err(violation) = outcome {
+            self.fail(violation);
+        }
+    }
+
+    fn handle_stream_violation(
+        &mut self,
+        now: Duration,
+        id: u32,
+        violation: Violation,
+    ) -> Result<(), Violation> {
         match self.streams.state(id) {
             State::Idle => Err(Violation { stream: None, ..violation }),
-            State::Closed => self.note_late(id),
+            State::Closed if self.may_be_late(id) => self.note_idle(),
+            State::Closed => Err(Violation { stream: None, ..violation }),
             State::Open => {
                 if let Some(stream) = self.close(now, id) {
                     self.owed.push_back(Event::CallFailed { call: stream.call });
                 }
                 self.reset(id, violation.code, violation.reason);
-                self.owe_end_of_draining();
+                self.owe_end();
                 self.note_reset()
             }
         }
@@ -341,13 +361,18 @@ impl Connection {
 
     /// A frame came on a stream that has ended, which is in order if it was we who ended it.
     fn note_late(&mut self, id: u32) -> Result<(), Violation> {
-        if self.reset.len() < RESETS_KEPT && !self.reset.contains(&id) {
+        if !self.may_be_late(id) {
             return Err(Violation::of_connection(
                 ErrorCode::STREAM_CLOSED,
                 "a frame on a stream that has ended",
             ));
         }
         self.note_idle()
+    }
+
+    /// Whether frames may still come on a stream that has ended.
+    fn may_be_late(&self, id: u32) -> bool {
+        self.reset.len() == RESETS_KEPT || self.reset.contains(&id)
     }
 
     fn handle_reset(&mut self, now: Duration, reset: RstStream) -> Result<(), Violation> {
@@ -367,7 +392,7 @@ impl Connection {
         } else {
             Event::CallFailed { call }
         });
-        self.owe_end_of_draining();
+        self.owe_end();
         self.note_reset()
     }
 
@@ -456,22 +481,29 @@ impl Connection {
         if !was_draining {
             self.owed.push_back(Event::Draining);
         }
-        self.owe_end_of_draining();
+        self.owe_end();
     }
 
-    /// Tells, if the peer takes no further calls and has none left, that the connection is of no use any more.
-    fn owe_end_of_draining(&mut self) {
-        if self.phase == Phase::Draining && self.streams.open_count() == 0 {
+    /// Whether the connection takes no further calls and has none left.
+    fn is_at_end(&self) -> bool {
+        let takes_no_more = self.phase == Phase::Draining || self.numbers_left() == 0;
+        takes_no_more && self.streams.open_count() + self.waiting.len() == 0
+    }
+
+    /// Tells once, if that is so.
+    pub(super) fn owe_end(&mut self) {
+        if self.is_at_end() && !self.is_end_told {
+            self.is_end_told = true;
             self.owed.push_back(Event::Drained);
         }
     }
 
-    /// The connection cannot go on: says why to the peer, and to the owner.
-    pub(super) fn fail(&mut self, violation: Violation) -> ProtocolError {
+    /// The connection cannot go on: says why to the peer, and to the owner once it has heard all that is owed to it.
+    fn fail(&mut self, violation: Violation) {
         let Violation { code, reason, .. } = violation;
         GoAway { last_stream: 0, code, debug: reason.as_bytes() }.write(self.outgoing.buffer());
         self.phase = Phase::Closed;
-        ProtocolError::Http2(ConnectionError { code, reason })
+        self.failure = Some(ProtocolError::Http2(ConnectionError { code, reason }));
     }
 }
 

@@ -106,6 +106,12 @@ impl Streams {
         Self { slots: Vec::new(), free: Vec::new(), index: VecDeque::new(), base: FIRST, open: 0 }
     }
 
+    /// Those of a connection that is about to open the stream with this number.
+    #[cfg(test)]
+    pub(super) fn starting_at(id: u32) -> Self {
+        Self { base: id, ..Self::new() }
+    }
+
     /// The number of the stream that is opened next.
     pub(super) fn next_id(&self) -> u32 {
         self.base + 2 * self.index.len() as u32

@@ -2,6 +2,7 @@
 
 use super::frame::{Data, FrameHeader, GoAway, Headers, Parameter, RstStream, Settings};
 use super::hpack::{Encoder, Indexing};
+use super::streams::Streams;
 use super::*;
 use crate::http1::{Request, RequestBody, RequestHead};
 use crate::{Event, ProtocolError, ReplySize, Reuse, Sent};
@@ -302,4 +303,72 @@ fn equal_requests_have_equal_blocks_once_the_table_has_their_fields() {
         .collect();
     assert!(sizes[0] > sizes[1] && sizes[1] == sizes[2] && sizes[2] == sizes[3], "{sizes:?}");
     assert_eq!(sizes[3], 9 + 5, "a frame header and an index for each field");
+}
+
+/// A connection that has numbers for so many streams.
+fn connection_with_numbers(count: u32) -> Engine {
+    let mut engine = Engine::new(Options::default());
+    engine.connection.streams = Streams::starting_at((1 << 31) + 1 - 2 * count);
+    engine
+}
+
+#[test]
+fn a_connection_ends_with_its_stream_numbers() {
+    const LAST: u32 = (1 << 31) - 1;
+    let mut engine = connection_with_numbers(2);
+    assert_eq!(engine.capacity(), 2);
+    for call in 0..2 {
+        engine.submit(Duration::ZERO, CallId(call), request("GET", b"")).unwrap();
+    }
+    assert_eq!(engine.submit(Duration::ZERO, CallId(2), request("GET", b"")), Err(crate::http1::Full));
+    flush(&mut engine);
+    let script = Script::default().settings(&[]).head(LAST, &[(":status", "200")], true).head(
+        LAST - 2,
+        &[(":status", "200")],
+        true,
+    );
+    let (events, end) = feed(&mut engine, &[&script.bytes]);
+    let size = ReplySize { header: 14, ..ReplySize::default() };
+    let last = Event::ReplyDone { call: CallId(0), size, reuse: Reuse::Close };
+    assert_eq!((events, end), (vec![started(1, 200), done(1, 14, 0, 0), started(0, 200), last], Ok(())));
+    assert_eq!(engine.capacity(), 0);
+}
+
+#[test]
+fn a_connection_whose_last_stream_is_reset_is_of_no_further_use() {
+    let mut engine = connection_with_numbers(1);
+    engine.submit(Duration::ZERO, CallId(0), request("GET", b"")).unwrap();
+    flush(&mut engine);
+    let script = Script::default().settings(&[]).reset((1 << 31) - 1, ErrorCode::INTERNAL_ERROR);
+    let (events, end) = feed(&mut engine, &[&script.bytes]);
+    assert_eq!((events, end), (vec![Event::CallFailed { call: CallId(0) }, Event::Drained], Ok(())));
+}
+
+#[test]
+fn a_connection_that_drains_is_of_no_further_use_once_its_last_call_is_given_up() {
+    let mut engine = connection(Options::default(), &[request("GET", b""), request("GET", b"")]);
+    let script = Script::default().settings(&[]).goaway(3, ErrorCode::NO_ERROR);
+    assert_eq!(feed(&mut engine, &[&script.bytes]).0, [Event::Draining]);
+    engine.cancel(Duration::ZERO, CallId(0));
+    assert_eq!(engine.poll_event(Duration::ZERO, &mut &b""[..]), Ok(None));
+    engine.cancel(Duration::ZERO, CallId(1));
+    assert_eq!(engine.poll_event(Duration::ZERO, &mut &b""[..]), Ok(Some(Event::Drained)));
+    assert_eq!(engine.poll_event(Duration::ZERO, &mut &b""[..]), Ok(None));
+}
+
+#[test]
+fn nothing_is_told_of_a_call_that_was_given_up() {
+    let options = Options { heads: true, ..Options::default() };
+    let mut engine = connection(options, &[request("GET", b""), request("GET", b"")]);
+    let script = Script::default().settings(&[]).head(1, &[(":status", "200")], true).head(
+        3,
+        &[(":status", "200")],
+        true,
+    );
+    let mut input = &script.bytes[..];
+    assert_eq!(engine.poll_event(Duration::ZERO, &mut input), Ok(Some(started(0, 200))));
+    engine.cancel(Duration::ZERO, CallId(0));
+    let (events, end) = feed(&mut engine, &[input]);
+    let expected = vec![started(1, 200), head(1, "HTTP/2 200\r\n\r\n"), done(1, 14, 0, 0)];
+    assert_eq!((events, end), (expected, Ok(())));
 }

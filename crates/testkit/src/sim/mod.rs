@@ -4,6 +4,7 @@
 //! on real sockets would hang, the virtual clock runs out ([`Run::is_endless`]).
 
 mod http;
+mod http2;
 mod plans;
 mod tls;
 mod world;
@@ -21,6 +22,7 @@ use httperf_stats::{Counters, Instant, Summary, Transport};
 use self::world::World;
 
 pub use http::{HttpPeer, RequestSeen, reply};
+pub use http2::{Deed, Heard, Http2Peer, StreamSeen};
 pub use plans::{calls, connections, file_session, sessions};
 pub use tls::{Goodbye, TlsPeer, tls_server};
 
@@ -31,6 +33,11 @@ pub trait Peer {
 
     /// Bytes of a connection have arrived.
     fn receive(&mut self, connection: usize, at: Duration, bytes: &[u8]) -> Vec<Action>;
+
+    /// The time has come for which it asked with [`Action::Wake`].
+    fn wake(&mut self, _connection: usize, _at: Duration) -> Vec<Action> {
+        Vec::new()
+    }
 }
 
 /// What becomes of a connection that asks to be accepted.
@@ -53,6 +60,8 @@ pub enum Action {
     Close(Duration),
     /// Resets the connection.
     Reset(Duration),
+    /// Asks to be called ([`Peer::wake`]).
+    Wake(Duration),
 }
 
 /// What lies between the worker and its peer.

@@ -60,6 +60,33 @@ impl<P: Peer> TlsPeer<P> {
             SslStream::new(ssl, Pipe::default()).expect("a stream needs nothing but memory")
         })
     }
+
+    /// What the other peer wants done, in TLS.
+    fn encrypted(&mut self, connection: usize, asked: Vec<Action>) -> Vec<Action> {
+        let goodbye = self.goodbye;
+        let mut actions = Vec::new();
+        let stream = self.stream(connection);
+        for action in asked {
+            match action {
+                Action::Send(delay, plaintext) => {
+                    // Only one that has said goodbye takes nothing more.
+                    if stream.write_all(&plaintext).is_ok() {
+                        actions.push(stream.get_mut().send(delay));
+                    }
+                }
+                Action::Close(delay) => {
+                    if goodbye == Goodbye::Said {
+                        // One that the worker ended already has nobody to say it to.
+                        stream.shutdown().map(drop).unwrap_or_default();
+                        actions.push(stream.get_mut().send(delay));
+                    }
+                    actions.push(Action::Close(delay));
+                }
+                Action::Reset(_) | Action::Wake(_) => actions.push(action),
+            }
+        }
+        actions
+    }
 }
 
 impl<P> std::fmt::Debug for TlsPeer<P> {
@@ -90,27 +117,13 @@ impl<P: Peer> Peer for TlsPeer<P> {
         let mut actions = vec![stream.get_mut().send(Duration::ZERO)];
         let asked =
             if plaintext.is_empty() { Vec::new() } else { self.inner.receive(connection, at, &plaintext) };
-        let stream = self.stream(connection);
-        for action in asked {
-            match action {
-                Action::Send(delay, plaintext) => {
-                    // Only one that has said goodbye takes nothing more.
-                    if stream.write_all(&plaintext).is_ok() {
-                        actions.push(stream.get_mut().send(delay));
-                    }
-                }
-                Action::Close(delay) => {
-                    if goodbye == Goodbye::Said {
-                        // One that the worker ended already has nobody to say it to.
-                        stream.shutdown().map(drop).unwrap_or_default();
-                        actions.push(stream.get_mut().send(delay));
-                    }
-                    actions.push(Action::Close(delay));
-                }
-                Action::Reset(delay) => actions.push(Action::Reset(delay)),
-            }
-        }
+        actions.extend(self.encrypted(connection, asked));
         actions
+    }
+
+    fn wake(&mut self, connection: usize, at: Duration) -> Vec<Action> {
+        let asked = self.inner.wake(connection, at);
+        self.encrypted(connection, asked)
     }
 }
 

@@ -47,6 +47,8 @@ enum Event {
     Writable,
     /// Nothing happened, but the poller says so.
     Spurious,
+    /// The peer wanted to be called.
+    Wake,
 }
 
 #[derive(Default)]
@@ -231,7 +233,12 @@ impl World {
         }
         let last = &mut self.sockets[number].last_arrivals[direction as usize];
         *last = (*last).max(self.now + delay + travel);
-        self.events.push(Reverse((*last, self.event_count, number)));
+        let at = *last;
+        self.put(number, at, event);
+    }
+
+    fn put(&mut self, number: usize, at: Instant, event: Event) {
+        self.events.push(Reverse((at, self.event_count, number)));
         self.pending.insert(self.event_count, event);
         self.event_count += 1;
     }
@@ -254,6 +261,11 @@ impl World {
                 }
             }
             _ if state == State::Closed => {}
+            Event::Wake => {
+                for action in self.peer.wake(connection, at) {
+                    self.act(number, action);
+                }
+            }
             Event::Established => {
                 self.sockets[number].state = State::Open;
                 self.change(number);
@@ -285,6 +297,7 @@ impl World {
         match action {
             Action::Close(delay) => self.schedule(number, Direction::In, delay, Event::PeerClosed),
             Action::Reset(delay) => self.schedule(number, Direction::In, delay, Event::PeerReset),
+            Action::Wake(delay) => self.put(number, self.now + delay, Event::Wake),
             Action::Send(delay, bytes) if !self.link.hostile => {
                 self.schedule(number, Direction::In, delay, Event::ToWorker(bytes));
             }

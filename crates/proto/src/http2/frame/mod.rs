@@ -249,11 +249,18 @@ fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u8], Violati
     if !header.has(flags::PADDED) {
         return Ok(payload);
     }
-    let too_long = Violation::of_connection(ErrorCode::PROTOCOL_ERROR, "more padding than payload");
-    let (&padding, rest) = payload.split_first().ok_or(too_long)?;
-    let size = rest.len().checked_sub(padding.into()).ok_or(too_long)?;
+    let (&padding, rest) = payload.split_first().ok_or(NO_PADDING_SIZE)?;
+    let size = rest.len().checked_sub(padding.into()).ok_or(TOO_MUCH_PADDING)?;
     Ok(&rest[..size])
 }
+
+const NO_PADDING_SIZE: Violation = Violation::of_connection(
+    ErrorCode::FRAME_SIZE_ERROR,
+    "a padded frame without room for the size of its padding",
+);
+
+const TOO_MUCH_PADDING: Violation =
+    Violation::of_connection(ErrorCode::PROTOCOL_ERROR, "more padding than payload");
 
 /// The first four bytes as a number, and what follows them.
 fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {

@@ -1,6 +1,9 @@
 //! From the bytes that arrive to frames, wherever the bytes are cut.
 
-use super::{Data, ErrorCode, Frame, FrameHeader, HEADER_SIZE, Violation, flags, kind};
+use super::{
+    Data, ErrorCode, Frame, FrameHeader, HEADER_SIZE, NO_PADDING_SIZE, TOO_MUCH_PADDING, Violation, flags,
+    kind,
+};
 
 /// Finds frames in bytes. Payloads are read where they lie; only what is cut across reads is copied, and never that of a
 /// DATA frame or of a frame that means nothing to us.
@@ -67,8 +70,13 @@ impl Reader {
                 State::Header => {
                     let Some(header) = self.header(input) else { return Ok(None) };
                     self.state = self.after_header(header)?;
-                    if let State::PaddingSize(data) | State::Body { data, .. } = self.state {
-                        return Ok(Some(Piece::Data(data)));
+                    match self.state {
+                        State::PaddingSize(data) | State::Body { data, .. } => {
+                            return Ok(Some(Piece::Data(data)));
+                        }
+                        // What is in it is of no interest, but that it is there may be.
+                        State::Skipped(_) => return Ok(Some(Piece::Frame(Frame::Ignored))),
+                        State::Header | State::Payload(_) => {}
                     }
                 }
                 State::Payload(header) => {
@@ -82,10 +90,7 @@ impl Reader {
                     let Some((&padding, rest)) = input.split_first() else { return Ok(None) };
                     *input = rest;
                     let padding = u32::from(padding);
-                    let size = (data.length - 1).checked_sub(padding).ok_or(Violation::of_connection(
-                        ErrorCode::PROTOCOL_ERROR,
-                        "more padding than payload",
-                    ))?;
+                    let size = (data.length - 1).checked_sub(padding).ok_or(TOO_MUCH_PADDING)?;
                     self.state = State::Body { data, size, padding };
                 }
                 State::Body { data, size: 0, padding } => {
@@ -151,12 +156,7 @@ impl Reader {
                 let data = Data::parse(header)?;
                 match (header.has(flags::PADDED), data.length) {
                     (false, size) => State::Body { data, size, padding: 0 },
-                    (true, 0) => {
-                        return Err(Violation::of_connection(
-                            ErrorCode::FRAME_SIZE_ERROR,
-                            "a padded DATA frame without room for the size of its padding",
-                        ));
-                    }
+                    (true, 0) => return Err(NO_PADDING_SIZE),
                     (true, _) => State::PaddingSize(data),
                 }
             }
