@@ -84,7 +84,8 @@ impl Event<'_> {
             | Self::ReplyBody { call, .. }
             | Self::ReplyDone { call, .. }
             | Self::CallReturned { call }
-            | Self::CallFailed { call } => Some(call),
+            | Self::CallFailed { call }
+            | Self::Upgraded { call } => Some(call),
             Self::Draining | Self::Drained => None,
         }
     }

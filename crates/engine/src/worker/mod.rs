@@ -462,7 +462,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             match timer {
                 Timer::Think(session) => self.resume_session(session, now),
                 Timer::Retry(session, slot) => self.retry_slot(session, slot as usize, now),
-                Timer::Again(session, slot, call) => self.make_again(session, slot as usize, call, now),
+                Timer::Again(session, slot, call) => self.end_pause(session, slot as usize, call, now),
             }
             self.look_for_arrivals(&mut fired);
         }

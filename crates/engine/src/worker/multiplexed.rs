@@ -230,23 +230,25 @@ impl<N: Network> Worker<'_, '_, N> {
         if pause.is_zero() {
             self.make_again(session, slot, call_key, now);
         } else {
+            self.sessions[session].pausing.push(call_key);
             self.timers.push(Reverse((now + pause, Timer::Again(session, slot as u32, call_key))));
         }
         true
     }
 
-    /// The pause before another attempt is over.
-    pub(super) fn make_again(&mut self, session: SessionKey, slot: usize, call: CallKey, now: Instant) {
-        if !self.calls.contains_key(call) {
-            return;
+    /// The pause before another attempt is over, if the call is still to be made.
+    pub(super) fn end_pause(&mut self, session: SessionKey, slot: usize, call: CallKey, now: Instant) {
+        if let Some(going_on) = self.sessions.get_mut(session)
+            && let Some(place) = going_on.pausing.iter().position(|&pausing| pausing == call)
+        {
+            going_on.pausing.swap_remove(place);
+            self.make_again(session, slot, call, now);
         }
-        match self.sessions.get_mut(session) {
-            Some(going_on) => {
-                going_on.slots[slot].queue.push_back(call);
-                self.drive_slot(session, slot, now);
-            }
-            None => self.abandon_call(call, now),
-        }
+    }
+
+    fn make_again(&mut self, session: SessionKey, slot: usize, call: CallKey, now: Instant) {
+        self.sessions[session].slots[slot].queue.push_back(call);
+        self.drive_slot(session, slot, now);
     }
 
     /// A call failed, and its connection goes on.

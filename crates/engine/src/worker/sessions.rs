@@ -38,6 +38,8 @@ pub(super) struct Session<'p> {
     pub(super) slots: SmallVec<[Slot; 1]>,
     /// Connections that take no further calls, but answer those that they have.
     pub(super) draining: Vec<ConnectionKey>,
+    /// Calls that pause before another attempt.
+    pub(super) pausing: Vec<CallKey>,
     pub(super) cookies: Option<Box<Jar>>,
     pub(super) page: Option<Box<Page>>,
     /// The TLS session that its next connection offers to resume.
@@ -80,6 +82,7 @@ impl<'p> Session<'p> {
             ready_at: intended,
             slots: SmallVec::new(),
             draining: Vec::new(),
+            pausing: Vec::new(),
             cookies: cookies.then(|| Box::new(Jar::new(plan.limits.cookies))),
             page: pages.then(|| Box::new(Page::new(&plan.targets[target].host, port, plan.tls.is_some()))),
             tls_session: None,
@@ -354,6 +357,7 @@ impl<N: Network> Worker<'_, '_, N> {
         for slot in &mut session.slots {
             dropped.extend(slot.queue.drain(..));
         }
+        dropped.append(&mut session.pausing);
         let mut sent = 0;
         for call in dropped {
             if self.calls.get(call).is_some_and(Call::is_sent) {
@@ -380,7 +384,8 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.abandon_call(call.into(), now);
             }
         }
-        for call in session.slots.iter().flat_map(|slot| &slot.queue) {
+        let queued = session.slots.iter().flat_map(|slot| &slot.queue);
+        for call in queued.chain(&session.pausing) {
             self.abandon_call(*call, now);
         }
         if !session.is_cut || !completed {
