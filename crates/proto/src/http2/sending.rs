@@ -18,7 +18,8 @@ use crate::http1::Request;
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-3.4>
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How many bytes are made ready at most, beyond the frame that goes past them.
+/// How many bytes are made ready at most, beyond the frame that goes past them, which has no more of a body either,
+/// whatever the peer would take.
 const TRANSMIT_SIZE: usize = 64 * 1024;
 
 impl Connection {
@@ -154,7 +155,7 @@ impl Connection {
         let body = stream.request.parts().1;
         let rest = &body[*sent..];
         let room = stream.send_window.available().min(self.send_window.available());
-        let count = rest.len().min(room).min(self.peer.max_frame as usize);
+        let count = rest.len().min(room).min(self.peer.max_frame as usize).min(TRANSMIT_SIZE);
         if count == 0 {
             stream.blocked_since.get_or_insert(now);
             if stream.send_window.available() > 0 {
@@ -168,6 +169,8 @@ impl Connection {
         if let Some(since) = stream.blocked_since.take() {
             stream.window_wait += now - since;
         }
+        // What the peer has sent to make this possible has brought a call further.
+        self.idle_frames = 0;
         stream.send_window.take(count);
         self.send_window.take(count);
         *sent += count;
