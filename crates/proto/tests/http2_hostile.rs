@@ -414,6 +414,41 @@ fn blocks_that_cannot_be_decoded_end_the_connection() {
     }
 }
 
+#[test]
+fn a_smaller_table_of_ours_is_to_be_acknowledged_in_the_next_block() {
+    let options = Options { header_table: 100, ..options() };
+    let reason = "a header block that does not change the table size where it must";
+    let script = server().ack().raw(&frames::headers(1, b"\x88", true));
+    breaks_with(options, &script, code::COMPRESSION_ERROR, reason);
+    // Also if it is one that has been seen before.
+    let script =
+        server().raw(&frames::headers(1, b"\x88", true)).ack().raw(&frames::headers(3, b"\x88", true));
+    let quiet = Options { heads: false, ..options };
+    breaks_with(quiet, &script, code::COMPRESSION_ERROR, reason);
+    let script = server().ack().raw(&frames::headers(1, b"\x3f\x46\x88", true));
+    let reason = "a header block that sets a table size beyond the limit";
+    breaks_with(options, &script, code::COMPRESSION_ERROR, reason);
+    let script = server().ack().raw(&frames::headers(1, b"\x3f\x45\x88", true));
+    assert_eq!(play(options, &gets(1), script.bytes()).end, Ok(()));
+}
+
+#[test]
+fn a_larger_table_of_ours_is_as_large_as_the_server_says() {
+    // It has not said that its own is larger, so this field has no place in it.
+    let options = Options { header_table: 65_536, limits: Limits::default(), ..options() };
+    let mut block = vec![0x88, 0x40, 0x01, b'x', 0x7f, 0x81, 0x27];
+    block.extend(vec![b'y'; 5120]);
+    let script =
+        server().ack().raw(&frames::headers(1, &block, true)).raw(&frames::headers(3, b"\x88\xbe", true));
+    let reason = "a header block with an index that stands for no field";
+    let outcome = common::play_parts(options, &gets(2), &[script.bytes()]);
+    assert_eq!(outcome.end, broken(code::COMPRESSION_ERROR, reason));
+    let larger = [&b"\x3f\xe1\xff\x03"[..], &block].concat();
+    let script =
+        server().ack().raw(&frames::headers(1, &larger, true)).raw(&frames::headers(3, b"\x88\xbe", true));
+    assert_eq!(common::play_parts(options, &gets(2), &[script.bytes()]).end, Ok(()));
+}
+
 // What replies say.
 
 #[test]
@@ -455,6 +490,34 @@ fn interim_replies_have_a_limit() {
     let script = (0..4).fold(server(), |script, _| script.head(1, interim, false));
     resets(script, code::ENHANCE_YOUR_CALM);
     is_passed_over((0..3).fold(server(), |script, _| script.head(1, interim, false)));
+}
+
+#[test]
+fn field_names_and_values_have_only_the_characters_that_they_may_have() {
+    for (name, value) in [
+        ("Server", "x"),
+        ("sErver", "x"),
+        ("", "x"),
+        ("a b", "x"),
+        ("a:b", "x"),
+        ("a\0", "x"),
+        ("a\u{fc}", "x"),
+        ("x", "a\rb"),
+        ("x", "a\nb"),
+        ("x", "a\0b"),
+        ("x", " a"),
+        ("x", "a "),
+        ("x", "\ta"),
+        ("x", "a\t"),
+    ] {
+        resets(server().head(1, &[(":status", "200"), (name, value)], true), code::PROTOCOL_ERROR);
+        let events = [started(0, 200), head(0, OK_TEXT)];
+        resets_behind(
+            server().head(1, OK, false).head(1, &[(name, value)], true),
+            &events,
+            code::PROTOCOL_ERROR,
+        );
+    }
 }
 
 #[test]
@@ -541,6 +604,18 @@ fn a_content_length_is_one_number() {
     let same = [(":status", "200"), ("content-length", "5"), ("content-length", "05")];
     let script = server().head(1, &same, false).data(1, b"12345", true);
     assert_eq!(play(options(), &gets(1), script.bytes()).events.len(), 4);
+}
+
+#[test]
+fn a_reply_that_has_no_content_has_none() {
+    let requests = [request("HEAD", b""), request("GET", b"")];
+    for (requests, status) in [(&requests[..], "200"), (&gets(2), "204"), (&gets(2), "304")] {
+        let text = format!("HTTP/2 {status}\r\n\r\n");
+        let status_number = status.parse().expect("a number");
+        let script = server().head(1, &[(":status", status)], false).data(1, b"x", true);
+        let events = [started(0, status_number), head(0, &text), body(0, b"x")];
+        resets_request(requests, script, &events, code::PROTOCOL_ERROR);
+    }
 }
 
 #[test]

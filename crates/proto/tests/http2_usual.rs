@@ -130,6 +130,21 @@ fn empty_pieces_of_a_header_block_are_pieces_all_the_same() {
 }
 
 #[test]
+fn replies_without_content_may_say_how_long_it_would_be() {
+    for (method, status) in [("HEAD", "200"), ("GET", "304"), ("GET", "204")] {
+        for end_stream in [true, false] {
+            let script = server().head(1, &[(":status", status), ("content-length", "1000")], end_stream);
+            let script = if end_stream { script } else { script.data(1, b"", true) };
+            let outcome = play(options(), &[request(method, b"")], script.bytes());
+            let text = format!("HTTP/2 {status}\r\ncontent-length: 1000\r\n\r\n");
+            let status = status.parse().expect("a number");
+            let expected = [started(0, status), head(0, &text), done(0, text.len() as u64, 0, 0)];
+            assert_eq!((outcome.end, outcome.events), (Ok(()), expected.to_vec()), "{method} {status}");
+        }
+    }
+}
+
+#[test]
 fn replies_are_divided_among_each_other() {
     let script = server()
         .head(5, OK, false)

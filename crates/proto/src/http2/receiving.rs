@@ -219,9 +219,9 @@ impl Connection {
 
     fn begin_reply(&mut self, now: Duration, id: u32, head: Head, end_stream: bool) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
-        // What the length says of a reply that has no content is not about this one.
-        let has_content = !stream.request.head && head.status != 304;
-        let expected = head.content_length.filter(|_| has_content);
+        // What the length says of a reply that has no content is not about this one (RFC 9113, section 8.1.1).
+        let has_content = !stream.request.head && !matches!(head.status, 204 | 304);
+        let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
         stream.reply = Reply::Body { size, expected };
         let call = stream.call;
@@ -410,7 +410,7 @@ impl Connection {
         if settings.ack {
             if !self.is_acknowledged {
                 self.is_acknowledged = true;
-                self.heads.decoder.set_size_limit(self.options.header_table);
+                self.heads.set_table_limit(self.options.header_table);
             }
             return self.note_idle();
         }

@@ -62,7 +62,7 @@ pub(super) enum Reply {
     /// Its body has begun.
     Body {
         size: ReplySize,
-        /// What `content-length` says.
+        /// How much there is to be, if that is known.
         expected: Option<u64>,
     },
 }
