@@ -2,10 +2,12 @@
 
 mod common;
 
-use httperf_proto::http2::{Engine, Options};
+use std::time::Duration;
+
+use httperf_proto::http2::{Awaited, Engine, Options, Stall};
 use httperf_proto::{CallId, Event};
 use httperf_testkit::http2::frames::{code, flag, kind, padded, setting};
-use httperf_testkit::http2::{Incoming, Reply, Script, Server, owned};
+use httperf_testkit::http2::{Frame, Incoming, Reply, Script, Server, owned};
 
 use crate::common::{
     NOW, body, connection, done, failed, feed, flush, gets, head, last, play, play_parts, request,
@@ -240,6 +242,23 @@ fn a_reply_may_begin_before_its_request_ends() {
 // Settings.
 
 #[test]
+fn the_server_may_speak_first() {
+    let mut engine = Engine::new(options());
+    engine.submit(NOW, CallId(0), request("GET", b"")).expect("there is room");
+    let script = Script::new().settings(&[(setting::MAX_CONCURRENT_STREAMS, 7)]);
+    assert_eq!(feed(&mut engine, &[script.bytes()], &mut Vec::new()), (vec![], Ok(())));
+    let mut engine = Engine::new(options());
+    engine.submit(NOW, CallId(0), request("GET", b"")).expect("there is room");
+    assert_eq!(engine.poll_event(NOW, &mut script.bytes()), Ok(None));
+    let mut server = Server::new(&[(setting::MAX_CONCURRENT_STREAMS, 7)]);
+    let heard = server.receive(&flush(&mut engine));
+    assert!(heard.contains(&Incoming::SettingsAck), "{heard:?}");
+    let script = Script::new().head(1, OK, true);
+    let (events, end) = feed(&mut engine, &[script.bytes()], &mut Vec::new());
+    assert_eq!((events.len(), end), (3, Ok(())));
+}
+
+#[test]
 fn windows_of_streams_may_shrink_below_zero_and_grow_again() {
     let mut pair = Pair::new(Options::default(), &[(setting::INITIAL_WINDOW_SIZE, 100)]);
     pair.talk();
@@ -320,6 +339,27 @@ fn windows_of_ours_may_be_of_a_byte() {
     pair.server.data(1, b"", None, true);
     pair.talk();
     assert_eq!(pair.take_events()[2..], [body(0, &[b'x'; 300]), done(0, 35, 300, 0)]);
+}
+
+#[test]
+fn the_window_of_the_connection_is_shared_in_turn() {
+    let mut pair = Pair::new(Options::default(), &[(setting::INITIAL_WINDOW_SIZE, 1 << 20)]);
+    pair.talk();
+    (0..4).for_each(|call| pair.submit(call, "POST", &[b'x'; 100_000]));
+    pair.talk();
+    let received = |pair: &Pair| [1, 3, 5, 7].map(|stream| pair.received(stream));
+    assert_eq!(received(&pair), [16_384, 16_384, 16_384, 16_383]);
+    pair.server.grant(0, 40_000);
+    pair.talk();
+    assert_eq!(received(&pair).iter().sum::<usize>(), 65_535 + 40_000);
+    let [first, second, third, fourth] = received(&pair);
+    assert_eq!((first, second, third + fourth), (32_768, 32_768, 40_000 - 1), "{third} and {fourth}");
+    pair.server.grant(0, 16_384);
+    pair.talk();
+    assert_eq!(received(&pair)[3], fourth + 16_384, "who has waited longest is next");
+    pair.server.grant(0, 400_000);
+    pair.talk();
+    assert_eq!(received(&pair), [100_000; 4]);
 }
 
 #[test]
@@ -445,6 +485,72 @@ fn the_number_of_streams_may_fall_to_none_and_rise_again() {
     assert_eq!(pair.server.open_count(), 3);
 }
 
+#[test]
+fn a_call_waits_for_a_stream_from_when_there_is_none() {
+    let ms = Duration::from_millis;
+    let stream = |call, time| Stall { call: CallId(call), what: Awaited::Stream, time };
+    let mut engine = connection(Options::default(), &[]);
+    let script = Script::new().settings(&[(setting::MAX_CONCURRENT_STREAMS, 1)]);
+    assert_eq!(engine.poll_event(ms(1), &mut script.bytes()), Ok(None));
+    // There is room for the first when it comes, and yet no longer when it could go out.
+    (0..2).for_each(|call| engine.submit(ms(2), CallId(call), request("GET", b"")).expect("there is room"));
+    let fewer = Script::new().settings(&[(setting::MAX_CONCURRENT_STREAMS, 0)]);
+    assert_eq!(engine.poll_event(ms(5), &mut fewer.bytes()), Ok(None));
+    let more = Script::new().settings(&[(setting::MAX_CONCURRENT_STREAMS, 9)]);
+    assert_eq!(engine.poll_event(ms(9), &mut more.bytes()), Ok(None));
+    assert_ne!(engine.poll_transmit(ms(9)), b"");
+    assert_eq!(engine.poll_stall(), Some(stream(0, ms(4))));
+    assert_eq!(engine.poll_stall(), Some(stream(1, ms(7))));
+    assert_eq!(engine.poll_stall(), None);
+}
+
+#[test]
+fn a_body_waits_for_a_window_from_when_there_is_none() {
+    let ms = Duration::from_millis;
+    let mut engine = connection(Options::default(), &[]);
+    assert_eq!(engine.poll_event(ms(0), &mut server().bytes()), Ok(None));
+    // Together they want a byte more than the connection has.
+    engine.submit(ms(1), CallId(0), request("POST", &[b'x'; 65_535])).expect("there is room");
+    engine.submit(ms(1), CallId(1), request("POST", b"y")).expect("there is room");
+    let mut sent = 0;
+    while engine.wants_write() {
+        let count = engine.poll_transmit(ms(1)).len();
+        assert_ne!(count, 0);
+        engine.handle_written(count);
+        sent += count;
+    }
+    assert!(sent > 65_535, "{sent}");
+    let script = Script::new().window_update(0, 10);
+    assert_eq!(engine.poll_event(ms(8), &mut script.bytes()), Ok(None));
+    assert_eq!(engine.poll_transmit(ms(8)).len(), 10);
+    engine.handle_written(10);
+    let script = Script::new().head(3, OK, true).head(1, OK, true);
+    let mut input = script.bytes();
+    while engine.poll_event(ms(20), &mut input).expect("the server is right").is_some() {}
+    assert_eq!(engine.poll_stall(), Some(Stall { call: CallId(0), what: Awaited::Window, time: ms(7) }));
+    assert_eq!(engine.poll_stall(), None, "the other had its turn");
+}
+
+#[test]
+fn one_who_wants_to_write_has_something_to_write() {
+    let mut engine = connection(Options::default(), &[request("POST", &[b'x'; 100_000])]);
+    let tell = |engine: &mut Engine, script: &Script| {
+        assert_eq!(engine.poll_event(NOW, &mut script.bytes()), Ok(None));
+    };
+    tell(&mut engine, &server());
+    flush(&mut engine);
+    assert!(!engine.wants_write(), "no window is left");
+    tell(&mut engine, &Script::new().window_update(1, 100));
+    assert!(!engine.wants_write(), "none of the connection");
+    tell(&mut engine, &Script::new().window_update(0, 100));
+    assert!(engine.wants_write());
+    tell(&mut engine, &Script::new().settings(&[(setting::INITIAL_WINDOW_SIZE, 0)]));
+    // The acknowledgement and nothing else: `flush` compares.
+    assert_eq!(flush(&mut engine).len(), 9);
+    tell(&mut engine, &Script::new().window_update(1, 1 << 20));
+    assert_eq!(flush(&mut engine).len(), 9 + 100);
+}
+
 // The end of streams and connections.
 
 #[test]
@@ -544,6 +650,28 @@ fn a_refused_stream_is_returned_and_another_is_not() {
     let script = server().reset(1, code::REFUSED_STREAM).reset(3, code::NO_ERROR).reset(5, 0x1234);
     let outcome = play(options(), &gets(3), script.bytes());
     assert_eq!((outcome.end, outcome.events), (Ok(()), vec![returned(0), failed(1), failed(2)]));
+}
+
+#[test]
+fn goodbye_is_said_once_and_nothing_behind_it() {
+    let mut engine = connection(Options::default(), &[request("POST", &[b'x'; 200_000])]);
+    let script = server().window_update(0, 1000).window_update(1, 1000);
+    assert_eq!(engine.poll_event(NOW, &mut script.bytes()), Ok(None));
+    let bytes = engine.goodbye().to_vec();
+    let frames = httperf_testkit::http2::frames::all(&bytes);
+    let kinds: Vec<u8> = frames.iter().map(|frame: &Frame| frame.kind).collect();
+    assert_eq!(kinds, [kind::SETTINGS, kind::GOAWAY]);
+    engine.handle_written(bytes.len());
+    assert!(!engine.wants_write());
+    assert_eq!(engine.poll_transmit(NOW), b"");
+    assert_eq!(engine.goodbye(), b"");
+    // Nor behind an error.
+    let mut engine = connection(Options::default(), &[request("POST", &[b'x'; 200_000])]);
+    let script = script.window_update(0, 0);
+    assert!(engine.poll_event(NOW, &mut script.bytes()).is_err());
+    let kinds: Vec<u8> =
+        httperf_testkit::http2::frames::all(&flush(&mut engine)).iter().map(|frame| frame.kind).collect();
+    assert_eq!(kinds, [kind::SETTINGS, kind::GOAWAY]);
 }
 
 #[test]

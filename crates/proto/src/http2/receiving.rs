@@ -95,7 +95,7 @@ impl Connection {
             Frame::Headers(headers) => self.handle_headers(now, headers),
             Frame::Continuation(continuation) => self.handle_continuation(now, continuation),
             Frame::RstStream(reset) => self.handle_reset(now, reset),
-            Frame::Settings(settings) => self.handle_settings(settings),
+            Frame::Settings(settings) => self.handle_settings(now, settings),
             Frame::Ping(ping) => {
                 if !ping.ack {
                     Ping { ack: true, ..ping }.write(self.outgoing.buffer());
@@ -406,7 +406,7 @@ impl Connection {
         self.note_reset()
     }
 
-    fn handle_settings(&mut self, settings: Settings<'_>) -> Result<(), Violation> {
+    fn handle_settings(&mut self, now: Duration, settings: Settings<'_>) -> Result<(), Violation> {
         if settings.ack {
             if !self.is_acknowledged {
                 self.is_acknowledged = true;
@@ -430,6 +430,11 @@ impl Connection {
         Settings::write_ack(self.outgoing.buffer());
         if self.phase == Phase::Opened {
             self.phase = Phase::Established;
+        }
+        // What has no room now waits for the peer.
+        let room = self.streams_max().saturating_sub(self.streams.open_count());
+        for (.., since) in self.waiting.iter_mut().skip(room) {
+            since.get_or_insert(now);
         }
         self.note_idle()
     }

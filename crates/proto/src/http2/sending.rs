@@ -31,16 +31,22 @@ impl Connection {
     }
 
     pub(super) fn wants_write(&self) -> bool {
-        self.phase == Phase::New
-            || self.outgoing.has_unwritten()
-            || self.can_open()
-            || !self.uploads.is_empty()
+        self.phase == Phase::New || self.outgoing.has_unwritten() || self.can_open() || self.can_upload()
+    }
+
+    /// Whether a body can go on.
+    fn can_upload(&self) -> bool {
+        let has_window =
+            |&id: &u32| self.streams.get(id).is_some_and(|stream| stream.send_window.available() > 0);
+        self.phase != Phase::Closed && self.send_window.available() > 0 && self.uploads.iter().any(has_window)
     }
 
     /// Makes ready what can go out, up to the first request that may not.
     pub(super) fn fill(&mut self, now: Duration, may: impl Fn(&Request) -> bool) {
-        if self.phase == Phase::New {
-            self.open();
+        match self.phase {
+            Phase::New => self.open(),
+            Phase::Closed => return,
+            Phase::Opened | Phase::Established | Phase::Draining => {}
         }
         while self.outgoing.waiting() < TRANSMIT_SIZE && self.can_open() {
             let (call, request, since) = self.waiting.pop_front().expect("a call waits");
@@ -53,7 +59,8 @@ impl Connection {
             }
             self.open_stream(call, request);
         }
-        while self.outgoing.waiting() < TRANSMIT_SIZE
+        // Without a window for any of them, it is noted of each that it waits.
+        while (self.outgoing.waiting() < TRANSMIT_SIZE || self.send_window.available() == 0)
             && let Some(id) = self.uploads.pop_front()
         {
             self.send_body(now, id);
@@ -61,7 +68,7 @@ impl Connection {
     }
 
     /// Says what a client says first.
-    fn open(&mut self) {
+    pub(super) fn open(&mut self) {
         let Options { window, connection_window, header_table, max_frame, limits, .. } = self.options;
         let defaults = PeerSettings::default();
         let mut parameters = vec![Parameter::EnablePush(false)];
@@ -192,8 +199,13 @@ impl Connection {
             && let Upload::Body { queue: queue @ Queue::Stream, .. } = &mut stream.upload
             && stream.send_window.available() > 0
         {
-            *queue = Queue::Turn;
-            self.uploads.push_back(id);
+            if self.send_window.available() > 0 {
+                *queue = Queue::Turn;
+                self.uploads.push_back(id);
+            } else {
+                *queue = Queue::Connection;
+                self.starved.push_back(id);
+            }
         }
     }
 }

@@ -151,6 +151,11 @@ impl Streams {
     }
 
     /// The stream with this number, if it goes on.
+    pub(super) fn get(&self, id: u32) -> Option<&Stream> {
+        self.slots[self.slot(id)?].as_ref()
+    }
+
+    /// The same, to be changed.
     pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Stream> {
         let slot = self.slot(id)?;
         self.slots[slot].as_mut()
