@@ -361,6 +361,22 @@ fn continuations_have_a_limit() {
 }
 
 #[test]
+fn header_blocks_and_lists_have_limits() {
+    let reason = "a header block larger than the limit";
+    let script = server().frame(kind::HEADERS, 0, 1, &[0x88; 601]);
+    breaks(&script, code::ENHANCE_YOUR_CALM, reason);
+    let script =
+        server().frame(kind::HEADERS, 0, 1, &[0x88; 400]).frame(kind::CONTINUATION, 0, 1, &[0x88; 201]);
+    breaks(&script, code::ENHANCE_YOUR_CALM, reason);
+    // However it is cut into frames.
+    breaks(&server().raw(&frames::headers(1, &[0x88; 601], true)), code::ENHANCE_YOUR_CALM, reason);
+    // A list much larger than its block.
+    let long = "x".repeat(300);
+    let script = server().head(1, &[(":status", "200"), ("x", &long), ("x", &long)], true);
+    breaks(&script, code::ENHANCE_YOUR_CALM, "a header list larger than the limit");
+}
+
+#[test]
 fn a_reply_has_no_more_fields_than_the_limit() {
     let fields: Vec<_> =
         std::iter::once((":status", "200")).chain(std::iter::repeat_n(("x", "y"), 8)).collect();
@@ -396,6 +412,41 @@ fn blocks_that_cannot_be_decoded_end_the_connection() {
             breaks(&script, code::COMPRESSION_ERROR, reason);
         }
     }
+}
+
+#[test]
+fn a_smaller_table_of_ours_is_to_be_acknowledged_in_the_next_block() {
+    let options = Options { header_table: 100, ..options() };
+    let reason = "a header block that does not change the table size where it must";
+    let script = server().ack().raw(&frames::headers(1, b"\x88", true));
+    breaks_with(options, &script, code::COMPRESSION_ERROR, reason);
+    // Also if it is one that has been seen before.
+    let script =
+        server().raw(&frames::headers(1, b"\x88", true)).ack().raw(&frames::headers(3, b"\x88", true));
+    let quiet = Options { heads: false, ..options };
+    breaks_with(quiet, &script, code::COMPRESSION_ERROR, reason);
+    let script = server().ack().raw(&frames::headers(1, b"\x3f\x46\x88", true));
+    let reason = "a header block that sets a table size beyond the limit";
+    breaks_with(options, &script, code::COMPRESSION_ERROR, reason);
+    let script = server().ack().raw(&frames::headers(1, b"\x3f\x45\x88", true));
+    assert_eq!(play(options, &gets(1), script.bytes()).end, Ok(()));
+}
+
+#[test]
+fn a_larger_table_of_ours_is_as_large_as_the_server_says() {
+    // It has not said that its own is larger, so this field has no place in it.
+    let options = Options { header_table: 65_536, limits: Limits::default(), ..options() };
+    let mut block = vec![0x88, 0x40, 0x01, b'x', 0x7f, 0x81, 0x27];
+    block.extend(vec![b'y'; 5120]);
+    let script =
+        server().ack().raw(&frames::headers(1, &block, true)).raw(&frames::headers(3, b"\x88\xbe", true));
+    let reason = "a header block with an index that stands for no field";
+    let outcome = common::play_parts(options, &gets(2), &[script.bytes()]);
+    assert_eq!(outcome.end, broken(code::COMPRESSION_ERROR, reason));
+    let larger = [&b"\x3f\xe1\xff\x03"[..], &block].concat();
+    let script =
+        server().ack().raw(&frames::headers(1, &larger, true)).raw(&frames::headers(3, b"\x88\xbe", true));
+    assert_eq!(common::play_parts(options, &gets(2), &[script.bytes()]).end, Ok(()));
 }
 
 // What replies say.
@@ -439,6 +490,34 @@ fn interim_replies_have_a_limit() {
     let script = (0..4).fold(server(), |script, _| script.head(1, interim, false));
     resets(script, code::ENHANCE_YOUR_CALM);
     is_passed_over((0..3).fold(server(), |script, _| script.head(1, interim, false)));
+}
+
+#[test]
+fn field_names_and_values_have_only_the_characters_that_they_may_have() {
+    for (name, value) in [
+        ("Server", "x"),
+        ("sErver", "x"),
+        ("", "x"),
+        ("a b", "x"),
+        ("a:b", "x"),
+        ("a\0", "x"),
+        ("a\u{fc}", "x"),
+        ("x", "a\rb"),
+        ("x", "a\nb"),
+        ("x", "a\0b"),
+        ("x", " a"),
+        ("x", "a "),
+        ("x", "\ta"),
+        ("x", "a\t"),
+    ] {
+        resets(server().head(1, &[(":status", "200"), (name, value)], true), code::PROTOCOL_ERROR);
+        let events = [started(0, 200), head(0, OK_TEXT)];
+        resets_behind(
+            server().head(1, OK, false).head(1, &[(name, value)], true),
+            &events,
+            code::PROTOCOL_ERROR,
+        );
+    }
 }
 
 #[test]
@@ -525,6 +604,18 @@ fn a_content_length_is_one_number() {
     let same = [(":status", "200"), ("content-length", "5"), ("content-length", "05")];
     let script = server().head(1, &same, false).data(1, b"12345", true);
     assert_eq!(play(options(), &gets(1), script.bytes()).events.len(), 4);
+}
+
+#[test]
+fn a_reply_that_has_no_content_has_none() {
+    let requests = [request("HEAD", b""), request("GET", b"")];
+    for (requests, status) in [(&requests[..], "200"), (&gets(2), "204"), (&gets(2), "304")] {
+        let text = format!("HTTP/2 {status}\r\n\r\n");
+        let status_number = status.parse().expect("a number");
+        let script = server().head(1, &[(":status", status)], false).data(1, b"x", true);
+        let events = [started(0, status_number), head(0, &text), body(0, b"x")];
+        resets_request(requests, script, &events, code::PROTOCOL_ERROR);
+    }
 }
 
 #[test]
@@ -658,6 +749,34 @@ fn settings_and_pings_are_acknowledged_in_their_order() {
 // Too much of something that brings nobody further.
 
 #[test]
+fn frames_that_bring_no_call_further_have_a_limit_in_a_row() {
+    let reason = "too many frames in a row that bring no reply further";
+    let begun = || server().head(1, OK, false);
+    for frame in [
+        frames::ping([0; 8]),
+        frames::ping_ack([0; 8]),
+        frames::settings(&[]),
+        frames::settings(&[(setting::INITIAL_WINDOW_SIZE, 65_535)]),
+        frames::settings_ack(),
+        frames::window_update(0, 1),
+        frames::window_update(1, 1),
+        frames::frame(kind::PRIORITY, 0, 1, &[0; 5]),
+        frames::frame(kind::PRIORITY, 0, 1001, &[0; 5]),
+        frames::frame(0x20, 0, 0, b""),
+        frames::frame(0x20, 0, 1, b"payload"),
+        frames::data(1, b"", false),
+        frames::padded_data(1, b"", 0, false),
+        frames::padded_data(1, b"", 9, false),
+        frames::goaway(3, 0),
+    ] {
+        breaks(&begun().repeated(21, &frame), code::ENHANCE_YOUR_CALM, reason);
+        // A frame that does bring one further is the beginning of another row.
+        let script = begun().repeated(20, &frame).data(1, b"x", false).repeated(20, &frame);
+        assert_eq!(play(options(), &gets(2), script.bytes()).end, Ok(()));
+    }
+}
+
+#[test]
 fn frames_on_streams_that_have_ended_bring_no_call_further() {
     let reason = "too many frames in a row that bring no reply further";
     let script = server().head(1, OK, true).repeated(21, &frames::reset(1, 0));
@@ -695,6 +814,25 @@ fn a_goaway_too_many_loses_no_call() {
     let outcome =
         breaks(&script, code::ENHANCE_YOUR_CALM, "too many frames in a row that bring no reply further");
     assert_eq!(outcome.events, [returned(0), returned(1), Event::Draining, Event::Drained]);
+}
+
+#[test]
+fn a_server_that_does_not_read_what_it_asks_for_is_left() {
+    let mut engine = common::connection(Options::default(), &gets(1));
+    let settings = server();
+    let begun = settings.head(1, OK, false);
+    assert_eq!(engine.poll_event(common::NOW, &mut begun.bytes()), Ok(Some(started(0, 200))));
+    // Nothing of this is written any more. Each row is short enough, and yet there is no end of answers.
+    let row = Script::new().repeated(9_000, &frames::ping([0; 8])).data(1, b"x", false);
+    let mut kept = 0;
+    let end = (0..1000).find_map(|_| {
+        kept = kept.max(engine.poll_transmit(common::NOW).len());
+        engine.handle_blocked();
+        engine.poll_event(common::NOW, &mut row.bytes()).err()
+    });
+    let reason = "a server that does not read the answers to its frames";
+    assert_eq!(end.map_or(Ok(()), Err), broken(code::ENHANCE_YOUR_CALM, reason));
+    assert!(kept < 2 << 20, "{kept} bytes");
 }
 
 // The end of a connection.
@@ -739,6 +877,16 @@ fn the_end_of_draining_is_told_once() {
 }
 
 #[test]
+fn a_call_whose_reply_has_begun_was_processed_whatever_the_server_says() {
+    let events = [started(0, 200), head(0, OK_TEXT), failed(0)];
+    let script = server().head(1, OK, false).reset(1, code::REFUSED_STREAM);
+    assert_eq!(play(options(), &gets(1), script.bytes()).events, events);
+    let script = server().head(1, OK, false).goaway(0, 0);
+    let outcome = play(options(), &gets(1), script.bytes());
+    assert_eq!(outcome.events, [&events[..], &[Event::Draining, Event::Drained]].concat());
+}
+
+#[test]
 fn a_server_that_ends_in_the_middle_of_anything_leaves_its_calls_pending() {
     let reply =
         Reply::new(200).interim(103).field("server", "x").body("hello").trailer("x-sum", "1").padded(3);
@@ -770,4 +918,15 @@ fn a_server_of_which_nothing_comes_behind_its_goaway_leaves_its_calls_pending() 
     let script = server().goaway(3, code::NO_ERROR);
     let outcome = play(options(), &gets(2), script.bytes());
     assert_eq!((outcome.events, outcome.pending.len()), (vec![Event::Draining], 2));
+}
+
+#[test]
+fn codes_that_nobody_knows_are_kept_apart_only_as_far_as_there_is_room() {
+    let mut engine = common::connection(Options::default(), &gets(1));
+    let script = (0..1000).fold(server(), |script, unknown| script.goaway(1, 1000 + unknown));
+    let (events, end) = common::feed(&mut engine, &[script.bytes()], &mut Vec::new());
+    assert_eq!((events, end), (vec![Event::Draining], Ok(())));
+    let goaways = engine.take_counts().goaways;
+    assert!(goaways.len() <= 64, "{}", goaways.len());
+    assert_eq!(goaways.iter().map(|&(_, count)| count).sum::<u64>(), 1000);
 }

@@ -58,6 +58,8 @@ pub(super) struct Connection {
     pub(super) reset: VecDeque<u32>,
     pub(super) resets_in_a_row: u32,
     pub(super) idle_frames: u32,
+    /// Whether there is anything but padding in the DATA frame that is being read.
+    pub(super) has_content: bool,
     /// The first bytes of the peer's, until it is clear that it speaks HTTP/2.
     pub(super) opening: Vec<u8>,
 }
@@ -123,6 +125,7 @@ impl Connection {
             reset: VecDeque::new(),
             resets_in_a_row: 0,
             idle_frames: 0,
+            has_content: false,
             opening: Vec::new(),
         }
     }

@@ -45,6 +45,17 @@ impl Compressed {
     }
 }
 
+/// How many codes are told apart. There is a name for 14.
+const CODES_MAX: usize = 64;
+
+/// Counts one with this code. When there are too many of which nobody knows what they mean, they count as the one that such
+/// may be taken for (RFC 9113, section 7).
+pub(super) fn count_code(counts: &mut Vec<(ErrorCode, u64)>, code: ErrorCode) {
+    let is_known = code.name().is_some() || counts.iter().any(|&(its, _)| its == code);
+    let has_room = counts.len() + ErrorCode::NAMED <= CODES_MAX;
+    count(counts, if is_known || has_room { code } else { ErrorCode::INTERNAL_ERROR });
+}
+
 /// Counts one of those with this name.
 pub(super) fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T) {
     match counts.iter_mut().find(|(its, _)| *its == name) {

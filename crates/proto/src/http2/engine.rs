@@ -179,8 +179,8 @@ impl Engine {
             // The peer has opened no stream, so it is told of none.
             let code = ErrorCode::NO_ERROR;
             GoAway { last_stream: 0, code, debug: b"" }.write(connection.outgoing.buffer());
-            connection.phase = Phase::Closed;
         }
+        connection.phase = Phase::Closed;
         connection.outgoing.transmit()
     }
 
@@ -207,6 +207,10 @@ impl Engine {
         input: &mut &'i [u8],
     ) -> Result<Option<Event<'i>>, ProtocolError> {
         let Self { reader, connection } = self;
+        if connection.phase == Phase::New && !input.is_empty() {
+            // A server may speak first; what we say begins with our own settings all the same.
+            connection.open();
+        }
         loop {
             if let Some(event) = connection.owed.pop_front() {
                 return Ok(Some(event));

@@ -45,6 +45,11 @@ impl Outgoing {
         self.written < self.end()
     }
 
+    /// How many bytes were not written.
+    pub(super) fn unwritten(&self) -> u64 {
+        self.end() - self.written
+    }
+
     /// How many were written.
     pub(super) fn written(&self) -> u64 {
         self.written

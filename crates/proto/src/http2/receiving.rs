@@ -4,18 +4,22 @@ use std::time::Duration;
 
 use super::Awaited;
 use super::connection::{Connection, PartialBlock, Phase, RESETS_KEPT};
-use super::counts::count;
+use super::counts::count_code;
 use super::frame::{
     CONNECTION, Continuation, Data, ErrorCode, Frame, GoAway, Headers, Parameter, Piece, Ping, RstStream,
     Settings, Violation, WindowUpdate,
 };
 use super::reply::{Head, Section};
-use super::streams::{Queue, Reply, State, Upload};
+use super::streams::{Queue, Reply, State, Stream, Upload};
 use super::{ConnectionError, Stall};
 use crate::{Event, ProtocolError, ReplySize, Reuse};
 
 /// How a reply of a server begins that speaks HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";
+
+/// How many bytes may wait to be written while the peer goes on asking for answers: far more than the requests that are
+/// made ready at once.
+const UNWRITTEN_MAX: u64 = 1 << 20;
 
 impl Connection {
     /// Finds out whether it is HTTP/2 that comes.
@@ -81,11 +85,17 @@ impl Connection {
     }
 
     fn handle_frame(&mut self, now: Duration, frame: Frame<'_>) -> Result<(), Violation> {
+        if self.outgoing.unwritten() > UNWRITTEN_MAX {
+            return Err(Violation::of_connection(
+                ErrorCode::ENHANCE_YOUR_CALM,
+                "a server that does not read the answers to its frames",
+            ));
+        }
         match frame {
             Frame::Headers(headers) => self.handle_headers(now, headers),
             Frame::Continuation(continuation) => self.handle_continuation(now, continuation),
             Frame::RstStream(reset) => self.handle_reset(now, reset),
-            Frame::Settings(settings) => self.handle_settings(settings),
+            Frame::Settings(settings) => self.handle_settings(now, settings),
             Frame::Ping(ping) => {
                 if !ping.ack {
                     Ping { ack: true, ..ping }.write(self.outgoing.buffer());
@@ -122,10 +132,10 @@ impl Connection {
         if self.check_stream(stream)? == State::Closed {
             self.note_late(stream)?;
         }
+        self.check_block_size(fragment.len())?;
         if end_headers {
             return self.handle_block(now, stream, end_stream, fragment);
         }
-        self.check_block_size(fragment.len())?;
         self.partial = Some(PartialBlock { stream, end_stream, bytes: fragment.to_vec(), continuations: 0 });
         Ok(())
     }
@@ -209,9 +219,9 @@ impl Connection {
 
     fn begin_reply(&mut self, now: Duration, id: u32, head: Head, end_stream: bool) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
-        // What the length says of a reply that has no content is not about this one.
-        let has_content = !stream.request.head && head.status != 304;
-        let expected = head.content_length.filter(|_| has_content);
+        // What the length says of a reply that has no content is not about this one (RFC 9113, section 8.1.1).
+        let has_content = !stream.request.head && !matches!(head.status, 204 | 304);
+        let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
         stream.reply = Reply::Body { size, expected };
         let call = stream.call;
@@ -249,10 +259,7 @@ impl Connection {
         if !end_stream && let Some(increment) = stream.receive_window.increment() {
             WindowUpdate { stream: id, increment }.write(self.outgoing.buffer());
         }
-        if length == 0 && !end_stream {
-            return self.note_idle();
-        }
-        self.idle_frames = 0;
+        self.has_content = false;
         Ok(())
     }
 
@@ -262,6 +269,7 @@ impl Connection {
             && let Reply::Body { size, .. } = &mut stream.reply
         {
             size.content += count;
+            self.has_content |= count > 0;
         }
     }
 
@@ -276,7 +284,14 @@ impl Connection {
                 "more content than its content-length",
             ));
         }
-        if data.end_stream { self.finish(now, data.stream) } else { Ok(()) }
+        if data.end_stream {
+            return self.finish(now, data.stream);
+        }
+        if !self.has_content {
+            return self.note_idle();
+        }
+        self.idle_frames = 0;
+        Ok(())
     }
 
     /// A reply is complete.
@@ -289,6 +304,7 @@ impl Connection {
         }
         let Some(stream) = self.close(now, id) else { return Ok(()) };
         self.resets_in_a_row = 0;
+        self.idle_frames = 0;
         if stream.upload != Upload::Done {
             // The rest of the request is of no use to anybody.
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
@@ -381,26 +397,21 @@ impl Connection {
             return self.note_idle();
         }
         let Some(stream) = self.close(now, reset.stream) else { return Ok(()) };
-        count(&mut self.counts.resets_received, reset.code);
-        let call = stream.call;
-        let is_unprocessed = reset.code == ErrorCode::REFUSED_STREAM;
-        if is_unprocessed {
-            self.counts.unprocessed += 1;
-        }
-        self.owed.push_back(if is_unprocessed {
-            Event::CallReturned { call }
+        count_code(&mut self.counts.resets_received, reset.code);
+        if reset.code == ErrorCode::REFUSED_STREAM {
+            self.owe_unprocessed(&stream);
         } else {
-            Event::CallFailed { call }
-        });
+            self.owed.push_back(Event::CallFailed { call: stream.call });
+        }
         self.owe_end();
         self.note_reset()
     }
 
-    fn handle_settings(&mut self, settings: Settings<'_>) -> Result<(), Violation> {
+    fn handle_settings(&mut self, now: Duration, settings: Settings<'_>) -> Result<(), Violation> {
         if settings.ack {
             if !self.is_acknowledged {
                 self.is_acknowledged = true;
-                self.heads.decoder.set_size_limit(self.options.header_table);
+                self.heads.set_table_limit(self.options.header_table);
             }
             return self.note_idle();
         }
@@ -420,6 +431,11 @@ impl Connection {
         Settings::write_ack(self.outgoing.buffer());
         if self.phase == Phase::Opened {
             self.phase = Phase::Established;
+        }
+        // What has no room now waits for the peer.
+        let room = self.streams_max().saturating_sub(self.streams.open_count());
+        for (.., since) in self.waiting.iter_mut().skip(room) {
+            since.get_or_insert(now);
         }
         self.note_idle()
     }
@@ -461,15 +477,14 @@ impl Connection {
     }
 
     fn handle_goaway(&mut self, now: Duration, goaway: GoAway<'_>) {
-        count(&mut self.counts.goaways, goaway.code);
+        count_code(&mut self.counts.goaways, goaway.code);
         let was_draining = self.phase == Phase::Draining;
         self.phase = Phase::Draining;
         let beyond: Vec<u32> =
             self.streams.iter().map(|(id, _)| id).filter(|&id| id > goaway.last_stream).collect();
         for id in beyond {
             if let Some(stream) = self.close(now, id) {
-                self.counts.unprocessed += 1;
-                self.owed.push_back(Event::CallReturned { call: stream.call });
+                self.owe_unprocessed(&stream);
             }
         }
         while let Some((call, _, since)) = self.waiting.pop_front() {
@@ -482,6 +497,17 @@ impl Connection {
             self.owed.push_back(Event::Draining);
         }
         self.owe_end();
+    }
+
+    /// The peer has not processed a stream, as it says: not so if its reply has begun.
+    fn owe_unprocessed(&mut self, stream: &Stream) {
+        let call = stream.call;
+        if matches!(stream.reply, Reply::Body { .. }) {
+            self.owed.push_back(Event::CallFailed { call });
+        } else {
+            self.counts.unprocessed += 1;
+            self.owed.push_back(Event::CallReturned { call });
+        }
     }
 
     /// Whether the connection takes no further calls and has none left.

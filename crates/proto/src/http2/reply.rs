@@ -36,7 +36,7 @@ pub(super) enum Section {
 /// Decodes the header blocks of a connection.
 #[derive(Debug)]
 pub(super) struct Heads {
-    pub(super) decoder: Decoder,
+    decoder: Decoder,
     limits: Limits,
     wants_text: bool,
     wants_server_timing: bool,
@@ -63,6 +63,13 @@ impl Heads {
             known_changes: 0,
             known_head: None,
         }
+    }
+
+    /// The peer has acknowledged another limit on the size of the table.
+    pub(super) fn set_table_limit(&mut self, size_limit: u32) {
+        self.decoder.set_size_limit(size_limit);
+        // The next block may have to say so.
+        self.known_head = None;
     }
 
     /// The value of `server-timing` in the last header block; several are joined by commas.
@@ -172,6 +179,10 @@ impl Reading {
         }
         if value.iter().any(|byte| matches!(byte, b'\0' | b'\r' | b'\n')) {
             return Some("a field value with a character that it cannot have");
+        }
+        let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+        if is_blank(value.first()) || is_blank(value.last()) {
+            return Some("a field value that begins or ends with white space");
         }
         match name {
             b"connection" | b"proxy-connection" | b"keep-alive" | b"transfer-encoding" | b"upgrade" => {

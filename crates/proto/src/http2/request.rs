@@ -55,14 +55,23 @@ pub(super) fn fields(request: &Request, scheme: Scheme, mut field: impl FnMut(&[
         field(b":authority", host);
     }
     field(b":path", request.target());
-    let mut lower = Vec::new();
+    // Nearly every name has room in it; nothing is allocated then.
+    let mut room = [0; 64];
+    let mut long = Vec::new();
     for (name, value) in lines(head) {
         if name.eq_ignore_ascii_case(b"host") || is_forbidden(name, value) {
             continue;
         }
         let name = if name.iter().any(u8::is_ascii_uppercase) {
-            lower.clear();
-            lower.extend(name.iter().map(u8::to_ascii_lowercase));
+            let lower = match room.get_mut(..name.len()) {
+                Some(lower) => lower,
+                None => {
+                    long.resize(name.len(), 0);
+                    &mut long[..]
+                }
+            };
+            lower.copy_from_slice(name);
+            lower.make_ascii_lowercase();
             &lower[..]
         } else {
             name

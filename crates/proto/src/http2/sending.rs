@@ -18,7 +18,8 @@ use crate::http1::Request;
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-3.4>
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How many bytes are made ready at most, beyond the frame that goes past them.
+/// How many bytes are made ready at most, beyond the frame that goes past them, which has no more of a body either,
+/// whatever the peer would take.
 const TRANSMIT_SIZE: usize = 64 * 1024;
 
 impl Connection {
@@ -30,16 +31,22 @@ impl Connection {
     }
 
     pub(super) fn wants_write(&self) -> bool {
-        self.phase == Phase::New
-            || self.outgoing.has_unwritten()
-            || self.can_open()
-            || !self.uploads.is_empty()
+        self.phase == Phase::New || self.outgoing.has_unwritten() || self.can_open() || self.can_upload()
+    }
+
+    /// Whether a body can go on.
+    fn can_upload(&self) -> bool {
+        let has_window =
+            |&id: &u32| self.streams.get(id).is_some_and(|stream| stream.send_window.available() > 0);
+        self.phase != Phase::Closed && self.send_window.available() > 0 && self.uploads.iter().any(has_window)
     }
 
     /// Makes ready what can go out, up to the first request that may not.
     pub(super) fn fill(&mut self, now: Duration, may: impl Fn(&Request) -> bool) {
-        if self.phase == Phase::New {
-            self.open();
+        match self.phase {
+            Phase::New => self.open(),
+            Phase::Closed => return,
+            Phase::Opened | Phase::Established | Phase::Draining => {}
         }
         while self.outgoing.waiting() < TRANSMIT_SIZE && self.can_open() {
             let (call, request, since) = self.waiting.pop_front().expect("a call waits");
@@ -52,7 +59,8 @@ impl Connection {
             }
             self.open_stream(call, request);
         }
-        while self.outgoing.waiting() < TRANSMIT_SIZE
+        // Without a window for any of them, it is noted of each that it waits.
+        while (self.outgoing.waiting() < TRANSMIT_SIZE || self.send_window.available() == 0)
             && let Some(id) = self.uploads.pop_front()
         {
             self.send_body(now, id);
@@ -60,7 +68,7 @@ impl Connection {
     }
 
     /// Says what a client says first.
-    fn open(&mut self) {
+    pub(super) fn open(&mut self) {
         let out = self.outgoing.buffer();
         out.extend_from_slice(PREFACE);
         Settings::write(&parameters(&self.options), out);
@@ -157,7 +165,7 @@ impl Connection {
         let body = stream.request.parts().1;
         let rest = &body[*sent..];
         let room = stream.send_window.available().min(self.send_window.available());
-        let count = rest.len().min(room).min(self.peer.max_frame as usize);
+        let count = rest.len().min(room).min(self.peer.max_frame as usize).min(TRANSMIT_SIZE);
         if count == 0 {
             stream.blocked_since.get_or_insert(now);
             if stream.send_window.available() > 0 {
@@ -171,6 +179,8 @@ impl Connection {
         if let Some(since) = stream.blocked_since.take() {
             stream.window_wait += now - since;
         }
+        // What the peer has sent to make this possible has brought a call further.
+        self.idle_frames = 0;
         stream.send_window.take(count);
         self.send_window.take(count);
         *sent += count;
@@ -192,8 +202,13 @@ impl Connection {
             && let Upload::Body { queue: queue @ Queue::Stream, .. } = &mut stream.upload
             && stream.send_window.available() > 0
         {
-            *queue = Queue::Turn;
-            self.uploads.push_back(id);
+            if self.send_window.available() > 0 {
+                *queue = Queue::Turn;
+                self.uploads.push_back(id);
+            } else {
+                *queue = Queue::Connection;
+                self.starved.push_back(id);
+            }
         }
     }
 }

@@ -41,7 +41,8 @@ pub struct Server {
     client_window: i64,
     client_max_frame: u32,
     has_client_settings: bool,
-    is_gone: bool,
+    /// The last stream that it answers, if it has said so.
+    last_answered: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -129,7 +130,7 @@ impl Server {
             client_window: 65_535,
             client_max_frame: 16_384,
             has_client_settings: false,
-            is_gone: false,
+            last_answered: None,
         };
         server.settings(settings);
         server
@@ -280,7 +281,7 @@ impl Server {
             self.streams.remove(&id);
             self.reset.insert(id);
         }
-        self.is_gone = true;
+        self.last_answered = Some(self.last_answered.map_or(last_stream, |last| last.min(last_stream)));
     }
 
     /// Sends anything.
@@ -448,7 +449,7 @@ impl Server {
         );
         self.last_stream = id;
         check_request(&fields, end_stream);
-        if self.is_gone {
+        if self.last_answered.is_some_and(|last| id > last) {
             self.reset.insert(id);
             return None;
         }

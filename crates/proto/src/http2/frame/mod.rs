@@ -153,10 +153,13 @@ impl ErrorCode {
     /// HTTP/1.1 is to be used.
     pub const HTTP_1_1_REQUIRED: Self = Self(0xd);
 
+    /// How many have a name.
+    pub(super) const NAMED: usize = 14;
+
     /// Its name in the standard, if it has one.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
-        const NAMES: [&str; 14] = [
+        const NAMES: [&str; ErrorCode::NAMED] = [
             "NO_ERROR",
             "PROTOCOL_ERROR",
             "INTERNAL_ERROR",

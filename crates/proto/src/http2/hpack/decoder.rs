@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::table::Table;
-use super::{FIELD_OVERHEAD, huffman, integer};
+use super::{DEFAULT_TABLE_SIZE, FIELD_OVERHEAD, huffman, integer};
 
 /// Decodes the header blocks of one direction of a connection, in their order.
 #[derive(Debug)]
@@ -51,11 +51,12 @@ enum Text<'a> {
 }
 
 impl Decoder {
-    /// Begins with an empty table that may grow to this size.
+    /// Begins with an empty table, of the size that everybody begins with, or less if less is allowed. The encoder may
+    /// choose another one, up to this limit.
     #[must_use]
     pub fn new(size_limit: u32) -> Self {
         Self {
-            table: Table::new(size_limit as usize),
+            table: Table::new(size_limit.min(DEFAULT_TABLE_SIZE) as usize),
             size_limit: size_limit as usize,
             must_resize: false,
             name: Vec::new(),
