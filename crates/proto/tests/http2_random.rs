@@ -274,7 +274,7 @@ impl World {
         for incoming in self.server.receive(&bytes) {
             match incoming {
                 Incoming::Request { stream, fields, end_stream } => {
-                    self.begin_answer(stream, &fields, end_stream)
+                    self.begin_answer(stream, &fields, end_stream);
                 }
                 Incoming::Data { stream, bytes, end_stream } => {
                     let Some(answer) = self.answers.get_mut(&stream) else { continue };
@@ -547,7 +547,9 @@ impl World {
                 heard.end = Some("returned");
             }
             Event::CallFailed { .. } => heard.end = Some("failed"),
-            Event::BadStatusLine { .. } | Event::Draining | Event::Drained => unreachable!("not here"),
+            Event::BadStatusLine { .. } | Event::Upgraded { .. } | Event::Draining | Event::Drained => {
+                unreachable!("not here")
+            }
         }
     }
 

@@ -55,16 +55,26 @@ impl Engine {
         self.connection.streams.open_count() + self.connection.waiting.len()
     }
 
-    /// The calls without a complete reply, in the order in which they were submitted.
+    /// The calls whose end has not been told, those without a complete reply in the order in which they were submitted.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
-        let open = self.connection.streams.iter().map(|(_, stream)| stream.call);
-        open.chain(self.connection.waiting.iter().map(|&(call, ..)| call))
+        let ended = self.connection.owed.iter().filter_map(|event| match event {
+            Event::ReplyDone { call, .. } | Event::CallFailed { call } | Event::CallReturned { call } => {
+                Some(*call)
+            }
+            _ => None,
+        });
+        ended.chain(self.unanswered())
     }
 
-    /// The first of them.
+    /// The first call without a complete reply.
     #[must_use]
     pub fn front(&self) -> Option<CallId> {
-        self.pending().next()
+        self.unanswered().next()
+    }
+
+    fn unanswered(&self) -> impl Iterator<Item = CallId> + '_ {
+        let open = self.connection.streams.iter().map(|(_, stream)| stream.call);
+        open.chain(self.connection.waiting.iter().map(|&(call, ..)| call))
     }
 
     /// Whether the peer takes no further calls.

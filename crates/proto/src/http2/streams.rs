@@ -254,7 +254,7 @@ mod tests {
         Stream {
             call: CallId(call),
             request,
-            start: 0,
+            start: Some(0),
             upload: Upload::Done,
             send_window: SendWindow::new(0),
             receive_window: ReceiveWindow::new(0),

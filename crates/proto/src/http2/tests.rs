@@ -241,6 +241,16 @@ fn streams_beyond_the_last_of_a_goaway_are_returned_and_the_others_answered() {
 }
 
 #[test]
+fn a_call_is_pending_until_its_end_is_told() {
+    let mut engine = connection(Options::default(), &[request("GET", b""), request("GET", b"")]);
+    let script = Script::default().settings(&[]).goaway(0, ErrorCode::NO_ERROR);
+    let mut input = &script.bytes[..];
+    let event = engine.poll_event(Duration::ZERO, &mut input).unwrap();
+    assert_eq!(event, Some(Event::CallReturned { call: CallId(0) }));
+    assert_eq!(engine.pending().collect::<Vec<_>>(), [CallId(1)]);
+}
+
+#[test]
 fn a_body_waits_for_both_windows() {
     let mut engine = connection(Options::default(), &[request("POST", &[b'x'; 100_000])]);
     let mut sent = Vec::new();
