@@ -274,7 +274,7 @@ impl World {
         for incoming in self.server.receive(&bytes) {
             match incoming {
                 Incoming::Request { stream, fields, end_stream } => {
-                    self.begin_answer(stream, &fields, end_stream)
+                    self.begin_answer(stream, &fields, end_stream);
                 }
                 Incoming::Data { stream, bytes, end_stream } => {
                     let Some(answer) = self.answers.get_mut(&stream) else { continue };
