@@ -777,6 +777,14 @@ fn frames_that_bring_no_call_further_have_a_limit_in_a_row() {
 }
 
 #[test]
+fn one_frame_of_settings_does_not_change_windows_again_and_again() {
+    let many: Vec<_> = (0..21).map(|size| (setting::INITIAL_WINDOW_SIZE, size)).collect();
+    let reason = "too many frames in a row that bring no reply further";
+    breaks(&server().settings(&many), code::ENHANCE_YOUR_CALM, reason);
+    is_passed_over(server().settings(&[(setting::INITIAL_WINDOW_SIZE, 65_535); 300]));
+}
+
+#[test]
 fn frames_on_streams_that_have_ended_bring_no_call_further() {
     let reason = "too many frames in a row that bring no reply further";
     let script = server().head(1, OK, true).repeated(21, &frames::reset(1, 0));

@@ -725,3 +725,30 @@ fn a_long_body_that_nobody_asked_for_is_passed_over() {
     assert_eq!(engine.take_counts().bytes_received, script.bytes().len() as u64);
     assert_eq!(play_parts(options, &gets(1), &[script.bytes()]).events, events);
 }
+
+#[test]
+fn the_timing_of_a_reply_is_its_own() {
+    let options = Options { server_timing: true, ..Options::default() };
+    let timed = |value| [(":status", "200"), ("server-timing", value)];
+    let script = server()
+        .head(1, &[(":status", "200"), ("server-timing", "a"), ("server-timing", "b;dur=1")], false)
+        .head(3, OK, false)
+        .head(5, &timed("c"), false)
+        .head(7, &timed("c"), false)
+        .head(9, &[(":status", "103"), ("server-timing", "early")], false)
+        .head(9, OK, false)
+        .data(5, b"", true)
+        .data(1, b"", true)
+        .data(3, b"", true)
+        .head(7, &[("server-timing", "too late")], true)
+        .data(9, b"", true);
+    let mut engine = connection(options, &gets(5));
+    let (mut input, mut timings) = (script.bytes(), Vec::new());
+    while let Some(event) = engine.poll_event(NOW, &mut input).expect("the server is right") {
+        if let Event::ReplyDone { call, .. } = event {
+            timings.push((call.0, String::from_utf8(engine.server_timing().to_vec()).expect("text")));
+        }
+    }
+    let expected = [(2, "c"), (0, "a, b;dur=1"), (1, ""), (3, "c"), (4, "")];
+    assert_eq!(timings, expected.map(|(call, timing)| (call, timing.to_owned())));
+}

@@ -137,8 +137,8 @@ impl Engine {
         *self = fresh;
     }
 
-    /// The value of `server-timing` in the last reply whose header block is complete; several are joined by commas.
-    /// Empty without one, or if the options do not ask for it.
+    /// The value of `server-timing` in the reply that was told of as complete last; several are joined by commas. Empty
+    /// without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
         self.connection.heads.server_timing()
