@@ -929,6 +929,24 @@ fn a_server_of_which_nothing_comes_behind_its_goaway_leaves_its_calls_pending() 
 }
 
 #[test]
+fn calls_that_wait_for_a_stream_are_not_forgotten_when_the_server_ends() {
+    let mut engine = common::connection(options(), &[]);
+    let settings = Script::new().settings(&[(setting::MAX_CONCURRENT_STREAMS, 1)]);
+    assert_eq!(common::feed(&mut engine, &[settings.bytes()], &mut Vec::new()), (Vec::new(), Ok(())));
+    for call in 0..2 {
+        let get = request("GET", b"");
+        engine.submit(common::NOW, httperf_proto::CallId(call), get).expect("there is room");
+    }
+    common::flush(&mut engine);
+    // The second could go out now, and yet there is nobody any more.
+    let reply = Script::new().head(1, OK, true);
+    let mut input = reply.bytes();
+    while engine.poll_event(common::NOW, &mut input).expect("the server is right").is_some() {}
+    assert_eq!(engine.handle_eof(), Err(httperf_proto::ProtocolError::Truncated));
+    assert_eq!(engine.pending().collect::<Vec<_>>(), [httperf_proto::CallId(1)]);
+}
+
+#[test]
 fn codes_that_nobody_knows_are_kept_apart_only_as_far_as_there_is_room() {
     let mut engine = common::connection(Options::default(), &gets(1));
     let script = (0..1000).fold(server(), |script, unknown| script.goaway(1, 1000 + unknown));

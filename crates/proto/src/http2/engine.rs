@@ -245,10 +245,9 @@ impl Engine {
     /// The peer sends nothing more. Afterwards the connection is of no further use.
     ///
     /// # Errors
-    /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
+    /// [`ProtocolError::Truncated`] when a call has no complete reply, whether or not it was sent.
     pub fn handle_eof(&mut self) -> Result<(), ProtocolError> {
-        let is_incomplete = self.connection.streams.open_count() > 0;
         self.connection.phase = Phase::Closed;
-        if is_incomplete { Err(ProtocolError::Truncated) } else { Ok(()) }
+        if self.pending_count() > 0 { Err(ProtocolError::Truncated) } else { Ok(()) }
     }
 }
