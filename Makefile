@@ -53,9 +53,11 @@ licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
 fuzz-minute: ## fuzz replies, TLS handshakes and lists of requests for a minute, if the tools are there
-	scripts/fuzz.sh --if-possible --seconds 30 http1_reply
-	scripts/fuzz.sh --if-possible --seconds 10 targets_file
-	scripts/fuzz.sh --if-possible --seconds 20 tls_handshake
+	scripts/fuzz.sh --if-possible --seconds 15 http1_reply
+	scripts/fuzz.sh --if-possible --seconds 15 http2_reply
+	scripts/fuzz.sh --if-possible --seconds 7 hpack
+	scripts/fuzz.sh --if-possible --seconds 8 targets_file
+	scripts/fuzz.sh --if-possible --seconds 15 tls_handshake
 
 bench-smoke: ## run every bench for a moment, to see that it works
 	$(CARGO) run --locked -p httperf-bench -- smoke

@@ -4,7 +4,8 @@
 #   scripts/fuzz.sh [--if-possible] [--seconds N] [TARGET]
 #
 # Without --seconds it runs until stopped or until it finds something. With --if-possible, a missing tool is a
-# line on stdout and not a failure. The default target is http1_reply.
+# line on stdout and not a failure. The default target is http1_reply. It begins with what is in fuzz/seeds, if
+# there is something for the target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,4 +35,10 @@ lacking() {
 
 cargo +nightly --version >/dev/null 2>&1 || lacking "no nightly toolchain (rustup toolchain install nightly)"
 cargo +nightly fuzz --version >/dev/null 2>&1 || lacking "cargo-fuzz is not installed (cargo install cargo-fuzz)"
-exec cargo +nightly fuzz run "$target" -- "${limits[@]}"
+# What is found goes to the first folder; the others are only read.
+corpora=("fuzz/corpus/$target")
+mkdir -p "${corpora[0]}"
+if [ -d "fuzz/seeds/$target" ]; then
+    corpora+=("fuzz/seeds/$target")
+fi
+exec cargo +nightly fuzz run "$target" "${corpora[@]}" -- "${limits[@]}"

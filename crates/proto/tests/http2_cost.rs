@@ -37,7 +37,7 @@ struct Loaded {
 
 impl Loaded {
     fn new(at_once: usize) -> Self {
-        let mut engine = Engine::new(Options::default());
+        let mut engine = Engine::new(Options { server_timing: true, ..Options::default() });
         let settings = Script::new().settings(&[]).ack();
         write_all(&mut engine);
         assert_eq!(engine.poll_event(NOW, &mut settings.bytes()), Ok(None));

@@ -624,7 +624,7 @@ fn content_stays_within_the_window_of_its_stream() {
     let script = server().ack().head(1, OK, false).data(1, b"12345678901", false).head(3, OK, true);
     let outcome = play(options, &gets(2), script.bytes());
     // The streams were opened before the server knew of our window, so it may use the one that it knew of.
-    assert_eq!(outcome.end, Ok(()));
+    assert_eq!((outcome.end, outcome.pending.len(), outcome.events.contains(&failed(0))), (Ok(()), 1, false));
     let mut engine = common::connection(options, &[]);
     let mut said = Vec::new();
     let early = server().ack();
@@ -777,6 +777,14 @@ fn frames_that_bring_no_call_further_have_a_limit_in_a_row() {
 }
 
 #[test]
+fn one_frame_of_settings_does_not_change_windows_again_and_again() {
+    let many: Vec<_> = (0..21).map(|size| (setting::INITIAL_WINDOW_SIZE, size)).collect();
+    let reason = "too many frames in a row that bring no reply further";
+    breaks(&server().settings(&many), code::ENHANCE_YOUR_CALM, reason);
+    is_passed_over(server().settings(&[(setting::INITIAL_WINDOW_SIZE, 65_535); 300]));
+}
+
+#[test]
 fn frames_on_streams_that_have_ended_bring_no_call_further() {
     let reason = "too many frames in a row that bring no reply further";
     let script = server().head(1, OK, true).repeated(21, &frames::reset(1, 0));
@@ -918,6 +926,24 @@ fn a_server_of_which_nothing_comes_behind_its_goaway_leaves_its_calls_pending() 
     let script = server().goaway(3, code::NO_ERROR);
     let outcome = play(options(), &gets(2), script.bytes());
     assert_eq!((outcome.events, outcome.pending.len()), (vec![Event::Draining], 2));
+}
+
+#[test]
+fn calls_that_wait_for_a_stream_are_not_forgotten_when_the_server_ends() {
+    let mut engine = common::connection(options(), &[]);
+    let settings = Script::new().settings(&[(setting::MAX_CONCURRENT_STREAMS, 1)]);
+    assert_eq!(common::feed(&mut engine, &[settings.bytes()], &mut Vec::new()), (Vec::new(), Ok(())));
+    for call in 0..2 {
+        let get = request("GET", b"");
+        engine.submit(common::NOW, httperf_proto::CallId(call), get).expect("there is room");
+    }
+    common::flush(&mut engine);
+    // The second could go out now, and yet there is nobody any more.
+    let reply = Script::new().head(1, OK, true);
+    let mut input = reply.bytes();
+    while engine.poll_event(common::NOW, &mut input).expect("the server is right").is_some() {}
+    assert_eq!(engine.handle_eof(), Err(httperf_proto::ProtocolError::Truncated));
+    assert_eq!(engine.pending().collect::<Vec<_>>(), [httperf_proto::CallId(1)]);
 }
 
 #[test]

@@ -5,8 +5,8 @@ mod common;
 use std::time::Duration;
 
 use httperf_proto::http2::{Awaited, Engine, Options, Stall};
-use httperf_proto::{CallId, Event};
-use httperf_testkit::http2::frames::{code, flag, kind, padded, setting};
+use httperf_proto::{CallId, Event, Sent};
+use httperf_testkit::http2::frames::{code, flag, headers, kind, padded, setting};
 use httperf_testkit::http2::{Frame, Incoming, Reply, Script, Server, owned};
 
 use crate::common::{
@@ -724,4 +724,122 @@ fn a_long_body_that_nobody_asked_for_is_passed_over() {
     assert!(skipped > 900, "{skipped}");
     assert_eq!(engine.take_counts().bytes_received, script.bytes().len() as u64);
     assert_eq!(play_parts(options, &gets(1), &[script.bytes()]).events, events);
+}
+
+#[test]
+fn the_timing_of_a_reply_is_its_own() {
+    let options = Options { server_timing: true, ..Options::default() };
+    let timed = |value| [(":status", "200"), ("server-timing", value)];
+    let script = server()
+        .head(1, &[(":status", "200"), ("server-timing", "a"), ("server-timing", "b;dur=1")], false)
+        .head(3, OK, false)
+        .head(5, &timed("c"), false)
+        .head(7, &timed("c"), false)
+        .head(9, &[(":status", "103"), ("server-timing", "early")], false)
+        .head(9, OK, false)
+        .data(5, b"", true)
+        .data(1, b"", true)
+        .data(3, b"", true)
+        .head(7, &[("server-timing", "too late")], true)
+        .data(9, b"", true);
+    let mut engine = connection(options, &gets(5));
+    let (mut input, mut timings) = (script.bytes(), Vec::new());
+    while let Some(event) = engine.poll_event(NOW, &mut input).expect("the server is right") {
+        if let Event::ReplyDone { call, .. } = event {
+            timings.push((call.0, String::from_utf8(engine.server_timing().to_vec()).expect("text")));
+        }
+    }
+    let expected = [(2, "c"), (0, "a, b;dur=1"), (1, ""), (3, "c"), (4, "")];
+    assert_eq!(timings, expected.map(|(call, timing)| (call, timing.to_owned())));
+}
+
+#[test]
+fn a_block_that_goes_out_again_is_what_the_table_makes_of_it() {
+    let mut pair = Pair::new(Options::default(), &[]);
+    pair.talk();
+    let same = request("GET", b"");
+    for call in 0..40 {
+        // Between them are others that push its fields out of the table, and the table changes.
+        let between = request_for("GET", &format!("/{}", "x".repeat(150 * call as usize)), b"");
+        match call % 8 {
+            3 => pair.client.submit(NOW, CallId(call), between).expect("there is room"),
+            5 => {
+                pair.server.settings(&[(setting::HEADER_TABLE_SIZE, 500 * (call as u32 % 3))]);
+                pair.talk();
+                pair.client.submit(NOW, CallId(call), same.clone()).expect("there is room");
+            }
+            _ => pair.client.submit(NOW, CallId(call), same.clone()).expect("there is room"),
+        }
+        pair.talk();
+        let Some(Incoming::Request { fields, .. }) = pair.heard.last() else { panic!("{:?}", pair.heard) };
+        let path = fields.iter().find(|(name, _)| name == ":path").map(|(_, path)| path.len());
+        assert_eq!((fields.len(), path), (5, Some(if call % 8 == 3 { 150 * call as usize + 1 } else { 1 })));
+    }
+}
+
+#[test]
+fn a_block_that_comes_again_is_what_the_table_makes_of_it() {
+    let insert = |stream, status: &[u8; 3]| headers(stream, &[b"\x48\x03", &status[..]].concat(), true);
+    let again = |stream| headers(stream, b"\xbe", true);
+    let script = server()
+        .raw(&insert(1, b"404"))
+        .raw(&again(3))
+        .raw(&again(5))
+        .raw(&insert(7, b"500"))
+        .raw(&again(9))
+        .raw(&again(11))
+        .raw(&headers(13, b"\x20\x3f\xe1\x1f\x88", true))
+        .raw(&again(15));
+    let outcome = play(Options::default(), &gets(8), script.bytes());
+    let statuses: Vec<u16> = outcome
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::ReplyStarted { status, .. } => Some(*status),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(statuses, [404, 404, 404, 500, 500, 500, 200]);
+    assert!(outcome.end.is_err(), "nothing is left of the table");
+}
+
+#[test]
+fn requests_that_were_handed_out_are_counted() {
+    let mut engine = Engine::new(Options::default());
+    (0..3).for_each(|call| engine.submit(NOW, CallId(call), request("GET", b"")).expect("there is room"));
+    let preface = Engine::new(Options::default()).poll_transmit(NOW).len();
+    let size = engine.poll_transmit(NOW).len();
+    assert_eq!(engine.transmitted_count(0), 3);
+    assert_eq!(engine.transmitted_count(1), 3);
+    assert_eq!(engine.transmitted_count(size - preface - 1), 1);
+    assert_eq!(engine.transmitted_count(size - preface), 0);
+    engine.handle_written(preface + 1);
+    assert_eq!(engine.poll_sent(), Some(Sent::Started(CallId(0))));
+    assert_eq!(engine.transmitted_count(0), 2, "the first was told of");
+    assert_eq!(engine.poll_sent(), None);
+}
+
+#[test]
+fn only_what_is_safe_goes_out_early_and_all_of_it_again_if_it_was_refused() {
+    let mut engine = Engine::new(Options::default());
+    let methods = ["GET", "POST", "GET"];
+    for (call, method) in (0..).zip(methods) {
+        engine.submit(NOW, CallId(call), request(method, b"")).expect("there is room");
+    }
+    let methods_in = |bytes: &[u8]| -> Vec<String> {
+        let method = |incoming: &Incoming| match incoming {
+            Incoming::Request { fields, .. } => Some(fields[0].1.clone()),
+            _ => None,
+        };
+        Server::new(&[]).receive(bytes).iter().filter_map(method).collect()
+    };
+    let early = engine.poll_transmit_safe(NOW).to_vec();
+    assert_eq!(methods_in(&early), ["GET"]);
+    engine.handle_written(early.len());
+    let late = flush(&mut engine);
+    assert_eq!(methods_in(&[&early[..], &late].concat()), methods);
+    engine.rewind(NOW);
+    assert_eq!(engine.pending().collect::<Vec<_>>(), [0, 1, 2].map(CallId));
+    let again = flush(&mut engine);
+    assert_eq!(methods_in(&again), methods);
 }

@@ -157,8 +157,8 @@ impl Engine {
         *self = fresh;
     }
 
-    /// The value of `server-timing` in the last reply whose header block is complete; several are joined by commas.
-    /// Empty without one, or if the options do not ask for it.
+    /// The value of `server-timing` in the reply that was told of as complete last; several are joined by commas. Empty
+    /// without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
         self.connection.heads.server_timing()
@@ -265,10 +265,9 @@ impl Engine {
     /// The peer sends nothing more. Afterwards the connection is of no further use.
     ///
     /// # Errors
-    /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
+    /// [`ProtocolError::Truncated`] when a call has no complete reply, whether or not it was sent.
     pub fn handle_eof(&mut self) -> Result<(), ProtocolError> {
-        let is_incomplete = self.connection.streams.open_count() > 0;
         self.connection.phase = Phase::Closed;
-        if is_incomplete { Err(ProtocolError::Truncated) } else { Ok(()) }
+        if self.pending_count() > 0 { Err(ProtocolError::Truncated) } else { Ok(()) }
     }
 }

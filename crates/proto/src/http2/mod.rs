@@ -7,7 +7,7 @@
 //!                                                                     └─► reset, or not processed
 //! ```
 //!
-//! An [`Engine`] has a reader of frames ([`frame`]) and a `connection`: the tables of header compression ([`hpack`]), the
+//! An [`Engine`] has a reader of frames (`frame`) and a `connection`: the tables of header compression ([`hpack`]), the
 //! streams with their windows (`streams`, `flow`), and the bytes on their way out (`outgoing`). What it does is in `sending`
 //! and in `receiving`. Nothing here waits: calls that find no stream,
 //! and bodies that find no window, stay where they are until the peer makes room, and how long that took is told.
@@ -17,6 +17,7 @@ mod counts;
 mod engine;
 mod flow;
 mod frame;
+mod fuzz;
 pub mod hpack;
 mod outgoing;
 mod receiving;
@@ -36,6 +37,7 @@ use crate::CallId;
 pub use self::counts::{Compressed, Counts};
 pub use self::engine::Engine;
 pub use self::frame::ErrorCode;
+pub use self::fuzz::{REPLIES_HEADER_SIZE, check_replies};
 pub use self::request::{Scheme, asking_for_upgrade, is_forbidden, request_text};
 
 /// What an engine must know beforehand.

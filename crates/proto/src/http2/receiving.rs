@@ -223,7 +223,8 @@ impl Connection {
         let has_content = !stream.request.head && !matches!(head.status, 204 | 304);
         let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
-        stream.reply = Reply::Body { size, expected };
+        let server_timing = self.heads.block_server_timing();
+        stream.reply = Reply::Body { size, expected, server_timing };
         let call = stream.call;
         self.owed.push_back(Event::ReplyStarted { call, status: head.status });
         if let Some(head) = self.heads.take_text() {
@@ -275,7 +276,7 @@ impl Connection {
 
     fn handle_data_end(&mut self, now: Duration, data: Data) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(data.stream) else { return Ok(()) };
-        if let Reply::Body { size, expected: Some(expected) } = stream.reply
+        if let Reply::Body { size, expected: Some(expected), .. } = stream.reply
             && (size.content > expected)
         {
             return Err(Violation::of_stream(
@@ -297,7 +298,7 @@ impl Connection {
     /// A reply is complete.
     fn finish(&mut self, now: Duration, id: u32) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
-        let Reply::Body { size, expected } = stream.reply else { return Ok(()) };
+        let Reply::Body { size, expected, .. } = stream.reply else { return Ok(()) };
         if expected.is_some_and(|expected| size.content != expected) {
             let reason = "content that does not match its content-length";
             return Err(Violation::of_stream(id, ErrorCode::PROTOCOL_ERROR, reason));
@@ -308,6 +309,9 @@ impl Connection {
         if stream.upload != Upload::Done {
             // The rest of the request is of no use to anybody.
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
+        }
+        if let Reply::Body { server_timing, .. } = stream.reply {
+            self.heads.handle_end(server_timing);
         }
         let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
         self.is_end_told |= reuse == Reuse::Close;
@@ -443,6 +447,11 @@ impl Connection {
     /// The peer lets streams begin with another window.
     fn change_windows(&mut self, size: u32) -> Result<(), Violation> {
         let difference = i64::from(size) - i64::from(self.peer.window);
+        if difference == 0 {
+            return Ok(());
+        }
+        // One frame may have many of them, and each takes as long as there are streams.
+        self.note_idle()?;
         self.peer.window = size;
         for stream in self.streams.iter_mut() {
             stream.send_window.change(difference).map_err(|_| TOO_LARGE_WINDOW)?;

@@ -42,12 +42,15 @@ pub(super) struct Heads {
     wants_server_timing: bool,
     /// The header block in HTTP/1's form, if that is wanted.
     text: Vec<u8>,
+    /// The `server-timing` of the header block, and of the reply that ended last.
     server_timing: Vec<u8>,
+    ended_server_timing: Option<Box<[u8]>>,
     /// The last block that was decoded without changing the table, the number of the table's changes then, and what it
     /// says: servers send the same one again and again.
     known: Vec<u8>,
     known_changes: u64,
     known_head: Option<Head>,
+    known_server_timing: Vec<u8>,
 }
 
 impl Heads {
@@ -59,9 +62,11 @@ impl Heads {
             wants_server_timing,
             text: Vec::new(),
             server_timing: Vec::new(),
+            ended_server_timing: None,
             known: Vec::new(),
             known_changes: 0,
             known_head: None,
+            known_server_timing: Vec::new(),
         }
     }
 
@@ -72,9 +77,20 @@ impl Heads {
         self.known_head = None;
     }
 
-    /// The value of `server-timing` in the last header block; several are joined by commas.
+    /// The value of `server-timing` in the last header block, if that is wanted and there is one; several are joined by
+    /// commas.
+    pub(super) fn block_server_timing(&self) -> Option<Box<[u8]>> {
+        (!self.server_timing.is_empty()).then(|| self.server_timing.as_slice().into())
+    }
+
+    /// A reply has ended, with this value.
+    pub(super) fn handle_end(&mut self, server_timing: Option<Box<[u8]>>) {
+        self.ended_server_timing = server_timing;
+    }
+
+    /// The value of `server-timing` in the reply that ended last.
     pub(super) fn server_timing(&self) -> &[u8] {
-        &self.server_timing
+        self.ended_server_timing.as_deref().unwrap_or_default()
     }
 
     /// The last header block in HTTP/1's form, if that is wanted.
@@ -89,6 +105,7 @@ impl Heads {
             && self.known_changes == changes
             && self.known == block
         {
+            self.server_timing.clone_from(&self.known_server_timing);
             return Ok(head);
         }
         let mut reading = Reading::new(section, self.limits.fields);
@@ -110,12 +127,12 @@ impl Heads {
         }
         let is_lasting = section == Section::Header
             && !self.wants_text
-            && !self.wants_server_timing
             && block.len() <= KEPT_SIZE
             && self.decoder.table_changes() == changes;
         if is_lasting {
             self.known.clear();
             self.known.extend_from_slice(block);
+            self.known_server_timing.clone_from(&self.server_timing);
             (self.known_changes, self.known_head) = (changes, Some(head));
         }
         Ok(head)

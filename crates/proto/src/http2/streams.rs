@@ -52,7 +52,7 @@ pub(super) enum Queue {
 }
 
 /// Where the reply stands.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) enum Reply {
     /// Its header block is awaited.
     Head {
@@ -64,6 +64,8 @@ pub(super) enum Reply {
         size: ReplySize,
         /// How much there is to be, if that is known.
         expected: Option<u64>,
+        /// The `server-timing` of its header, if that is wanted and there is one.
+        server_timing: Option<Box<[u8]>>,
     },
 }
 

@@ -1,0 +1,269 @@
+//! The properties that fuzzing drives: the same events wherever the bytes are cut, and no call lost.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::frame::HEADER_SIZE;
+use super::{Engine, Limits, Options};
+use crate::http1::Request;
+use crate::{CallId, Event, ProtocolError};
+
+/// How input for [`check_replies`] begins: what the connection is like, how many bytes come before the second half of its
+/// calls is made, and where the bytes are cut.
+pub const REPLIES_HEADER_SIZE: usize = 4;
+
+/// Feeds bytes to a connection with some calls, whole, cut, byte by byte, and with as much of the content as possible passed
+/// over, each followed by the end of the connection. The first [`REPLIES_HEADER_SIZE`] bytes of the input say how.
+///
+/// # Panics
+/// If events, what is said to the peer, or the end differ; if a call is lost, or has two ends; or if the engine wants to
+/// write and has nothing to write.
+pub fn check_replies(input: &[u8]) {
+    let Some((&[kind, first, second, third], bytes)) = input.split_first_chunk() else { return };
+    let middle = usize::from(u16::from_be_bytes([first, second])).min(bytes.len());
+    let (before, after) = bytes.split_at(middle);
+    let whole = play(kind, [&[before], &[after]]);
+    let cut = |bytes: &[u8]| usize::from(third) * bytes.len() / 255;
+    let halves = [before.split_at(cut(before)), after.split_at(cut(after))];
+    let [halves_before, halves_after] = halves.map(|(left, right)| [left, right]);
+    assert_eq!(whole, play(kind, [&halves_before, &halves_after]), "cut in parts");
+    let single = |bytes| <[u8]>::chunks(bytes, 1).collect::<Vec<_>>();
+    assert_eq!(whole, play(kind, [&single(before), &single(after)]), "byte by byte");
+    assert_eq!(without_bodies(whole), passed_over(kind, [before, after]), "passed over");
+}
+
+/// What became of the bytes: the events, the end, and what the peer was told but for requests.
+#[derive(Clone, Debug, PartialEq)]
+struct Outcome {
+    events: Vec<Event<'static>>,
+    end: Result<(), ProtocolError>,
+    told: Vec<u8>,
+}
+
+fn play(kind: u8, halves: [&[&[u8]]; 2]) -> Outcome {
+    let mut game = Game::new(kind, true);
+    for parts in halves {
+        game.make_calls();
+        for part in parts {
+            game.take(part);
+        }
+        game.flush();
+    }
+    game.end()
+}
+
+/// As [`play`], with nobody asking for content.
+fn passed_over(kind: u8, halves: [&[u8]; 2]) -> Outcome {
+    let mut game = Game::new(kind, false);
+    for mut bytes in halves {
+        game.make_calls();
+        while !bytes.is_empty() {
+            let (part, rest) = bytes.split_at(bytes.len().min(11));
+            game.take(part);
+            let skippable =
+                usize::try_from(game.engine.skippable()).map_or(rest.len(), |size| size.min(rest.len()));
+            game.engine.handle_skipped(skippable as u64);
+            game.take(b"");
+            bytes = &rest[skippable..];
+        }
+        game.flush();
+    }
+    without_bodies(game.end())
+}
+
+fn without_bodies(mut outcome: Outcome) -> Outcome {
+    outcome.events.retain(|event| !matches!(event, Event::ReplyBody { .. }));
+    outcome
+}
+
+struct Game {
+    engine: Engine,
+    calls: u64,
+    body_size: usize,
+    outcome: Outcome,
+    sent: Vec<u8>,
+}
+
+impl Game {
+    fn new(kind: u8, bodies: bool) -> Self {
+        let small = kind & 1 != 0;
+        let options = Options {
+            streams: if kind & 2 == 0 { usize::MAX } else { 2 },
+            window: if small { 100 } else { 1 << 20 },
+            header_table: if small { 64 } else { 4096 },
+            heads: true,
+            bodies,
+            server_timing: kind & 4 != 0,
+            limits: Limits {
+                head_size: 512,
+                fields: 12,
+                interim_replies: 3,
+                continuations: 4,
+                idle_frames: 30,
+                resets: 3,
+            },
+            ..Options::default()
+        };
+        let outcome = Outcome { events: Vec::new(), end: Ok(()), told: Vec::new() };
+        // The larger ones fill the window of the connection.
+        let body_size = if kind & 8 == 0 { 300 } else { 35_000 };
+        Self { engine: Engine::new(options), calls: 0, body_size, outcome, sent: Vec::new() }
+    }
+
+    /// Makes as many calls as there is room for: without a body, HEAD, and with a body.
+    fn make_calls(&mut self) {
+        for place in 0..3 {
+            let head = place == 1;
+            let body = (place == 2).then(|| Rc::new(vec![b'x'; self.body_size].into()));
+            let lines =
+                if head { &b"HEAD / HTTP/1.1\r\n\r\n"[..] } else { b"POST / HTTP/1.1\r\nHost: x\r\n\r\n" };
+            let request = Request {
+                bytes: lines.into(),
+                body_start: lines.len(),
+                body,
+                target: 5..6,
+                head,
+                safe: head,
+            };
+            if self.engine.submit(Duration::ZERO, CallId(self.calls), request).is_ok() {
+                self.calls += 1;
+            }
+        }
+        self.flush();
+    }
+
+    /// Sends all that is due.
+    fn flush(&mut self) {
+        loop {
+            let wants_write = self.engine.wants_write();
+            let bytes = self.engine.poll_transmit(Duration::ZERO);
+            assert_eq!(wants_write, !bytes.is_empty());
+            if bytes.is_empty() {
+                break;
+            }
+            self.sent.extend_from_slice(bytes);
+            let count = bytes.len();
+            self.engine.handle_written(count);
+            while self.engine.poll_sent().is_some() {}
+            while self.engine.poll_stall().is_some() {}
+        }
+    }
+
+    /// Collects events; neighbouring pieces of a body are joined, as their division means nothing.
+    fn take(&mut self, mut input: &[u8]) {
+        if self.outcome.end.is_err() {
+            return;
+        }
+        let events = &mut self.outcome.events;
+        loop {
+            match self.engine.poll_event(Duration::ZERO, &mut input) {
+                Ok(None) => break,
+                Ok(Some(Event::ReplyBody { call, data })) => match events.last_mut() {
+                    Some(Event::ReplyBody { call: before, data: joined }) if *before == call => {
+                        joined.to_mut().extend_from_slice(&data);
+                    }
+                    _ => events.push(Event::ReplyBody { call, data }.into_owned()),
+                },
+                Ok(Some(event)) => events.push(event.into_owned()),
+                Err(error) => {
+                    self.outcome.end = Err(error);
+                    return;
+                }
+            }
+        }
+        assert!(input.is_empty(), "poll_event returns None only when it used all input");
+    }
+
+    fn end(mut self) -> Outcome {
+        let pending: Vec<u64> = self.engine.pending().map(|call| call.0).collect();
+        let ended = self.outcome.events.iter().filter_map(|event| match event {
+            Event::ReplyDone { call, .. } | Event::CallFailed { call } | Event::CallReturned { call } => {
+                Some(call.0)
+            }
+            _ => None,
+        });
+        let mut calls: Vec<u64> = ended.chain(pending).collect();
+        calls.sort_unstable();
+        assert_eq!(calls, (0..self.calls).collect::<Vec<_>>(), "every call has one end, or is pending");
+        if self.outcome.end.is_ok() {
+            self.outcome.end = self.engine.handle_eof();
+        }
+        assert_eq!(self.engine.capacity(), 0);
+        self.outcome.told = told(&self.sent);
+        self.outcome
+    }
+}
+
+/// What was sent, but for frames of requests, whose order depends on when there was a turn for them.
+fn told(sent: &[u8]) -> Vec<u8> {
+    let mut told = Vec::new();
+    // The preface is of no interest.
+    let mut rest = sent.get(24..).unwrap_or_default();
+    while let Some(&[l0, l1, l2, kind, ..]) = rest.first_chunk::<HEADER_SIZE>() {
+        let size = HEADER_SIZE + u32::from_be_bytes([0, l0, l1, l2]) as usize;
+        let (frame, after) = rest.split_at(size);
+        if !matches!(kind, 0 | 1 | 9) {
+            told.extend_from_slice(frame);
+        }
+        rest = after;
+    }
+    assert!(rest.is_empty(), "only whole frames are sent");
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::hpack::{Encoder, Indexing};
+    use super::*;
+
+    #[test]
+    fn what_is_too_short_says_nothing() {
+        check_replies(b"");
+        check_replies(b"\0\0\0");
+        check_replies(b"\0\0\0\0");
+    }
+
+    /// A frame of a kind that there is, on a stream that there may be, whose payload is often right.
+    fn frame() -> impl Strategy<Value = Vec<u8>> {
+        let block = prop::sample::select(vec![
+            &[(":status", "200")][..],
+            &[(":status", "204"), ("content-length", "5")],
+            &[(":status", "103")],
+            &[("x-sum", "1")],
+            &[(":status", "200"), ("content-length", "3"), ("server-timing", "x")],
+        ])
+        .prop_map(|fields| {
+            let (mut encoder, mut block) = (Encoder::new(4096), Vec::new());
+            for (name, value) in fields {
+                encoder.encode(name.as_bytes(), value.as_bytes(), Indexing::Without, &mut block);
+            }
+            block
+        });
+        let payload = prop_oneof![
+            3 => block,
+            2 => prop::collection::vec(any::<u8>(), 0..12),
+            2 => prop::sample::select(vec![vec![], vec![0; 4], vec![0, 0, 1, 0], vec![0; 8], vec![0, 4, 0, 0, 0, 9]]),
+        ];
+        let flags = prop::sample::select(vec![0_u8, 1, 4, 5, 8, 0x25]);
+        (0..11_u8, flags, prop::sample::select(vec![0_u8, 1, 3, 5, 7, 9, 2]), payload).prop_map(
+            |(kind, flags, stream, payload)| {
+                let length = u8::try_from(payload.len()).expect("it is short");
+                [&[0, 0, length, kind, flags, 0, 0, 0, stream][..], &payload].concat()
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn where_replies_are_cut_makes_no_difference(
+            header in any::<[u8; REPLIES_HEADER_SIZE]>(),
+            frames in prop::collection::vec(frame(), 0..30),
+        ) {
+            let [kind, _, middle, cut] = header;
+            let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+            check_replies(&[&[kind, 0, middle, cut][..], &settings, &frames.concat()].concat());
+        }
+    }
+}
