@@ -379,6 +379,10 @@ impl Connection {
             }
             return self.note_idle();
         }
+        if self.phase == Phase::New {
+            // A server need not wait for us, but what answers it comes behind what a client says first.
+            self.open();
+        }
         for parameter in settings.parameters() {
             match parameter? {
                 Parameter::HeaderTableSize(size) => {

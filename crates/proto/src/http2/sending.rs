@@ -60,7 +60,7 @@ impl Connection {
     }
 
     /// Says what a client says first.
-    fn open(&mut self) {
+    pub(super) fn open(&mut self) {
         let out = self.outgoing.buffer();
         out.extend_from_slice(PREFACE);
         Settings::write(&parameters(&self.options), out);
