@@ -300,6 +300,10 @@ fn a_server_of_http1_is_told_from_a_broken_one() {
     let script = Script { bytes: b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), ..Script::default() };
     let end = refused(ErrorCode::HTTP_1_1_REQUIRED, "the server answers in HTTP/1");
     check_outcome(&[request("GET", b"")], &script, &[], end);
+    // Python's answers what it takes for a client of HTTP/0.9.
+    let script = Script { bytes: b"<!DOCTYPE HTML>\n".to_vec(), ..Script::default() };
+    let end = refused(ErrorCode::PROTOCOL_ERROR, "the server answers in something else than HTTP");
+    check_outcome(&[request("GET", b"")], &script, &[], end);
 }
 
 #[test]
