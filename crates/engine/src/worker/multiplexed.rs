@@ -5,6 +5,7 @@
 //! none left.
 
 use std::cmp::Reverse;
+use std::io;
 use std::rc::Rc;
 
 use httperf_plan::{HttpVersion, Plan, Script, UriSource, Workload};
@@ -16,7 +17,7 @@ use httperf_stats::{Compression, Failure, Http2Summary, Instant, ServerSettings}
 use super::connections::{Stage, at_instant, poll_key};
 use super::sessions::retry_pause;
 use super::{CallKey, ConnectionKey, SessionKey, Timer, Worker};
-use crate::Network;
+use crate::{Network, failure};
 
 /// What reports call the protocols.
 const HTTP1: &str = "HTTP/1.1";
@@ -105,6 +106,21 @@ impl<N: Network> Worker<'_, '_, N> {
     /// A connection ends because HTTP/2 is not what the server speaks, or as it breaks its rules.
     pub(super) fn note_violation(&mut self, key: ConnectionKey, reason: String) {
         self.recorder.http2(self.due_of(key), |http2| http2.add_violation(reason));
+    }
+
+    /// A connection takes nothing more. Returns whether it is not to fail before all is read that has arrived on it: a
+    /// server that closed it may have said which calls it has not processed.
+    pub(super) fn hears_out(&mut self, key: ConnectionKey, error: &io::Error) -> bool {
+        let connection = &mut self.connections[key];
+        let is_closed = connection.stage == Stage::Established && failure::of_io(error) == Failure::Reset;
+        if connection.engine.is_in_order() || !is_closed {
+            return false;
+        }
+        (connection.is_broken, connection.is_ending) = (true, true);
+        if !std::mem::replace(&mut connection.is_unread, true) {
+            self.unread.push(key);
+        }
+        true
     }
 
     /// The server goes over to HTTP/2, and will answer this call in it.
