@@ -216,6 +216,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &self.connections[key];
         let (session, slot) = (connection.session, connection.slot);
         let is_draining = connection.engine.capacity() == 0;
+        let was_sent = self.calls[call_key].is_sent();
         self.reset_call(call_key);
         if matches!(self.plan.workload, Workload::Connections(_)) && is_draining {
             // The workload is made of connections: a call that this one takes no more is not made.
@@ -224,7 +225,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         let intended = self.calls[call_key].intended;
         if self.try_again(session, slot, call_key, now) {
-            self.recorder.http2(intended, |http2| http2.retried += 1);
+            self.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
         } else {
             self.fail_call(key, call_key, Failure::Reset, now);
         }
