@@ -634,6 +634,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     pub(super) fn fail(&mut self, key: ConnectionKey, failure: Failure, now: Instant) {
         self.recorder.failed(self.due_of(key), failure);
+        self.note_silence(key, failure);
         let connection = &self.connections[key];
         let (session, slot, answered) = (connection.session, connection.slot, connection.replies > 0);
         let lost = self.retire_connection(key, now);

@@ -123,6 +123,19 @@ impl<N: Network> Worker<'_, '_, N> {
         true
     }
 
+    /// A connection fails. A server that closes it without a word may be one that does not know HTTP/2.
+    pub(super) fn note_silence(&mut self, key: ConnectionKey, failure: Failure) {
+        let connection = &self.connections[key];
+        let is_open = connection.stage == Stage::Established && connection.secured.is_none();
+        let is_silent = !connection.is_told && matches!(connection.engine, Engine::Http2(_));
+        if is_open && is_silent && failure == Failure::Reset {
+            self.recorder.http2(self.due_of(key), |http2| {
+                // It is no violation, and may have other reasons, unless HTTP/2 is never spoken.
+                http2.first_violation.get_or_insert_with(|| "the server closes without a word".to_owned());
+            });
+        }
+    }
+
     /// The server goes over to HTTP/2, and will answer this call in it.
     pub(super) fn upgrade(&mut self, key: ConnectionKey, call: CallId, now: Instant) {
         let request = self.calls[CallKey::from(call)].request.clone();
