@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{Parts, Watch};
+use httperf_proto::ProtocolError;
 use httperf_stats::TickRates;
 
 use crate::gather::{Gathering, Part};
@@ -243,6 +244,8 @@ impl Observer for Printer<'_> {
                     program.say(format_args!("connection failed with unexpected error {errno}"));
                 }
             }
+            // What is wrong with HTTP/2 is counted by reason, and told when the run is over.
+            Observation::ProtocolError { error: ProtocolError::Http2(_) } => {}
             Observation::ProtocolError { error } => {
                 if !self.printing.protocol_error.swap(true, Ordering::Relaxed) {
                     program.say(format_args!("a reply could not be understood: {error}"));

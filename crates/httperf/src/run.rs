@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use anyhow::Context;
 use httperf_engine::{Observation, Observer, Stop};
-use httperf_plan::Plan;
+use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Kept, Level, Verdict};
-use httperf_stats::{HandshakeFailure, Summary, TlsSummary};
+use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -54,7 +54,11 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     let reported = program.print_with(|out| write_report(out, args, &document));
     let errors = outputs.write(&document);
     errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
-    for warning in document.summary.warnings() {
+    let without_http2 = without_http2(&document);
+    // That HTTP/2 cannot be spoken at all is said below, and is no warning.
+    let is_warning =
+        |warning: &Warning| without_http2.is_none() || !matches!(warning, Warning::Http2Violations { .. });
+    for warning in document.summary.warnings().into_iter().filter(is_warning) {
         program.warn(format_args!("warning: {warning}"));
     }
     match form(args) {
@@ -65,6 +69,9 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     reported?;
     if !errors.is_empty() || watched.has_failed {
         return Err(ExitCode::FAILURE);
+    }
+    if let Some(reason) = without_http2 {
+        return Err(no_http2(program, &document.plan, &reason));
     }
     if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
         return Err(no_tls(program, failure));
@@ -102,6 +109,38 @@ fn tell_objectives(program: &Program, document: &Document) {
 
 fn fail(program: &Program, error: &anyhow::Error) -> ExitCode {
     program.say(format_args!("{error:#}"));
+    ExitCode::FAILURE
+}
+
+/// Why HTTP/2 was spoken on no connection, if it was the server that would not.
+fn without_http2(document: &Document) -> Option<String> {
+    let summary = &document.summary;
+    if let Some(reason) = summary.http2.as_deref().and_then(Http2Summary::hopeless) {
+        return Some(reason.to_owned());
+    }
+    let failure = summary.tls.as_deref().and_then(TlsSummary::hopeless)?;
+    let offered = &document.plan.tls.as_ref()?.alpn;
+    let is_refused = document.plan.request.version.may_be_http2() && failure.reason.contains(NO_PROTOCOL);
+    is_refused.then(|| {
+        let offered = String::from_utf8_lossy(&offered.join(&b", "[..])).into_owned();
+        format!("the server takes nothing of what it was offered (ALPN), {offered}: {}", failure.reason)
+    })
+}
+
+/// The alert of a server that speaks none of the protocols that it was offered.
+///
+/// <https://www.rfc-editor.org/rfc/rfc7301#section-3.2>
+const NO_PROTOCOL: &str = "no_application_protocol";
+
+/// Says that HTTP/2 cannot be spoken with the server, and returns the exit status for that.
+fn no_http2(program: &Program, plan: &Plan, reason: &str) -> ExitCode {
+    program.say(format_args!("HTTP/2 cannot be spoken: {reason}"));
+    if plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade {
+        program.say_bare(match plan.tls {
+            Some(_) => "hint: --http-version=auto speaks what the server chooses",
+            None => "hint: without --http-version=2, HTTP/1.1 is spoken",
+        });
+    }
     ExitCode::FAILURE
 }
 

@@ -56,10 +56,12 @@ pub(super) struct Connection<S> {
     /// Complete replies.
     replies: u64,
     /// It was read as often as a turn allows, and is to be read on.
-    is_unread: bool,
+    pub(super) is_unread: bool,
     /// The end of the stream or an error is known to follow what there is to read, so that a short read is
     /// not the last.
-    is_ending: bool,
+    pub(super) is_ending: bool,
+    /// It takes nothing more: it fails when what the server has said is read.
+    pub(super) is_broken: bool,
 }
 
 /// A connection that failed.
@@ -152,6 +154,7 @@ impl<N: Network> Worker<'_, '_, N> {
             replies: 0,
             is_unread: false,
             is_ending: false,
+            is_broken: false,
         });
         let socket = &self.connections[key].socket;
         if let Err(error) = self.network.connect(socket, poll_key(key), endpoint, source) {
@@ -223,7 +226,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Not while the same connection's bytes are being read: what follows a reply there cannot answer a
     /// request that goes out only now. It is flushed once they are used up.
     pub(super) fn flush(&mut self, key: ConnectionKey, now: Instant) {
-        if self.reading == Some(key) {
+        if self.reading == Some(key) || self.connections.get(key).is_some_and(|found| found.is_broken) {
             return;
         }
         let mut buffer = std::mem::take(&mut self.write_buffer);
@@ -235,6 +238,7 @@ impl<N: Network> Worker<'_, '_, N> {
         self.write_buffer = buffer;
         match outcome {
             Ok(()) => self.refresh_deadline(key),
+            Err(error) if self.hears_out(key, &error) => {}
             Err(error) => self.fail_io(key, &error, now),
         }
     }
@@ -330,7 +334,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 break;
             }
             reads += 1;
-            let is_ending = connection.is_ending;
+            let (is_ending, is_broken) = (connection.is_ending, connection.is_broken);
             let is_tunnelling = connection.tunnel.is_some();
             let is_secured = connection.secured.is_some() && !is_tunnelling;
             let skippable = if is_secured || is_tunnelling { 0 } else { connection.engine.skippable() };
@@ -368,7 +372,7 @@ impl<N: Network> Worker<'_, '_, N> {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !is_broken => break,
                 Err(error) => {
                     self.fail_io(key, &error, now);
                     break;
@@ -630,6 +634,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     pub(super) fn fail(&mut self, key: ConnectionKey, failure: Failure, now: Instant) {
         self.recorder.failed(self.due_of(key), failure);
+        self.note_silence(key, failure);
         let connection = &self.connections[key];
         let (session, slot, answered) = (connection.session, connection.slot, connection.replies > 0);
         let lost = self.retire_connection(key, now);

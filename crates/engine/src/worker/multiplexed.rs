@@ -5,6 +5,7 @@
 //! none left.
 
 use std::cmp::Reverse;
+use std::io;
 use std::rc::Rc;
 
 use httperf_plan::{Arrivals, HttpVersion, Plan, Script, UriSource, Workload};
@@ -16,7 +17,7 @@ use httperf_stats::{Compression, Failure, Http2Summary, Instant, ServerSettings}
 use super::connections::{Stage, at_instant, poll_key};
 use super::sessions::retry_pause;
 use super::{CallKey, ConnectionKey, SessionKey, Timer, Worker};
-use crate::Network;
+use crate::{Network, failure};
 
 /// What reports call the protocols.
 const HTTP1: &str = "HTTP/1.1";
@@ -109,6 +110,34 @@ impl<N: Network> Worker<'_, '_, N> {
     /// A connection ends because HTTP/2 is not what the server speaks, or as it breaks its rules.
     pub(super) fn note_violation(&mut self, key: ConnectionKey, reason: String) {
         self.recorder.http2(self.due_of(key), |http2| http2.add_violation(reason));
+    }
+
+    /// A connection takes nothing more. Returns whether it is not to fail before all is read that has arrived on it: a
+    /// server that closed it may have said which calls it has not processed.
+    pub(super) fn hears_out(&mut self, key: ConnectionKey, error: &io::Error) -> bool {
+        let connection = &mut self.connections[key];
+        let is_closed = connection.stage == Stage::Established && failure::of_io(error) == Failure::Reset;
+        if connection.engine.is_in_order() || !is_closed {
+            return false;
+        }
+        (connection.is_broken, connection.is_ending) = (true, true);
+        if !std::mem::replace(&mut connection.is_unread, true) {
+            self.unread.push(key);
+        }
+        true
+    }
+
+    /// A connection fails. A server that closes it without a word may be one that does not know HTTP/2.
+    pub(super) fn note_silence(&mut self, key: ConnectionKey, failure: Failure) {
+        let connection = &self.connections[key];
+        let is_open = connection.stage == Stage::Established && connection.secured.is_none();
+        let is_silent = !connection.is_told && matches!(connection.engine, Engine::Http2(_));
+        if is_open && is_silent && failure == Failure::Reset {
+            self.recorder.http2(self.due_of(key), |http2| {
+                // It is no violation, and may have other reasons, unless HTTP/2 is never spoken.
+                http2.first_violation.get_or_insert_with(|| "the server closes without a word".to_owned());
+            });
+        }
     }
 
     /// The server goes over to HTTP/2, and will answer this call in it.
@@ -204,6 +233,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &self.connections[key];
         let (session, slot) = (connection.session, connection.slot);
         let is_draining = connection.engine.capacity() == 0;
+        let was_sent = self.calls[call_key].is_sent();
         self.reset_call(call_key);
         if matches!(self.plan.workload, Workload::Connections(_)) && is_draining {
             // The workload is made of connections: a call that this one takes no more is not made.
@@ -212,7 +242,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         let intended = self.calls[call_key].intended;
         if self.try_again(session, slot, call_key, now) {
-            self.recorder.http2(intended, |http2| http2.retried += 1);
+            self.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
         } else {
             self.fail_call(key, call_key, Failure::Reset, now);
         }

@@ -7,7 +7,7 @@ use super::connection::{Connection, PartialBlock, Phase, RESETS_KEPT};
 use super::counts::count_code;
 use super::frame::{
     CONNECTION, Continuation, Data, ErrorCode, Frame, GoAway, Headers, Parameter, Piece, Ping, RstStream,
-    Settings, Violation, WindowUpdate,
+    Settings, Violation, WindowUpdate, kind,
 };
 use super::reply::{Head, Section};
 use super::streams::{Queue, Reply, State, Stream, Upload};
@@ -33,6 +33,15 @@ impl Connection {
             return Err(Violation::of_connection(
                 ErrorCode::HTTP_1_1_REQUIRED,
                 "the server answers in HTTP/1",
+            ));
+        }
+        if let &[first, second, third, kind, _] = &self.opening[..]
+            && u32::from_be_bytes([0, first, second, third]) > self.options.max_frame
+            && kind != kind::SETTINGS
+        {
+            return Err(Violation::of_connection(
+                ErrorCode::PROTOCOL_ERROR,
+                "the server answers in something else than HTTP",
             ));
         }
         Ok(())
@@ -418,6 +427,10 @@ impl Connection {
                 self.heads.set_table_limit(self.options.header_table);
             }
             return self.note_idle();
+        }
+        if self.phase == Phase::New {
+            // A server need not wait for us, but what answers it comes behind what a client says first.
+            self.open();
         }
         for parameter in settings.parameters() {
             match parameter? {

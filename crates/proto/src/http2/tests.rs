@@ -295,9 +295,25 @@ fn calls_beyond_the_streams_of_the_peer_wait_and_are_told_of() {
 }
 
 #[test]
+fn a_server_may_speak_before_us() {
+    let mut engine = Engine::new(Options::default());
+    let script = Script::default().settings(&[Parameter::MaxConcurrentStreams(7)]);
+    tell(&mut engine, &script.raw(0x8, 0, 0, &[0, 0, 1, 0]));
+    assert_eq!(engine.peer_settings().and_then(|settings| settings.max_streams), Some(7));
+    engine.submit(Duration::ZERO, CallId(0), request("GET", b"")).unwrap();
+    assert!(flush(&mut engine).starts_with(b"PRI * HTTP/2.0\r\n"));
+    let script = Script::default().head(1, &[(":status", "204")], true);
+    assert_eq!(feed(&mut engine, &[&script.bytes]).0, [started(0, 204), done(0, 14, 0, 0)]);
+}
+
+#[test]
 fn a_server_of_http1_is_told_from_a_broken_one() {
     let script = Script { bytes: b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), ..Script::default() };
     let end = refused(ErrorCode::HTTP_1_1_REQUIRED, "the server answers in HTTP/1");
+    check_outcome(&[request("GET", b"")], &script, &[], end);
+    // Python's answers what it takes for a client of HTTP/0.9.
+    let script = Script { bytes: b"<!DOCTYPE HTML>\n".to_vec(), ..Script::default() };
+    let end = refused(ErrorCode::PROTOCOL_ERROR, "the server answers in something else than HTTP");
     check_outcome(&[request("GET", b"")], &script, &[], end);
 }
 

@@ -47,12 +47,12 @@ pub(crate) const CONNECTION: u32 = 0;
 const RESERVED: u32 = 1 << 31;
 
 /// The types of frames.
-mod kind {
+pub(super) mod kind {
     pub(super) const DATA: u8 = 0x0;
     pub(super) const HEADERS: u8 = 0x1;
     pub(super) const PRIORITY: u8 = 0x2;
     pub(super) const RST_STREAM: u8 = 0x3;
-    pub(super) const SETTINGS: u8 = 0x4;
+    pub(in super::super) const SETTINGS: u8 = 0x4;
     pub(super) const PUSH_PROMISE: u8 = 0x5;
     pub(super) const PING: u8 = 0x6;
     pub(super) const GOAWAY: u8 = 0x7;
