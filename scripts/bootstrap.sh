@@ -4,8 +4,8 @@
 #   scripts/bootstrap.sh build   what building and the demo need: compilers for C and C++, cmake and libclang for
 #                                BoringSSL, git for its patches
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
-#                                apache, tinyproxy, squid, ab, wrk, h2load, openssl, Go, Python, Perl, tcpdump,
-#                                valgrind, chromium; rustfmt and clippy
+#                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, ab, wrk, h2load, openssl,
+#                                Go, Python, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -63,6 +63,10 @@ look_for_test_tools() {
     have curl || missing+=(curl)
     have wrk || missing+=(wrk)
     have h2load || missing+=(nghttp2-client)
+    have nghttpd || missing+=(nghttp2-server)
+    have nghttpx || missing+=(nghttp2-proxy)
+    have h2o || missing+=(h2o)
+    have node || missing+=(nodejs)
     have python3 || missing+=(python3)
     have perl || missing+=(perl)
     have tcpdump || missing+=(tcpdump)
@@ -118,12 +122,11 @@ apt-get -q update </dev/null
 apt-get -q -y --no-install-recommends install "$@" </dev/null
 
 # Nor at the next boot.
-case " $* " in
-    *" nginx-light "*) update-rc.d nginx disable >/dev/null 2>&1 || true ;;
-esac
-case " $* " in
-    *" squid "*) update-rc.d squid disable >/dev/null 2>&1 || true ;;
-esac
+for service in nginx-light:nginx squid:squid h2o:h2o nghttp2-proxy:nghttpx; do
+    case " $* " in
+        *" ${service%:*} "*) update-rc.d "${service#*:}" disable >/dev/null 2>&1 || true ;;
+    esac
+done
 AS_ROOT
 }
 

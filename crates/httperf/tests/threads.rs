@@ -511,7 +511,7 @@ mod stall {
         Off(String),
     }
 
-    fn attempt(threads: &str) -> Outcome {
+    fn attempt(options: &str) -> Outcome {
         let served = Served::start();
         let rate = format!("--request-rate={RATE} --concurrency=8 --duration={SECONDS} --drain=10");
         let stopped = thread::scope(|scope| {
@@ -523,7 +523,7 @@ mod stall {
                 served.signal(Signal::CONT);
                 began.elapsed()
             });
-            succeeds(&served.run(&format!("{rate} {threads} --output @r.json")));
+            succeeds(&served.run(&format!("{rate} {options} --output @r.json")));
             stopped.join().unwrap()
         });
         let summary: Summary = serde_json::from_value(document(&served.folder)["summary"].clone()).unwrap();
@@ -562,11 +562,11 @@ mod stall {
     }
 
     #[track_caller]
-    fn check(threads: &str) {
+    fn check(options: &str) {
         let _alone = alone();
         let mut failures = Vec::new();
         for _ in 0..ATTEMPTS {
-            match attempt(threads) {
+            match attempt(options) {
                 Outcome::AsExpected => return,
                 Outcome::Disturbed => {}
                 Outcome::Off(how) => failures.push(how),
@@ -583,5 +583,10 @@ mod stall {
     #[test]
     fn a_stall_shows_the_same_with_two_threads() {
         check("--threads=2");
+    }
+
+    #[test]
+    fn a_stall_shows_the_same_over_http2() {
+        check("--http-version=2");
     }
 }

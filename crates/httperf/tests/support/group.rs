@@ -5,7 +5,7 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// How long they may take to end when asked to.
 const STOP_WAIT: Duration = Duration::from_secs(3);
@@ -18,6 +18,16 @@ impl Group {
     pub(crate) fn spawn(command: &mut Command) -> Result<Self, String> {
         let child = command.process_group(0).spawn();
         child.map(Self).map_err(|error| error.to_string())
+    }
+
+    /// Sends a signal to all of them.
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process_group(Pid::from_child(&self.0), signal).expect("it was not waited for");
+    }
+
+    /// Sends a signal to the child alone.
+    pub(crate) fn signal_leader(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).expect("it was not waited for");
     }
 
     pub(crate) fn child(&mut self) -> &mut Child {

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::group::Group;
@@ -123,6 +124,16 @@ impl Running {
         }
     }
 
+    /// Sends a signal to all its processes.
+    pub(crate) fn signal(&self, signal: Signal) {
+        self.group.signal(signal);
+    }
+
+    /// Sends a signal to the process that was started, and to none that it has started.
+    pub(crate) fn signal_leader(&self, signal: Signal) {
+        self.group.signal_leader(signal);
+    }
+
     /// Types a line on its terminal.
     pub(crate) fn type_in(&mut self, line: &str) {
         let input = self.group.child().stdin.as_mut().expect("it has an input");
@@ -146,8 +157,16 @@ pub(crate) fn find(name: &str) -> Option<PathBuf> {
     or_skip(name, folders.map(|folder| folder.join(name)).find(|file| file.is_file()))
 }
 
+/// A program that `scripts/tools.sh` gets.
+pub(crate) fn tool(name: &str) -> Option<PathBuf> {
+    // Beside the folder of what was built: …/target/debug/deps/this-test.
+    let own = env::current_exe().expect("a test knows where it is");
+    let target = own.ancestors().nth(3).expect("a test is below the folder of what was built");
+    or_skip(name, Some(target.join("tools").join(name)).filter(|file| file.exists()))
+}
+
 /// What was found of this name; if nothing was, a word on stdout.
-pub(crate) fn or_skip(name: &str, found: Option<PathBuf>) -> Option<PathBuf> {
+fn or_skip(name: &str, found: Option<PathBuf>) -> Option<PathBuf> {
     if found.is_none() {
         skip(&format!("{name} is not there"));
     }

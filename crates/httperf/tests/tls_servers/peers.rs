@@ -1,6 +1,5 @@
 //! Servers of other makes that speak TLS: nginx, `openssl s_server`, Go's crypto/tls, Caddy.
 
-use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +7,7 @@ use std::process::Command;
 use rustix::process::geteuid;
 
 use super::certificates::Certificates;
-use crate::support::running::{Running, find, or_skip};
+use crate::support::running::{Running, find, tool};
 
 /// A running server with its certificates; dropping it stops it.
 #[derive(Debug)]
@@ -131,14 +130,6 @@ impl Peer {
         let running = Running::start("127.0.0.1", 1, furnish, |root, ports| command(root, ports[0]));
         Self { port: running.port(0), certificates: Certificates::of(running.folder()), running }
     }
-}
-
-/// A program that `scripts/tools.sh` gets.
-fn tool(name: &str) -> Option<PathBuf> {
-    // Beside the folder of what was built: …/target/debug/deps/this-test.
-    let own = env::current_exe().expect("a test knows where it is");
-    let target = own.ancestors().nth(3).expect("a test is below the folder of what was built");
-    or_skip(name, Some(target.join("tools").join(name)).filter(|file| file.exists()))
 }
 
 /// Builds `server.go`, once for a run of the tests and all that share its folder.
