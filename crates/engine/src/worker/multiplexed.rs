@@ -169,7 +169,7 @@ impl<N: Network> Worker<'_, '_, N> {
         match &self.request_size {
             Some((bytes, size)) if Rc::ptr_eq(bytes, &request.bytes) => *size,
             _ => {
-                let head = http2::request_text(request, self.http2.scheme).len();
+                let head = http2::request_text_size(request, self.http2.scheme);
                 let size = (head + request.parts().1.len()) as u64;
                 self.request_size = Some((Rc::clone(&request.bytes), size));
                 size

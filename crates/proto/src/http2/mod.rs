@@ -38,7 +38,7 @@ pub use self::counts::{Compressed, Counts};
 pub use self::engine::Engine;
 pub use self::frame::ErrorCode;
 pub use self::fuzz::{REPLIES_HEADER_SIZE, check_replies};
-pub use self::request::{Scheme, asking_for_upgrade, is_forbidden, request_text};
+pub use self::request::{Scheme, asking_for_upgrade, is_forbidden, request_text, request_text_size};
 
 /// What an engine must know beforehand.
 #[derive(Clone, Copy, Debug)]

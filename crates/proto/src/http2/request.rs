@@ -43,6 +43,9 @@ pub fn is_forbidden(name: &[u8], value: &[u8]) -> bool {
         || name.eq_ignore_ascii_case(b"te") && !value.eq_ignore_ascii_case(b"trailers")
 }
 
+/// Names of fields up to this size are put in lower case without allocating.
+const SHORT_NAME: usize = 64;
+
 /// Hands out the fields of a request in the order in which they are sent: `field(name, value)`, names in lower case. What
 /// HTTP/2 forbids is left out, `Host` becomes `:authority`, and a cookie is divided into its pairs, so that they compress
 /// better (RFC 9113, section 8.2.3).
@@ -55,27 +58,21 @@ pub(super) fn fields(request: &Request, scheme: Scheme, mut field: impl FnMut(&[
         field(b":authority", host);
     }
     field(b":path", request.target());
-    // Nearly every name has room in it; nothing is allocated then.
-    let mut room = [0; 64];
-    let mut long = Vec::new();
+    let (mut short, mut long) = ([0; SHORT_NAME], Vec::new());
     for (name, value) in lines(head) {
         if name.eq_ignore_ascii_case(b"host") || is_forbidden(name, value) {
             continue;
         }
-        let name = if name.iter().any(u8::is_ascii_uppercase) {
-            let lower = match room.get_mut(..name.len()) {
-                Some(lower) => lower,
-                None => {
-                    long.resize(name.len(), 0);
-                    &mut long[..]
-                }
-            };
-            lower.copy_from_slice(name);
-            lower.make_ascii_lowercase();
-            &lower[..]
-        } else {
-            name
+        let lower = match short.get_mut(..name.len()) {
+            Some(lower) => lower,
+            None => {
+                long.resize(name.len(), 0);
+                &mut long[..]
+            }
         };
+        lower.copy_from_slice(name);
+        lower.make_ascii_lowercase();
+        let name = &*lower;
         if name == b"cookie" {
             let crumbs = value.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
             crumbs.filter(|crumb| !crumb.is_empty()).for_each(|crumb| field(name, crumb));
@@ -100,12 +97,25 @@ pub(super) fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// The header block of a request as it would read in HTTP/1's form, for people to see, and to count its bytes by: what is
-/// sent, before it is compressed.
+/// The header block of a request as it would read in HTTP/1's form, for people to see: what is sent, before it is
+/// compressed.
 #[must_use]
 pub fn request_text(request: &Request, scheme: Scheme) -> Vec<u8> {
     let mut text = Vec::new();
-    let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| text.extend_from_slice(part));
+    put_text(request, scheme, |part| text.extend_from_slice(part));
+    text
+}
+
+/// How many bytes that has.
+#[must_use]
+pub fn request_text_size(request: &Request, scheme: Scheme) -> usize {
+    let mut size = 0;
+    put_text(request, scheme, |part| size += part.len());
+    size
+}
+
+fn put_text(request: &Request, scheme: Scheme, mut put_part: impl FnMut(&[u8])) {
+    let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| put_part(part));
     let (head, _) = request.parts();
     let method = head.split(|&byte| byte == b' ').next().unwrap_or_default();
     put(&[method, b" ", request.target(), b" HTTP/2\r\n"]);
@@ -115,7 +125,6 @@ pub fn request_text(request: &Request, scheme: Scheme) -> Vec<u8> {
         _ => put(&[name, b": ", value, b"\r\n"]),
     });
     put(&[b"\r\n"]);
-    text
 }
 
 /// The request in HTTP/1.1, with which a connection asks to go over to HTTP/2.
@@ -208,5 +217,19 @@ mod tests {
         let text = request_text(&request("", Some("a=1; b=2;c=3")), Scheme::Http);
         let text = String::from_utf8(text).unwrap();
         assert!(text.ends_with("cookie: a=1\r\ncookie: b=2\r\ncookie: c=3\r\n\r\n"), "{text}");
+    }
+
+    #[test]
+    fn the_size_of_a_text_is_known_without_it() {
+        let long_name = format!("{}: x\r\nA: b\r\n", "Long-Name-".repeat(10));
+        for request in [
+            request("", Some("a=1; b=2")),
+            request("TE: trailers\r\nUpgrade: x\r\n", None),
+            request(&long_name, None),
+        ] {
+            let text = request_text(&request, Scheme::Http);
+            assert_eq!(request_text_size(&request, Scheme::Http), text.len());
+            assert!(!String::from_utf8(text).unwrap().contains("Long-Name"), "names are in lower case");
+        }
     }
 }
