@@ -6,7 +6,7 @@ use httperf_plan::{
     Arrivals, Burst, Connections, Objectives, Phases, Plan, Recording, Script, ScriptedSession, Sessions,
     Workload,
 };
-use httperf_stats::{Failure, Outcome, Summary};
+use httperf_stats::{Failure, Http2Summary, Outcome, Summary};
 
 /// A server that needs no more than this many times its usual time, or no longer than this, has recovered.
 const RECOVERED: (u32, Duration) = (2, Duration::from_millis(10));
@@ -94,6 +94,9 @@ pub(crate) fn has_recovered(median: Duration, usual: Duration) -> bool {
 fn why_not(summary: &Summary) -> String {
     if let Some(failure) = summary.tls.as_deref().and_then(|tls| tls.hopeless()) {
         return format!("the TLS handshake failed: {}", failure.reason);
+    }
+    if let Some(reason) = summary.http2.as_deref().and_then(Http2Summary::hopeless) {
+        return format!("HTTP/2 cannot be spoken: {reason}");
     }
     let class = (1..=5).zip(summary.statuses).max_by_key(|&(_, count)| count).filter(|&(_, count)| count > 0);
     if summary.mismatches.total() > 0 {
