@@ -267,6 +267,24 @@ fn a_call_without_a_reply_ends_alone_where_calls_are_due_by_themselves() {
 }
 
 #[test]
+fn a_call_that_never_gets_a_stream_has_its_time_limit() {
+    let settings = [(setting::MAX_CONCURRENT_STREAMS, 0)];
+    let plan = with_timeout(streams(20, 100.0, 1, 4), ms(200));
+    let run = run(&plan, Link::default(), ok_after(NOW).settings(&settings));
+    assert!(!run.is_endless);
+    assert_eq!(run.summary.errors.count(Failure::ClientTimeout), run.summary.errors.total());
+    let failed = &run.summary.calls_with(Outcome::Failure).latency;
+    // A fresh connection opens streams before it knows that it may not.
+    assert_eq!(run.summary.replies + failed.moments.count(), 20);
+    assert!(failed.moments.count() >= 8, "{}", run.summary.replies);
+    // One that waits behind another has as much time once it is sent.
+    let settings = [(setting::MAX_CONCURRENT_STREAMS, 1)];
+    let plan = with_timeout(streams(2, 1e6, 1, 4), ms(200));
+    let run = httperf_testkit::sim::run(&plan, Link::default(), ok_after(ms(150)).settings(&settings));
+    assert_eq!((run.summary.replies, run.summary.errors.total()), (2, 0));
+}
+
+#[test]
 fn a_server_that_falls_silent_loses_its_connections() {
     let peer = Http2Peer::new(|request: &StreamSeen| match (request.connection, request.index) {
         (0, 10..) => Vec::new(),

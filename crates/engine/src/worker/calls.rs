@@ -22,6 +22,8 @@ pub(super) struct Call {
     pub(super) serial: u64,
     pub(super) request: Request,
     pub(super) phase: Phase,
+    /// When it was given to the connection on which it is.
+    pub(super) submitted: Instant,
     /// When its first byte was last sent, if it was.
     pub(super) sent: Option<Instant>,
     /// The connection on which that was.
@@ -165,6 +167,7 @@ impl<N: Network> Worker<'_, '_, N> {
             serial,
             request,
             phase: Phase::Waiting,
+            submitted: self.sessions[session].ready_at,
             sent: None,
             carrier: None,
             stalled: Duration::ZERO,

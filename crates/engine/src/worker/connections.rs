@@ -716,7 +716,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Sets the deadline that is in force: for the connect, for the request at the head of the queue to be
     /// written, or for its reply.
-    fn refresh_deadline(&mut self, key: ConnectionKey) {
+    pub(super) fn refresh_deadline(&mut self, key: ConnectionKey) {
         let timeouts = &self.plan.timeouts;
         if timeouts.reply().is_none() {
             return;

@@ -333,12 +333,13 @@ impl<N: Network> Worker<'_, '_, N> {
         let (mut expired, mut next, mut is_silent) = (Vec::new(), None, false);
         for call_key in connection.engine.pending().into_iter().map(CallKey::from) {
             let call = &self.calls[call_key];
-            let by_progress = self.plan.timeouts.timeout.map(|limit| connection.progress + limit);
-            let Some(deadline) = call.deadline.or(by_progress) else { continue };
+            let since = if call.is_sent() { connection.progress } else { call.submitted };
+            let to_be_written = self.plan.timeouts.timeout.map(|limit| since + limit);
+            let Some(deadline) = call.deadline.or(to_be_written) else { continue };
             if deadline > now {
                 next = Some(next.map_or(deadline, |next: Instant| next.min(deadline)));
             } else {
-                is_silent |= connection.heard < call.sent.unwrap_or(connection.progress);
+                is_silent |= connection.heard < call.sent.unwrap_or(call.submitted);
                 expired.push(call_key);
             }
         }

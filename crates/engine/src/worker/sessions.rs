@@ -215,6 +215,7 @@ impl<N: Network> Worker<'_, '_, N> {
         while self.connections[connection].engine.capacity() > 0
             && let Some(call) = self.sessions[key].slots[slot].queue.pop_front()
         {
+            self.calls[call].submitted = now;
             let request = self.request_on(connection, call);
             let engine = &mut self.connections[connection].engine;
             engine.submit(at_instant(now), call.into(), request).expect("the engine has capacity");
@@ -227,10 +228,13 @@ impl<N: Network> Worker<'_, '_, N> {
         while let Some(session) = self.sessions.get(key)
             && let Some(place) = session.slots.get(slot)
         {
-            if let Some(connection) = place.connection
-                && self.connections[connection].engine.wants_write()
-            {
-                self.flush(connection, now);
+            if let Some(connection) = place.connection {
+                if self.connections[connection].engine.wants_write() {
+                    self.flush(connection, now);
+                } else {
+                    // A call that waits for a stream has its time limit as well.
+                    self.refresh_deadline(connection);
+                }
             }
             slot += 1;
         }

@@ -164,6 +164,10 @@ impl Connection {
 
     /// Ends a stream on our side.
     pub(super) fn reset(&mut self, id: u32, code: ErrorCode, reason: &'static str) {
+        if self.phase == Phase::New {
+            // The stream of an upgrade: what a client says first comes first.
+            self.open();
+        }
         RstStream { stream: id, code }.write(self.outgoing.buffer());
         count(&mut self.counts.resets_sent, reason);
         if self.reset.len() == RESETS_KEPT {
