@@ -327,12 +327,10 @@ impl Connection {
     /// The state of a stream that a frame came on.
     fn check_stream(&mut self, id: u32) -> Result<State, Violation> {
         let written = self.outgoing.written();
-        let is_unsent =
-            self.streams.get_mut(id).is_some_and(|stream| stream.start.is_some_and(|start| start >= written));
-        match self.streams.state(id) {
-            State::Open if !is_unsent => Ok(State::Open),
-            State::Closed => Ok(State::Closed),
-            State::Open | State::Idle => Err(Violation::of_connection(
+        match self.streams.get_mut(id).map(|stream| stream.start) {
+            Some(start) if start.is_none_or(|start| start < written) => Ok(State::Open),
+            None if self.streams.state(id) == State::Closed => Ok(State::Closed),
+            _ => Err(Violation::of_connection(
                 ErrorCode::PROTOCOL_ERROR,
                 "a frame on a stream that was not opened",
             )),

@@ -43,8 +43,8 @@ pub(super) struct Heads {
     /// The header block in HTTP/1's form, if that is wanted.
     text: Vec<u8>,
     server_timing: Vec<u8>,
-    /// The last block that was decoded without changing the table, the number of the table's changes then, and what it
-    /// says: servers send the same one again and again.
+    /// The last block that was decoded without changing the table and without `server-timing`, the number of the table's
+    /// changes then, and what it says: servers send the same one again and again.
     known: Vec<u8>,
     known_changes: u64,
     known_head: Option<Head>,
@@ -82,6 +82,7 @@ impl Heads {
             && self.known_changes == changes
             && self.known == block
         {
+            self.server_timing.clear();
             return Ok(head);
         }
         let mut reading = Reading::new(section, self.limits.fields);
@@ -103,7 +104,7 @@ impl Heads {
         }
         let is_lasting = section == Section::Header
             && !self.wants_text
-            && !self.wants_server_timing
+            && server_timing.is_empty()
             && block.len() <= KEPT_SIZE
             && self.decoder.table_changes() == changes;
         if is_lasting {
