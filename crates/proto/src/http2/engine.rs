@@ -54,6 +54,12 @@ impl Engine {
         self.connection.streams.open_count() + self.connection.waiting.len()
     }
 
+    /// How many of them have a stream.
+    #[must_use]
+    pub fn open_count(&self) -> usize {
+        self.connection.streams.open_count()
+    }
+
     /// The calls without a complete reply, in the order in which they were submitted.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
         let open = self.connection.streams.iter().map(|(_, stream)| stream.call);
