@@ -399,7 +399,7 @@ impl<N: Network> Worker<'_, '_, N> {
             Engine::Http1(_) => false,
             Engine::Http2(engine) => engine.open_count() > 0,
         };
-        self.connections.get(key).is_some_and(due)
+        self.may_speak_http2() && self.connections.get(key).is_some_and(due)
     }
 
     /// Goes on with connections that had more to read than a turn allows.
@@ -526,9 +526,8 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         let connection = &mut self.connections[key];
         connection.replies += 1;
-        self.tell_protocol(key);
-        let connection = &self.connections[key];
         let (session_key, slot) = (connection.session, connection.slot);
+        self.tell_protocol(key);
         let session = &mut self.sessions[session_key];
         session.replies += 1;
         session.slots[slot].failures = 0;
