@@ -323,9 +323,13 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// Reads until there is nothing more, or until it is others' turn.
-    fn read(&mut self, key: ConnectionKey, now: Instant) {
+    ///
+    /// As long as replies are due on other streams of the connection, what a reply led to is not sent until nothing more
+    /// has arrived: servers answer what was sent at once one after the other, and each answer would be a write.
+    fn read(&mut self, key: ConnectionKey, mut now: Instant) {
         let mut buffer = std::mem::take(&mut self.read_buffer);
         let mut reads = 0;
+        let mut is_unsettled = false;
         while let Some(connection) = self.connections.get_mut(key) {
             if reads == READS_PER_TURN {
                 if !std::mem::replace(&mut connection.is_unread, true) {
@@ -367,6 +371,14 @@ impl<N: Network> Worker<'_, '_, N> {
                     } else {
                         self.handle_bytes(key, &buffer[..count], now);
                     }
+                    is_unsettled = self.awaits_more(key);
+                    if is_unsettled {
+                        now = self.network.now();
+                        continue;
+                    }
+                    if !is_tunnelling {
+                        self.settle(key, now);
+                    }
                     if count < wanted && !is_ending {
                         break;
                     }
@@ -380,6 +392,18 @@ impl<N: Network> Worker<'_, '_, N> {
             }
         }
         self.read_buffer = buffer;
+        if is_unsettled {
+            self.settle(key, now);
+        }
+    }
+
+    /// Whether replies are due on streams of a connection.
+    fn awaits_more(&self, key: ConnectionKey) -> bool {
+        let due = |connection: &Connection<N::Socket>| match &connection.engine {
+            Engine::Http1(_) => false,
+            Engine::Http2(engine) => engine.open_count() > 0,
+        };
+        self.may_speak_http2() && self.connections.get(key).is_some_and(due)
     }
 
     /// Goes on with connections that had more to read than a turn allows.
@@ -395,15 +419,15 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
+    /// Uses bytes that have arrived. To be followed by [`Worker::settle`].
     pub(super) fn handle_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         self.reading = Some(key);
         self.use_bytes(key, bytes, now);
         self.reading = None;
-        self.settle(key, now);
     }
 
     /// What arrived is used up: sends what that led to.
-    pub(super) fn settle(&mut self, key: ConnectionKey, now: Instant) {
+    fn settle(&mut self, key: ConnectionKey, now: Instant) {
         let Some(connection) = self.connections.get(key) else { return };
         let has_unwritten = connection.secured.as_ref().is_some_and(|secured| secured.has_unwritten());
         if connection.engine.wants_write() || has_unwritten {
@@ -506,9 +530,8 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         let connection = &mut self.connections[key];
         connection.replies += 1;
-        self.tell_protocol(key);
-        let connection = &self.connections[key];
         let (session_key, slot) = (connection.session, connection.slot);
+        self.tell_protocol(key);
         let session = &mut self.sessions[session_key];
         session.replies += 1;
         session.slots[slot].failures = 0;

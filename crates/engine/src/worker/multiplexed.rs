@@ -14,7 +14,7 @@ use httperf_proto::http2::{self, Awaited, Counts};
 use httperf_proto::{CallId, Engine};
 use httperf_stats::{Compression, Failure, Http2Summary, Instant, ServerSettings};
 
-use super::connections::{Stage, at_instant, poll_key};
+use super::connections::{Connection, Stage, at_instant, poll_key};
 use super::sessions::retry_pause;
 use super::{CallKey, ConnectionKey, SessionKey, Timer, Worker};
 use crate::{Network, failure};
@@ -60,6 +60,16 @@ pub(super) fn undecided(plan: &Plan, options: http1::Options) -> http1::Options 
     let is_open = plan.request.version == HttpVersion::Auto;
     let pipeline = if is_open && bounds_streams || plan.http2.upgrade { 1 } else { options.pipeline };
     http1::Options { pipeline, ..options }
+}
+
+impl<S> Connection<S> {
+    /// A request, as it goes out on this connection.
+    pub(super) fn form_of(&self, request: &Request, plan: &Plan, options: &http2::Options) -> Request {
+        if plan.http2.upgrade && self.engine.is_in_order() && self.is_new() {
+            return http2::asking_for_upgrade(request, options);
+        }
+        request.clone()
+    }
 }
 
 impl<N: Network> Worker<'_, '_, N> {
@@ -150,20 +160,15 @@ impl<N: Network> Worker<'_, '_, N> {
         self.drive_slot(session, slot, now);
     }
 
-    /// The request of a call, as it goes out on this connection.
-    pub(super) fn request_on(&self, key: ConnectionKey, call: CallKey) -> Request {
-        let request = &self.calls[call].request;
-        let connection = &self.connections[key];
-        if self.plan.http2.upgrade && connection.engine.is_in_order() && connection.is_new() {
-            return http2::asking_for_upgrade(request, &self.http2);
-        }
-        request.clone()
+    /// Whether any connection may speak HTTP/2: where none does, calls do not pay for it.
+    pub(super) fn may_speak_http2(&self) -> bool {
+        self.plan.request.version.may_be_http2()
     }
 
     /// How many bytes a request has, header fields as they are before compression.
     pub(super) fn request_size(&mut self, key: ConnectionKey, call: CallKey) -> u64 {
         let request = &self.calls[call].request;
-        if matches!(self.connections[key].engine, Engine::Http1(_)) {
+        if !self.may_speak_http2() || matches!(self.connections[key].engine, Engine::Http1(_)) {
             return request.size();
         }
         match &self.request_size {
@@ -179,6 +184,9 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Tells which protocol is spoken on a connection, once that is clear.
     pub(super) fn tell_protocol(&mut self, key: ConnectionKey) {
+        if !self.may_speak_http2() {
+            return;
+        }
         let Some(connection) = self.connections.get(key) else { return };
         if connection.is_told {
             return;
@@ -212,6 +220,9 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Records what calls of a connection had to wait for.
     pub(super) fn note_stalls(&mut self, key: ConnectionKey) {
+        if !self.may_speak_http2() {
+            return;
+        }
         let Some(connection) = self.connections.get_mut(key) else { return };
         let Engine::Http2(engine) = &mut connection.engine else { return };
         while let Some(stall) = engine.poll_stall() {
@@ -391,7 +402,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// The same for all connections.
     pub(super) fn take_all_counts(&mut self, at: Instant) {
-        if self.plan.request.version.may_be_http2() {
+        if self.may_speak_http2() {
             for key in self.connections.keys().collect::<Vec<_>>() {
                 self.take_counts(key, at);
             }

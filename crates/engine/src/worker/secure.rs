@@ -30,6 +30,8 @@ pub(super) struct Tls {
     /// Lent to one connection at a time, and empty of bytes to send in between.
     lane: Lane,
     plaintext: Vec<u8>,
+    /// What is about to be sealed; empty in between.
+    sealing: Vec<u8>,
     resumption: Resumption,
     /// For the connections of a connection workload, one per target.
     pools: Vec<Pool>,
@@ -74,6 +76,7 @@ impl Tls {
             context,
             lane: Lane::new(READ_SIZE),
             plaintext: vec![0; RECORD_SIZE],
+            sealing: Vec::new(),
             resumption: plan.tls.as_ref().map_or(Resumption::Never, |tls| tls.resumption),
             pools: plan.targets.iter().map(|_| Pool::new(plan.limits.tls_sessions)).collect(),
         }
@@ -100,6 +103,7 @@ struct Lent<'a, S> {
     stage: Stage,
     secured: &'a mut Secured,
     lane: &'a mut Lane,
+    sealing: &'a mut Vec<u8>,
 }
 
 /// A free function, so that the worker's other fields stay at hand.
@@ -109,12 +113,14 @@ fn lend<'a, S>(
     key: ConnectionKey,
 ) -> Option<Lent<'a, S>> {
     let connection = connections.get_mut(key)?;
+    let tls = tls.as_mut()?;
     Some(Lent {
         socket: &connection.socket,
         engine: &mut connection.engine,
         stage: connection.stage,
         secured: connection.secured.as_mut()?,
-        lane: &mut tls.as_mut()?.lane,
+        lane: &mut tls.lane,
+        sealing: &mut tls.sealing,
     })
 }
 
@@ -306,7 +312,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// Uses the `count` bytes of ciphertext at the beginning of the lane's room.
+    /// Uses the `count` bytes of ciphertext at the beginning of the lane's room. To be followed by [`Worker::settle`].
     pub(super) fn handle_ciphertext(&mut self, key: ConnectionKey, count: usize, now: Instant) {
         if let Some(tls) = &mut self.tls {
             tls.lane.fill(count);
@@ -323,7 +329,6 @@ impl<N: Network> Worker<'_, '_, N> {
         if let Some(tls) = &mut self.tls {
             tls.lane.discard();
         }
-        self.settle(key, now);
     }
 
     fn stage(&self, key: ConnectionKey) -> Option<Stage> {
@@ -455,9 +460,10 @@ impl<N: Network> Worker<'_, '_, N> {
         if secured.outgoing.plaintext > 0 {
             return;
         }
-        let mut plaintext = mem::take(&mut secured.unsealed);
+        let is_left = !secured.unsealed.is_empty();
+        let mut plaintext = mem::take(if is_left { &mut secured.unsealed } else { &mut *lent.sealing });
         match (lent.stage, secured.client.early_data()) {
-            _ if !plaintext.is_empty() => {}
+            _ if is_left => {}
             (Stage::Established, _) => {
                 lent.engine.poll_transmit(at_instant(now), &mut plaintext);
             }
@@ -468,11 +474,14 @@ impl<N: Network> Worker<'_, '_, N> {
             (Stage::Connecting | Stage::Tunnelling | Stage::Handshaking, _) => {}
         }
         if plaintext.is_empty() {
+            *lent.sealing = plaintext;
             return;
         }
         match secured.client.write(lent.lane, &plaintext) {
             Ok(count) => {
                 secured.unsealed = plaintext.split_off(count);
+                plaintext.clear();
+                *lent.sealing = plaintext;
                 if lent.stage == Stage::Handshaking {
                     secured.early = lent.engine.transmitted_count(secured.unsealed.len()) as u64;
                 }

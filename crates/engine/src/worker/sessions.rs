@@ -209,16 +209,18 @@ impl<N: Network> Worker<'_, '_, N> {
         let Some(session) = self.sessions.get_mut(key) else { return };
         let place = &mut session.slots[slot];
         let Some(connection) = place.connection else { return };
-        if self.connections[connection].engine.pending_count() == 0 {
-            self.connections[connection].progress = now;
+        let connection = &mut self.connections[connection];
+        if connection.engine.pending_count() == 0 {
+            connection.progress = now;
         }
-        while self.connections[connection].engine.capacity() > 0
-            && let Some(call) = self.sessions[key].slots[slot].queue.pop_front()
+        while connection.engine.capacity() > 0
+            && let Some(call) = place.queue.pop_front()
         {
-            self.calls[call].submitted = now;
-            let request = self.request_on(connection, call);
-            let engine = &mut self.connections[connection].engine;
-            engine.submit(at_instant(now), call.into(), request).expect("the engine has capacity");
+            let waiting = &mut self.calls[call];
+            waiting.submitted = now;
+            let request = connection.form_of(&waiting.request, self.plan, &self.http2);
+            let submitted = connection.engine.submit(at_instant(now), call.into(), request);
+            submitted.expect("the engine has capacity");
         }
     }
 

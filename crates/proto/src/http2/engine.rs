@@ -55,6 +55,12 @@ impl Engine {
         self.connection.streams.open_count() + self.connection.waiting.len()
     }
 
+    /// How many of them have a stream.
+    #[must_use]
+    pub fn open_count(&self) -> usize {
+        self.connection.streams.open_count()
+    }
+
     /// The calls whose end has not been told, those without a complete reply in the order in which they were submitted.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
         let ended = self.connection.owed.iter().filter_map(|event| match event {
