@@ -69,6 +69,23 @@ impl Running {
         Ok(String::from_utf8_lossy(&read_whole(&self.stderr)?).into_owned())
     }
 
+    /// Where a server listens that says so in its first line.
+    pub(crate) fn place(&mut self) -> anyhow::Result<String> {
+        let deadline = Instant::now() + START_LIMIT;
+        loop {
+            let stdout = String::from_utf8_lossy(&self.stdout()?).into_owned();
+            if let Some((place, _)) =
+                stdout.strip_prefix("listening on ").and_then(|rest| rest.split_once('\n'))
+            {
+                return Ok(place.to_owned());
+            }
+            if self.has_ended()? || Instant::now() >= deadline {
+                bail!("the server did not start: {}", self.stderr()?.trim());
+            }
+            sleep(POLL_INTERVAL);
+        }
+    }
+
     pub(crate) fn has_ended(&mut self) -> anyhow::Result<bool> {
         Ok(self.child.try_wait()?.is_some())
     }
@@ -139,18 +156,8 @@ impl BenchServer {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("server").args(options);
         let mut running = Running::start(command, core)?;
-        let deadline = Instant::now() + START_LIMIT;
-        loop {
-            let stdout = String::from_utf8_lossy(&running.stdout()?).into_owned();
-            if let Some(address) = stdout.strip_prefix("listening on ").and_then(|rest| rest.split_once('\n'))
-            {
-                return Ok(BenchServer { running, address: address.0.parse()? });
-            }
-            if running.has_ended()? || Instant::now() >= deadline {
-                bail!("the bench server did not start: {}", running.stderr()?.trim());
-            }
-            sleep(POLL_INTERVAL);
-        }
+        let address = running.place()?.parse()?;
+        Ok(BenchServer { running, address })
     }
 
     /// Ends it and returns the line with its counts.

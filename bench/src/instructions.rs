@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::child::{BenchServer, Running};
+use crate::child::Running;
 use crate::output::{Table, median, progress, results_folder, thousands};
 use crate::tools::{Bench, find_program, release_build};
 use crate::words::Words;
@@ -51,13 +51,17 @@ const NO_VALGRIND: &str = "valgrind is not installed";
 struct Work {
     name: &'static str,
     connection_each: bool,
+    /// Calls under way at once, over HTTP/2 each on a stream of its own.
     pipeline: u32,
+    http2: bool,
 }
 
-const WORKS: [Work; 3] = [
-    Work { name: "connection kept", connection_each: false, pipeline: 1 },
-    Work { name: "pipelined x16", connection_each: false, pipeline: 16 },
-    Work { name: "connection each", connection_each: true, pipeline: 1 },
+const WORKS: [Work; 5] = [
+    Work { name: "connection kept", connection_each: false, pipeline: 1, http2: false },
+    Work { name: "pipelined x16", connection_each: false, pipeline: 16, http2: false },
+    Work { name: "connection each", connection_each: true, pipeline: 1, http2: false },
+    Work { name: "HTTP/2", connection_each: false, pipeline: 1, http2: true },
+    Work { name: "HTTP/2, 32 streams", connection_each: false, pipeline: 32, http2: true },
 ];
 
 /// What was counted, and where: with another compiler, C library or processor the same source takes other instructions.
@@ -181,24 +185,36 @@ impl Work {
     /// What `calls` more calls take: start and end of the program are in both runs, and cancel.
     fn instructions_per_call(self, bench: &Bench, calls: u32) -> anyhow::Result<u64> {
         progress(&format!("instructions, {}, {calls} calls and twice as many", self.name));
-        let server = BenchServer::start(bench.cores.server, &["--nginx-head"])?;
-        let short = self.instructions(bench, &server, calls)?;
-        let long = self.instructions(bench, &server, 2 * calls)?;
-        server.stop()?;
+        let mut server = if self.http2 {
+            // The bench server does not speak it.
+            let mut command = Command::new(bench.ours.path());
+            command.args(["serve", "--listen=127.0.0.1:0"]);
+            Running::start(command, bench.cores.server)?
+        } else {
+            let mut command = Command::new(std::env::current_exe()?);
+            command.args(["server", "--nginx-head"]);
+            Running::start(command, bench.cores.server)?
+        };
+        let place = server.place()?;
+        let url = if place.contains("://") { place } else { format!("http://{place}/") };
+        let short = self.instructions(bench, &url, calls)?;
+        let long = self.instructions(bench, &url, 2 * calls)?;
         let more = long.checked_sub(short).context("the longer run took fewer instructions")?;
         Ok((more as f64 / f64::from(calls)).round() as u64)
     }
 
-    fn instructions(self, bench: &Bench, server: &BenchServer, calls: u32) -> anyhow::Result<u64> {
+    fn instructions(self, bench: &Bench, url: &str, calls: u32) -> anyhow::Result<u64> {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]).arg(bench.ours.path());
-        command.args([&format!("http://{}/", server.address), "--concurrency=1", "--report=classic"]);
+        command.args([url, "--concurrency=1", "--report=classic"]);
         let (connections, calls_each) = if self.connection_each { (calls, 1) } else { (1, calls) };
         command.args([format!("--num-conns={connections}"), format!("--num-calls={calls_each}")]);
         if self.connection_each {
             command.arg("--close-with-reset");
         }
-        if self.pipeline > 1 {
+        if self.http2 {
+            command.args(["--http-version=2".to_owned(), format!("--streams={}", self.pipeline)]);
+        } else if self.pipeline > 1 {
             command.arg(format!("--pipeline={}", self.pipeline));
         }
         let finished = Running::start(command, bench.cores.client)?.finish(LIMIT)?;

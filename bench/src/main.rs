@@ -9,6 +9,7 @@ mod cores;
 mod instructions;
 mod lag;
 mod memory;
+mod nghttpd;
 mod nginx;
 mod open_files;
 mod output;
@@ -29,6 +30,7 @@ use std::process::ExitCode;
 use anyhow::bail;
 
 use crate::output::Output;
+use crate::speed::multiplexed;
 use crate::tools::Bench;
 use crate::words::Words;
 
@@ -48,6 +50,8 @@ Usage: httperf-bench COMMAND [OPTION]...
   speed    tables 6: calls per second and what each costs, against wrk, h2load, ab, oha and a bare epoll loop
                     [--speed-pairs N] [--speed-seconds S] [--speed-connections N,N,...] [--speed-rate R]
                     [--speed-tables a,b,c,d,e,f]
+  http2    tables 8: calls over HTTP/2 and what each costs, against h2load, and memory per idle connection
+                    [--http2-pairs N] [--http2-seconds S] [--http2-tables a,b,c,d,e]
   instructions  table 7: instructions per call in user space, counted by callgrind
                     [--save records them] [--check fails if they have risen by more than 3 %]
   all      all tables, with the options of each
@@ -83,7 +87,7 @@ fn run(mut words: Words) -> anyhow::Result<()> {
             words.finish()?;
             smoke::run()
         }
-        Some(table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "all")) => {
+        Some(table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "all")) => {
             measure(table, words)
         }
         Some("help" | "--help" | "-h") => {
@@ -105,6 +109,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let tls = tls::Options::parse(&mut words)?;
     let record = record::Options::parse(&mut words)?;
     let speed = speed::Options::parse(&mut words)?;
+    let http2 = multiplexed::Options::parse(&mut words)?;
     words.finish()?;
 
     let bench = Bench::prepare()?;
@@ -133,6 +138,11 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     }
     if wanted("speed") {
         for table in speed::measure(&bench, &speed)? {
+            output.block(&table);
+        }
+    }
+    if wanted("http2") {
+        for table in multiplexed::measure(&bench, &http2)? {
             output.block(&table);
         }
     }

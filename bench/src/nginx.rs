@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::child::Running;
 
-/// A running nginx with one worker. It serves `/1k` and `/1m`.
+/// A running nginx with one worker. It serves what is in a [`site`].
 #[derive(Debug)]
 pub(crate) struct Nginx {
     /// Stops when dropped.
@@ -21,6 +21,9 @@ pub(crate) struct Nginx {
     pub(crate) port: u16,
     /// Where it does not.
     pub(crate) clear_port: u16,
+    /// Where it speaks HTTP/2, over TLS and in the clear.
+    pub(crate) http2_port: u16,
+    pub(crate) clear_http2_port: u16,
 }
 
 const PROGRAM: &str = "/usr/sbin/nginx";
@@ -32,14 +35,9 @@ impl Nginx {
         if !Path::new(PROGRAM).exists() {
             return Ok(None);
         }
-        let folder = tempfile::tempdir()?;
+        let folder = site()?;
         let root = folder.path();
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
-        fs::write(root.join("cert.pem"), made.cert.pem())?;
-        fs::write(root.join("key.pem"), made.signing_key.serialize_pem())?;
-        fs::write(root.join("1k"), vec![b'x'; 1 << 10])?;
-        fs::write(root.join("1m"), vec![b'x'; 1 << 20])?;
-        let (port, clear_port) = free_ports()?;
+        let [port, clear_port, http2_port, clear_http2_port] = free_ports()?;
         let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
         let path = root.display();
         let text = format!(
@@ -53,6 +51,8 @@ impl Nginx {
                 server {{
                     listen 127.0.0.1:{port} ssl backlog=4096; root {path};
                     listen 127.0.0.1:{clear_port} backlog=4096;
+                    listen 127.0.0.1:{http2_port} ssl http2 backlog=4096;
+                    listen 127.0.0.1:{clear_http2_port} http2 backlog=4096;
                     ssl_certificate cert.pem; ssl_certificate_key key.pem;
                     ssl_protocols TLSv1.3; ssl_session_cache shared:bench:1m;
                 }}
@@ -68,21 +68,44 @@ impl Nginx {
             .arg("-e")
             .arg(root.join("error.log"));
         let mut running = Running::start(command, core)?;
-        let deadline = Instant::now() + START_LIMIT;
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            if running.has_ended()? || Instant::now() >= deadline {
-                let errors = fs::read_to_string(root.join("error.log")).unwrap_or_default();
-                bail!("nginx does not start: {errors}{}", running.stderr().context("its output")?);
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Ok(Some(Nginx { _running: running, _folder: folder, port, clear_port }))
+        wait_for_port(&mut running, port)
+            .with_context(|| fs::read_to_string(root.join("error.log")).unwrap_or_default())?;
+        Ok(Some(Nginx { _running: running, _folder: folder, port, clear_port, http2_port, clear_http2_port }))
     }
 }
 
-/// Two ports that nobody listens on. Both are held at once, so that they differ.
-fn free_ports() -> anyhow::Result<(u16, u16)> {
-    let first = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let second = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    Ok((first.local_addr()?.port(), second.local_addr()?.port()))
+/// A folder with `/1k`, `/100k` and `/1m` for servers to serve, and a certificate for them (`cert.pem`, `key.pem`).
+pub(crate) fn site() -> anyhow::Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    let root = folder.path();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
+    fs::write(root.join("cert.pem"), made.cert.pem())?;
+    fs::write(root.join("key.pem"), made.signing_key.serialize_pem())?;
+    for (name, size) in [("1k", 1 << 10), ("100k", 100 << 10), ("1m", 1 << 20)] {
+        fs::write(root.join(name), vec![b'x'; size])?;
+    }
+    Ok(folder)
+}
+
+/// Waits until a server that was just started listens.
+pub(crate) fn wait_for_port(server: &mut Running, port: u16) -> anyhow::Result<()> {
+    let deadline = Instant::now() + START_LIMIT;
+    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+        if server.has_ended()? || Instant::now() >= deadline {
+            bail!("the server does not start: {}", server.stderr().context("its output")?);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
+}
+
+/// Ports that nobody listens on. All are held at once, so that they differ.
+pub(crate) fn free_ports<const COUNT: usize>() -> anyhow::Result<[u16; COUNT]> {
+    let held: Vec<TcpListener> =
+        (0..COUNT).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<Result<_, _>>()?;
+    let mut ports = [0; COUNT];
+    for (port, listener) in ports.iter_mut().zip(&held) {
+        *port = listener.local_addr()?.port();
+    }
+    Ok(ports)
 }

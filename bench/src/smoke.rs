@@ -2,6 +2,7 @@
 
 use anyhow::ensure;
 
+use crate::speed::multiplexed;
 use crate::tools::Bench;
 use crate::{instructions, lag, memory, ports, rates, record, speed, tls};
 
@@ -49,6 +50,16 @@ pub(crate) fn run() -> anyhow::Result<()> {
         ..Default::default()
     };
     for table in speed::measure(&bench, &speed)? {
+        println!("{table}");
+    }
+    let http2 = multiplexed::Options {
+        pairs: 1,
+        seconds: 1,
+        shapes: vec![(2, 4)],
+        idle: vec![50],
+        ..Default::default()
+    };
+    for table in multiplexed::measure(&bench, &http2)? {
         println!("{table}");
     }
     match instructions::smoke(&bench)? {

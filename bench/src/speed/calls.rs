@@ -15,7 +15,7 @@ const SHARED_CONNECTIONS: u32 = 64;
 
 /// What is compared besides replies per second.
 #[derive(Debug, Clone, Copy)]
-enum Cost {
+pub(super) enum Cost {
     /// Processor time for each reply; less is better.
     CpuPerReply,
     /// Replies for each second of processor time; more is better.
@@ -48,7 +48,7 @@ pub(super) fn pipelined(site: &Site<'_>, options: &Options) -> anyhow::Result<Ve
     }
     table.note("goal: CPU at most 0.90 of wrk's and h2load's");
     table.note("wrk (by its script) and bare epoll write 16 requests when 16 replies are in, and so does httperf beside them");
-    table.note("h2load writes one for each reply, and so does httperf (--pipeline) beside it");
+    table.note("h2load (--h1) writes one for each reply, and so does httperf (--pipeline) beside it");
     Ok(vec![table])
 }
 
@@ -102,7 +102,7 @@ pub(super) fn two_threads(site: &Site<'_>, options: &Options) -> anyhow::Result<
     Ok(vec![table])
 }
 
-fn table(title: &str, options: &Options, cost: Cost) -> Table {
+pub(super) fn table(title: &str, options: &Options, cost: Cost) -> Table {
     let cost = match cost {
         Cost::CpuPerReply => "CPU us/reply",
         Cost::RepliesPerCpu => "per CPU s",
@@ -152,7 +152,7 @@ pub(super) fn in_turn<T>(
         .collect()
 }
 
-fn row(table: &mut Table, name: &str, pairs: &[(Outcome, Outcome)], cost: Cost) {
+pub(super) fn row(table: &mut Table, name: &str, pairs: &[(Outcome, Outcome)], cost: Cost) {
     let mut cells = vec![name.to_owned()];
     cells.extend(medians_and_ratio(pairs, |outcome| outcome.rate, 0));
     cells.extend(match cost {

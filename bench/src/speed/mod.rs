@@ -1,8 +1,9 @@
 //! Tables 6: how much a call costs where nothing but speed counts. The program under test and another one in turn, the
-//! same work for both, against nginx on another core.
+//! same work for both, against nginx on another core. And tables 8, the same over HTTP/2.
 
 mod calls;
 mod fixed_rate;
+pub(crate) mod multiplexed;
 mod programs;
 
 use crate::nginx::Nginx;

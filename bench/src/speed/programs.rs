@@ -21,18 +21,28 @@ pub(crate) enum Program {
     Bare,
     Wrk,
     Wrk2,
-    /// `h2load --h1`.
+    /// Over HTTP/1 `h2load --h1`.
     H2load,
     Ab,
     Oha,
 }
 
+/// What is spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// HTTP/1.1 in the clear.
+    Http1,
+    /// HTTP/2, which only the program under test and h2load speak.
+    Http2 { tls: bool },
+}
+
 /// What it is to do, in a closed loop unless there is a rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
+    pub(crate) protocol: Protocol,
     pub(crate) file: &'static str,
     pub(crate) connections: u32,
-    /// Calls under way on a connection.
+    /// Calls under way on a connection: over HTTP/2 its streams.
     pub(crate) pipeline: u32,
     /// Whether httperf waits for all replies of a pipeline before it fills it again.
     pub(crate) in_bursts: bool,
@@ -47,6 +57,7 @@ pub(crate) struct Load {
 impl Load {
     pub(crate) fn closed_loop(connections: u32, seconds: u64) -> Self {
         Load {
+            protocol: Protocol::Http1,
             file: "1k",
             connections,
             pipeline: 1,
@@ -103,7 +114,7 @@ impl fmt::Display for Program {
             Program::Bare => "bare epoll",
             Program::Wrk => "wrk",
             Program::Wrk2 => "wrk2",
-            Program::H2load => "h2load --h1",
+            Program::H2load => "h2load",
             Program::Ab => "ab",
             Program::Oha => "oha",
         })
@@ -119,6 +130,10 @@ const SYSTEM_BUFFERS: &str = "--system-buffers";
 const SPARE: Duration = Duration::from_secs(20);
 /// ab wants a number besides a time, and room for it. Twice what it can do.
 const AB_PER_SECOND: u64 = 50_000;
+/// The flow-control windows of streams and of the connection, for both programs: that of h2load is a power of two less
+/// one. Large enough that no server waits for them.
+const WINDOW_BITS: u32 = 23;
+const CONNECTION_WINDOW_BITS: u32 = 24;
 
 impl<'a> Site<'a> {
     pub(crate) fn new(bench: &'a Bench, port: u16) -> anyhow::Result<Self> {
@@ -156,21 +171,27 @@ impl<'a> Site<'a> {
     }
 
     fn command(&self, program: Program, load: &Load) -> anyhow::Result<Command> {
-        let url = format!("http://127.0.0.1:{}/{}", self.port, load.file);
+        let scheme = if load.protocol == (Protocol::Http2 { tls: true }) { "https" } else { "http" };
+        let url = format!("{scheme}://127.0.0.1:{}/{}", self.port, load.file);
         let Load { connections, pipeline, rate, seconds, .. } = load;
         let mut command = Command::new(program.path(self.bench)?);
         match program {
             Program::Httperf => {
                 command.args([&url, "--report=classic", &format!("--timeout={TIMEOUT_S}")]);
                 command.args([format!("--concurrency={connections}"), format!("--duration={seconds}")]);
-                if *pipeline > 1 {
+                let is_http2 = matches!(load.protocol, Protocol::Http2 { .. });
+                if is_http2 {
+                    command.args(["--http-version=2".to_owned(), format!("--streams={pipeline}")]);
+                    command.arg(format!("--h2-window={}", (1_u64 << WINDOW_BITS) - 1));
+                    command.arg(format!("--h2-connection-window={}", (1_u64 << CONNECTION_WINDOW_BITS) - 1));
+                } else if *pipeline > 1 {
                     let option = if load.in_bursts { "--burst-length" } else { "--pipeline" };
                     command.arg(format!("{option}={pipeline}"));
                 }
                 if load.connection_each {
                     command.args(["--num-calls=1", "--add-header=Connection: close\\n"]);
                 }
-                if load.file == "1m" || load.connection_each {
+                if load.file == "1m" || load.connection_each || is_http2 {
                     command.arg(SYSTEM_BUFFERS);
                 }
                 if let Some(rate) = rate {
@@ -205,7 +226,13 @@ impl<'a> Site<'a> {
                 command.arg(url);
             }
             Program::H2load => {
-                command.args(["--h1", "-t1", &format!("-c{connections}"), &format!("-m{pipeline}")]);
+                match load.protocol {
+                    Protocol::Http1 => command.arg("--h1"),
+                    Protocol::Http2 { .. } => {
+                        command.args([format!("-w{WINDOW_BITS}"), format!("-W{CONNECTION_WINDOW_BITS}")])
+                    }
+                };
+                command.args(["-t1", &format!("-c{connections}"), &format!("-m{pipeline}")]);
                 command.args([format!("-D{seconds}"), "--warm-up-time=0".to_owned()]);
                 if let Some(rate) = rate {
                     // It takes the rate of each of its connections, in whole numbers.
