@@ -511,7 +511,7 @@ mod stall {
         Off(String),
     }
 
-    fn attempt(options: &str) -> Outcome {
+    fn attempt(options: &str, catch_up: f64) -> Outcome {
         let served = Served::start();
         let rate = format!("--request-rate={RATE} --concurrency=8 --duration={SECONDS} --drain=10");
         let stopped = thread::scope(|scope| {
@@ -543,7 +543,7 @@ mod stall {
         for quantile in [0.95, 0.99] {
             let beyond_ms = (1.0 - quantile) * SECONDS as f64 * 1e3;
             let (expected, measured) = (stall_ms - beyond_ms, ms(&completed.latency, quantile));
-            if (measured - expected).abs() > 0.05 * expected {
+            if measured < 0.95 * expected || measured > (1.05 + catch_up) * expected {
                 off.push(format!("latency at {quantile} is {measured:.1} ms, not {expected:.1} ms"));
             }
         }
@@ -561,12 +561,14 @@ mod stall {
         }
     }
 
+    /// `catch_up`: by which share of the stall latencies may be longer, as the server needs time to answer what came
+    /// meanwhile.
     #[track_caller]
-    fn check(options: &str) {
+    fn check(options: &str, catch_up: f64) {
         let _alone = alone();
         let mut failures = Vec::new();
         for _ in 0..ATTEMPTS {
-            match attempt(options) {
+            match attempt(options, catch_up) {
                 Outcome::AsExpected => return,
                 Outcome::Disturbed => {}
                 Outcome::Off(how) => failures.push(how),
@@ -577,16 +579,17 @@ mod stall {
 
     #[test]
     fn a_server_that_stands_still_shows_in_the_latency_and_not_in_the_service_time() {
-        check("");
+        check("", 0.0);
     }
 
     #[test]
     fn a_stall_shows_the_same_with_two_threads() {
-        check("--threads=2");
+        check("--threads=2", 0.0);
     }
 
     #[test]
     fn a_stall_shows_the_same_over_http2() {
-        check("--http-version=2");
+        // Without optimisation the test server's HTTP/2 takes a while for a thousand requests.
+        check("--http-version=2", 0.15);
     }
 }

@@ -360,8 +360,9 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         self.deadlines.set(poll_key(key), next);
         for &call in &expired {
-            if let Some(Engine::Http2(engine)) = self.connections.get_mut(key).map(|found| &mut found.engine)
-            {
+            // What became of one may have ended the connection, and with it the others.
+            let Some(connection) = self.connections.get_mut(key) else { break };
+            if let Engine::Http2(engine) = &mut connection.engine {
                 engine.cancel(at_instant(now), call.into());
             }
             self.fail_call(key, call, Failure::ClientTimeout, now);
