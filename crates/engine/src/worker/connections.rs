@@ -51,7 +51,7 @@ pub(super) struct Connection<S> {
     pub(super) progress: Instant,
     /// When bytes of the server's came last.
     pub(super) heard: Instant,
-    /// It was counted which protocol it speaks.
+    /// It was counted which protocol it speaks, if it may be HTTP/2.
     pub(super) is_told: bool,
     /// Complete replies.
     replies: u64,
@@ -150,7 +150,7 @@ impl<N: Network> Worker<'_, '_, N> {
             calls_sent: 0,
             progress: connect_started,
             heard: connect_started,
-            is_told: !self.plan.request.version.may_be_http2(),
+            is_told: false,
             replies: 0,
             is_unread: false,
             is_ending: false,

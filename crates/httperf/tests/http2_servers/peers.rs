@@ -5,16 +5,15 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use super::backend::Backend;
 use crate::certificates::Certificates;
 use crate::support::program::under_test;
-use crate::support::running::{Running, find, tool};
+use crate::support::running::{Running, find, go_program, tool};
 
 /// The sizes of what is served.
 pub(crate) const SMALL_SIZE: u64 = 6;
@@ -94,7 +93,7 @@ impl Peer {
             Make::Apache => find("apache2")?,
             Make::H2o => find("h2o")?,
             Make::Node => find("node")?,
-            Make::Go => go_server()?,
+            Make::Go => go_program("http2_servers/server.go", "http2-server")?,
             Make::Caddy => tool("caddy")?,
             Make::Own => under_test(),
         };
@@ -413,27 +412,4 @@ fn own(program: &Path, _root: &Path, port: u16, settings: Settings) -> Command {
     command.args(settings.idle_s.map(|idle_s| format!("--idle-timeout={idle_s}s")));
     command.args(settings.streams.map(|streams| format!("--h2-max-streams={streams}")));
     command
-}
-
-/// Builds `server.go`, once for a run of the tests.
-fn go_server() -> Option<PathBuf> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    BUILT
-        .get_or_init(|| {
-            let go = tool("go")?;
-            let folder = go.parent()?.join("http2-server");
-            fs::create_dir_all(&folder).expect("the folder of what was built can be written to");
-            let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/http2_servers/server.go");
-            let built = Command::new(&go)
-                .args(["build", "-o"])
-                .arg(folder.join("server"))
-                .arg(source)
-                .env("GOFLAGS", "-buildvcs=false")
-                .env("GOTOOLCHAIN", "local")
-                .output()
-                .expect("go can be started");
-            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-            Some(folder.join("server"))
-        })
-        .clone()
 }

@@ -7,6 +7,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -163,6 +164,29 @@ pub(crate) fn tool(name: &str) -> Option<PathBuf> {
     let own = env::current_exe().expect("a test knows where it is");
     let target = own.ancestors().nth(3).expect("a test is below the folder of what was built");
     or_skip(name, Some(target.join("tools").join(name)).filter(|file| file.exists()))
+}
+
+/// Builds the one server in Go that a test file has, once for a run of the tests and all that share its folder. `source` is
+/// below `tests`; `name` is that of its folder.
+pub(crate) fn go_program(source: &str, name: &str) -> Option<PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT
+        .get_or_init(|| {
+            let go = tool("go")?;
+            let folder = go.parent()?.join(name);
+            fs::create_dir_all(&folder).expect("the folder of what was built can be written to");
+            let built = Command::new(&go)
+                .args(["build", "-o"])
+                .arg(folder.join("server"))
+                .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source))
+                .env("GOFLAGS", "-buildvcs=false")
+                .env("GOTOOLCHAIN", "local")
+                .output()
+                .expect("go can be started");
+            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+            Some(folder.join("server"))
+        })
+        .clone()
 }
 
 /// What was found of this name; if nothing was, a word on stdout.

@@ -1,13 +1,13 @@
 //! Servers of other makes that speak TLS: nginx, `openssl s_server`, Go's crypto/tls, Caddy.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::geteuid;
 
 use super::certificates::Certificates;
-use crate::support::running::{Running, find, tool};
+use crate::support::running::{Running, find, go_program, tool};
 
 /// A running server with its certificates; dropping it stops it.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Peer {
 
     /// The server in `server.go`, with these flags.
     pub(crate) fn go(flags: &str) -> Option<Self> {
-        let program = go_server()?;
+        let program = go_program("tls_servers/server.go", "tls-server")?;
         Some(Self::start(|root, port| {
             let mut command = Command::new(&program);
             command.current_dir(root).arg(format!("-listen=127.0.0.1:{port}")).args(flags.split_whitespace());
@@ -130,27 +130,4 @@ impl Peer {
         let running = Running::start("127.0.0.1", 1, furnish, |root, ports| command(root, ports[0]));
         Self { port: running.port(0), certificates: Certificates::of(running.folder()), running }
     }
-}
-
-/// Builds `server.go`, once for a run of the tests and all that share its folder.
-fn go_server() -> Option<PathBuf> {
-    static BUILT: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();
-    BUILT
-        .get_or_init(|| {
-            let go = tool("go")?;
-            let folder = go.parent()?.join("tls-server");
-            fs::create_dir_all(&folder).expect("the folder of what was built can be written to");
-            let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tls_servers/server.go");
-            let built = Command::new(&go)
-                .args(["build", "-o"])
-                .arg(folder.join("server"))
-                .arg(source)
-                .env("GOFLAGS", "-buildvcs=false")
-                .env("GOTOOLCHAIN", "local")
-                .output()
-                .expect("go can be started");
-            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-            Some(folder.join("server"))
-        })
-        .clone()
 }
