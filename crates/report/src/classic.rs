@@ -59,7 +59,7 @@ fn write_lifetimes(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result
 
 fn write_connections(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     let seconds = summary.duration.as_secs_f64();
-    let connections = summary.connections as f64;
+    let in_window = summary.in_window().connections as f64;
     let lifetimes = &summary.lifetimes.moments;
     let ms = |seconds: f64| fixed(seconds * 1e3, 1);
     writeln!(
@@ -73,8 +73,8 @@ fn write_connections(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Resu
     writeln!(
         f,
         "Connection rate: {} conn/s ({} ms/conn, <={} concurrent connections)",
-        fixed(ratio(connections, seconds), 1),
-        ms(ratio(seconds, connections)),
+        fixed(ratio(in_window, seconds), 1),
+        ms(ratio(seconds, in_window)),
         summary.concurrent_max
     )?;
     writeln!(
@@ -96,12 +96,12 @@ fn write_connections(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Resu
 
 fn write_requests(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     let seconds = summary.duration.as_secs_f64();
-    let requests = summary.requests as f64;
+    let in_window = summary.in_window().requests as f64;
     writeln!(
         f,
         "Request rate: {} req/s ({} ms/req)",
-        fixed(ratio(requests, seconds), 1),
-        fixed(ratio(seconds, requests) * 1e3, 1)
+        fixed(ratio(in_window, seconds), 1),
+        fixed(ratio(seconds, in_window) * 1e3, 1)
     )?;
     writeln!(f, "Request size [B]: {}\n", whole_mean(summary.request_bytes, summary.requests))
 }
@@ -147,8 +147,7 @@ fn write_costs(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
         percent(system),
         percent(user + system)
     )?;
-    let bytes = (summary.request_bytes + summary.header_bytes + summary.content_bytes) as f64;
-    let rate = ratio(bytes, seconds);
+    let rate = summary.throughput().bytes;
     writeln!(f, "Net I/O: {} KB/s ({}*10^6 bps)\n", fixed(rate / 1024.0, 1), fixed(rate * 8.0 / 1e6, 1))
 }
 
@@ -166,7 +165,7 @@ fn write_errors(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
 fn write_sessions(f: &mut fmt::Formatter<'_>, summary: &Summary, sessions: &SessionSummary) -> fmt::Result {
     let (completed, failed) = (sessions.completed, sessions.failed);
     let rates = sessions.rates.moments();
-    let average = ratio(completed as f64, summary.duration.as_secs_f64());
+    let average = summary.throughput().sessions;
     writeln!(
         f,
         "\nSession rate [sess/s]: min {} avg {} max {} stddev {} ({completed}/{})",

@@ -8,7 +8,7 @@ use httperf_stats::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::number::{quantile_name, ratio};
+use crate::number::quantile_name;
 
 /// The figures of a run. Times are in milliseconds, rates per second of the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,11 +30,12 @@ pub struct Figures {
     pub unexpected: u64,
     /// Arrivals per second that were asked for, of all parts together; `None` where arrivals wait for each other.
     pub rate_asked: Option<f64>,
-    /// Connections initiated per second.
+    /// Connections initiated in the measured phase, per second of it, whatever phase they were due in; so are the rates
+    /// that follow.
     pub connection_rate: f64,
     /// Requests sent per second.
     pub request_rate: f64,
-    /// Complete replies per second.
+    /// Complete replies per second: the throughput.
     pub reply_rate: f64,
     /// Bytes per second of requests and replies, as the classic report counts them.
     pub bytes_per_second: f64,
@@ -132,7 +133,7 @@ impl Figures {
         let seconds = summary.duration.as_secs_f64();
         let completed = summary.completed();
         let mean_interval = plan.arrivals.mean_interval();
-        let bytes = summary.request_bytes + summary.header_bytes + summary.content_bytes;
+        let throughput = summary.throughput();
         let cpu_us = summary.usage.cpu.total().as_secs_f64() * 1e6;
         Self {
             duration_s: seconds,
@@ -143,10 +144,10 @@ impl Figures {
             statuses: summary.statuses,
             unexpected: summary.mismatches.total(),
             rate_asked: (mean_interval > 0.0).then(|| parts as f64 / mean_interval),
-            connection_rate: ratio(summary.connections as f64, seconds),
-            request_rate: ratio(summary.requests as f64, seconds),
-            reply_rate: ratio(summary.replies as f64, seconds),
-            bytes_per_second: ratio(bytes as f64, seconds),
+            connection_rate: throughput.connections,
+            request_rate: throughput.requests,
+            reply_rate: throughput.replies,
+            bytes_per_second: throughput.bytes,
             cpu_us_per_reply: (summary.replies > 0).then(|| cpu_us / summary.replies as f64),
             latency_ms: Times::of(&completed.latency),
             service_ms: Times::of(&completed.service),

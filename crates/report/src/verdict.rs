@@ -77,6 +77,7 @@ impl Reason {
             Finding::ClientCpu { .. } | Finding::Descriptors { .. } | Finding::Ports { .. } => true,
             Finding::ScheduleLag { quantile, .. } => self.level == Level::Invalid && quantile <= 0.5,
             Finding::Rate { .. } => self.level == Level::Invalid,
+            Finding::Paused { .. } => self.level == Level::Invalid,
             Finding::ArrivalsSkipped { .. } => self.level >= Level::Suspect,
             Finding::ArrivalProcess { .. }
             | Finding::ArrivalsHeld { .. }
@@ -159,6 +160,15 @@ pub enum Finding {
         /// How often it was taken off its processor.
         preempted: u64,
     },
+    /// The generator did not run when it should have: it was stopped, or others had its processor.
+    Paused {
+        /// The share of the time in which it did not run; of several workers, of the one that paused for longest.
+        share: f64,
+        /// The longest pause, in milliseconds.
+        longest_ms: f64,
+        /// How many pauses there were.
+        times: u64,
+    },
     /// Percentiles need more calls than there were.
     FewSamples {
         /// Calls with a reply; established connections, where no calls are made.
@@ -166,7 +176,7 @@ pub enum Finding {
         /// The least quantile that they do not support.
         quantile: f64,
     },
-    /// Calls were under way when the run ended, and how long they took is not known.
+    /// Calls were under way or waited for room when the run ended, and how long they would have taken is not known.
     Unfinished {
         /// How many.
         calls: u64,
@@ -233,6 +243,10 @@ const SHARE_COUNTS: f64 = 0.01;
 const STOLEN_COUNTS: f64 = 0.05;
 const WAITING_COUNTS: f64 = 0.1;
 
+/// Pauses of the generator from these shares of the time on count, and are most of what was measured.
+const PAUSED_SUSPECT: f64 = 0.01;
+const PAUSED_INVALID: f64 = 0.1;
+
 /// A silence of the server this long, and this many times its usual service time, is a stall.
 const STALL: (Duration, u32) = (Duration::from_millis(100), 10);
 
@@ -295,6 +309,7 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     if let Some((level, finding)) = lag_against(&summary.lag, latency) {
         add(level, finding);
     }
+    judge_pauses(summary, add);
     judge_arrivals(plan, summary, add);
 }
 
@@ -314,16 +329,28 @@ fn lag_against(lag: &Timing, latency: &Timing) -> Option<(Level, Finding)> {
     judged.max_by_key(|(level, _)| *level)
 }
 
+fn judge_pauses(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
+    let pauses = &summary.pauses;
+    let share = ratio(pauses.total.as_secs_f64(), summary.duration.as_secs_f64()).min(1.0);
+    if summary.duration < SHARES_FROM || share < PAUSED_SUSPECT {
+        return;
+    }
+    let level = if share >= PAUSED_INVALID { Level::Invalid } else { Level::Suspect };
+    add(level, Finding::Paused { share, longest_ms: in_ms(pauses.longest), times: pauses.count });
+}
+
 fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let arrivals = &summary.arrivals;
     let (span_due, span_started) = (arrivals.span_due.as_secs_f64(), arrivals.span_started.as_secs_f64());
     if arrivals.held > 0 {
         // How they came is for the server to answer for, and their wait is in the latency.
         add(Level::Valid, Finding::ArrivalsHeld { arrivals: arrivals.held });
-    } else if arrivals.due >= RATE_ARRIVALS_MIN && arrivals.span_due.max(arrivals.span_started) >= SHARES_FROM
-    {
+    }
+    // What still waited for room at the end was not for the generator to start.
+    let startable = arrivals.due.saturating_sub(arrivals.waiting);
+    if startable >= RATE_ARRIVALS_MIN && arrivals.span_due.max(arrivals.span_started) >= SHARES_FROM {
         let of_those_started = if span_started > 0.0 { (span_due / span_started).min(1.0) } else { 1.0 };
-        let share = of_those_started * ratio(arrivals.started as f64, arrivals.due as f64);
+        let share = of_those_started * ratio(arrivals.started as f64, startable as f64);
         if share < RATE_SUSPECT {
             let asked = ratio(arrivals.started.saturating_sub(1) as f64, span_due);
             let level = if share < RATE_INVALID { Level::Invalid } else { Level::Suspect };
@@ -424,6 +451,7 @@ impl Finding {
             Self::ArrivalProcess { .. } => "arrival process",
             Self::ArrivalsSkipped { .. } => "arrivals skipped",
             Self::ArrivalsHeld { .. } => "arrivals held",
+            Self::Paused { .. } => "paused",
             Self::Descriptors { .. } => "descriptors",
             Self::Ports { .. } => "ports",
             Self::TimeStolen { .. } => "time stolen",
@@ -493,13 +521,20 @@ impl Display for Finding {
                 "a thread of the generator waited for a processor for {} % of the time, and was taken off it {preempted} times",
                 percent(share)
             ),
+            Self::Paused { share, longest_ms, times } => write!(
+                f,
+                "the generator did not run for {} % of the time, {times} times, for up to {} ms: what came meanwhile was \
+                 read late",
+                percent(share),
+                fixed(longest_ms, 1)
+            ),
             Self::FewSamples { samples, quantile } => {
                 write!(f, "{samples} samples are too few for {} and above", quantile_name(quantile))
             }
             Self::Unfinished { calls, share, longest_s } => write!(
                 f,
-                "{calls} calls ({} %) were under way when the run ended, for up to {} s: no percentile knows how long \
-                 they take; --drain lets them end",
+                "{calls} calls ({} %) were due and not answered when the run ended, for up to {} s: no percentile knows how \
+                 long they take; --drain lets them end",
                 percent(share),
                 fixed(longest_s, 3)
             ),

@@ -15,6 +15,7 @@ mod kolmogorov;
 mod lifetimes;
 mod moments;
 mod nanos;
+mod pauses;
 mod recorder;
 mod replies;
 pub mod search;
@@ -26,6 +27,7 @@ mod summary;
 mod timing;
 mod tls;
 mod usage;
+mod window;
 
 pub use batches::BatchedEstimate;
 pub use call::{Carrier, Outcome, Sample, SlowCall, SlowDetail, Transport};
@@ -37,6 +39,7 @@ pub use instant::Instant;
 pub use kolmogorov::KolmogorovSmirnov;
 pub use lifetimes::Lifetimes;
 pub use moments::{DurationMoments, RateMoments, RateSamples, SizeMoments};
+pub use pauses::Pauses;
 pub use recorder::{End, Figures, Recorder, SessionEnd, TickRates};
 pub use replies::{Compressed, Mismatch, Mismatches};
 pub use series::{Interval, Phase, Series};
@@ -50,3 +53,4 @@ pub use tls::{
     HandshakeKind, Tally, TlsSummary,
 };
 pub use usage::{Counters, CpuTime, ThreadUsage, Usage};
+pub use window::{Throughput, Window};

@@ -8,7 +8,8 @@ use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::{
     Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary, Instant,
-    Interval, Outcome, Phase, Sample, SessionSummary, SlowDetail, Summary, TlsSummary, Usage, WarmUp,
+    Interval, Outcome, Pauses, Phase, Sample, SessionSummary, SlowDetail, Summary, TlsSummary, Usage, WarmUp,
+    Window,
 };
 
 /// How a session ended.
@@ -69,8 +70,6 @@ pub struct End {
     pub duration: Duration,
     /// What that took from the machine.
     pub usage: Usage,
-    /// Arrivals that were due in it and were not started.
-    pub arrivals_missed: u64,
     /// Calls of which an observer was to be told and could not be.
     pub calls_not_logged: u64,
 }
@@ -89,13 +88,17 @@ pub struct Recorder {
     warmup: Option<Box<Summary>>,
     open: u64,
     burst: Burst,
-    /// Replies and completed sessions at the last sampling instant, and when that was.
-    sampled: (u64, u64, Instant),
+    /// All that had happened when measuring began, and when it ended.
+    window: [Option<Window>; 2],
+    /// All that had happened at the last sampling instant, and when that was.
+    sampled: (Window, Instant),
     series: SeriesRecorder,
     silence: Silence,
     slowest: Slowest,
     /// When the first and the last arrival of the measured phase were due and were started.
     arrivals: Option<[(Instant, Instant); 2]>,
+    /// Arrivals that were due in the measured phase and were not started.
+    arrivals_missed: u64,
 }
 
 /// Connects initiated in one turn of the loop.
@@ -128,11 +131,13 @@ impl Recorder {
             warmup: has_warmup.then(summary),
             open: 0,
             burst: Burst::default(),
-            sampled: (0, 0, measured_from),
+            window: [(!has_warmup).then(Window::default), None],
+            sampled: (Window::default(), measured_from),
             series: SeriesRecorder::new(start, phase),
             silence: Silence::new(start),
             slowest: Slowest::new(if figures.detail { figures.slowest } else { 0 }),
             arrivals: None,
+            arrivals_missed: 0,
         }
     }
 
@@ -142,7 +147,8 @@ impl Recorder {
         let has_warmup = measured_from > start;
         self.start = start;
         self.measured_from = measured_from;
-        self.sampled.2 = measured_from;
+        self.window = [(!has_warmup).then(Window::default), None];
+        self.sampled.1 = measured_from;
         self.series = SeriesRecorder::new(start, if has_warmup { Phase::WarmUp } else { Phase::Measured });
         self.silence = Silence::new(start);
     }
@@ -150,14 +156,27 @@ impl Recorder {
     /// The warm-up is over.
     pub fn begin_measuring(&mut self, now: Instant) {
         self.measured.concurrent_max = self.open;
+        self.measured.pauses = Pauses::default();
         self.silence.restart(now);
-        self.sampled.2 = now;
+        let so_far = self.so_far();
+        self.window[0] = Some(so_far);
+        self.sampled = (so_far, now);
         self.series.enter(Phase::Measured, self.measured_from, self.open);
     }
 
     /// Nothing is offered any more, since then.
     pub fn begin_draining(&mut self, since: Instant) {
+        self.window[1] = Some(self.so_far());
         self.series.enter(Phase::Drain, since, self.open);
+    }
+
+    /// All that has happened so far, whatever phase it was due in.
+    fn so_far(&self) -> Window {
+        let mut all = self.measured.totals();
+        if let Some(warmup) = &self.warmup {
+            all += warmup.totals();
+        }
+        all
     }
 
     /// The figures to which something belongs that was due at this instant.
@@ -290,9 +309,12 @@ impl Recorder {
         self.silence.heard(now);
     }
 
-    /// The generator was late, and for this long did not look whether anything came.
-    pub fn deaf_for(&mut self, time: Duration) {
+    /// The generator should have run and did not, and for this long did not look whether anything came.
+    pub fn paused_for(&mut self, time: Duration) {
         self.silence.deaf_for(time);
+        if self.figures.detail && self.window[1].is_none() {
+            self.measured.pauses.add(time);
+        }
     }
 
     /// A status line arrived, this long after its request began to be sent.
@@ -363,6 +385,29 @@ impl Recorder {
         self.of(due).unfinished.add(now - due);
     }
 
+    /// The run ends, and a session that was due then has not ended.
+    pub fn session_unfinished(&mut self, due: Instant, now: Instant) {
+        if let Some(sessions) = &mut self.of(due).sessions {
+            sessions.unfinished.add(now - due);
+        }
+    }
+
+    /// The run ends, and an arrival that was due then has not begun: it waits for room if there is none, and was
+    /// missed by the generator otherwise. It counts as one call that is unfinished.
+    pub fn arrival_missed(&mut self, due: Instant, is_waiting: bool, now: Instant) {
+        if !self.figures.detail {
+            return;
+        }
+        self.unfinished(due, now);
+        self.session_unfinished(due, now);
+        let open = self.open;
+        self.series.at(due, open).offered += 1;
+        if self.is_measured(due) {
+            self.arrivals_missed += 1;
+            self.measured.arrivals.waiting += u64::from(is_waiting);
+        }
+    }
+
     /// Whether a call is among the slowest so far; [`Recorder::record_slow`] wants to hear of it then.
     #[must_use]
     pub fn is_slow(&self, intended: Instant, now: Instant) -> bool {
@@ -381,6 +426,8 @@ impl Recorder {
             return;
         }
         let lag = now - room_since.unwrap_or(due);
+        // When it would have begun had there been room from the first.
+        let begun = due + lag;
         let interval = self.series.at(due, self.open);
         interval.arrivals += 1;
         interval.lag_max = interval.lag_max.max(lag);
@@ -392,13 +439,20 @@ impl Recorder {
         if is_measured {
             let figures = &mut self.measured.arrivals;
             match &mut self.arrivals {
-                None => self.arrivals = Some([(due, now); 2]),
+                None => self.arrivals = Some([(due, begun); 2]),
                 Some([_, last]) => {
                     figures.intervals_due.add(due - last.0);
-                    figures.intervals_started.add(now - last.1);
-                    *last = (due, now);
+                    figures.intervals_started.add(begun - last.1);
+                    *last = (due, begun);
                 }
             }
+        }
+    }
+
+    /// Work began on what was due after a pause of a session or a connection, which was over then.
+    pub fn timer_fired(&mut self, due: Instant, now: Instant) {
+        if self.figures.detail {
+            self.of(due).lag.add(now - due);
         }
     }
 
@@ -459,15 +513,14 @@ impl Recorder {
 
     /// Takes a rate sample over the time since the previous one.
     pub fn tick(&mut self, now: Instant) -> TickRates {
-        let (replies_before, sessions_before, before) = self.sampled;
+        let (before, at) = self.sampled;
+        let so_far = self.so_far();
+        let (since, time) = (so_far - before, now - at);
         let summary = &mut self.measured;
-        let completed = summary.sessions.as_ref().map_or(0, |sessions| sessions.completed);
-        let replies = summary.reply_rates.add(summary.replies - replies_before, now - before);
-        let sessions = summary
-            .sessions
-            .as_mut()
-            .map_or(0.0, |sessions| sessions.rates.add(completed - sessions_before, now - before));
-        self.sampled = (summary.replies, completed, now);
+        let replies = summary.reply_rates.add(since.replies, time);
+        let sessions =
+            summary.sessions.as_mut().map_or(0.0, |sessions| sessions.rates.add(since.sessions, time));
+        self.sampled = (so_far, now);
         TickRates { replies, sessions }
     }
 
@@ -506,7 +559,11 @@ impl Recorder {
     /// Ends recording.
     #[must_use]
     pub fn finish(mut self, end: End) -> Summary {
+        let so_far = self.so_far();
+        let [from, to] = self.window;
         let mut summary = *self.measured;
+        // A run that was stopped in its warm-up has measured nothing.
+        summary.window = Some(from.map_or_else(Window::default, |from| to.unwrap_or(so_far) - from));
         summary.duration = end.duration;
         summary.usage = end.usage;
         summary.calls_not_logged = end.calls_not_logged;
@@ -518,7 +575,7 @@ impl Recorder {
             errors: warmup.errors,
         });
         if self.figures.detail {
-            summary.arrivals.due = summary.arrivals.started + end.arrivals_missed;
+            summary.arrivals.due = summary.arrivals.started + self.arrivals_missed;
             if let Some([first, last]) = self.arrivals {
                 summary.arrivals.first_due = first.0 - self.start;
                 summary.arrivals.first_started = first.1 - self.start;

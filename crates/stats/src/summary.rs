@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, RateSamples, Series, SlowCall,
-    Stall, Timing, TlsSummary, Usage,
+    Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, Pauses, RateSamples, Series,
+    SlowCall, Stall, Throughput, Timing, TlsSummary, Usage, Window,
 };
 
 /// All that a run measured. With the plan, it is all that a report needs.
@@ -21,6 +21,9 @@ pub struct Summary {
     #[serde(rename = "duration_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub duration: Duration,
+    /// What happened inside the measured phase. `None` in results from before it was counted.
+    #[serde(default)]
+    pub window: Option<Window>,
     /// Connections for which a socket was made and a connect initiated.
     pub connections: u64,
     /// Requests written completely, each time they were.
@@ -44,8 +47,12 @@ pub struct Summary {
     pub calls: [Clocks; Outcome::ALL.len()],
     /// From the instants at which completed calls were due to the first bytes of their requests.
     pub wait: Timing,
-    /// From the instants at which scheduled arrivals were due to the work on them: the generator's own error.
+    /// From the instants at which scheduled arrivals were due, or pauses of a session or a connection were over, to the
+    /// work on them: the generator's own error. For arrivals that found no room, from when there was room.
     pub lag: Timing,
+    /// Times in which the generator should have run and did not.
+    #[serde(default)]
+    pub pauses: Pauses,
     /// From status lines to the ends of their replies.
     pub transfer: Timing,
     /// Bytes of requests written completely.
@@ -90,7 +97,7 @@ pub struct Summary {
     /// How the arrivals kept to their schedule.
     pub arrivals: ArrivalFigures,
     /// For how long calls had been due that were neither answered nor given up when the run ended: less than they would
-    /// have taken.
+    /// have taken. Arrivals that were due and had not begun are among them, each as one call.
     pub unfinished: Timing,
     /// The longest time in which replies were due and nothing came; of several workers, the part of it that all of them
     /// heard nothing in.
@@ -116,11 +123,14 @@ pub struct ArrivalFigures {
     pub started: u64,
     /// How many of them had to wait for room among the connections that may be open.
     pub held: u64,
+    /// How many of those due still waited for room when the run ended. They are among the unfinished calls.
+    #[serde(default)]
+    pub waiting: u64,
     /// When the first of those started was due, since the start of the run.
     #[serde(default, rename = "first_due_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub first_due: Duration,
-    /// When it was started.
+    /// When it was started, less its wait for room.
     #[serde(default, rename = "first_started_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub first_started: Duration,
@@ -128,13 +138,13 @@ pub struct ArrivalFigures {
     #[serde(rename = "span_due_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub span_due: Duration,
-    /// From the first to the last of those started, as they were started.
+    /// From the first to the last of those started, as they were started, less their waits for room.
     #[serde(rename = "span_started_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub span_started: Duration,
     /// The intervals between them, as they were due. Each worker has those between its own.
     pub intervals_due: Timing,
-    /// The intervals between them, as they were started. Each worker has those between its own.
+    /// The intervals between them, as they were started, less their waits for room. Each worker has those between its own.
     pub intervals_started: Timing,
 }
 
@@ -146,6 +156,7 @@ impl ArrivalFigures {
         self.due += other.due;
         self.started += other.started;
         self.held += other.held;
+        self.waiting += other.waiting;
         self.intervals_due.merge(&other.intervals_due);
         self.intervals_started.merge(&other.intervals_started);
     }
@@ -227,6 +238,9 @@ pub struct SessionSummary {
     pub service: Timing,
     /// From the instants at which failed sessions were due to their ends.
     pub failed_latency: Timing,
+    /// For how long sessions had been due that had not ended, or not begun, when the run did.
+    #[serde(default)]
+    pub unfinished: Timing,
     /// Sessions, completed or failed, by the number of complete replies they received.
     pub lengths: BTreeMap<u64, u64>,
 }
@@ -242,6 +256,7 @@ impl SessionSummary {
         self.latency.merge(&other.latency);
         self.service.merge(&other.service);
         self.failed_latency.merge(&other.failed_latency);
+        self.unfinished.merge(&other.unfinished);
         for (&length, count) in &other.lengths {
             *self.lengths.entry(length).or_default() += count;
         }
@@ -392,6 +407,13 @@ impl Summary {
     /// less than it was; the longest burst of connects is that of a single worker. Of the slowest calls, `slowest_kept`
     /// stay.
     pub fn merge(&mut self, other: &Self, slowest_kept: usize) {
+        // Results from before it was counted have their totals instead.
+        let window = (self.window.is_some() || other.window.is_some()).then(|| {
+            let mut both = self.in_window();
+            both += other.in_window();
+            both
+        });
+        self.window = window;
         self.duration = self.duration.max(other.duration);
         self.connections += other.connections;
         self.requests += other.requests;
@@ -422,6 +444,7 @@ impl Summary {
         self.compressed.merge(&other.compressed);
         self.reply_rates.merge(&other.reply_rates);
         self.usage.merge(&other.usage);
+        self.pauses.merge(&other.pauses);
         self.errors.merge(&other.errors);
         merge_option(&mut self.sessions, other.sessions.as_ref(), SessionSummary::merge);
         merge_option(&mut self.tls, other.tls.as_ref(), |own, their| own.merge(their));
@@ -439,6 +462,30 @@ impl Summary {
         merge_slowest(&mut self.slowest, &other.slowest, slowest_kept);
         merge_option(&mut self.groups, other.groups.as_ref(), Groups::merge);
         self.calls_not_logged += other.calls_not_logged;
+    }
+
+    /// What happened inside the measured phase; of a result from before that was counted, its totals.
+    #[must_use]
+    pub fn in_window(&self) -> Window {
+        self.window.unwrap_or_else(|| self.totals())
+    }
+
+    /// Throughput: what happened inside the measured phase, per second of it.
+    #[must_use]
+    pub fn throughput(&self) -> Throughput {
+        Throughput::of(&self.in_window(), self.duration)
+    }
+
+    /// All that has happened so far with what was due in the measured phase.
+    pub(crate) fn totals(&self) -> Window {
+        Window {
+            connections: self.connections,
+            requests: self.requests,
+            replies: self.replies,
+            sessions: self.sessions.as_ref().map_or(0, |sessions| sessions.completed),
+            request_bytes: self.request_bytes,
+            reply_bytes: self.header_bytes + self.content_bytes,
+        }
     }
 
     /// What a reader of the figures should know, most important first.

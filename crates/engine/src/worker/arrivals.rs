@@ -6,7 +6,7 @@ use httperf_load::schedule::{Arrival, Schedule};
 use httperf_plan::{Assignment, Plan, Shard, UNLIMITED, Workload};
 use httperf_stats::Instant;
 
-/// Up to where the arrivals are counted that a run could not start.
+/// How many of the arrivals that a run could not start are counted.
 const MISSED_MAX: usize = 10_000_000;
 
 /// The arrivals of a shard, started and ended.
@@ -97,12 +97,28 @@ impl Arrivals {
         }
     }
 
-    /// How many arrivals were due before `end` and have not started. Beyond [`MISSED_MAX`] they are not counted.
-    pub(super) fn missed(&self, end: Instant) -> u64 {
-        let Pace::Schedule(schedule) = &self.pace else { return 0 };
+    /// When the arrivals were due that were due before `end` and have not started: the first [`MISSED_MAX`] of them.
+    pub(super) fn missed(&self, end: Instant) -> impl Iterator<Item = Instant> + 'static {
+        let schedule = match &self.pace {
+            Pace::Schedule(schedule) => Some(schedule.clone()),
+            Pace::Open { .. } => None,
+        };
         let left = usize::try_from(self.total - self.started).unwrap_or(usize::MAX);
-        let due = schedule.clone().take(left.min(MISSED_MAX));
-        due.take_while(|(_, arrival)| self.start + arrival.at < end).count() as u64
+        let start = self.start;
+        let due = schedule.into_iter().flatten().map(move |(_, arrival)| start + arrival.at);
+        due.take(left.min(MISSED_MAX)).take_while(move |&due| due < end)
+    }
+
+    /// Whether an arrival was due before `end` and has not started.
+    pub(super) fn is_due_before(&mut self, end: Instant) -> bool {
+        let start = self.start;
+        self.started < self.total
+            && match &mut self.pace {
+                Pace::Open { .. } => false,
+                Pace::Schedule(schedule) => {
+                    schedule.peek().is_some_and(|(_, arrival)| start + arrival.at < end)
+                }
+            }
     }
 
     /// Whether arrivals have times of their own, so that they can be late.

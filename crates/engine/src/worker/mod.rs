@@ -71,8 +71,11 @@ const READS_PER_TURN: u32 = 8;
 /// Bytes read at once.
 const READ_SIZE: usize = 64 * 1024;
 
-/// A worker that wakes up this much too late has not heard what came meanwhile.
-const DEAF: Duration = Duration::from_millis(1);
+/// A worker that wakes up this much too late has paused: it has not heard what came meanwhile.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// How long a worker sleeps at most, so that it notices when it was kept from running.
+const SLEEP_MAX: Duration = Duration::from_millis(20);
 
 /// Between two rate samples.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
@@ -93,6 +96,9 @@ pub struct Worker<'p, 'o, N: Network> {
     cap: Option<Cap>,
     /// When there was room again for an arrival after there had been none.
     room_since: Option<Instant>,
+    /// Since when what is handled in this turn may have been there: since the turn began, or since the worker should
+    /// have woken up.
+    noticed: Instant,
     requests: Requests<'p>,
     numbers: Numbers,
     /// The connections that take calls, if those are due by themselves.
@@ -255,6 +261,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             arrivals,
             cap: cap(plan, shard),
             room_since: None,
+            noticed: start,
             numbers: Numbers::new(plan, shard),
             pool,
             sessions: SlotMap::with_key(),
@@ -318,16 +325,17 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         self.begin();
         let mut now = self.network.now();
         while !self.is_finished() && !self.network.stop_requested() && !self.phases.is_over() {
-            let deadline = self.next_instant();
-            let before = now;
-            self.network.wait(deadline, &mut ready)?;
+            let wake_at = now + SLEEP_MAX;
+            let deadline = self.next_instant().map_or(wake_at, |deadline| deadline.min(wake_at));
+            // Where there is more to do already, a turn should not take longer than a sleep may.
+            let wake_at = if deadline > now { deadline } else { wake_at };
+            self.network.wait(Some(deadline), &mut ready)?;
             self.turn += 1;
             now = self.network.now();
-            if let Some(deadline) = deadline
-                && deadline > before
-                && now - deadline > DEAF
-            {
-                self.recorder.deaf_for(now - deadline);
+            self.noticed = now;
+            if now - wake_at > PAUSE {
+                self.recorder.paused_for(now - wake_at);
+                self.noticed = wake_at;
             }
             self.change_phase(now);
             self.start_due(now);
@@ -357,7 +365,18 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         if self.arrivals.all_ended() {
             return true;
         }
-        self.going_on() == 0 && (!self.phases.is_offering() || self.requests_are_used_up())
+        self.going_on() == 0 && (!self.may_start() || self.requests_are_used_up())
+    }
+
+    /// Whether arrivals may still start: those of a schedule that wait for room when no more is offered do so in the
+    /// drain. Sessions do not: the drain cuts them.
+    fn may_start(&mut self) -> bool {
+        if self.phases.is_offering() {
+            return true;
+        }
+        let waits = matches!(self.plan.workload, Workload::Connections(_))
+            && self.cap.is_some_and(|cap| cap.excess == Excess::Waits);
+        waits && self.phases.draining_since().is_some_and(|end| self.arrivals.is_due_before(end))
     }
 
     /// How many arrivals have been started and have not ended.
@@ -378,7 +397,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             return Some(self.start);
         }
         let is_waiting = self.is_full() == Some(Excess::Waits);
-        let arrival = if is_waiting || !self.phases.is_offering() || self.requests_are_used_up() {
+        let arrival = if is_waiting || !self.may_start() || self.requests_are_used_up() {
             None
         } else {
             self.arrivals.next_due(self.going_on(), self.start)
@@ -394,7 +413,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
 
     /// Starts the arrivals that are due, as far as there is room for them.
     fn start_due(&mut self, now: Instant) {
-        if !self.phases.is_offering() {
+        if !self.may_start() {
             return;
         }
         for _ in 0..ARRIVALS_PER_TURN {
@@ -436,10 +455,10 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         (going_on >= u64::from(cap.connections)).then_some(cap.excess)
     }
 
-    /// A connection, or a session, goes: if there was no room for another, there is from now on.
+    /// A connection, or a session, goes: if there was no room for another, there is since that could be noticed.
     fn make_room(&mut self, now: Instant) {
         if self.is_full() == Some(Excess::Waits) {
-            self.room_since = Some(now);
+            self.room_since = Some(self.noticed.min(now));
         }
     }
 
@@ -460,7 +479,11 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             }
             self.timers.pop();
             match timer {
-                Timer::Think(session) => self.resume_session(session, now),
+                Timer::Think(session) => {
+                    let began = self.network.now();
+                    self.recorder.timer_fired(at, began);
+                    self.resume_session(session, now);
+                }
                 Timer::Retry(session, slot) => self.retry_slot(session, slot as usize, now),
                 Timer::Again(session, slot, call) => self.end_pause(session, slot as usize, call, now),
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::Plan;
+use httperf_plan::{Excess, Plan};
 use httperf_stats::{Counters, End, Instant, Phase, Summary, Usage};
 
 use super::Worker;
@@ -31,7 +31,10 @@ pub(super) struct Phases {
 struct Measured {
     duration: Duration,
     usage: Usage,
-    arrivals_missed: u64,
+    /// What was due before then was to be offered.
+    end: Instant,
+    /// Whether arrivals waited for room then: what has not begun still does.
+    is_full: bool,
 }
 
 impl Phases {
@@ -65,6 +68,11 @@ impl Phases {
     /// Whether new work is offered.
     pub(super) fn is_offering(&self) -> bool {
         !self.is_over && self.now != Phase::Drain
+    }
+
+    /// When the measured phase was over, if what was due in it may still begin.
+    pub(super) fn draining_since(&self) -> Option<Instant> {
+        self.measured_to.filter(|_| !self.is_over && self.now == Phase::Drain)
     }
 
     /// When the present phase ends at the latest.
@@ -120,8 +128,18 @@ impl<N: Network> Worker<'_, '_, N> {
         let (from, before) = self.phases.began;
         let usage = self.network.counters().since(&before);
         let end = self.phases.measured_to.unwrap_or(now).min(now);
-        let arrivals_missed = if self.requests_are_used_up() { 0 } else { self.arrivals.missed(end) };
-        self.phases.measured = Some(Measured { duration: now - from, usage, arrivals_missed });
+        let is_full = self.is_full() == Some(Excess::Waits);
+        self.phases.measured = Some(Measured { duration: now - from, usage, end, is_full });
+    }
+
+    /// Notes the arrivals that were due and have not begun, now that the run ends.
+    fn note_missed(&mut self, measured: &Measured, now: Instant) {
+        if self.requests_are_used_up() {
+            return;
+        }
+        for due in self.arrivals.missed(measured.end) {
+            self.recorder.arrival_missed(due, measured.is_full, now);
+        }
     }
 
     /// The run is over: what it measured.
@@ -140,16 +158,21 @@ impl<N: Network> Worker<'_, '_, N> {
         for due in self.pool.iter().flat_map(Pool::waiting) {
             self.recorder.unfinished(due, now);
         }
+        let measured = self.phases.measured.take().expect("measuring has ended");
+        if self.pool.is_none() {
+            for session in self.sessions.values() {
+                self.recorder.session_unfinished(session.intended, now);
+            }
+        }
+        self.note_missed(&measured, now);
         self.close_pool(now);
         self.take_all_counts(now);
         self.recorder.end_last_interval(now);
         self.tell_intervals(now);
-        let measured = self.phases.measured.take().expect("measuring has ended");
         self.recorder.finish(End {
             at: now,
             duration: measured.duration,
             usage: measured.usage,
-            arrivals_missed: measured.arrivals_missed,
             calls_not_logged: self.observer.calls_not_logged(),
         })
     }

@@ -32,7 +32,7 @@ pub(super) struct Session<'p> {
     pub(super) target: usize,
     started: Instant,
     /// When it was due.
-    intended: Instant,
+    pub(super) intended: Instant,
     /// When the calls that are ready became so: they are due since then.
     pub(super) ready_at: Instant,
     pub(super) slots: SmallVec<[Slot; 1]>,
@@ -122,6 +122,12 @@ impl<N: Network> Worker<'_, '_, N> {
             self.open_connection(key, 0, now);
         } else {
             self.pump(key, now);
+        }
+        if self.phases.draining_since().is_some()
+            && let Some(session) = self.sessions.get_mut(key)
+        {
+            // It had waited for room. Only what was due with it is made.
+            session.is_cut |= session.visit.stop_issuing();
         }
     }
 

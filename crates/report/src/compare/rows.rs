@@ -90,10 +90,7 @@ pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Opti
     let (failed, unexpected) = (calls(Outcome::Failure), calls(Outcome::Unexpected));
     let share = |part: u64, whole: u64| (whole > 0).then(|| ratio(part as f64, whole as f64));
     match metric {
-        Metric::Replies => {
-            let seconds = summary.duration.as_secs_f64();
-            (seconds > 0.0).then(|| summary.replies as f64 / seconds)
-        }
+        Metric::Replies => (!summary.duration.is_zero()).then(|| summary.throughput().replies),
         // Where no calls are made, connections are what may fail.
         Metric::Share(Share::Errors | Share::Failed) if ended == 0 => {
             share(summary.errors.total(), summary.connections)

@@ -42,9 +42,10 @@ fn rate(document: &Document) -> Tile {
         Workload::Sessions(_) => ("Sessions started", "sessions"),
         Workload::Calls(_) => ("Calls offered", "calls"),
     };
-    let started = match summary.arrivals.started {
-        0 => figures.connections,
-        started => started,
+    let started = match (&plan.workload, summary.arrivals.started) {
+        // Some that waited for room may have started in the drain.
+        (Workload::Connections(_), _) | (_, 0) => summary.in_window().connections,
+        (_, started) => started,
     };
     let asked = match (figures.rate_asked, document.parts.len()) {
         (Some(rate), 0 | 1) => format!("{} {unit}/s asked for", grouped(rate, 1)),

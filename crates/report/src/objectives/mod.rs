@@ -72,9 +72,8 @@ impl Judged {
             }
             Metric::Share(share) => Self::of_figure(objective, of_share(share, summary)),
             Metric::Replies => {
-                let seconds = summary.duration.as_secs_f64();
-                let rate = (seconds > 0.0).then(|| summary.replies as f64 / seconds);
-                Self::of_figure(objective, rate.map(|rate| (rate, summary.replies)))
+                let rate = (!summary.duration.is_zero()).then(|| summary.throughput().replies);
+                Self::of_figure(objective, rate.map(|rate| (rate, summary.in_window().replies)))
             }
         }
     }
@@ -156,17 +155,18 @@ impl<'a> Times<'a> {
         let without_end = |taken| Self { taken, endless: 0 };
         match clock {
             Clock::Latency => {
-                let endless = unusable(summary) + overdue(bound, summary);
+                let endless = unusable(summary) + overdue(bound, &summary.unfinished);
                 Self { taken: Cow::Owned(summary.completed().latency), endless }
             }
             Clock::Service => {
-                let endless = unusable(summary) + overdue(bound, summary).min(unanswered(summary));
+                let endless =
+                    unusable(summary) + overdue(bound, &summary.unfinished).min(unanswered(summary));
                 Self { taken: Cow::Owned(summary.completed().service), endless }
             }
             Clock::Session => match &summary.sessions {
                 Some(sessions) => Self {
                     taken: Cow::Borrowed(&sessions.latency),
-                    endless: sessions.failed_latency.moments.count(),
+                    endless: sessions.failed_latency.moments.count() + overdue(bound, &sessions.unfinished),
                 },
                 None => without_end(Cow::Owned(Timing::default())),
             },
@@ -226,9 +226,9 @@ fn unusable(summary: &Summary) -> u64 {
     calls(Outcome::Failure, summary) + calls(Outcome::Unexpected, summary)
 }
 
-/// Calls that had been due for longer than `bound` when the run ended, and were under way.
-fn overdue(bound: f64, summary: &Summary) -> u64 {
-    let classes = summary.unfinished.classes();
+/// What had been due for longer than `bound` when the run ended, and had not.
+fn overdue(bound: f64, unfinished: &Timing) -> u64 {
+    let classes = unfinished.classes();
     classes.filter(|&(us, _)| us as f64 / 1e6 > bound).map(|(_, count)| count).sum()
 }
 

@@ -78,6 +78,17 @@ pub struct Link {
     pub hostile: bool,
     /// Sockets there may be at once.
     pub sockets_max: usize,
+    /// When the worker is stopped, if it is at times.
+    pub stops: Option<Stops>,
+}
+
+/// The worker is stopped at the end of each such time for this long, as by SIGSTOP. The peer goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Stops {
+    /// How long a period is.
+    pub every: Duration,
+    /// How long the worker is stopped at the end of each.
+    pub length: Duration,
 }
 
 impl Default for Link {
@@ -88,6 +99,7 @@ impl Default for Link {
             jitter: Duration::ZERO,
             hostile: false,
             sockets_max: usize::MAX,
+            stops: None,
         }
     }
 }

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use rustix::io::Errno;
 
-use super::{Action, Link, Peer, Reception, Trace};
+use super::{Action, Link, Peer, Reception, Stops, Trace};
 
 /// A run that has not ended after this much virtual time, or this many waits, never ends.
 const TIME_MAX: Duration = Duration::from_secs(1_000_000);
@@ -195,11 +195,13 @@ impl World {
                 let event = self.pending.remove(&event).expect("every event in the queue is known");
                 self.happen(number, event);
             }
-            if !self.changed.is_empty() || deadline.is_some_and(|deadline| deadline <= self.now) {
+            let resumes = self.resumes();
+            let is_due = !self.changed.is_empty() || deadline.is_some_and(|deadline| deadline <= self.now);
+            if is_due && resumes.is_none() {
                 break;
             }
             let next = self.events.peek().map(|Reverse((at, ..))| *at);
-            self.now = match (next, deadline) {
+            self.now = match (next, resumes.or(deadline)) {
                 (Some(next), Some(deadline)) => next.min(deadline),
                 (Some(instant), None) | (None, Some(instant)) => instant,
                 // Nothing will ever happen.
@@ -219,6 +221,13 @@ impl World {
                 failed: socket.error.is_some(),
             });
         }
+    }
+
+    /// When the worker goes on, if it is stopped now.
+    fn resumes(&self) -> Option<Instant> {
+        let Stops { every, length } = self.link.stops?;
+        let since = Duration::from_nanos((self.elapsed().as_nanos() % every.as_nanos()) as u64);
+        (since >= every - length).then(|| self.now + (every - since))
     }
 
     fn elapsed(&self) -> Duration {

@@ -1,0 +1,242 @@
+//! Whole runs on the virtual clock, and what figures, objectives and the verdict make of them.
+
+use std::time::Duration;
+
+use httperf_plan::objective::Objective;
+use httperf_plan::{Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Script, Sessions, UNLIMITED, Workload};
+use httperf_report::{Figures, Kept, Level, Verdict, judge, verdict};
+use httperf_stats::{Outcome, Summary};
+use httperf_testkit::http2::Reply;
+use httperf_testkit::sim::{
+    Action, Deed, Http2Peer, HttpPeer, Link, Peer, Stops, StreamSeen, calls, connections, reply, run,
+    sessions,
+};
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+/// Answers each request after this long, any number at once.
+fn ok_after(delay: Duration) -> impl Peer {
+    HttpPeer::new(move |_| vec![Action::Send(delay, reply(200, "", "hello"))])
+}
+
+/// Answers one request after the other, each in this time.
+fn one_by_one(service: Duration) -> impl Peer {
+    let mut free_at = Duration::ZERO;
+    HttpPeer::new(move |request| {
+        free_at = free_at.max(request.at) + service;
+        vec![Action::Send(free_at - request.at, reply(200, "", "hello"))]
+    })
+}
+
+fn every(period: f64) -> Arrivals {
+    Arrivals::Deterministic { period }
+}
+
+/// Connections of one call each at this rate, of which so many may be open at once.
+fn capped(rate: f64, most: u32, runtime: u64, drain: u64) -> Plan {
+    let mut plan = Plan {
+        arrivals: every(1.0 / rate),
+        runtime: Some(seconds(runtime)),
+        phases: Phases { drain: seconds(drain), ..Phases::default() },
+        ..connections(UNLIMITED, 1, 1)
+    };
+    if let Workload::Connections(connections) = &mut plan.workload {
+        connections.max_open = Some(Cap { connections: most, excess: Excess::Waits });
+    }
+    plan
+}
+
+fn objective(text: &str) -> Objective {
+    text.parse().expect("the objective is well formed")
+}
+
+fn outcome(text: &str, summary: &Summary) -> Kept {
+    judge(&[objective(text)], summary)[0].outcome
+}
+
+fn finds(verdict: &Verdict, name: &str) -> Option<Level> {
+    verdict.reasons.iter().find(|reason| reason.finding.name() == name).map(|reason| reason.level)
+}
+
+fn answered(summary: &Summary) -> u64 {
+    summary.calls_with(Outcome::Success).latency.moments.count()
+}
+
+// Arrivals that wait for room.
+
+#[test]
+fn arrivals_that_still_wait_for_room_at_the_end_are_unfinished_calls_of_a_known_age() {
+    for drain in [0, 5] {
+        let plan = capped(1000.0, 10, 5, drain);
+        let summary = run(&plan, Link::default(), ok_after(ms(100))).summary;
+        let (done, unfinished) = (answered(&summary), summary.unfinished.moments.count());
+        assert_eq!(summary.arrivals.due, 5000);
+        assert_eq!(done + unfinished, 5000, "every arrival is in a figure");
+        assert_eq!(summary.arrivals.started + summary.arrivals.waiting, 5000);
+        // 10 at once, 100 ms each, also while the run drains.
+        assert!((100 * (5 + drain) - 10..=100 * (5 + drain)).contains(&done), "{done}");
+        assert!(summary.unfinished.moments.max() > drain as f64, "the first that waits has waited longest");
+        let offered: u64 = summary.series.intervals().iter().map(|interval| interval.offered).sum();
+        assert_eq!(offered, 5000);
+        let verdict = verdict(&plan, &summary);
+        assert_eq!(finds(&verdict, "unfinished"), Some(Level::Suspect));
+        assert_eq!(finds(&verdict, "rate"), None, "the generator kept up");
+        assert!(!verdict.blames_client());
+        assert_eq!(outcome("p50<1s", &summary), Kept::Missed);
+    }
+}
+
+#[test]
+fn sessions_that_still_wait_for_room_at_the_end_count_against_objectives() {
+    let script = Script::Uniform { calls: 2, burst: 1, think: ms(50) };
+    let mut plan = Plan {
+        arrivals: every(0.01),
+        runtime: Some(seconds(5)),
+        phases: Phases { drain: seconds(2), ..Phases::default() },
+        ..sessions(UNLIMITED, script)
+    };
+    let Workload::Sessions(Sessions { max_open, .. }) = &mut plan.workload else { unreachable!() };
+    *max_open = Some(2);
+    let summary = run(&plan, Link::default(), ok_after(ms(25))).summary;
+    let ended = summary.sessions.as_ref().expect("the plan has sessions");
+    assert_eq!(summary.arrivals.due, 500);
+    assert_eq!(summary.arrivals.started + summary.arrivals.waiting, 500);
+    assert!(ended.completed < 110, "two at once, a tenth of a second each: {}", ended.completed);
+    assert!(ended.unfinished.moments.count() >= summary.arrivals.waiting);
+    assert_eq!(outcome("session.p50<1s", &summary), Kept::Missed);
+    assert!(finds(&verdict(&plan, &summary), "unfinished") >= Some(Level::Suspect));
+}
+
+#[test]
+fn the_generator_is_judged_by_its_own_lateness_though_arrivals_wait_for_room() {
+    let plan = capped(1000.0, 10, 5, 0);
+    let mut summary = run(&plan, Link::default(), ok_after(ms(15))).summary;
+    assert!(summary.arrivals.held > 0);
+    assert_eq!(finds(&verdict(&plan, &summary), "arrival process"), None);
+    summary.arrivals.started -= 600;
+    assert_eq!(finds(&verdict(&plan, &summary), "rate"), Some(Level::Invalid), "600 were not started");
+}
+
+// A generator that is stopped now and then.
+
+/// Every workload, against a server that answers in 10 ms.
+fn workloads() -> Vec<(&'static str, Plan)> {
+    let runtime = Some(seconds(10));
+    let mut paused =
+        Plan { arrivals: Arrivals::Concurrent(4), runtime, ..connections(UNLIMITED, UNLIMITED, 1) };
+    if let Workload::Connections(connections) = &mut paused.workload {
+        connections.think = ms(20);
+    }
+    let script = Script::Uniform { calls: 10, burst: 1, think: ms(30) };
+    vec![
+        ("open loop", Plan { arrivals: every(0.005), runtime, ..connections(UNLIMITED, 1, 1) }),
+        ("open loop with a cap", capped(200.0, 20, 10, 0)),
+        ("calls at a rate", Plan { runtime, ..calls(UNLIMITED, 200.0, 4) }),
+        ("sessions", Plan { arrivals: every(0.05), runtime, ..sessions(UNLIMITED, script) }),
+        ("closed loop with a pause", paused),
+        (
+            "closed loop",
+            Plan { arrivals: Arrivals::Concurrent(4), runtime, ..connections(UNLIMITED, UNLIMITED, 1) },
+        ),
+    ]
+}
+
+#[test]
+fn a_generator_that_is_stopped_is_to_blame_whatever_it_does() {
+    let stops = Some(Stops { every: seconds(1), length: ms(400) });
+    for (name, plan) in workloads() {
+        let summary = run(&plan, Link { stops, ..Link::default() }, ok_after(ms(10))).summary;
+        let verdict = verdict(&plan, &summary);
+        assert_eq!(verdict.level, Level::Invalid, "{name}: {verdict:?}");
+        assert_eq!(finds(&verdict, "paused"), Some(Level::Invalid), "{name}: {verdict:?}");
+        assert_eq!(finds(&verdict, "server stall"), None, "{name}: {verdict:?}");
+        assert_eq!(summary.pauses.count, 10, "{name}");
+        assert!((0.35..=0.4).contains(&summary.pauses.longest.as_secs_f64()), "{name}: {:?}", summary.pauses);
+    }
+}
+
+#[test]
+fn a_generator_that_runs_has_no_pauses() {
+    for (name, plan) in workloads() {
+        let summary = run(&plan, Link::default(), ok_after(ms(10))).summary;
+        let verdict = verdict(&plan, &summary);
+        assert_eq!(verdict.level, Level::Valid, "{name}: {verdict:?}");
+        assert_eq!(summary.pauses.count, 0, "{name}");
+    }
+}
+
+#[test]
+fn what_room_and_pauses_made_possible_is_late_from_that_instant() {
+    let stops = Some(Stops { every: seconds(1), length: ms(400) });
+    for (name, plan) in workloads() {
+        let summary = run(&plan, Link { stops, ..Link::default() }, ok_after(ms(10))).summary;
+        if name != "closed loop" {
+            let late = summary.lag.quantile(0.99).expect("lag is recorded").as_secs_f64();
+            assert!(late > 0.2, "{name}: {late}");
+        }
+    }
+}
+
+// Throughput.
+
+/// The replies per second that figures and the classic block show, of a server that answers 500 a second.
+fn reply_rates(plan: &Plan) -> (f64, f64) {
+    let link = Link { latency: ms(1), ..Link::default() };
+    let summary = match plan.request.version {
+        HttpVersion::Http2 => run(plan, link, streams_one_by_one(ms(2))).summary,
+        _ => run(plan, link, one_by_one(ms(2))).summary,
+    };
+    (Figures::of(plan, &summary, 1).reply_rate, summary.reply_rates.moments().mean())
+}
+
+fn streams_one_by_one(service: Duration) -> impl Peer {
+    let mut free_at = Duration::ZERO;
+    Http2Peer::new(move |stream: &StreamSeen| {
+        free_at = free_at.max(stream.at) + service;
+        vec![Deed::Reply(free_at - stream.at, Reply::new(200))]
+    })
+}
+
+#[test]
+fn throughput_is_what_arrives_in_the_measured_phase_whenever_it_was_due() {
+    for (warmup, drain) in [(0, 0), (0, 2), (0, 8), (1, 0), (2, 8), (3, 0)] {
+        for offered in [250.0, 500.0, 1000.0, 1500.0] {
+            let phases = Phases { warmup: seconds(warmup), drain: seconds(drain) };
+            let runtime = Some(seconds(10));
+            let open = Plan { arrivals: every(1.0 / offered), ..connections(UNLIMITED, 1, 1) };
+            let mut over_http2 = calls(UNLIMITED, offered, 2);
+            over_http2.request.version = HttpVersion::Http2;
+            for plan in [open, calls(UNLIMITED, offered, 8), over_http2] {
+                let plan = Plan { runtime, phases, ..plan };
+                let (rate, sampled) = reply_rates(&plan);
+                let expected = offered.min(500.0);
+                for found in [rate, sampled] {
+                    assert!(
+                        (found - expected).abs() <= 0.02 * expected,
+                        "{found} of {expected}, {offered} offered, warm-up {warmup}, drain {drain}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_objective_on_replies_is_not_met_by_what_came_in_the_drain() {
+    let plan = Plan {
+        arrivals: every(0.001),
+        runtime: Some(seconds(5)),
+        phases: Phases { drain: seconds(8), ..Phases::default() },
+        ..connections(UNLIMITED, 1, 1)
+    };
+    let summary = run(&plan, Link::default(), one_by_one(ms(2))).summary;
+    assert_eq!(answered(&summary), 5000, "all were answered in the end");
+    assert_eq!(outcome("replies>600", &summary), Kept::Missed);
+    assert_eq!(outcome("replies>490", &summary), Kept::Met);
+}

@@ -1,0 +1,86 @@
+//! Throughput: what happened inside the measured window.
+
+use std::ops::{AddAssign, Sub};
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Counts of what happened inside the measured window, whichever phase the calls were due in.
+///
+/// Latency belongs to the calls that were due in the window, however late they end. Throughput is what arrives in it:
+/// a server that works off a queue during the drain is no faster for it, and one that answers the warm-up's queue in
+/// the window was busy.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Window {
+    /// Connects initiated.
+    pub connections: u64,
+    /// Requests written completely.
+    pub requests: u64,
+    /// Complete replies.
+    pub replies: u64,
+    /// Sessions completed.
+    pub sessions: u64,
+    /// Bytes of those requests.
+    pub request_bytes: u64,
+    /// Bytes of the header blocks and bodies of those replies.
+    pub reply_bytes: u64,
+}
+
+impl AddAssign for Window {
+    fn add_assign(&mut self, other: Self) {
+        self.connections += other.connections;
+        self.requests += other.requests;
+        self.replies += other.replies;
+        self.sessions += other.sessions;
+        self.request_bytes += other.request_bytes;
+        self.reply_bytes += other.reply_bytes;
+    }
+}
+
+impl Sub for Window {
+    type Output = Self;
+
+    /// The counts since an earlier state of the same counters.
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            connections: self.connections - earlier.connections,
+            requests: self.requests - earlier.requests,
+            replies: self.replies - earlier.replies,
+            sessions: self.sessions - earlier.sessions,
+            request_bytes: self.request_bytes - earlier.request_bytes,
+            reply_bytes: self.reply_bytes - earlier.reply_bytes,
+        }
+    }
+}
+
+/// Rates per second over the measured window; all are 0 if it has no length.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Throughput {
+    /// Connects initiated.
+    pub connections: f64,
+    /// Requests written completely.
+    pub requests: f64,
+    /// Complete replies.
+    pub replies: f64,
+    /// Sessions completed.
+    pub sessions: f64,
+    /// Bytes of requests, and of the header blocks and bodies of replies.
+    pub bytes: f64,
+}
+
+impl Throughput {
+    /// The rates of these counts over this time.
+    #[must_use]
+    pub fn of(window: &Window, length: Duration) -> Self {
+        let seconds = length.as_secs_f64();
+        let per_second = |count: u64| if seconds > 0.0 { count as f64 / seconds } else { 0.0 };
+        Self {
+            connections: per_second(window.connections),
+            requests: per_second(window.requests),
+            replies: per_second(window.replies),
+            sessions: per_second(window.sessions),
+            bytes: per_second(window.request_bytes + window.reply_bytes),
+        }
+    }
+}
