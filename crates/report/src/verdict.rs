@@ -346,9 +346,14 @@ fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Fi
         // How they came is for the server to answer for, and their wait is in the latency.
         add(Level::Valid, Finding::ArrivalsHeld { arrivals: arrivals.held });
     }
-    // What still waited for room at the end was not for the generator to start.
+    // What still waited for room at the end was not for the generator to start. In results from before the window was
+    // counted, waits are in the spans of what was started.
     let startable = arrivals.due.saturating_sub(arrivals.waiting);
-    if startable >= RATE_ARRIVALS_MIN && arrivals.span_due.max(arrivals.span_started) >= SHARES_FROM {
+    let has_own_lateness = arrivals.held == 0 || summary.window.is_some();
+    if has_own_lateness
+        && startable >= RATE_ARRIVALS_MIN
+        && arrivals.span_due.max(arrivals.span_started) >= SHARES_FROM
+    {
         let of_those_started = if span_started > 0.0 { (span_due / span_started).min(1.0) } else { 1.0 };
         let share = of_those_started * ratio(arrivals.started as f64, startable as f64);
         if share < RATE_SUSPECT {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use httperf_plan::{Arrivals, Connections, Plan, Workload};
 use httperf_report::{Finding, Level, Verdict, verdict, verdict_section};
-use httperf_stats::{CpuTime, Failure, Stall, Summary, ThreadUsage, Timing, Usage};
+use httperf_stats::{CpuTime, Failure, Pauses, Stall, Summary, ThreadUsage, Timing, Usage, Window};
 use httperf_testkit::sim::connections;
 
 fn ms(milliseconds: f64) -> Duration {
@@ -165,11 +165,33 @@ fn less_than_was_asked_for_or_in_bursts_is_another_load() {
         summary.arrivals.intervals_started =
             timing((0..1999).map(|step| if step % 4 == 0 { 20.0 } else { 0.0 }));
     });
-    // Who waited for a connection waited for the server.
+    // Who waited for a connection waited for the server: that is not in the starts, but in those of old results.
+    let held = |window| {
+        move |summary: &mut Summary| {
+            summary.window = window;
+            summary.arrivals.held = 900;
+            summary.arrivals.span_started = ms(12_000.0);
+        }
+    };
+    check(&["INVALID rate", "VALID arrivals held"], held(Some(Window::default())));
+    check(&["VALID arrivals held"], held(None));
     check(&["VALID arrivals held"], |summary| {
         summary.arrivals.held = 900;
-        summary.arrivals.span_started = ms(12_000.0);
+        (summary.arrivals.due, summary.arrivals.waiting) = (2300, 300);
     });
+}
+
+#[test]
+fn a_generator_that_did_not_run_when_it_should_have_is_named() {
+    let paused = |total: f64| {
+        move |summary: &mut Summary| {
+            summary.pauses = Pauses { count: 7, total: ms(total), longest: ms(total / 2.0) };
+        }
+    };
+    check(&[], paused(90.0));
+    check(&["SUSPECT paused"], paused(100.0));
+    check(&["INVALID paused"], paused(1000.0));
+    check(&["INVALID paused"], paused(20_000.0));
 }
 
 #[test]
