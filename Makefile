@@ -15,7 +15,7 @@ release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 # The checks of `make test` run one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
-.PHONY: help build demo test bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
+.PHONY: help build demo test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
         instructions bench fuzz generate fmt install uninstall clean
 
 help: ## list the targets
@@ -29,6 +29,10 @@ demo: ## install what is missing, build, and run a first load test against the b
 
 test: bootstrap format lints tests docs generated licences fuzz-minute bench-smoke instructions ## run every check
 	@echo "make test: every check passed"
+
+test-long: bootstrap ## check the books of 50,000 drawn plans in memory and of 2,000 real runs, an hour or so
+	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test books
+	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test books
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
