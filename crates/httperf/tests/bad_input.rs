@@ -320,6 +320,7 @@ const NEWLY: &[&[&str]] = &[
     &["--tls-min=1.3", "--tls-max=1.2"],
     &["--tls-groups=X25519:P-257"],
     &["--tls-groups="],
+    &["--tls-groups=SecP256r1MLKEM768"],
     &["--ssl", "--ssl-ciphers=NO-SUCH-CIPHER"],
     &["--ssl", "--ssl-ciphers="],
     &["--tls-sigalgs=md5"],

@@ -11,6 +11,7 @@ mod wire;
 use std::fs;
 use std::time::Duration;
 
+use httperf_proto::tls::GROUPS;
 use peers::Peer;
 use support::program::{Exit, Finished, Invocation, reference, under_test};
 use support::report::{COUNTS, Report};
@@ -248,6 +249,23 @@ fn old_versions_and_ciphers_are_spoken_with_openssl() {
         let run = run(peer.port, &format!("--ssl --ssl-ciphers={cipher}"));
         run.handshakes(1, 0, 0);
         assert_eq!(run.line("cipher"), format!("{cipher} 1"));
+    }
+}
+
+#[test]
+fn servers_speak_the_groups_that_help_says_they_do() {
+    let nginx = peer!(Peer::nginx(""));
+    let go = peer!(Peer::go(""));
+    let caddy = peer!(Peer::caddy());
+    for group in GROUPS {
+        for (name, peer) in [("nginx", &nginx), ("Go", &go), ("Caddy", &caddy)] {
+            // Other versions than those in the table may speak more.
+            if group.spoken_by.contains(&name) {
+                let run = run(peer.port, &format!("--tls-groups={} --tls-handshake-only", group.name));
+                run.handshakes(1, 0, 0);
+                assert_eq!(run.line("group"), format!("{} 1", group.name), "{name}: {run}");
+            }
+        }
     }
 }
 

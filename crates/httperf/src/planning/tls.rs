@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use httperf_plan::{Identity, Resumption, Tls, TlsVersion, Trust};
-use httperf_proto::tls::{CipherList, ConfigError, are_certificates, cipher_list};
+use httperf_proto::tls::{ABSENT_GROUPS, CipherList, ConfigError, are_certificates, cipher_list};
 use thiserror::Error;
 use url::Host;
 
@@ -308,7 +308,9 @@ fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
     let (certificate_option, key_option) = (certificate_option(args), key_option(args));
     match error {
         ConfigError::Group(name) => {
-            refused("--tls-groups", format!("expected names that --tls-groups=help lists, got `{name}`"))
+            let is_absent = ABSENT_GROUPS.iter().any(|(absent, _)| absent.eq_ignore_ascii_case(&name));
+            let why = if is_absent { ", which BoringSSL does not have" } else { "" };
+            refused("--tls-groups", format!("expected names that --tls-groups=help lists, got `{name}`{why}"))
         }
         ConfigError::Ciphers(list) => refused(
             "--ssl-ciphers",
