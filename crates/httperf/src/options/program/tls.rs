@@ -40,8 +40,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         tier: Tier::Classic090,
         help: "offers these cipher suites of TLS 1.2 and older, a list in OpenSSL's syntax",
         details: &[
-            "Default: those of the library. A name that it does not have is warned of and left out; a list of which \
-             nothing is left is an error. The suites of TLS 1.3 cannot be chosen.",
+            "Default: those of the library. A name that it does not have is left out, with a warning. The suites of TLS \
+             1.3 cannot be chosen: all of them are offered as long as TLS 1.3 is. If the list leaves nothing, only TLS 1.3 \
+             is offered; if that is excluded (--tls-max, --ssl-protocol), the list is an error.",
             ONLY_WITH_TLS,
         ],
         apply: |args, value| {
@@ -410,11 +411,10 @@ fn group_table() -> String {
             group.server_share_size,
             if group.is_post_quantum { "yes" } else { "no" },
             rank.map_or_else(|| "-".to_owned(), |rank| (rank + 1).to_string()),
-        )
             group.spoken_by.join(", "),
+        )
         .expect("writing to a string succeeds");
     }
-    table
     table += "\nEvery group was tried with each of these servers, as it comes:\n";
     for (name, version) in SERVERS {
         writeln!(table, "  {name:<9}  {version}").expect("writing to a string succeeds");
@@ -422,6 +422,7 @@ fn group_table() -> String {
     let absent: Vec<String> = ABSENT_GROUPS.iter().map(|(name, id)| format!("{name} ({id:#06x})")).collect();
     writeln!(table, "\nNot in the TLS library of httperf (BoringSSL): {}.", absent.join(", "))
         .expect("writing to a string succeeds");
+    table
 }
 
 #[cfg(test)]
