@@ -21,6 +21,8 @@ mod exchanges;
 mod peers;
 #[path = "http2_servers/ran.rs"]
 mod ran;
+#[path = "http2_servers/relay.rs"]
+mod relay;
 #[path = "http2_servers/requests.rs"]
 mod requests;
 mod support;

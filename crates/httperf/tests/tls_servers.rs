@@ -11,6 +11,7 @@ mod wire;
 use std::fs;
 use std::time::Duration;
 
+use httperf_proto::tls::GROUPS;
 use peers::Peer;
 use support::program::{Exit, Finished, Invocation, reference, under_test};
 use support::report::{COUNTS, Report};
@@ -248,6 +249,48 @@ fn old_versions_and_ciphers_are_spoken_with_openssl() {
         let run = run(peer.port, &format!("--ssl --ssl-ciphers={cipher}"));
         run.handshakes(1, 0, 0);
         assert_eq!(run.line("cipher"), format!("{cipher} 1"));
+    }
+}
+
+#[test]
+fn cipher_lists_that_only_old_libraries_know_leave_tls_13_as_they_do_in_the_classic_program() {
+    let nginx = peer!(Peer::nginx(""));
+    let lists = ["EXP-RC4-MD5:EXP-RC2-CBC-MD5", "RC4-MD5", "NULL", "TLS_AES_128_GCM_SHA256", "ALL:!ALL", ""];
+    for list in lists {
+        let option = format!("--ssl-ciphers={list}");
+        let arguments = ["--ssl", &option, "--server", "localhost", "--port", &nginx.port.to_string()];
+        let run_it = |program: &std::path::Path, further: &[&str]| {
+            Finished::of(&Invocation::new(program, [&arguments, further].concat()))
+        };
+        let run = run_it(&under_test(), &["--uri", "/small.txt", "--report=full"]);
+        run.handshakes(1, 0, 0);
+        run.check("replies=1 2xx=1 errors=0");
+        assert_eq!(run.line("version"), "TLSv1.3 1", "{run}");
+        assert!(run.stderr.contains("warning: --ssl-ciphers: "), "{run}");
+        assert!(list.split(':').all(|name| run.stderr.contains(name)), "{run}");
+        if let Some(classic) = reference() {
+            run_it(classic, &["--uri", "/small.txt"]).check("replies=1 2xx=1 errors=0");
+        }
+    }
+    // Where the server does not speak TLS 1.3 there is nothing to agree on, for neither program.
+    let old = peer!(Peer::openssl("-tls1_2 -www -quiet"));
+    run(old.port, "--ssl --ssl-ciphers=RC4-MD5").is_hopeless(1, "alert protocol_version from the server");
+}
+
+#[test]
+fn servers_speak_the_groups_that_help_says_they_do() {
+    let nginx = peer!(Peer::nginx(""));
+    let go = peer!(Peer::go(""));
+    let caddy = peer!(Peer::caddy());
+    for group in GROUPS {
+        for (name, peer) in [("nginx", &nginx), ("Go", &go), ("Caddy", &caddy)] {
+            // Other versions than those in the table may speak more.
+            if group.spoken_by.contains(&name) {
+                let run = run(peer.port, &format!("--tls-groups={} --tls-handshake-only", group.name));
+                run.handshakes(1, 0, 0);
+                assert_eq!(run.line("group"), format!("{} 1", group.name), "{name}: {run}");
+            }
+        }
     }
 }
 

@@ -284,6 +284,75 @@ fn windows_of_streams_may_shrink_below_zero_and_grow_again() {
     assert_eq!(pair.received(1), 1000);
 }
 
+/// How much a server with small windows takes of a body at a time.
+const SMALL_WINDOW: u32 = (1 << 14) - 1;
+
+/// A client that has written this much of its first flight when the server's settings, with a smaller window, arrive. The
+/// server panics if more comes than its windows allow: the first until the acknowledgement, the smaller one from there on.
+#[track_caller]
+fn check_window_race(written: usize, grants_before_settings: bool) -> usize {
+    let body = vec![b'x'; 200_000];
+    let (mut client, mut server) =
+        (Engine::new(Options::default()), Server::new(&[(setting::INITIAL_WINDOW_SIZE, SMALL_WINDOW)]));
+    client.submit(NOW, CallId(0), request("POST", &body)).expect("there is room");
+    let mut heard = Vec::new();
+    let mut left = written;
+    while left > 0 && client.wants_write() {
+        let bytes = client.poll_transmit(NOW);
+        let count = bytes.len().min(left);
+        heard.extend(server.receive(&bytes[..count]));
+        client.handle_written(count);
+        client.handle_blocked();
+        left -= count;
+    }
+    let before = content(&heard);
+    if grants_before_settings && before > 0 {
+        server.grant(1, before as u32);
+        server.grant(0, before as u32);
+    }
+    // The settings come first of all that the server says.
+    let from_server = server.take_output();
+    assert_eq!(client.poll_event(NOW, &mut &from_server[..]), Ok(None), "after {written} bytes");
+    let mut granted = if grants_before_settings { before } else { 0 };
+    while content(&heard) < body.len() {
+        heard.extend(server.receive(&flush(&mut client)));
+        assert_eq!(server.unacknowledged_count(), 0, "after {written} bytes");
+        // What was on its way counts against the smaller window.
+        let (room, total) = (server.receive_room(1), content(&heard));
+        assert!(room <= i64::from(SMALL_WINDOW), "after {written} bytes: {room}");
+        assert!(
+            room <= 0 || total == body.len() || server.receive_room(0) == 0,
+            "after {written} bytes: {room}"
+        );
+        let missing = (total - granted) as u32;
+        server.grant(1, missing);
+        server.grant(0, missing);
+        granted = total;
+        let from_server = server.take_output();
+        assert_eq!(client.poll_event(NOW, &mut &from_server[..]), Ok(None), "after {written} bytes");
+    }
+    before
+}
+
+fn content(heard: &[Incoming]) -> usize {
+    let size =
+        |incoming: &Incoming| if let Incoming::Data { bytes, .. } = incoming { bytes.len() } else { 0 };
+    heard.iter().map(size).sum()
+}
+
+#[test]
+fn a_body_keeps_to_a_window_that_shrinks_while_its_first_bytes_are_under_way() {
+    let mut sizes = std::collections::BTreeSet::new();
+    for written in [0, 1, 24, 60, 100, 5_000, 16_384, 16_600, 33_000, 49_152, 60_000, 65_535, 65_600, 100_000]
+    {
+        for grants_before_settings in [false, true] {
+            sizes.insert(check_window_race(written, grants_before_settings));
+        }
+    }
+    // From none of the body up to all that the first window takes.
+    assert_eq!((sizes.first(), sizes.last()), (Some(&0), Some(&65_535)), "{sizes:?}");
+}
+
 #[test]
 fn a_setting_counts_as_it_is_said_last() {
     let twice = [(setting::INITIAL_WINDOW_SIZE, 5), (setting::INITIAL_WINDOW_SIZE, 70)];

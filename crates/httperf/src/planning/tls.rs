@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use httperf_plan::{Identity, Resumption, Tls, TlsVersion, Trust};
-use httperf_proto::tls::{CipherList, ConfigError, are_certificates, cipher_list};
+use httperf_proto::tls::{ABSENT_GROUPS, CipherList, ConfigError, are_certificates, cipher_list};
 use thiserror::Error;
 use url::Host;
 
@@ -100,10 +100,15 @@ pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<T
     if given.handshake_only && given.early_data {
         return Err(TlsError::HandshakeOnly("--tls-early-data"));
     }
+    let ciphers = given.ciphers.as_deref().map(text);
+    let list = ciphers.as_deref().map(cipher_list);
+    let leaves_any = list.as_ref().is_none_or(CipherList::leaves_any);
+    // As with OpenSSL, what has no suite is not offered.
+    let min = if leaves_any || max < TlsVersion::Tls13 { min } else { max };
     let tls = Tls {
         min,
         max,
-        ciphers: given.ciphers.as_deref().map(text),
+        ciphers,
         groups: given.groups.as_deref().map(text),
         signature_algorithms: given.signature_algorithms.as_deref().map(text),
         alpn: alpn(args, max)?,
@@ -115,8 +120,8 @@ pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<T
         early_data: given.early_data,
     };
     check(args, &tls)?;
-    if let Some(list) = &tls.ciphers {
-        warn_of_unknown(&cipher_list(list), warn);
+    if let Some(list) = &list {
+        warn_of_left_out(list, leaves_any, &text(given.ciphers.as_deref().unwrap_or_default()), warn);
     }
     Ok(Some(tls))
 }
@@ -308,11 +313,15 @@ fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
     let (certificate_option, key_option) = (certificate_option(args), key_option(args));
     match error {
         ConfigError::Group(name) => {
-            refused("--tls-groups", format!("expected names that --tls-groups=help lists, got `{name}`"))
+            let is_absent = ABSENT_GROUPS.iter().any(|(absent, _)| absent.eq_ignore_ascii_case(&name));
+            let why = if is_absent { ", which BoringSSL does not have" } else { "" };
+            refused("--tls-groups", format!("expected names that --tls-groups=help lists, got `{name}`{why}"))
         }
         ConfigError::Ciphers(list) => refused(
             "--ssl-ciphers",
-            format!("expected a cipher suite of TLS 1.2 or older that BoringSSL has, got `{list}`"),
+            format!(
+                "expected a cipher suite of TLS 1.2 or older that BoringSSL has, as TLS 1.3 is not offered, got `{list}`"
+            ),
         ),
         ConfigError::SignatureAlgorithm(name) => {
             refused("--tls-sigalgs", format!("expected names such as ecdsa_secp256r1_sha256, got `{name}`"))
@@ -339,14 +348,32 @@ fn check(args: &Args, tls: &Tls) -> Result<(), TlsError> {
     }
 }
 
-fn warn_of_unknown(list: &CipherList, warn: &mut dyn FnMut(String)) {
-    if !list.unknown.is_empty() {
-        let names = list.unknown.join("`, `");
+/// Says which names of a cipher list change nothing, and what the list comes to if that is nothing.
+fn warn_of_left_out(list: &CipherList, leaves_any: bool, given: &str, warn: &mut dyn FnMut(String)) {
+    let quoted = |names: &[&str]| format!("`{}`", names.join("`, `"));
+    let (newest, unknown): (Vec<&str>, Vec<&str>) =
+        list.unknown.iter().map(String::as_str).partition(|name| TLS13_SUITES.contains(name));
+    let only = "only TLS 1.3 is offered, with all of its suites";
+    if !newest.is_empty() {
+        let names = quoted(&newest);
         warn(format!(
-            "warning: --ssl-ciphers: BoringSSL has no cipher suite of TLS 1.2 or older called `{names}`"
+            "warning: --ssl-ciphers: suites of TLS 1.3 cannot be chosen, and all of them are offered: {names}"
         ));
     }
+    if !unknown.is_empty() {
+        let names = quoted(&unknown);
+        let effect = if leaves_any { String::new() } else { format!("; {only}") };
+        warn(format!(
+            "warning: --ssl-ciphers: BoringSSL has no cipher suite of TLS 1.2 or older called {names}{effect}"
+        ));
+    } else if !leaves_any {
+        warn(format!("warning: --ssl-ciphers: `{given}` leaves no cipher suite of TLS 1.2 or older; {only}"));
+    }
 }
+
+/// What BoringSSL always offers with TLS 1.3 (RFC 8446, appendix B.4).
+const TLS13_SUITES: [&str; 3] =
+    ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
 /// What a server is called in TLS: the first of these that is a host name, in the form that is sent.
 pub(super) fn server_name(candidates: &[Option<&[u8]>]) -> Option<String> {
@@ -512,8 +539,19 @@ mod tests {
                 "--tls-groups: expected names that --tls-groups=help lists, got `P-255`",
             ),
             (
-                &["--ssl", "--ssl-ciphers=NOPE"],
-                "--ssl-ciphers: expected a cipher suite of TLS 1.2 or older that BoringSSL has, got `NOPE`",
+                &["--tls-groups=secp256r1mlkem768"],
+                "--tls-groups: expected names that --tls-groups=help lists, got `secp256r1mlkem768`, which BoringSSL does \
+                 not have",
+            ),
+            (
+                &["--tls-max=1.2", "--ssl-ciphers=NOPE"],
+                "--ssl-ciphers: expected a cipher suite of TLS 1.2 or older that BoringSSL has, as TLS 1.3 is not offered, \
+                 got `NOPE`",
+            ),
+            (
+                &["--ssl-protocol=TLSv1.2", "--ssl-ciphers=TLS_AES_128_GCM_SHA256"],
+                "--ssl-ciphers: expected a cipher suite of TLS 1.2 or older that BoringSSL has, as TLS 1.3 is not offered, \
+                 got `TLS_AES_128_GCM_SHA256`",
             ),
             (
                 &["--tls-sigalgs=rsa_md5"],
@@ -522,15 +560,49 @@ mod tests {
         ] {
             check_error(argv, message);
         }
-        let (tls, warnings) =
-            planned(&["--ssl", "--ssl-ciphers=RC4-SHA:ECDHE-RSA-AES128-GCM-SHA256:SEED-SHA"]);
-        assert!(tls.is_ok());
-        assert_eq!(
-            warnings,
-            [
-                "warning: --ssl-ciphers: BoringSSL has no cipher suite of TLS 1.2 or older called `RC4-SHA`, `SEED-SHA`"
-            ]
-        );
+    }
+
+    #[test]
+    fn a_cipher_list_that_leaves_nothing_leaves_tls_13() {
+        use TlsVersion::{Tls10, Tls12, Tls13};
+        let only = "only TLS 1.3 is offered, with all of its suites";
+        let none = "warning: --ssl-ciphers: BoringSSL has no cipher suite of TLS 1.2 or older called";
+        let newest =
+            "warning: --ssl-ciphers: suites of TLS 1.3 cannot be chosen, and all of them are offered:";
+        let nothing = |list: &str| {
+            format!("warning: --ssl-ciphers: `{list}` leaves no cipher suite of TLS 1.2 or older; {only}")
+        };
+        for (argv, min, warnings) in [
+            (&["--ssl-ciphers=ECDHE-RSA-AES128-GCM-SHA256"][..], Tls12, vec![]),
+            (
+                &["--ssl-ciphers=RC4-SHA:ECDHE-RSA-AES128-GCM-SHA256:SEED-SHA"],
+                Tls12,
+                vec![format!("{none} `RC4-SHA`, `SEED-SHA`")],
+            ),
+            // The fifth example of the classic manual page.
+            (
+                &["--ssl-ciphers=EXP-RC4-MD5:EXP-RC2-CBC-MD5"],
+                Tls13,
+                vec![format!("{none} `EXP-RC4-MD5`, `EXP-RC2-CBC-MD5`; {only}")],
+            ),
+            (&["--ssl-ciphers=RC4-MD5", "--tls-min=1.0"], Tls13, vec![format!("{none} `RC4-MD5`; {only}")]),
+            (
+                &["--ssl-ciphers=TLS_AES_128_GCM_SHA256:AES128-SHA", "--tls-min=1.0"],
+                Tls10,
+                vec![format!("{newest} `TLS_AES_128_GCM_SHA256`")],
+            ),
+            (
+                &["--ssl-ciphers=TLS_AES_128_GCM_SHA256"],
+                Tls13,
+                vec![format!("{newest} `TLS_AES_128_GCM_SHA256`"), nothing("TLS_AES_128_GCM_SHA256")],
+            ),
+            (&["--ssl-ciphers=ALL:!ALL"], Tls13, vec![nothing("ALL:!ALL")]),
+            (&["--ssl-ciphers="], Tls13, vec![nothing("")]),
+        ] {
+            let (tls, said) = planned(&[&["--ssl"], argv].concat());
+            let tls = tls.unwrap().expect("TLS was asked for");
+            assert_eq!((tls.min, tls.max, said), (min, Tls13, warnings), "{argv:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use super::backend::{sha256, summary};
 use super::peers::{CLEAR, LARGE_SIZE, MIDDLE_SIZE, Make, Peer, SECURE, SMALL_SIZE, Settings, middle};
+use super::ran;
+use super::relay::{WINDOW_AT_FIRST, relay};
 use crate::support::running::peer;
 
 /// A body that no window takes at once.
@@ -165,6 +167,22 @@ for_each_server! {
     go Go
     caddy Caddy
     own Own
+}
+
+#[test]
+fn a_window_that_shrinks_while_a_body_is_under_way_is_kept_to() {
+    let body = body();
+    for make in [Make::Nghttpd, Make::Own] {
+        let peer = peer!(Peer::start(make, Settings { small_windows: true, ..CLEAR }));
+        let uri = if make == Make::Own { "/size/9" } else { "/echo" };
+        let arguments =
+            format!("--http-version 2 --uri {uri} --body-file body --system-buffers --num-calls 2");
+        let (run, seen) = relay(peer.port, |port| ran::run(port, &arguments, &[("body", &body)]));
+        run.answers(1, 2);
+        assert_eq!(seen.content, 2 * body.len(), "{peer}: {run}");
+        // All that the first window allows was under way when the smaller one became known.
+        assert_eq!(seen.content_before_settings, Some(WINDOW_AT_FIRST), "{peer}: {run}");
+    }
 }
 
 #[test]

@@ -21,7 +21,8 @@ pub struct Options {
     pub min: Option<Version>,
     /// The newest version offered; `None` leaves it to the library.
     pub max: Option<Version>,
-    /// Cipher suites of TLS 1.2 and older, as an OpenSSL cipher list.
+    /// Cipher suites of TLS 1.2 and older, as an OpenSSL cipher list. Of no consequence if `min` is TLS 1.3, all of whose
+    /// suites are always offered.
     pub ciphers: Option<String>,
     /// Key-exchange groups, most preferred first, separated by colons. A key share is sent for the first, and for
     /// the next as well if one of them is post-quantum and the other is not.
@@ -123,7 +124,9 @@ impl Context {
         builder.set_max_proto_version(options.max.map(SslVersion::from))?;
         // A write hands out each record as soon as it is sealed, so that what early data has no room for is known.
         builder.set_mode(SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER);
-        if let Some(ciphers) = &options.ciphers {
+        if let Some(ciphers) = &options.ciphers
+            && options.min != Some(Version::Tls13)
+        {
             let list = cipher_list(ciphers);
             builder.set_cipher_list(&list.usable).map_err(|_| ConfigError::Ciphers(ciphers.clone()))?;
         }
@@ -198,6 +201,15 @@ pub struct CipherList {
     pub usable: String,
     /// Names that the library does not have and that would have added cipher suites.
     pub unknown: Vec<String>,
+}
+
+impl CipherList {
+    /// Whether it leaves a cipher suite of TLS 1.2 or older: it may name none, or take away what it adds.
+    #[must_use]
+    pub fn leaves_any(&self) -> bool {
+        SslContextBuilder::new(SslMethod::tls())
+            .is_ok_and(|mut builder| builder.set_cipher_list(&self.usable).is_ok())
+    }
 }
 
 /// Sorts out which names of an OpenSSL cipher list the library has. Those of TLS 1.3 suites are not among them: the

@@ -13,7 +13,25 @@ pub struct Group {
     pub server_share_size: u16,
     /// Whether it withstands a quantum computer.
     pub is_post_quantum: bool,
+    /// Servers that were seen to agree on it, by their names in [`SERVERS`].
+    pub spoken_by: &'static [&'static str],
 }
+
+/// The servers that every group was tried with, each as it comes, and their versions.
+pub const SERVERS: &[(&str, &str)] = &[
+    ("nginx", "nginx 1.22.1 with OpenSSL 3.0.19 (Debian 12)"),
+    ("Go", "crypto/tls of Go 1.26.8"),
+    ("Caddy", "Caddy 2.10.2, built with Go 1.26.8"),
+    ("BoringSSL", "httperf serve, with the library that httperf itself is built with"),
+];
+
+/// Groups of the IANA registry that others speak and this library does not have.
+pub const ABSENT_GROUPS: &[(&str, u16)] = &[
+    ("MLKEM512", 0x0200),
+    ("MLKEM768", 0x0201),
+    ("SecP256r1MLKEM768", 0x11eb),
+    ("SecP384r1MLKEM1024", 0x11ed),
+];
 
 /// What is offered unless groups are named: what browsers offer. (The library's own default has one of the drafts
 /// in it.)
@@ -30,6 +48,7 @@ pub const GROUPS: &[Group] = &[
         client_share_size: 1216,
         server_share_size: 1120,
         is_post_quantum: true,
+        spoken_by: &["Go", "Caddy", "BoringSSL"],
     },
     Group {
         name: "MLKEM1024",
@@ -37,6 +56,7 @@ pub const GROUPS: &[Group] = &[
         client_share_size: 1568,
         server_share_size: 1568,
         is_post_quantum: true,
+        spoken_by: &["BoringSSL"],
     },
     Group {
         name: "X25519",
@@ -44,15 +64,31 @@ pub const GROUPS: &[Group] = &[
         client_share_size: 32,
         server_share_size: 32,
         is_post_quantum: false,
+        spoken_by: &["nginx", "Go", "Caddy", "BoringSSL"],
     },
-    Group { name: "P-256", id: 0x0017, client_share_size: 65, server_share_size: 65, is_post_quantum: false },
-    Group { name: "P-384", id: 0x0018, client_share_size: 97, server_share_size: 97, is_post_quantum: false },
+    Group {
+        name: "P-256",
+        id: 0x0017,
+        client_share_size: 65,
+        server_share_size: 65,
+        is_post_quantum: false,
+        spoken_by: &["nginx", "Go", "Caddy", "BoringSSL"],
+    },
+    Group {
+        name: "P-384",
+        id: 0x0018,
+        client_share_size: 97,
+        server_share_size: 97,
+        is_post_quantum: false,
+        spoken_by: &["nginx", "Go", "BoringSSL"],
+    },
     Group {
         name: "P-521",
         id: 0x0019,
         client_share_size: 133,
         server_share_size: 133,
         is_post_quantum: false,
+        spoken_by: &["nginx", "Go", "BoringSSL"],
     },
     Group {
         name: "X25519Kyber768Draft00",
@@ -60,6 +96,7 @@ pub const GROUPS: &[Group] = &[
         client_share_size: 1216,
         server_share_size: 1120,
         is_post_quantum: true,
+        spoken_by: &["BoringSSL"],
     },
     Group {
         name: "P256Kyber768Draft00",
@@ -67,6 +104,7 @@ pub const GROUPS: &[Group] = &[
         client_share_size: 1249,
         server_share_size: 1153,
         is_post_quantum: true,
+        spoken_by: &["BoringSSL"],
     },
 ];
 
@@ -96,6 +134,28 @@ mod tests {
         ours.sort_unstable();
         theirs.sort_unstable();
         assert_eq!(ours, theirs);
+    }
+
+    #[test]
+    fn the_library_has_no_group_that_is_said_to_be_absent() {
+        for (name, id) in ABSENT_GROUPS {
+            assert_eq!(Group::named(name), None);
+            assert!(GROUPS.iter().all(|group| group.id != *id), "{name}");
+            assert!(!httperf_sys::tls::group_names().contains(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn servers_that_speak_a_group_are_among_those_that_were_tried() {
+        let tried: Vec<&str> = SERVERS.iter().map(|(name, _)| *name).collect();
+        for group in GROUPS {
+            assert!(
+                group.spoken_by.contains(&"BoringSSL"),
+                "{}: both ends have the same library",
+                group.name
+            );
+            assert!(group.spoken_by.iter().all(|name| tried.contains(name)), "{group:?}");
+        }
     }
 
     #[test]

@@ -30,6 +30,6 @@ pub use self::context::{
 };
 pub use self::error::{ConfigError, Failure};
 pub use self::fuzz::check_garbage;
-pub use self::groups::{DEFAULT_GROUPS, GROUPS, Group};
+pub use self::groups::{ABSENT_GROUPS, DEFAULT_GROUPS, GROUPS, Group, SERVERS};
 pub use self::lane::Lane;
 pub use httperf_sys::tls::Session;

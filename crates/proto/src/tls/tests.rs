@@ -466,7 +466,9 @@ fn options_that_the_library_cannot_follow_are_refused() {
     let groups = |list: &str| Options { groups: Some(list.into()), ..Options::default() };
     assert_eq!(refusal(groups("X25519:P-257")), ConfigError::Group("P-257".into()));
     let ciphers = Options { ciphers: Some("NO-SUCH:NOR-THIS".into()), ..Options::default() };
-    assert_eq!(refusal(ciphers), ConfigError::Ciphers("NO-SUCH:NOR-THIS".into()));
+    assert_eq!(refusal(ciphers.clone()), ConfigError::Ciphers("NO-SUCH:NOR-THIS".into()));
+    let newest = Options { min: Some(Version::Tls13), ..ciphers };
+    assert!(Context::new(&newest).is_ok(), "TLS 1.3 has suites of its own");
     let algorithms =
         Options { signature_algorithms: Some("rsa_pss_rsae_sha256:x".into()), ..Options::default() };
     assert_eq!(refusal(algorithms), ConfigError::SignatureAlgorithm("x".into()));

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use httperf_plan::{CertificateCompression, TlsVersion};
-use httperf_proto::tls::{DEFAULT_GROUPS, GROUPS};
+use httperf_proto::tls::{ABSENT_GROUPS, DEFAULT_GROUPS, GROUPS, SERVERS};
 
 use crate::args::{Args, Protocol, os_string};
 use crate::options::{Opt, Stop, Tier, Value, ValueForm};
@@ -40,8 +40,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         tier: Tier::Classic090,
         help: "offers these cipher suites of TLS 1.2 and older, a list in OpenSSL's syntax",
         details: &[
-            "Default: those of the library. A name that it does not have is warned of and left out; a list of which \
-             nothing is left is an error. The suites of TLS 1.3 cannot be chosen.",
+            "Default: those of the library. A name that it does not have is left out, with a warning. The suites of TLS \
+             1.3 cannot be chosen: all of them are offered as long as TLS 1.3 is. If the list leaves nothing, only TLS 1.3 \
+             is offered; if that is excluded (--tls-max, --ssl-protocol), the list is an error.",
             ONLY_WITH_TLS,
         ],
         apply: |args, value| {
@@ -180,7 +181,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         details: &[
             "Default: X25519MLKEM768:X25519:P-256:P-384. The list is separated by colons or commas. A key share is \
              sent for the first group, and for the next one too if of the two one is post-quantum and the other is \
-             not. A server that wants another group asks for it (HelloRetryRequest).",
+             not. A server that wants another group asks for it (HelloRetryRequest). `help` also says which servers \
+             were seen to speak each group.",
             IMPLIES_TLS,
         ],
         apply: |args, value| {
@@ -395,23 +397,31 @@ fn parse_compression(value: Value<'_>) -> Result<Vec<CertificateCompression>, St
 /// What `--tls-groups help` prints.
 fn group_table() -> String {
     let mut table = format!(
-        "{:<22} {:>6}  {:>12}  {:>12}  {:<12}  {}\n",
-        "group", "id", "client share", "server share", "post-quantum", "default"
+        "{:<22} {:>6}  {:>12}  {:>12}  {:<12}  {:<7}  {}\n",
+        "group", "id", "client share", "server share", "post-quantum", "default", "spoken by"
     );
     for group in GROUPS {
         let rank = DEFAULT_GROUPS.split(':').position(|name| name == group.name);
         writeln!(
             table,
-            "{:<22} {:#06x}  {:>10} B  {:>10} B  {:<12}  {}",
+            "{:<22} {:#06x}  {:>10} B  {:>10} B  {:<12}  {:<7}  {}",
             group.name,
             group.id,
             group.client_share_size,
             group.server_share_size,
             if group.is_post_quantum { "yes" } else { "no" },
             rank.map_or_else(|| "-".to_owned(), |rank| (rank + 1).to_string()),
+            group.spoken_by.join(", "),
         )
         .expect("writing to a string succeeds");
     }
+    table += "\nEvery group was tried with each of these servers, as it comes:\n";
+    for (name, version) in SERVERS {
+        writeln!(table, "  {name:<9}  {version}").expect("writing to a string succeeds");
+    }
+    let absent: Vec<String> = ABSENT_GROUPS.iter().map(|(name, id)| format!("{name} ({id:#06x})")).collect();
+    writeln!(table, "\nNot in the TLS library of httperf (BoringSSL): {}.", absent.join(", "))
+        .expect("writing to a string succeeds");
     table
 }
 
@@ -511,10 +521,16 @@ mod tests {
     #[test]
     fn the_groups_are_listed_with_their_sizes() {
         let Err(Stop::Print(table)) = parsed(&["--tls-groups", "help"]) else { panic!("a table is printed") };
-        assert_eq!(table.lines().count(), GROUPS.len() + 1);
-        assert!(
-            table.contains("X25519MLKEM768         0x11ec        1216 B        1120 B  yes           1\n"),
-            "{table}"
-        );
+        let (groups, rest) = table.split_once("\n\n").expect("a table and what there is to say of it");
+        assert_eq!(groups.lines().count(), GROUPS.len() + 1);
+        for (line, group) in groups.lines().skip(1).zip(GROUPS) {
+            assert!(line.starts_with(group.name) && line.ends_with(&group.spoken_by.join(", ")), "{line}");
+        }
+        let first = "X25519MLKEM768         0x11ec        1216 B        1120 B  yes           1        Go, Caddy, BoringSSL\n";
+        assert!(groups.contains(first), "{table}");
+        for (name, version) in SERVERS {
+            assert!(rest.contains(name) && rest.contains(version), "{table}");
+        }
+        assert!(rest.contains("MLKEM768 (0x0201), SecP256r1MLKEM768 (0x11eb)"), "{table}");
     }
 }
