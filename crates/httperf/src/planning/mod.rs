@@ -26,6 +26,7 @@ use self::material::{RequestList, Shared};
 use self::sources::{Way, sockets};
 use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::messages::Program;
+use crate::options::program::results::SECONDS_MAX;
 
 pub use self::http2::Http2Error;
 pub use self::load::LoadError;
@@ -40,6 +41,9 @@ const SESSION_CONNECTIONS: u32 = 4;
 
 /// Calls in flight on a connection of a session unless `--max-piped-calls` says otherwise.
 const PIPED_CALLS: u32 = 32;
+
+/// What is beyond this never comes.
+const FOREVER: Duration = Duration::from_secs(SECONDS_MAX as u64);
 
 /// Turns what was typed into a plan; `warn` is told what looks wrong but does not stop the run.
 ///
@@ -382,9 +386,10 @@ fn or_default(given: u32, default: u32) -> u32 {
     if given == 0 { default } else { given }
 }
 
-/// A time limit in seconds; none if it is 0, not a number, or beyond what can be waited for.
+/// A time limit in seconds; none if it is not above 0, or beyond what can be waited for.
 fn limit(seconds: f64) -> Option<Duration> {
-    (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+    let duration = (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
+    duration.filter(|duration| *duration <= FOREVER)
 }
 
 /// A pause in seconds; what is beyond all bounds is the longest there is.
