@@ -138,8 +138,7 @@ const NEWLY: &[&[&str]] = &[
     // Negative numbers, which used to wrap round, and other values that were taken for something else.
     &["--num-conns=-1"],
     &["--num-calls=-1"],
-    &["--timeout=-1"],
-    &["--think-timeout=-0.5"],
+    &["-d1", "--bogus"],
     &["--send-buffer=-1"],
     &["--recv-buffer=2147483648"],
     &["--max-connections=1000001"],

@@ -48,6 +48,9 @@ const ECHOED: &[&[&str]] = &[
     &["--no-host-hdr", "-d", "7", "--timeout=inf"],
     &["--timeout=nan", "--think-timeout=0", "--rate=-3"],
 ];
+    &["--timeout=-1", "--think-timeout=-0.5"],
+    &["--timeout", "-1", "--think-timeout=2"],
+    &["--timeout=2", "--think-timeout=-inf"],
 
 #[test]
 fn the_echo_line_is_that_of_the_classic_program() {

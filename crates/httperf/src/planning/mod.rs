@@ -84,7 +84,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         targets,
         request,
         replies: args.material.replies.clone(),
-        timeouts: Timeouts { timeout: limit(args.timeout), think_timeout: limit(args.think_timeout) },
+        timeouts: Timeouts::from_seconds(args.timeout, args.think_timeout, FOREVER),
         tls: tls::plan(args, warn)?,
         http2,
         proxy,
