@@ -22,7 +22,8 @@ pub(super) const DESCRIPTION: &[&str] = &[
      workload (`--wsess`, `--wsesslog`, `--wsesspage`), each start is the visit of a user: calls in bursts with \
      think times between them, over as many connections as are needed.",
     "A word that begins with http:// or https:// is the target: its host, port, path and query stand for `--server`, \
-     `--port` and `--uri`. Other words are ignored, with a warning.",
+     `--port` and `--uri`. Where one of these three is given, options alone say the target, and the word is ignored like \
+     any other, with a warning.",
     "The program takes every command line of the classic httperf 0.9 and prints the same report.",
 ];
 

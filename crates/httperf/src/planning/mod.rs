@@ -51,6 +51,7 @@ const FOREVER: Duration = Duration::from_secs(SECONDS_MAX as u64);
 ///
 /// A file, a name or a combination of options that cannot be used.
 pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
+    args.unused_url_warning().into_iter().for_each(&mut *warn);
     let version = http_version(args.version())?;
     let list = RequestList::read(args)?;
     let args = &*list.as_ref().map_or(Cow::Borrowed(args), |list| list.with_scheme(args));
@@ -338,7 +339,7 @@ fn script(args: &Args, session: &SessionArgs, warn: &mut dyn FnMut(String)) -> R
     let think = pause(session.think);
     match &session.kind {
         SessionKind::Calls(calls) => Ok(Script::Uniform { calls: *calls, burst: args.burst_length, think }),
-        SessionKind::Pages(_) if !args.uri.contains(&b'/') => Err(Error::RelativePage),
+        SessionKind::Pages(_) if !args.uri().contains(&b'/') => Err(Error::RelativePage),
         SessionKind::Pages(pages) => Ok(Script::Pages { pages: *pages, think }),
         SessionKind::File(file) => {
             let (sessions, warnings) = session_file::parse(&read(file)?, &file_name(file), think)?;
@@ -359,13 +360,13 @@ fn uris(args: &Args) -> Result<UriSource, Error> {
             Ok(UriSource::List { uris, wrap: log.wrap })
         }
         (UriChoice::Set, _, Some(wset)) if !brings_its_own => Ok(UriSource::WorkingSet(WorkingSet {
-            prefix: args.uri.clone(),
+            prefix: args.uri().to_vec(),
             // A set of no files behaves as one of a single file.
             files: wset.files.max(1),
             miss_rate: wset.miss_rate,
         })),
         // A session file names all URIs, and this one goes unused.
-        _ if brings_its_own => Ok(UriSource::Fixed(args.uri.clone())),
+        _ if brings_its_own => Ok(UriSource::Fixed(args.uri().to_vec())),
         _ => Ok(material::uri(args)?),
     }
 }
