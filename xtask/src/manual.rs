@@ -69,6 +69,9 @@ pub(crate) fn page(commands: &[Description]) -> String {
     paragraphs(&mut page, prose::WSESSLOG);
     verbatim(&mut page, prose::WSESSLOG_EXAMPLE);
     paragraphs(&mut page, prose::WSESSLOG_MEANING);
+    section(&mut page, "SIGNALS");
+    paragraphs(&mut page, prose::SIGNALS);
+
     entries(&mut page, prose::WSESSLOG_ARGUMENTS);
     paragraphs(&mut page, prose::WSESSLOG_QUOTING);
     subsection(&mut page, "Results of self-checks");

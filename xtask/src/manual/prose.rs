@@ -280,9 +280,9 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
     entry(
         "4",
         "An objective (`--slo`) was missed, or there was too little to tell whether it was met; in a sweep, at all rates; \
-         in a search for the capacity, at the lowest. In a run this goes before 2 and 143, and 3 before this.",
+         in a search for the capacity, at the lowest. In a run this goes before 2, 129 and 143, and 3 before this.",
     ),
-    entry("143", "SIGTERM ended the run. What was measured until then has been reported."),
+    entry("129, 143", "SIGHUP, or SIGTERM, ended the run. What was measured until then has been reported."),
     entry(
         "255",
         "The first TLS handshake of the run failed and none succeeded (what was measured has been reported); \
@@ -336,6 +336,13 @@ pub(super) const WSESSLOG_QUOTING: &[&str] = &[
 
 pub(super) const ENVIRONMENT: &[Entry] = &[
     entry(
+pub(super) const SIGNALS: &[&str] = &[
+    "SIGINT, SIGTERM and SIGHUP end a run at once and have it report what was measured, also in its drain; SIGHUP does \
+     not if the program was started to ignore it, as by `nohup`. A further signal kills it without a report if it comes \
+     half a second after the first, or later: what comes sooner is part of the same request, as `timeout` signals the \
+     program and then its process group.",
+];
+
         "SSLKEYLOGFILE",
         "A file to append the secrets of TLS sessions to, unless `--tls-keylog` names another.",
     ),
