@@ -208,7 +208,7 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
     // What was measured is reported even if the lines before it could not be printed; that fails likewise,
     // unless a full disk has room again.
     if let Err(error) = printed {
-        program.stdout_failed(&error);
+        let _reported_again_below = program.stdout_failed(&error);
     }
     if let Err(error) = logged {
         program.say(format_args!("{error:#}"));

@@ -1,12 +1,14 @@
-//! How a run ends from outside: by signals.
+//! How a run ends from outside: by signals, and by a reader of its output that leaves.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 
 use std::fs::{self, File};
+use std::io::Read as _;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -194,4 +196,122 @@ fn a_signal_in_the_drain_ends_it_as_before() {
     let (code, printed) = run.end();
     assert_eq!(code, Some(143), "{printed}");
     assert_eq!(Report::parse(&printed).unwrap().number("replies"), 0.0);
+}
+
+/// Runs a command whose output nobody reads.
+fn unread(command: &mut Command) -> Output {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let child = command.stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = Killed(child);
+    let code = wait(&mut child.0);
+    assert!(code.is_some(), "{command:?}");
+    let mut stderr = Vec::new();
+    child.0.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
+    Output { status: child.0.wait().unwrap(), stdout: Vec::new(), stderr }
+}
+
+/// What was said, but for what is said of a machine that is busy with other things.
+fn said(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    text.lines().filter(|line| !line.contains(": verdict: INVALID: ")).collect()
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error_of_the_run() {
+    let server = Server::start(Behaviour::ok()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let given = |option: &str, name: &str| format!("--{option}={}", file(name).display());
+    let files = [
+        given("output", "run.json"),
+        given("csv", "run.csv"),
+        given("html", "run.html"),
+        given("calls", "calls.csv"),
+    ];
+    let files: Vec<&str> = files.iter().map(String::as_str).collect();
+    for options in [&files[..], &["--print-reply", "-v"], &["--output=-"], &["--report=full"]] {
+        let mut command = Command::new(under_test());
+        let port = format!("--port={}", server.port());
+        let output = unread(command.args(["--server=127.0.0.1", &port, "--num-conns=5"]).args(options));
+        assert_eq!((output.status.code(), &said(&output)[..]), (Some(0), ""), "{options:?}");
+    }
+    let rows = fs::read_to_string(file("calls.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 6, "{rows}");
+    for name in ["run.json", "run.csv", "run.html"] {
+        assert!(fs::metadata(file(name)).unwrap().len() > 0, "{name}");
+    }
+
+    // Nor is it one of the commands that take results up again.
+    let document = file("run.json");
+    for words in [
+        &["report"][..],
+        &["report", "--format=html"],
+        &["merge"],
+        &["plot"],
+        &["compare", "--force", document.to_str().unwrap()],
+        &["rerun"],
+    ] {
+        let output = unread(Command::new(under_test()).args(words).arg(&document));
+        let expected = if words[0] == "compare" { 2 } else { 0 };
+        assert_eq!((output.status.code(), &said(&output)[..]), (Some(expected), ""), "{words:?}");
+    }
+}
+
+#[test]
+fn nor_is_it_one_of_commands_that_make_several_runs() {
+    let server = Server::start(Behaviour::ok()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("http://127.0.0.1:{}/", server.port());
+    let sweep = format!("--output={}", folder.path().join("sweep.json").display());
+    for (words, statuses) in [
+        (&["sweep", &url, "--rates=50", "--num-conns=5", "--settle=0", &sweep][..], &[0][..]),
+        // With so few trials nothing can be told.
+        (
+            &[
+                "capacity",
+                &url,
+                "--slo=p50<10s",
+                "--trials=1",
+                "--trial-min=0.1",
+                "--trial-max=0.1",
+                "--max-rate=50",
+                "--pause=0",
+            ],
+            &[0, 2],
+        ),
+        (&["ab", &url, &url, "--rounds=1", "--trial=0.1", "--warmup=0", "--concurrency=1"], &[2]),
+        (&["doctor"], &[0, 2]),
+    ] {
+        let output = unread(Command::new(under_test()).args(words));
+        let status = output.status.code().unwrap();
+        assert!(statuses.contains(&status), "{words:?}: {status}");
+        assert_eq!(said(&output).find("cannot write"), None, "{words:?}");
+    }
+    assert!(fs::metadata(folder.path().join("sweep.json")).unwrap().len() > 0);
+}
+
+#[test]
+fn a_full_disk_is_still_an_error_of_the_run() {
+    let server = Server::start(Behaviour::ok()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let document = folder.path().join("run.json");
+    let run = |stdout: Stdio| {
+        let mut command = Command::new(under_test());
+        let port = format!("--port={}", server.port());
+        let output = format!("--output={}", document.display());
+        command.args(["--server=127.0.0.1", &port, &output]).stdout(stdout).output().unwrap()
+    };
+    assert!(run(Stdio::null()).status.success());
+    let full = || Stdio::from(File::options().write(true).open(Path::new("/dev/full")).unwrap());
+    let report = || {
+        let mut command = Command::new(under_test());
+        command.arg("report").arg(&document).stdout(full()).output().unwrap()
+    };
+    for output in [run(full()), report()] {
+        assert_eq!(output.status.code(), Some(1));
+        assert!(
+            said(&output).ends_with("cannot write to standard output: No space left on device (os error 28)")
+        );
+    }
 }
