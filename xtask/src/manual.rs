@@ -35,6 +35,13 @@ pub(crate) fn page(commands: &[Description]) -> String {
         options(&mut page, command);
     }
 
+    section(&mut page, "CHOOSING TIME-OUTS");
+    paragraphs(&mut page, prose::TIMEOUTS);
+    verbatim(&mut page, prose::TIMEOUTS_WITHOUT);
+    paragraphs(&mut page, prose::TIMEOUTS_BETWEEN);
+    verbatim(&mut page, prose::TIMEOUTS_WITH);
+    paragraphs(&mut page, prose::TIMEOUTS_VALUES);
+
     section(&mut page, "REPORT");
     paragraphs(&mut page, prose::REPORT);
     entries(&mut page, prose::REPORT_LINES);
@@ -61,6 +68,9 @@ pub(crate) fn page(commands: &[Description]) -> String {
 
     section(&mut page, "EXIT STATUS");
     entries(&mut page, prose::EXIT_STATUS);
+
+    section(&mut page, "SIGNALS");
+    paragraphs(&mut page, prose::SIGNALS);
 
     section(&mut page, "FILES");
     subsection(&mut page, "Lists of URIs (--wlog)");

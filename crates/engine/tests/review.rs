@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use httperf_engine::{Network, Ready, Silent, Worker};
 use httperf_plan::{
     Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Sessions, Shard,
-    Timeouts, Tls, TlsVersion, UriSource, Workload,
+    ThinkTime, Timeouts, Tls, TlsVersion, UriSource, Workload,
 };
 use httperf_stats::{Counters, Failure, Instant, Outcome, Summary, Transport};
 use httperf_testkit::sim::{
@@ -173,7 +173,8 @@ fn workload() -> impl Strategy<Value = Plan> {
             if size > 0 {
                 plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(size)).into_bytes();
             }
-            plan.timeouts = Timeouts { timeout: timeout.map(ms), think_timeout: think.map(ms) };
+            let think_timeout = think.map(|think| ThinkTime::More(ms(think)));
+            plan.timeouts = Timeouts { timeout: timeout.map(ms), think_timeout };
             Plan { uris, arrivals, tls, ..plan }
         })
 }

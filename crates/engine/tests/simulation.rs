@@ -231,7 +231,8 @@ fn descriptors_that_run_out_are_counted_and_the_run_goes_on() {
 
 fn limited(timeout: u64, think: u64, plan: Plan) -> Plan {
     let limit = |value: u64| (value > 0).then(|| ms(value));
-    Plan { timeouts: httperf_plan::Timeouts { timeout: limit(timeout), think_timeout: limit(think) }, ..plan }
+    let think_timeout = limit(think).map(httperf_plan::ThinkTime::More);
+    Plan { timeouts: httperf_plan::Timeouts { timeout: limit(timeout), think_timeout }, ..plan }
 }
 
 #[track_caller]

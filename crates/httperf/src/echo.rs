@@ -55,7 +55,7 @@ fn target(line: &mut Line, args: &Args) {
     line.bytes("server_name", args.server_name.as_deref());
     line.bytes("servers", args.servers.as_deref().map(os_bytes));
     line.number("port", args.port().into());
-    line.bytes("uri", Some(&args.uri));
+    line.bytes("uri", Some(args.uri()));
 }
 
 fn tls(line: &mut Line, args: &Args) {

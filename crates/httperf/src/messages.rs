@@ -84,8 +84,7 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// The exit status for a standard output that takes nothing more. The reason was printed, unless it is a
-    /// closed pipe: then nobody is interested any more.
+    /// The exit status for a standard output that takes nothing more. The reason was printed.
     pub fn print(&self, bytes: &[u8]) -> Result<(), ExitCode> {
         self.print_with(|out| out.write_all(bytes))
     }
@@ -98,15 +97,21 @@ impl Program {
     pub fn print_with(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), ExitCode> {
         let mut stdout = io::BufWriter::new(io::stdout().lock());
         let written = write(&mut stdout).and_then(|()| stdout.flush());
-        written.map_err(|error| self.stdout_failed(&error))
+        written.or_else(|error| self.stdout_failed(&error))
     }
 
-    /// Reports that standard output takes nothing more, and returns the exit status for it.
-    pub fn stdout_failed(&self, error: &io::Error) -> ExitCode {
-        if error.kind() != io::ErrorKind::BrokenPipe {
-            self.say(format_args!("cannot write to standard output: {error}"));
+    /// Reports that standard output takes nothing more. A reader that has seen enough, such as `head`, may leave early:
+    /// that is no error, as in the classic tool.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::print`].
+    pub fn stdout_failed(&self, error: &io::Error) -> Result<(), ExitCode> {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Ok(());
         }
-        ExitCode::FAILURE
+        self.say(format_args!("cannot write to standard output: {error}"));
+        Err(ExitCode::FAILURE)
     }
 
     /// Does what a stopped command line asks for, and returns the exit status.

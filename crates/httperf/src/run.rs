@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use httperf_engine::{Observation, Observer, Stop};
@@ -11,7 +12,7 @@ use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Kept, Level, Verdict};
 use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::args::{Args, ReportForm};
@@ -207,7 +208,7 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
     // What was measured is reported even if the lines before it could not be printed; that fails likewise,
     // unless a full disk has room again.
     if let Err(error) = printed {
-        program.stdout_failed(&error);
+        let _reported_again_below = program.stdout_failed(&error);
     }
     if let Err(error) = logged {
         program.say(format_args!("{error:#}"));
@@ -288,18 +289,26 @@ pub(crate) struct EndSignals {
 }
 
 impl EndSignals {
-    /// Lets SIGINT and SIGTERM ask for the end. A second one has the effect it always has.
+    /// Lets SIGINT, SIGTERM and SIGHUP ask for the end. A further one has the effect it always has, if it is
+    /// [impatient](is_impatient). A SIGHUP that the program was started to ignore, as by `nohup`, stays ignored.
     pub(crate) fn watch(stop: Stop) -> anyhow::Result<Self> {
         let received = Arc::new(AtomicI32::new(0));
-        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")?;
+        let hangup = (!httperf_sys::is_ignored(SIGHUP)).then_some(SIGHUP);
+        let watched = [SIGINT, SIGTERM].into_iter().chain(hangup);
+        let mut signals = Signals::new(watched).context("cannot watch for signals")?;
         let first = Arc::clone(&received);
         std::thread::Builder::new()
             .name("signals".into())
             .spawn(move || {
+                let mut asked_at: Option<Instant> = None;
                 for signal in &mut signals {
-                    if first.compare_exchange(0, signal, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+                    if is_impatient(asked_at.map(|at| at.elapsed())) {
                         monitor::terminal::restore();
                         signal_hook::low_level::emulate_default_handler(signal).unwrap_or_default();
+                    }
+                    if asked_at.is_none() {
+                        asked_at = Some(Instant::now());
+                        first.store(signal, Ordering::Relaxed);
                     }
                     stop.ask();
                 }
@@ -313,11 +322,30 @@ impl EndSignals {
         self.received.load(Ordering::Relaxed) != 0
     }
 
-    /// 0 after SIGINT, as in the classic tool; 143 after SIGTERM.
+    /// 0 after SIGINT, as in the classic tool; 143 after SIGTERM, 129 after SIGHUP.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self.received.load(Ordering::Relaxed) {
-            SIGTERM => ExitCode::from(SIGNAL_STATUS + SIGTERM as u8),
+            signal @ (SIGTERM | SIGHUP) => ExitCode::from(SIGNAL_STATUS + signal as u8),
             _ => ExitCode::SUCCESS,
         }
+    }
+}
+
+/// Whether asking for the end means *at once*, this long after somebody asked first. What comes right behind that is
+/// the same request: `timeout` signals the program and then its group, within microseconds.
+pub(crate) fn is_impatient(since_asked: Option<Duration>) -> bool {
+    const PATIENCE: Duration = Duration::from_millis(500);
+    since_asked.is_some_and(|since| since >= PATIENCE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn asking_again_means_at_once_only_after_a_while() {
+        let answers = [None, Some(0), Some(499), Some(500), Some(60_000)]
+            .map(|since| is_impatient(since.map(Duration::from_millis)));
+        assert_eq!(answers, [false, false, false, true, true]);
     }
 }

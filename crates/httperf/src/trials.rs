@@ -64,7 +64,7 @@ impl Trials {
         }
     }
 
-    /// The exit status of a command that did all it could: 143 after SIGTERM, else 0.
+    /// The exit status of a command that did all it could: 143 after SIGTERM, 129 after SIGHUP, else 0.
     pub(crate) fn exit_code(&self) -> ExitCode {
         self.signals.exit_code()
     }

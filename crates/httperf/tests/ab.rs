@@ -80,12 +80,13 @@ fn of_two_servers_the_slower_one_is_worse_and_the_same_one_is_not() {
 
 #[test]
 fn two_sets_of_options_take_turns_against_one_server() {
-    let (_server, url) = server("0ms");
+    let (server, _url) = server("0ms");
+    let port = server.tcp_address().unwrap().port();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("ab.json");
     let outcome = ab(&format!(
-        "--a '--uri /delay/1ms' --b '--uri \"/delay/20ms\" --add-header \"X: a b\\n\"' {url} {SHORT} --rounds 7 \
-         --fail-if mean>+50% --output {}",
+        "--a '--uri /delay/1ms' --b '--uri \"/delay/20ms\" --add-header \"X: a b\\n\"' --server 127.0.0.1 --port {port} \
+         {SHORT} --rounds 7 --fail-if mean>+50% --output {}",
         file.display()
     ));
     let text = stdout(&outcome);

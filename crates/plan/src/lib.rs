@@ -24,6 +24,7 @@ mod recording;
 mod route;
 mod target;
 mod text;
+mod timeouts;
 mod tls;
 mod workload;
 
@@ -37,6 +38,7 @@ pub use recording::{Phases, Precision, Recording, Split};
 pub use route::{Authority, Proxy};
 pub use target::{Endpoint, SourceAddresses, Target};
 pub use template::Template;
+pub use timeouts::{ThinkTime, Timeouts};
 pub use tls::{CertificateCompression, Identity, Resumption, Tls, TlsVersion, Trust};
 pub use workload::{
     Assignment, Burst, Calls, Cap, Connections, Excess, Request, Script, ScriptedSession, Sessions,
@@ -222,30 +224,6 @@ pub struct RequestTemplate {
     /// The body, unless the request comes with its own.
     #[serde(default)]
     pub body: Option<Body>,
-}
-
-/// How long to wait for a server. `None` waits for ever.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub struct Timeouts {
-    /// `--timeout`: for a connect, for a request to be written, and for a reply.
-    #[serde(rename = "timeout_ns", with = "crate::nanos::option")]
-    #[schemars(with = "Option<u64>")]
-    pub timeout: Option<Duration>,
-    /// `--think-timeout`: further time that a server may take to form its reply.
-    #[serde(rename = "think_timeout_ns", with = "crate::nanos::option")]
-    #[schemars(with = "Option<u64>")]
-    pub think_timeout: Option<Duration>,
-}
-
-impl Timeouts {
-    /// Time allowed from the end of a request to its reply: the sum of both, or `None` if neither is set.
-    #[must_use]
-    pub fn reply(&self) -> Option<Duration> {
-        match (self.timeout, self.think_timeout) {
-            (None, None) => None,
-            (timeout, think) => Some(timeout.unwrap_or_default().saturating_add(think.unwrap_or_default())),
-        }
-    }
 }
 
 /// How sockets are made and closed.

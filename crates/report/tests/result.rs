@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Authority, Http2, Plan, Tls};
+use httperf_plan::{Arrivals, Authority, Http2, Plan, ThinkTime, Tls};
 use httperf_report::result::{Capacity, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
 use httperf_stats::{CpuTime, Http2Summary, Summary, ThreadUsage, Timing};
@@ -189,7 +189,8 @@ fn a_plan_without_a_form_in_json_keeps_its_values() {
     let mut plan = plan(0);
     plan.request.extra_headers = b"X: \xff\r\n".to_vec();
     plan.arrivals = Arrivals::Uniform { min: 0.0, max: f64::INFINITY };
-    plan.timeouts.think_timeout = Some(Duration::MAX);
+    plan.timeouts.timeout = Some(Duration::MAX);
+    plan.timeouts.think_timeout = Some(ThinkTime::Less(Duration::from_nanos(1)));
     let json = Document::new(part("a"), plan.clone(), Summary::default()).json();
     let again = Document::read(json.as_bytes()).unwrap().plan;
     assert_eq!(format!("{again:?}"), format!("{plan:?}"));

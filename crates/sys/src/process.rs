@@ -1,6 +1,7 @@
-//! What this process has used of the machine.
+//! What this process has used of the machine, and what it does on signals.
 
 use std::mem::MaybeUninit;
+use std::ptr;
 use std::time::Duration;
 
 /// Processor time used by a process.
@@ -25,6 +26,20 @@ pub fn thread_usage() -> (CpuUsage, u64) {
     usage_of(libc::RUSAGE_THREAD)
 }
 
+/// Whether this process ignores a signal, as those do that `nohup` started with SIGHUP. False for what is no signal.
+#[must_use]
+pub fn is_ignored(signal: i32) -> bool {
+    let mut action = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: without a new action nothing is changed, and the last pointer is valid for writes of a whole `sigaction`.
+    let result = unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) };
+    if result != 0 {
+        return false;
+    }
+    // SAFETY: the call succeeded, so it has written the whole structure.
+    let action = unsafe { action.assume_init() };
+    action.sa_sigaction == libc::SIG_IGN
+}
+
 fn usage_of(who: libc::c_int) -> (CpuUsage, u64) {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the pointer is valid for writes of a whole `rusage`.
@@ -44,6 +59,14 @@ fn duration(time: libc::timeval) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_signal_is_ignored_or_not() {
+        // Rust's programs ignore SIGPIPE from the start.
+        assert!(is_ignored(libc::SIGPIPE));
+        assert!(!is_ignored(libc::SIGTERM));
+        assert!(!is_ignored(0) && !is_ignored(-1) && !is_ignored(100_000));
+    }
 
     #[test]
     fn processor_time_grows_with_work() {

@@ -249,6 +249,10 @@ fn parsed(words: &[OsString]) -> Result<[Named; 2], Stop> {
     let ab = args.trials.ab.clone();
     let [a, b] = match (&ab.a, &ab.b, &ab.words[..]) {
         (None, None, [a, b]) => {
+            if let Some(option) = args.target_option() {
+                let message = format!("{option}: expected none beside two URLs, which say what is compared");
+                return Err(Stop::rejected(message));
+            }
             [a, b].map(|url| (String::from_utf8_lossy(url).into_owned(), vec![os_string(url)]))
         }
         (None, None, words) => {

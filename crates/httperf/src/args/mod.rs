@@ -7,6 +7,7 @@ mod results;
 mod sources;
 mod tls;
 mod trials;
+mod url;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -23,20 +24,23 @@ pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
 pub use trials::{AbArgs, CapacityArgs, Searched, SweepArgs, SweepForm, TrialArgs};
+pub use url::TypedUrl;
 
 /// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Args {
-    /// `--server`, or the host of a URL.
+    /// `--server`.
     pub server: Option<Vec<u8>>,
     /// `--server-name`.
     pub server_name: Option<Vec<u8>>,
     /// `--servers`: a file of server names.
     pub servers: Option<OsString>,
-    /// `--port`, or the port of a URL.
+    /// `--port`.
     pub port: Option<u16>,
-    /// `--uri`, or the path and query of a URL.
-    pub uri: Vec<u8>,
+    /// `--uri`.
+    pub uri: Option<Vec<u8>>,
+    /// The last word that is a URL. It is the target unless one of the three options above says so ([`Args::url`]).
+    pub typed_url: Option<TypedUrl>,
     /// `--unix-socket`.
     pub unix_socket: Option<OsString>,
 
@@ -89,8 +93,8 @@ pub struct Args {
     /// Bodies, header fields, lists of requests, and what is checked in replies.
     pub material: MaterialArgs,
 
-    /// The scheme of the last URL.
-    pub url_scheme: Option<Scheme>,
+    /// Whether the URLs of a list of whole requests begin with https://.
+    pub lists_https: bool,
     /// All about TLS.
     pub tls: TlsArgs,
 
@@ -144,15 +148,6 @@ pub struct Args {
     pub notices: Vec<String>,
     /// Words that are neither options nor URLs.
     pub stray_words: Vec<Vec<u8>>,
-}
-
-/// The scheme of a URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheme {
-    /// In the clear.
-    Http,
-    /// Over TLS.
-    Https,
 }
 
 /// Where URIs come from, unless sessions bring their own.
@@ -225,7 +220,8 @@ impl Default for Args {
             server_name: None,
             servers: None,
             port: None,
-            uri: b"/".to_vec(),
+            uri: None,
+            typed_url: None,
             unix_socket: None,
             arrivals: Arrivals::Sequential,
             runtime: 0.0,
@@ -249,7 +245,7 @@ impl Default for Args {
             add_header_file: None,
             no_host_header: false,
             material: MaterialArgs::default(),
-            url_scheme: None,
+            lists_https: false,
             tls: TlsArgs::default(),
             timeout: 0.0,
             think_timeout: 0.0,
@@ -294,19 +290,28 @@ impl Args {
     /// The server to name and to connect to.
     #[must_use]
     pub fn server(&self) -> &[u8] {
-        self.server.as_deref().unwrap_or(b"localhost")
+        let url_host = || self.url().map_or(&b"localhost"[..], |url| url.host.as_bytes());
+        self.server.as_deref().unwrap_or_else(url_host)
     }
 
     /// The port to connect to.
     #[must_use]
     pub fn port(&self) -> u16 {
-        self.port.unwrap_or(if self.uses_tls() { 443 } else { 80 })
+        let usual = if self.uses_tls() { 443 } else { 80 };
+        self.port.or_else(|| self.url()?.port).unwrap_or(usual)
+    }
+
+    /// The URI to ask for.
+    #[must_use]
+    pub fn uri(&self) -> &[u8] {
+        let url_uri = || self.url().map_or(&b"/"[..], |url| &url.uri);
+        self.uri.as_deref().unwrap_or_else(url_uri)
     }
 
     /// Whether connections speak TLS.
     #[must_use]
     pub fn uses_tls(&self) -> bool {
-        self.tls.wanted || self.url_scheme == Some(Scheme::Https)
+        self.tls.wanted || self.lists_https || self.url().is_some_and(|url| url.https)
     }
 
     /// The version of HTTP to speak.
@@ -345,10 +350,12 @@ impl Args {
     /// # Errors
     /// Options that contradict each other.
     pub(crate) fn check(&self) -> Result<(), Stop> {
-        if self.server.is_some() && self.servers.is_some() {
+        let has_server = self.server.is_some() || self.url().is_some();
+        if has_server && self.servers.is_some() {
             return Err(Stop::Rejected { message: b"--server S or --servers file".to_vec(), status: 255 });
         }
-        if self.url_scheme == Some(Scheme::Http) && self.tls.wanted {
+        self.check_url()?;
+        if self.url().is_some_and(|url| !url.https) && self.tls.wanted {
             let option = self.tls.wanted_by;
             return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
         }
@@ -441,16 +448,6 @@ pub(crate) mod tests {
         assert_eq!(parsed(&["--ssl", "--port=8443"]).unwrap().port(), 8443);
         assert_eq!(parsed(&["https://host/"]).unwrap().port(), 443);
         assert_eq!(parsed(&["https://host/", "http://host/"]).unwrap().port(), 80);
-    }
-
-    #[test]
-    fn a_url_and_the_options_it_stands_for_override_each_other() {
-        let args = parsed(&["--server=a", "--port=1", "--uri=/a", "http://b:2/b?q#f"]).unwrap();
-        assert_eq!((args.server(), args.port(), &args.uri[..]), (&b"b"[..], 2, &b"/b?q"[..]));
-        let args = parsed(&["http://b:2/b", "--port=1", "--uri=/a", "--server=a"]).unwrap();
-        assert_eq!((args.server(), args.port(), &args.uri[..]), (&b"a"[..], 1, &b"/a"[..]));
-        let args = parsed(&["http://b:2/b", "http://c"]).unwrap();
-        assert_eq!((args.server(), args.port(), &args.uri[..]), (&b"c"[..], 80, &b"/"[..]));
     }
 
     #[test]

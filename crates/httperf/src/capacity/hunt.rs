@@ -205,7 +205,7 @@ impl Hunt {
                 let settling = (self.usual_latency() * SETTLING).min(SETTLING_MAX);
                 (trial.length / WARMUP_PART).clamp(WARMUP.0, WARMUP.1).max(settling)
             }),
-            drain: self.drain.unwrap_or_else(|| (self.longest * 2).clamp(DRAIN.0, DRAIN.1)),
+            drain: self.drain.unwrap_or_else(|| self.longest.saturating_mul(2).clamp(DRAIN.0, DRAIN.1)),
         };
         plan
     }

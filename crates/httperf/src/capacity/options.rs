@@ -191,7 +191,7 @@ const TRIALS: &[Opt<Args>] = &[
         ],
         apply: |args, value| {
             let seconds = value.real().filter(|seconds| (0.0..=LENGTH_MAX).contains(seconds));
-            let expected = || Stop::expected("--pause", "a number of seconds", value);
+            let expected = || Stop::expected("--pause", "a number of seconds from 0 to 86400", value);
             args.trials.capacity.pause = seconds.ok_or_else(expected)?;
             Ok(())
         },

@@ -44,8 +44,9 @@ impl Need {
             _ if interval > 0.0 => (1.0 / interval, OPEN_SECONDS / interval),
             _ => (0.0, count as f64),
         };
-        let offered =
-            plan.runtime.map_or(f64::INFINITY, |runtime| rate * (runtime + plan.phases.warmup).as_secs_f64());
+        let offered = plan
+            .runtime
+            .map_or(f64::INFINITY, |runtime| rate * runtime.saturating_add(plan.phases.warmup).as_secs_f64());
         let is_timed = rate > 0.0;
         let total = if is_timed { (count as f64).min(offered) } else { count as f64 } as u64;
         // Several servers may be behind one proxy.

@@ -18,6 +18,7 @@ use signal_hook::consts::SIGINT;
 
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
 use super::{Consumer, Outcome, figures, terminal};
+use crate::run::is_impatient;
 
 /// How long a picture stands at most, so that the clock runs.
 const REDRAW: Duration = Duration::from_millis(500);
@@ -31,8 +32,8 @@ pub(super) struct Live {
     clock: Clock,
     stop: Stop,
     colour: bool,
-    /// Whoever watches has asked for the end.
-    is_ending: bool,
+    /// When whoever watches asked for the end.
+    ending_since: Option<Instant>,
     /// Whether there is a keyboard to read.
     has_keys: bool,
     terminal: Terminal<CrosstermBackend<Stderr>>,
@@ -51,7 +52,7 @@ impl Live {
             clock: Clock::start(),
             stop,
             colour: terminal::has_colour(),
-            is_ending: false,
+            ending_since: None,
             has_keys: true,
             terminal: terminal.context("--live: cannot find out the size of the terminal")?,
             drawn: None,
@@ -70,7 +71,7 @@ impl Live {
             standing: &self.standing,
             elapsed: self.clock.elapsed(),
             colour: self.colour,
-            is_ending: self.is_ending,
+            is_ending: self.ending_since.is_some(),
             message: message.as_deref(),
         };
         // A picture that cannot be drawn is missed by nobody; the next one may be.
@@ -95,13 +96,13 @@ impl Live {
 
     fn press(&mut self, key: KeyEvent) {
         let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
-        if is_interrupt && self.is_ending {
-            // The second one has the effect it always has.
+        if is_interrupt && is_impatient(self.ending_since.map(|since| since.elapsed())) {
+            // As a further signal does.
             terminal::restore();
             signal_hook::low_level::emulate_default_handler(SIGINT).unwrap_or_default();
         }
         if is_interrupt || key.code == KeyCode::Char('q') {
-            self.is_ending = true;
+            self.ending_since.get_or_insert_with(Instant::now);
             self.drawn = None;
             self.stop.ask();
         }
@@ -136,7 +137,7 @@ impl Consumer for Live {
     }
 
     fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
-        outcome.ended_by_user |= self.is_ending;
+        outcome.ended_by_user |= self.ending_since.is_some();
     }
 }
 

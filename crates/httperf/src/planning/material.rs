@@ -21,7 +21,7 @@ use url::form_urlencoded;
 
 use super::sources::Way;
 use super::{host_value, tls_name};
-use crate::args::{Args, FormField, FormValue, Scheme};
+use crate::args::{Args, FormField, FormValue};
 
 /// Why requests cannot be made as was asked for.
 #[derive(Debug, Error)]
@@ -133,7 +133,7 @@ fn literal(name: &str, value: &[u8]) -> Header {
 
 /// The URI of `--uri`, with its placeholders if it has any.
 pub(super) fn uri(args: &Args) -> Result<UriSource, MaterialError> {
-    let template = Template::parse(&args.uri).map_err(MaterialError::Uri)?;
+    let template = Template::parse(args.uri()).map_err(MaterialError::Uri)?;
     Ok(match template.as_literal() {
         Some(uri) => UriSource::Fixed(uri.to_vec()),
         None => UriSource::Template(template),
@@ -304,7 +304,7 @@ impl RequestList {
     /// What was typed, as if it named the scheme that the list has.
     pub(super) fn with_scheme<'a>(&self, args: &'a Args) -> Cow<'a, Args> {
         match self.requests[0].url.https {
-            true => Cow::Owned(Args { url_scheme: Some(Scheme::Https), ..args.clone() }),
+            true => Cow::Owned(Args { lists_https: true, ..args.clone() }),
             false => Cow::Borrowed(args),
         }
     }

@@ -26,6 +26,7 @@ use self::material::{RequestList, Shared};
 use self::sources::{Way, sockets};
 use crate::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::messages::Program;
+use crate::options::program::results::SECONDS_MAX;
 
 pub use self::http2::Http2Error;
 pub use self::load::LoadError;
@@ -41,12 +42,16 @@ const SESSION_CONNECTIONS: u32 = 4;
 /// Calls in flight on a connection of a session unless `--max-piped-calls` says otherwise.
 const PIPED_CALLS: u32 = 32;
 
+/// What is beyond this never comes.
+const FOREVER: Duration = Duration::from_secs(SECONDS_MAX as u64);
+
 /// Turns what was typed into a plan; `warn` is told what looks wrong but does not stop the run.
 ///
 /// # Errors
 ///
 /// A file, a name or a combination of options that cannot be used.
 pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
+    args.unused_url_warning().into_iter().for_each(&mut *warn);
     let version = http_version(args.version())?;
     let list = RequestList::read(args)?;
     let args = &*list.as_ref().map_or(Cow::Borrowed(args), |list| list.with_scheme(args));
@@ -80,7 +85,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         targets,
         request,
         replies: args.material.replies.clone(),
-        timeouts: Timeouts { timeout: limit(args.timeout), think_timeout: limit(args.think_timeout) },
+        timeouts: Timeouts::from_seconds(args.timeout, args.think_timeout, FOREVER),
         tls: tls::plan(args, warn)?,
         http2,
         proxy,
@@ -334,7 +339,7 @@ fn script(args: &Args, session: &SessionArgs, warn: &mut dyn FnMut(String)) -> R
     let think = pause(session.think);
     match &session.kind {
         SessionKind::Calls(calls) => Ok(Script::Uniform { calls: *calls, burst: args.burst_length, think }),
-        SessionKind::Pages(_) if !args.uri.contains(&b'/') => Err(Error::RelativePage),
+        SessionKind::Pages(_) if !args.uri().contains(&b'/') => Err(Error::RelativePage),
         SessionKind::Pages(pages) => Ok(Script::Pages { pages: *pages, think }),
         SessionKind::File(file) => {
             let (sessions, warnings) = session_file::parse(&read(file)?, &file_name(file), think)?;
@@ -355,13 +360,13 @@ fn uris(args: &Args) -> Result<UriSource, Error> {
             Ok(UriSource::List { uris, wrap: log.wrap })
         }
         (UriChoice::Set, _, Some(wset)) if !brings_its_own => Ok(UriSource::WorkingSet(WorkingSet {
-            prefix: args.uri.clone(),
+            prefix: args.uri().to_vec(),
             // A set of no files behaves as one of a single file.
             files: wset.files.max(1),
             miss_rate: wset.miss_rate,
         })),
         // A session file names all URIs, and this one goes unused.
-        _ if brings_its_own => Ok(UriSource::Fixed(args.uri.clone())),
+        _ if brings_its_own => Ok(UriSource::Fixed(args.uri().to_vec())),
         _ => Ok(material::uri(args)?),
     }
 }
@@ -382,9 +387,10 @@ fn or_default(given: u32, default: u32) -> u32 {
     if given == 0 { default } else { given }
 }
 
-/// A time limit in seconds; none if it is 0, not a number, or beyond what can be waited for.
+/// A time limit in seconds; none if it is not above 0, or beyond what can be waited for.
 fn limit(seconds: f64) -> Option<Duration> {
-    (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+    let duration = (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
+    duration.filter(|duration| *duration <= FOREVER)
 }
 
 /// A pause in seconds; what is beyond all bounds is the longest there is.

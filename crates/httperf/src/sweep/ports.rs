@@ -70,7 +70,8 @@ fn connections(plan: &Plan) -> f64 {
     if let Workload::Calls(calls) = &plan.workload {
         return f64::from(calls.connections);
     }
-    let offered_s = plan.runtime.map_or(ENDLESS_S, |runtime| (runtime + plan.phases.warmup).as_secs_f64());
+    let offered_s =
+        plan.runtime.map_or(ENDLESS_S, |runtime| runtime.saturating_add(plan.phases.warmup).as_secs_f64());
     let interval = plan.arrivals.mean_interval();
     let arrivals = if interval > 0.0 { offered_s / interval } else { f64::INFINITY };
     arrivals.min(plan.arrivals_max() as f64)

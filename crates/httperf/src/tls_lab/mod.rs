@@ -15,7 +15,7 @@ use httperf_proto::tls::{GROUPS, Group as KeyExchange};
 use httperf_report::tls_lab::{Outcome, Results, Settings, csv, json, table};
 
 use self::experiment::{Candidate, Experiment};
-use crate::args;
+use crate::args::{self, TypedUrl};
 use crate::messages::Program;
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm, program};
 use crate::planning;
@@ -165,7 +165,7 @@ impl Default for Args {
 impl Args {
     /// What can only be judged when all words are known.
     fn check(&self) -> Result<(), Stop> {
-        if self.base.server.is_none() {
+        if self.base.url().is_none() {
             return Err(Stop::rejected(format!("expected {SERVER}")));
         }
         if self.groups.is_empty() && self.ciphers.is_empty() {
@@ -435,16 +435,13 @@ impl Args {
 /// Takes the word that names the server: a https:// URL, or what follows `https://` in one.
 fn server(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
     let unusable = || Stop::rejected([b"expected ", SERVER.as_bytes(), b", got `", word, b"`"].concat());
-    if args.base.server.is_some() {
+    if args.base.typed_url.is_some() {
         return Err(Stop::rejected([b"expected a single server, got also `", word, b"`"].concat()));
     }
     let url =
         if word.windows(3).any(|part| part == b"://") { word.to_vec() } else { [b"https://", word].concat() };
-    (program::COMMAND.word)(&mut args.base, &url).map_err(|_| unusable())?;
-    if args.base.server.is_none() || !args.base.uses_tls() {
-        return Err(unusable());
-    }
-    Ok(())
+    args.base.typed_url = TypedUrl::from_word(&url);
+    if args.base.url().is_some_and(|url| url.https) { Ok(()) } else { Err(unusable()) }
 }
 
 /// The names in a list; none if it is empty.

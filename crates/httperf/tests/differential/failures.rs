@@ -54,6 +54,29 @@ pub(crate) fn rows() -> Vec<Row> {
             ],
         ),
         Row::timed(
+            "42b",
+            "a negative limit is none, and is taken off the other",
+            [
+                unlimited("--timeout -1"),
+                unlimited("--think-timeout=-1"),
+                unlimited("--timeout=-2 --think-timeout 0.3"),
+                unlimited("--timeout 0.3 --think-timeout -0.3"),
+                unlimited("--timeout -inf --think-timeout -inf"),
+                Case::new(Behaviour::stall(), "--timeout 0.7 --think-timeout -0.4")
+                    .same(ALL)
+                    .both(values("client-timo=1"))
+                    .both(between("duration", 0.29, 0.5)),
+                Case::new(Behaviour::stall(), "--timeout -0.4 --think-timeout 0.7")
+                    .same(ALL)
+                    .both(values("client-timo=1"))
+                    .both(between("duration", 0.29, 0.5)),
+                Case::new(Behaviour::FullBacklog, "--timeout -1")
+                    .interrupted_after(UNLIMITED)
+                    .same(&[Echo, Counts, Layout, Stderr, Exit])
+                    .both(values("connections=1 requests=0 errors=0")),
+            ],
+        ),
+        Row::timed(
             "43",
             "a slow reply, in time only with a think timeout",
             [
@@ -119,6 +142,17 @@ pub(crate) fn rows() -> Vec<Row> {
                 .both(values("connections=6 requests=6 replies=6 errors=0 sess_ok=2 histogram=0_0_0_2"))],
         ),
     ]
+}
+
+/// How long something goes on that has no limit, until it is interrupted.
+const UNLIMITED: Duration = Duration::from_millis(900);
+
+/// A call that is never answered and has no limit.
+fn unlimited(arguments: &str) -> Case {
+    Case::new(Behaviour::stall(), arguments)
+        .interrupted_after(UNLIMITED)
+        .same(&[Echo, Bytes, Counts, Layout, Stderr, Exit])
+        .both(values("connections=1 requests=1 replies=0 errors=0"))
 }
 
 fn slow() -> Behaviour {

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Assignment, HttpVersion, Plan, Script, Target, UNLIMITED, UriSource, Workload};
+use httperf_plan::{
+    Arrivals, Assignment, HttpVersion, Plan, Script, Target, ThinkTime, UNLIMITED, UriSource, Workload,
+};
 
 use crate::number::{count, grouped, time};
 use crate::result::{Document, Machine, Part};
@@ -121,14 +123,24 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
         let (index, clients) = (plan.client.index, plan.client.count);
         facts.push(fact("Generator", format!("number {index} of {clients}, counted from 0")));
     }
+    let think_time = plan.timeouts.think_timeout.map(|think_time| match think_time {
+        ThinkTime::More(time) => ("Further time for a reply", Some(time)),
+        ThinkTime::Less(_) => {
+            ("Time limit of a reply", plan.timeouts.reply().filter(|limit| *limit < Duration::MAX))
+        }
+    });
     let phases = [
         ("Warm-up", (!plan.phases.warmup.is_zero()).then_some(plan.phases.warmup)),
         ("Load offered for", plan.runtime),
         ("Drain", (!plan.phases.drain.is_zero()).then_some(plan.phases.drain)),
         ("Time limit", plan.timeouts.timeout),
-        ("Further time for a reply", plan.timeouts.think_timeout),
     ];
-    facts.extend(phases.into_iter().filter_map(|(name, length)| Some(fact(name, length_of(length?)))));
+    facts.extend(
+        phases
+            .into_iter()
+            .chain(think_time)
+            .filter_map(|(name, length)| Some(fact(name, length_of(length?)))),
+    );
     facts
 }
 

@@ -2,7 +2,7 @@
 
 use httperf_plan::{Arrivals, THREADS_MAX};
 
-use super::results::seconds;
+use super::results::{SECONDS_MAX, seconds};
 use super::schedule::{parse_period, parse_rate};
 use crate::args::{Args, Threads};
 use crate::options::{Opt, Stop, Tier, Value, ValueForm};
@@ -19,10 +19,12 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              are, the run ends with whichever comes first.",
         ],
         apply: |args, value| {
-            args.load.duration = seconds("--duration", value)?;
-            if args.load.duration == 0.0 {
-                return Err(Stop::expected("--duration", "a number of seconds above 0", value));
-            }
+            let duration = value.real().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
+            let expected = || {
+                let what = format!("a number of seconds above 0, at most {SECONDS_MAX}");
+                Stop::expected("--duration", &what, value)
+            };
+            args.load.duration = duration.ok_or_else(expected)?;
             Ok(())
         },
     },

@@ -190,8 +190,12 @@ pub(super) fn precision(value: Value<'_>) -> Result<Precision, Stop> {
     parsed().ok_or_else(|| Stop::expected("--until", "a percentile and its precision such as p99:5%", value))
 }
 
-/// Seconds, not negative and finite.
+/// The longest time that can be asked for, in seconds: some 31 years. Sums of several fit whatever counts them.
+pub(crate) const SECONDS_MAX: u32 = 1_000_000_000;
+
+/// Seconds, not negative and not beyond all bounds.
 pub(super) fn seconds(name: &str, value: Value<'_>) -> Result<f64, Stop> {
-    let seconds = value.real().filter(|seconds| seconds.is_finite() && *seconds >= 0.0);
-    seconds.ok_or_else(|| Stop::expected(name, "a number of seconds", value))
+    let seconds = value.real().filter(|seconds| (0.0..=SECONDS_MAX.into()).contains(seconds));
+    let expected = || Stop::expected(name, &format!("a number of seconds from 0 to {SECONDS_MAX}"), value);
+    seconds.ok_or_else(expected)
 }

@@ -12,8 +12,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         tier: Tier::Classic090,
         help: "gives the server X seconds to connect, to take a request, and to reply",
         details: &[
-            "Default: 0, which waits for ever. A reply must be complete X seconds after its first byte, \
-             whether or not bytes keep coming; expiry counts as client-timo and closes the connection.",
+            "Default: 0, which waits for ever, as does any number below it. A reply must be complete X seconds after its \
+             first byte, whether or not bytes keep coming; expiry counts as client-timo and closes the connection. The \
+             manual page has a section on choosing it.",
         ],
         apply: |args, value| {
             args.timeout = seconds("illegal connect timeout", value)?;
@@ -26,7 +27,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         value: ValueForm::Required("X"),
         tier: Tier::Classic090,
         help: "gives the server X more seconds for its reply",
-        details: &["Default: 0. Added to --timeout once a request was sent."],
+        details: &[
+            "Default: 0. Added to --timeout once a request was sent. A negative number shortens the time for a reply; if \
+             nothing is left of it, there is no limit.",
+        ],
         apply: |args, value| {
             args.think_timeout = seconds("illegal think timeout value", value)?;
             Ok(())
@@ -104,12 +108,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     },
 ];
 
+/// Any number, as in the classic tool: one that is not above 0 sets no limit.
 fn seconds(text: &str, value: Value<'_>) -> Result<f64, Stop> {
-    match value.real() {
-        // Not a number is no limit, as in the classic tool.
-        Some(seconds) if seconds >= 0.0 || seconds.is_nan() => Ok(seconds),
-        _ => Err(Stop::illegal(text, value)),
-    }
+    value.real().ok_or_else(|| Stop::illegal(text, value))
 }
 
 fn buffer_size(text: &str, value: Value<'_>) -> Result<u32, Stop> {

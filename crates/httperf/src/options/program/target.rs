@@ -1,8 +1,6 @@
 //! Which server, and what of it: also as one URL.
 
-use httperf_plan::url::{HttpUrl, UrlError};
-
-use crate::args::{Args, Scheme, os_string};
+use crate::args::{Args, TypedUrl, os_string};
 use crate::options::{Opt, Stop, Tier, ValueForm};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -15,7 +13,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         details: &[
             "Default: localhost. A name is resolved once, before the run; its first IPv4 address is preferred \
              to IPv6 ones. An IPv6 address is written without brackets.",
-            "The value is also sent in the Host line, without the port (--server-name changes it).",
+            "The value is also sent in the Host line, without the port (--server-name changes it). A URL beside --server, \
+             --port or --uri is ignored, with a warning.",
         ],
         apply: |args, value| {
             args.server = Some(value.bytes().to_vec());
@@ -77,7 +76,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              it is what every generated name begins with, and has none.",
         ],
         apply: |args, value| {
-            args.uri = value.bytes().to_vec();
+            args.uri = Some(value.bytes().to_vec());
             Ok(())
         },
     },
@@ -98,25 +97,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     },
 ];
 
-/// Takes a word that is not an option: a URL is the target, anything else is only remembered.
+/// Takes a word that is not an option: a URL, or something that is only remembered.
 pub(super) fn word(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
-    if !["http://", "https://"].iter().any(|scheme| starts_with_ignoring_case(word, scheme.as_bytes())) {
-        args.stray_words.push(word.to_vec());
-        return Ok(());
+    match TypedUrl::from_word(word) {
+        Some(url) => args.typed_url = Some(url),
+        None => args.stray_words.push(word.to_vec()),
     }
-    let url = HttpUrl::parse(word).map_err(|error| unusable_url(word, &error))?;
-    args.server = Some(url.host.into_bytes());
-    args.port = url.port;
-    args.uri = url.uri;
-    args.url_scheme = Some(if url.https { Scheme::Https } else { Scheme::Http });
     Ok(())
-}
-
-fn unusable_url(word: &[u8], reason: &UrlError) -> Stop {
-    let start = b"expected a URL such as http://host:8080/path, got `";
-    Stop::rejected([start, word, b"` (", reason.to_string().as_bytes(), b")"].concat())
-}
-
-fn starts_with_ignoring_case(text: &[u8], start: &[u8]) -> bool {
-    text.get(..start.len()).is_some_and(|prefix| prefix.eq_ignore_ascii_case(start))
 }
