@@ -150,18 +150,27 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall]) -> fmt::Resul
         return Ok(());
     }
     let title = "Slowest [ms]";
-    writeln!(f, "\n{title:<NAME_WIDTH$}{:>11}{:>11}{:>11}  at [s], what", "wait", "response", "transfer")?;
+    write!(f, "\n{title:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "wait", "response", "transfer")?;
+    // A part of the two before it.
+    let tells_unread = slowest.iter().any(|call| call.receive_lag.is_some());
+    if tells_unread {
+        write!(f, "{:>11}", "unread")?;
+    }
+    writeln!(f, "  at [s], what")?;
     for call in slowest {
         let ms = |time: Option<Duration>| time.map_or_else(|| "-".to_owned(), in_ms);
         write!(
             f,
-            "{:<NAME_WIDTH$}{:>11}{:>11}{:>11}  {} ",
+            "{:<NAME_WIDTH$}{:>11}{:>11}{:>11}",
             in_ms(call.latency),
             ms(call.wait),
             ms(call.response),
-            ms(call.transfer),
-            fixed(call.due.as_secs_f64(), 3)
+            ms(call.transfer)
         )?;
+        if tells_unread {
+            write!(f, "{:>11}", ms(call.receive_lag))?;
+        }
+        write!(f, "  {} ", fixed(call.due.as_secs_f64(), 3))?;
         match (call.status, call.mismatch) {
             (None, _) => f.write_str("failed ")?,
             (Some(status), None) => write!(f, "{status} ")?,

@@ -75,11 +75,14 @@ impl Reason {
     fn limits_client(&self) -> bool {
         match self.finding {
             Finding::ClientCpu { .. } | Finding::Descriptors { .. } | Finding::Ports { .. } => true,
-            Finding::ScheduleLag { quantile, .. } => self.level == Level::Invalid && quantile <= 0.5,
+            Finding::ScheduleLag { quantile, .. } | Finding::ReceiveLag { quantile, .. } => {
+                self.level == Level::Invalid && quantile <= 0.5
+            }
             Finding::Rate { .. } => self.level == Level::Invalid,
             Finding::ArrivalsSkipped { .. } => self.level >= Level::Suspect,
             Finding::ArrivalProcess { .. }
             | Finding::ArrivalsHeld { .. }
+            | Finding::ClockSet { .. }
             | Finding::TimeStolen { .. }
             | Finding::KeptWaiting { .. }
             | Finding::FewSamples { .. }
@@ -110,6 +113,20 @@ pub enum Finding {
         lag_ms: f64,
         /// That of the latency, in milliseconds.
         latency_ms: f64,
+    },
+    /// Replies lay in this machine before they were read.
+    ReceiveLag {
+        /// The quantile that is compared.
+        quantile: f64,
+        /// That of the receive lag, in milliseconds.
+        lag_ms: f64,
+        /// That of the latency, in milliseconds.
+        latency_ms: f64,
+    },
+    /// The wall clock was set, by which the kernel stamps what it receives.
+    ClockSet {
+        /// How often.
+        times: u64,
     },
     /// Less was offered than was asked for.
     Rate {
@@ -295,7 +312,21 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     if let Some((level, finding)) = lag_against(&summary.lag, latency) {
         add(level, finding);
     }
+    judge_reading(summary, latency, add);
     judge_arrivals(plan, summary, add);
+}
+
+/// Whether replies were read when they came.
+fn judge_reading(summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
+    let receive = &summary.receive;
+    if let Some((level, Finding::ScheduleLag { quantile, lag_ms, latency_ms })) =
+        lag_against(&receive.lag, latency)
+    {
+        add(level, Finding::ReceiveLag { quantile, lag_ms, latency_ms });
+    }
+    if receive.clock_steps > 0 {
+        add(Level::Valid, Finding::ClockSet { times: receive.clock_steps });
+    }
 }
 
 /// The lag, if it is a part of the latency that counts. Of two quantiles at the same level, the median says more.
@@ -420,6 +451,8 @@ impl Finding {
         match self {
             Self::ClientCpu { .. } => "client cpu",
             Self::ScheduleLag { .. } => "schedule lag",
+            Self::ReceiveLag { .. } => "receive lag",
+            Self::ClockSet { .. } => "clock set",
             Self::Rate { .. } => "rate",
             Self::ArrivalProcess { .. } => "arrival process",
             Self::ArrivalsSkipped { .. } => "arrivals skipped",
@@ -455,6 +488,18 @@ impl Display for Finding {
                 fixed(lag_ms, 3),
                 fixed(latency_ms, 3),
                 quantile_name(quantile)
+            ),
+            Self::ReceiveLag { quantile, lag_ms, latency_ms } => write!(
+                f,
+                "replies waited {} ms in this machine before they were read, of a latency of {} ms ({})",
+                fixed(lag_ms, 3),
+                fixed(latency_ms, 3),
+                quantile_name(quantile)
+            ),
+            Self::ClockSet { times } => write!(
+                f,
+                "the machine's wall clock was set while the run went on ({times} in all): replies of that moment have no \
+                 receive lag"
             ),
             Self::Rate { asked, achieved } => write!(
                 f,

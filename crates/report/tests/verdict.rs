@@ -92,6 +92,37 @@ fn lag_counts_by_its_share_of_the_latency() {
 }
 
 #[test]
+fn what_replies_waited_to_be_read_counts_by_its_share_of_the_latency() {
+    let late =
+        |milliseconds: f64| timing((0..2000).map(move |call| if call < 30 { milliseconds } else { 0.006 }));
+    let slow =
+        |milliseconds: f64| timing((0..2000).map(move |call| if call < 30 { milliseconds } else { 4.0 }));
+    let with = |lag: f64, latency: f64| {
+        move |summary: &mut Summary| {
+            summary.receive.lag = late(lag);
+            summary.calls[0].latency = slow(latency);
+        }
+    };
+    check(&[], with(0.9, 4.0));
+    check(&["SUSPECT receive lag"], with(1.2, 5.0));
+    check(&[], with(1.2, 20.0));
+    check(&["INVALID receive lag"], with(12.0, 16.0));
+    check(&[], |summary| summary.receive.unstamped = 2000);
+    let mut summary = sound();
+    with(1.2, 5.0)(&mut summary);
+    let told = verdict(&scheduled(), &summary).reasons[0].finding.to_string();
+    assert_eq!(
+        told,
+        "replies waited 1.200 ms in this machine before they were read, of a latency of 5.000 ms (p99)"
+    );
+}
+
+#[test]
+fn a_wall_clock_that_was_set_is_worth_a_note() {
+    check(&["VALID clock set"], |summary| summary.receive.clock_steps = 2);
+}
+
+#[test]
 fn a_thread_without_time_left_is_the_bottleneck_if_it_is_late() {
     let late = |summary: &mut Summary| {
         summary.lag = timing((0..2000).map(|_| 3.0));
@@ -257,6 +288,8 @@ fn the_client_is_to_blame_where_less_was_offered_than_was_asked_for() {
     assert!(blamed(&|summary| summary.lag = timing((0..2000).map(|_| 20.0))));
     let now_and_then = timing((0..2000).map(|call| if call < 100 { 20.0 } else { 0.02 }));
     assert!(!blamed(&|summary| summary.lag = now_and_then.clone()), "what was late was offered");
+    assert!(blamed(&|summary| summary.receive.lag = timing((0..2000).map(|_| 20.0))));
+    assert!(!blamed(&|summary| summary.receive.lag = now_and_then.clone()), "what was read late was offered");
     assert!(blamed(&|summary| summary.usage = usage(0.97, 0.0)));
     assert!(!blamed(&|summary| summary.usage = usage(0.1, 0.2)));
     assert!(blamed(&|summary| summary.errors.add(Failure::FdUnavailable)));

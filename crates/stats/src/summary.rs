@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, RateSamples, Series, SlowCall,
-    Stall, Timing, TlsSummary, Usage,
+    Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, RateSamples, ReceiveFigures,
+    Series, SlowCall, Stall, Timing, TlsSummary, Usage,
 };
 
 /// All that a run measured. With the plan, it is all that a report needs.
@@ -46,6 +46,9 @@ pub struct Summary {
     pub wait: Timing,
     /// From the instants at which scheduled arrivals were due to the work on them: the generator's own error.
     pub lag: Timing,
+    /// How long replies lay in this machine before they were read: its error at the other end.
+    #[serde(default)]
+    pub receive: ReceiveFigures,
     /// From status lines to the ends of their replies.
     pub transfer: Timing,
     /// Bytes of requests written completely.
@@ -413,6 +416,7 @@ impl Summary {
         ] {
             own.merge(their);
         }
+        self.receive.merge(&other.receive);
         self.request_bytes += other.request_bytes;
         self.header_bytes += other.header_bytes;
         self.content_bytes += other.content_bytes;

@@ -14,7 +14,7 @@ use super::inspection::{self, Finding};
 use super::secure::Secured;
 use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
 use crate::network::DISCARD_MAX;
-use crate::{Network, Observation, Ready, failure};
+use crate::{Network, Observation, Ready, Received, failure};
 
 /// From how many bytes of content on that nobody asked for they are not even copied: fewer come with one read, together
 /// with what follows.
@@ -354,13 +354,14 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.network.read(&connection.socket, room)
             };
             match read {
-                Ok(0) => {
+                Ok(Received { count: 0, .. }) => {
                     self.handle_eof(key, now);
                     break;
                 }
-                Ok(count) => {
+                Ok(Received { count, stamp }) => {
                     self.recorder.heard(now);
                     connection.heard = now;
+                    self.stamp = stamp;
                     if skips {
                         connection.engine.handle_skipped(count as u64);
                         self.handle_bytes(key, &[], now);
@@ -371,6 +372,7 @@ impl<N: Network> Worker<'_, '_, N> {
                     } else {
                         self.handle_bytes(key, &buffer[..count], now);
                     }
+                    self.stamp = None;
                     is_unsettled = self.awaits_more(key);
                     if is_unsettled {
                         now = self.network.now();
@@ -515,6 +517,7 @@ impl<N: Network> Worker<'_, '_, N> {
             footer_size: size.footer,
             decoded_size,
             mismatch,
+            receive_lag: self.stamp.map(|stamp| now - stamp),
             ..call.sample(now)
         };
         self.recorder.reply_settled();

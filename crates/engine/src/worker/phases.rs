@@ -142,6 +142,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         self.close_pool(now);
         self.take_all_counts(now);
+        self.recorder.clock_stepped(self.network.clock_steps());
         self.recorder.end_last_interval(now);
         self.tell_intervals(now);
         let measured = self.phases.measured.take().expect("measuring has ended");
