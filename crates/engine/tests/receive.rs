@@ -7,15 +7,16 @@ use std::os::unix::net::UnixListener;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Observer, OsNetwork, Ready, Received, Silent, Stop, Worker};
-use httperf_plan::{Arrivals, Endpoint, HttpVersion, Phases, Plan, Shard, Tls};
-use httperf_stats::{Counters, Instant, Outcome, Summary, Transport};
+use httperf_engine::{Network, Observation, Observer, OsNetwork, Ready, Received, Silent, Stop, Worker};
+use httperf_plan::{Arrivals, Endpoint, HttpVersion, Phases, Plan, ReplyClock, Shard, Tls};
+use httperf_stats::{Counters, Instant, Outcome, Summary, Timing, Transport};
 use httperf_testkit::http2;
 use httperf_testkit::sim::{
     Action, Deed, Goodbye, Http2Peer, HttpPeer, Link, Peer, StreamSeen, TlsPeer, connections, reply, run,
     tls_server,
 };
 use proptest::prelude::*;
+use rustix::time::{ClockId, clock_gettime};
 
 /// How late the worker hears of things on the virtual clock.
 const LATE: Duration = Duration::from_micros(1200);
@@ -109,6 +110,51 @@ fn over_http2_each_stream_has_its_own() {
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
     check_late(&simulated(&plan, late(), peer), 24);
+}
+
+fn by_kernel(mut plan: Plan) -> Plan {
+    plan.recording.clock = ReplyClock::Kernel;
+    plan
+}
+
+#[test]
+fn by_the_kernels_clock_a_reply_ends_when_it_came_and_what_follows_it_begins_when_it_was_read() {
+    // Two segments: the worker hears late of each.
+    let peer = || {
+        let whole = reply(200, "", "hello");
+        HttpPeer::new(move |_| {
+            let (first, last) = whole.split_at(whole.len() - 3);
+            vec![Action::Send(ms(2), first.to_vec()), Action::Send(ms(7), last.to_vec())]
+        })
+    };
+    let summary = simulated(&by_kernel(connections(5, 4, 1)), late(), peer());
+    check_late(&summary, 20);
+    let clocks = summary.calls_with(Outcome::Success);
+    let all = |timing: &Timing| (timing.moments.count(), timing.moments.min(), timing.moments.max());
+    assert_eq!(all(&clocks.service), (20, 0.009, 0.009));
+    assert_eq!(all(&summary.response), (20, 0.004, 0.004));
+    assert_eq!(all(&summary.transfer), (20, 0.005, 0.005));
+    // A call that follows another is due when that was read.
+    let first = &clocks.latency.moments;
+    assert_eq!((first.min(), summary.wait.moments.min()), (0.009, 0.0));
+    // A link without stamps: as by the program's clock.
+    let summary = simulated(&by_kernel(connections(5, 4, 1)), Link { stamps: false, ..late() }, peer());
+    assert_eq!(summary.calls_with(Outcome::Success).service.moments.min(), 0.0102);
+}
+
+#[test]
+fn by_the_kernels_clock_it_is_the_same_over_tls_and_http2() {
+    let plan = by_kernel(Plan { tls: Some(Tls::default()), ..connections(4, 3, 1) });
+    let summary = simulated(&plan, late(), TlsPeer::new(ok(), tls_server().build(), Goodbye::Said));
+    check_late(&summary, 12);
+    assert_eq!(summary.calls_with(Outcome::Success).service.moments.max(), 0.004);
+    let mut plan = by_kernel(connections(4, 6, 3));
+    plan.request.version = HttpVersion::Http2;
+    let peer =
+        Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
+    let summary = simulated(&plan, late(), peer);
+    check_late(&summary, 24);
+    assert_eq!(summary.calls_with(Outcome::Success).service.moments.max(), 0.004);
 }
 
 #[test]
@@ -264,6 +310,37 @@ fn what_is_read_late_from_a_real_socket_shows_how_late() {
         assert!(lags.count() >= 10, "only {} stamps of 30 replies of {size} bytes", lags.count());
         assert!(size > 5 || lags.min() >= 0.0499, "{}", lags.min());
     }
+}
+
+/// For how long each reply had lain there when it was told of: since its end, and by its receive lag.
+#[derive(Default)]
+struct Ages(Vec<(Duration, Option<Duration>)>);
+
+impl Observer for Ages {
+    fn observe(&mut self, what: Observation<'_>) {
+        if let Observation::Call { sample, .. } = what {
+            let now = clock_gettime(ClockId::Monotonic);
+            let now = Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32);
+            self.0.push((now - Duration::from_nanos(sample.done.as_nanos()), sample.receive_lag));
+        }
+    }
+}
+
+#[test]
+fn by_the_kernels_clock_latency_does_not_contain_how_late_a_real_socket_is_read() {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let mut plan = by_kernel(calls(Endpoint::Tcp(server.local_addr().expect("it listens")), 30));
+    plan.watch.calls = true;
+    let serving = std::thread::spawn(move || answer(server.accept().expect("a client comes").0, 30, 5));
+    let mut ages = Ages::default();
+    let summary = carry_out(&plan, ms(50), &mut ages);
+    serving.join().expect("the server does not panic");
+    let stamped: Vec<Duration> =
+        ages.0.iter().filter(|(_, lag)| lag.is_some()).map(|&(age, _)| age).collect();
+    assert!(stamped.len() >= 10, "{:?}", ages.0);
+    assert!(stamped.iter().all(|&age| age >= Duration::from_micros(49_900)), "{stamped:?}");
+    let quickest = summary.calls_with(Outcome::Success).service.moments.min();
+    assert!(quickest < 0.05, "the server answers at once: {quickest}");
 }
 
 #[test]

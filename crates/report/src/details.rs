@@ -4,6 +4,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
+use httperf_plan::ReplyClock;
 use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
 use crate::figures::{Confidence, Figures};
@@ -29,6 +30,7 @@ impl Display for Details<'_> {
             write_groups(f, groups)?;
         }
         write_slowest(f, &summary.slowest)?;
+        write_clock(f, self.document)?;
         if let Some(warmup) = &summary.warmup {
             writeln!(
                 f,
@@ -43,6 +45,20 @@ impl Display for Details<'_> {
         write_threads(f, self.document)?;
         write_capacity(f, parts, figures)
     }
+}
+
+/// That replies end by the kernel's clock, and which of them do not.
+fn write_clock(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
+    let receive = &document.summary.receive;
+    if document.plan.recording.clock != ReplyClock::Kernel {
+        return Ok(());
+    }
+    writeln!(
+        f,
+        "\nClock: {} replies end when the kernel received them, {} when they were read",
+        receive.lag.moments.count(),
+        receive.unstamped
+    )
 }
 
 /// How many threads shared the work, and what they used of a processor each, if that was asked for.

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Plan};
+use httperf_plan::{Arrivals, Plan, ReplyClock};
 use httperf_stats::{Failure, Outcome, Summary, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -83,6 +83,7 @@ impl Reason {
             Finding::ArrivalProcess { .. }
             | Finding::ArrivalsHeld { .. }
             | Finding::ClockSet { .. }
+            | Finding::Unstamped { .. }
             | Finding::TimeStolen { .. }
             | Finding::KeptWaiting { .. }
             | Finding::FewSamples { .. }
@@ -127,6 +128,13 @@ pub enum Finding {
     ClockSet {
         /// How often.
         times: u64,
+    },
+    /// Replies were to end by the kernel's clock, and it did not stamp all of them.
+    Unstamped {
+        /// How many ended when they were found.
+        replies: u64,
+        /// As a share of all.
+        share: f64,
     },
     /// Less was offered than was asked for.
     Rate {
@@ -312,20 +320,33 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     if let Some((level, finding)) = lag_against(&summary.lag, latency) {
         add(level, finding);
     }
-    judge_reading(summary, latency, add);
+    judge_reading(plan.recording.clock, summary, latency, add);
     judge_arrivals(plan, summary, add);
 }
 
 /// Whether replies were read when they came.
-fn judge_reading(summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
+fn judge_reading(
+    clock: ReplyClock,
+    summary: &Summary,
+    latency: &Timing,
+    add: &mut impl FnMut(Level, Finding),
+) {
     let receive = &summary.receive;
-    if let Some((level, Finding::ScheduleLag { quantile, lag_ms, latency_ms })) =
+    if clock == ReplyClock::Kernel {
+        // The lag is in no latency. What is not stamped, or not rightly, is timed otherwise than the rest.
+        if let Some(share) = receive.share_stamped().map(|share| 1.0 - share)
+            && share > 0.0
+        {
+            add(level_of_share(share), Finding::Unstamped { replies: receive.unstamped, share });
+        }
+    } else if let Some((level, Finding::ScheduleLag { quantile, lag_ms, latency_ms })) =
         lag_against(&receive.lag, latency)
     {
         add(level, Finding::ReceiveLag { quantile, lag_ms, latency_ms });
     }
     if receive.clock_steps > 0 {
-        add(Level::Valid, Finding::ClockSet { times: receive.clock_steps });
+        let level = if clock == ReplyClock::Kernel { Level::Suspect } else { Level::Valid };
+        add(level, Finding::ClockSet { times: receive.clock_steps });
     }
 }
 
@@ -453,6 +474,7 @@ impl Finding {
             Self::ScheduleLag { .. } => "schedule lag",
             Self::ReceiveLag { .. } => "receive lag",
             Self::ClockSet { .. } => "clock set",
+            Self::Unstamped { .. } => "unstamped",
             Self::Rate { .. } => "rate",
             Self::ArrivalProcess { .. } => "arrival process",
             Self::ArrivalsSkipped { .. } => "arrivals skipped",
@@ -500,6 +522,11 @@ impl Display for Finding {
                 f,
                 "the machine's wall clock was set while the run went on ({times} in all): replies of that moment have no \
                  receive lag"
+            ),
+            Self::Unstamped { replies, share } => write!(
+                f,
+                "{replies} replies ({} %) have no stamp of the kernel's; their times include how long they waited to be read",
+                percent(share)
             ),
             Self::Rate { asked, achieved } => write!(
                 f,

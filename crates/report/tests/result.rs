@@ -86,7 +86,7 @@ fn receive_lag_is_saved_and_missing_in_older_documents() {
     assert!(text.contains("\nreceive lag ") && text.contains(" unread  at [s], what"), "{text}");
     assert!(text.contains("\nReceive lag is known of 80.00 % of the replies"), "{text}");
     assert!(csv_row(&document).trim_end().ends_with(",0.100,0.198,80.00"), "{}", csv_row(&document));
-    assert!(page(&document).contains("unread: of that, until what had come was read"));
+    assert!(page(&document).contains("unread: until what had come was read"));
 
     let mut older: serde_json::Value = serde_json::from_str(&document.json()).unwrap();
     older["summary"].as_object_mut().unwrap().remove("receive").unwrap();

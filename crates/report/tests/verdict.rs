@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Connections, Plan, Workload};
+use httperf_plan::{Arrivals, Connections, Plan, ReplyClock, Workload};
 use httperf_report::{Finding, Level, Verdict, verdict, verdict_section};
 use httperf_stats::{CpuTime, Failure, Stall, Summary, ThreadUsage, Timing, Usage};
 use httperf_testkit::sim::connections;
@@ -120,6 +120,23 @@ fn what_replies_waited_to_be_read_counts_by_its_share_of_the_latency() {
 #[test]
 fn a_wall_clock_that_was_set_is_worth_a_note() {
     check(&["VALID clock set"], |summary| summary.receive.clock_steps = 2);
+}
+
+#[test]
+fn by_the_kernels_clock_what_is_not_stamped_counts_and_receive_lag_does_not() {
+    let mut plan = scheduled();
+    plan.recording.clock = ReplyClock::Kernel;
+    let lags = |summary: &mut Summary, unstamped: u64| {
+        summary.receive.lag = timing((0..2000 - unstamped).map(|_| 30.0));
+        summary.receive.unstamped = unstamped;
+    };
+    check_plan(&[], &plan, |summary| lags(summary, 0));
+    check_plan(&["VALID unstamped"], &plan, |summary| lags(summary, 10));
+    check_plan(&["SUSPECT unstamped"], &plan, |summary| lags(summary, 30));
+    check_plan(&["SUSPECT clock set"], &plan, |summary| {
+        lags(summary, 0);
+        summary.receive.clock_steps = 1;
+    });
 }
 
 #[test]

@@ -149,6 +149,7 @@ pub(super) const VERDICT_REASONS: &[Entry] = &[
     ),
     entry("schedule lag", "Lateness is a tenth of the latency or more, at the median or at p99."),
     entry("receive lag", "Replies lay in this machine for that long before they were read."),
+    entry("unstamped", "With `--clock=kernel`, the kernel did not stamp these replies."),
     entry("clock set", "The wall clock was set, by which the kernel stamps what it receives."),
     entry("rate, arrival process", "Fewer arrivals were started than were due, or in bursts."),
     entry("descriptors, ports", "Connections failed for want of a file descriptor or a local port."),

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use httperf_plan::{UNLIMITED, Workload};
+use httperf_plan::{ReplyClock, UNLIMITED, Workload};
 use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, http2};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
@@ -473,6 +473,7 @@ impl<N: Network> Worker<'_, '_, N> {
             }
             Event::ReplyStarted { call, status } => {
                 let deadline = self.reply_deadline(now);
+                let now = self.received_at(now);
                 let call = &mut self.calls[CallKey::from(call)];
                 let Phase::Sent { at } = call.phase else {
                     unreachable!("a reply answers a request that was sent")
@@ -507,6 +508,7 @@ impl<N: Network> Worker<'_, '_, N> {
         };
         let inspection = call.inspection.take().map(|inspection| *inspection);
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
+        let done = self.received_at(now).max(at);
         let call = &self.calls[call_key];
         let connection = &self.connections[key];
         let sample = Sample {
@@ -518,7 +520,7 @@ impl<N: Network> Worker<'_, '_, N> {
             decoded_size,
             mismatch,
             receive_lag: self.stamp.map(|stamp| now - stamp),
-            ..call.sample(now)
+            ..call.sample(done)
         };
         self.recorder.reply_settled();
         calls::record(&mut self.recorder, self.plan, &sample, || SlowDetail {
@@ -551,6 +553,14 @@ impl<N: Network> Worker<'_, '_, N> {
             self.retire_connection(key, now);
         }
         self.handle_answer(session_key, slot, call_key, status, now);
+    }
+
+    /// When what is being read arrived, by the clock by which replies end.
+    fn received_at(&self, now: Instant) -> Instant {
+        match (self.plan.recording.clock, self.stamp) {
+            (ReplyClock::Kernel, Some(stamp)) => stamp,
+            (ReplyClock::Program, _) | (_, None) => now,
+        }
     }
 
     /// The server ended a connection of a connection workload before so many of its calls were made.

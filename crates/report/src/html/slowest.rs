@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use httperf_plan::ReplyClock;
 use httperf_stats::SlowCall;
 
 use crate::number::{count, fixed, grouped, ratio};
@@ -52,11 +53,11 @@ pub(super) struct Phase {
 
 impl SlowestCalls {
     /// The table; nothing if there are none.
-    pub(super) fn of(calls: &[SlowCall]) -> Option<Self> {
+    pub(super) fn of(calls: &[SlowCall], clock: ReplyClock) -> Option<Self> {
         let longest = calls.first()?.latency;
         let shown = &calls[..calls.len().min(CALLS_MAX)];
         Some(Self {
-            rows: shown.iter().map(|call| Row::of(call, longest)).collect(),
+            rows: shown.iter().map(|call| Row::of(call, longest, clock)).collect(),
             left_out: calls.len() - shown.len(),
             has_receive_lag: shown.iter().any(|call| call.receive_lag.is_some()),
             has_transport: shown.iter().any(|call| call.transport.is_some()),
@@ -66,18 +67,19 @@ impl SlowestCalls {
 }
 
 impl Row {
-    fn of(call: &SlowCall, longest: Duration) -> Self {
+    fn of(call: &SlowCall, longest: Duration, clock: ReplyClock) -> Self {
         let known = [call.wait, call.response, call.transfer].into_iter().flatten().sum();
         // What came after the last instant that is known of a call without a reply.
         let unanswered = call.latency.saturating_sub(known);
         // The last of what a reply took, however much of it the status line had to wait for.
-        let unread = call.receive_lag.unwrap_or_default();
+        let part_unread = call.receive_lag.filter(|_| clock == ReplyClock::Program);
+        let unread = part_unread.unwrap_or_default();
         let unread_of_response = unread.saturating_sub(call.transfer.unwrap_or_default());
         let parts = [
             ("wait", call.wait),
             ("response", call.response.map(|response| response.saturating_sub(unread_of_response))),
             ("transfer", call.transfer.map(|transfer| transfer.saturating_sub(unread))),
-            ("unread", call.receive_lag),
+            ("unread", part_unread),
             ("unanswered", call.status.is_none().then_some(unanswered)),
         ];
         let phases = parts.into_iter().filter_map(|(class, part)| {
