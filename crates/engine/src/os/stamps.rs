@@ -18,17 +18,14 @@ use crate::Received;
 /// If the clocks move apart by more than this, one of them was set.
 const STEP: Duration = Duration::from_millis(1);
 
-/// How long the least distance between the clocks that was read is taken for the true one.
-const DISTANCE_KEPT: Duration = Duration::from_secs(1);
+/// How often the distance between the clocks is measured anew.
+const MEASURED_EVERY: Duration = Duration::from_secs(1);
 
 /// A stamp this far in the future is one of now: the clocks are not read at quite the same time.
 const FUTURE_MAX: Duration = Duration::from_micros(5);
 
-/// How often the clocks are read at most to find a pair of readings with no pause in between.
-const READINGS_MAX: u32 = 10;
-
-/// A pause between readings that are made one right after the other is shorter than this.
-const PAUSE_MAX: Duration = Duration::from_micros(10);
+/// How often the clocks are read to measure their distance. The readings with the shortest pause in between count.
+const READINGS: u32 = 8;
 
 /// Takes stamps from sockets that want them ([`httperf_sys::stamp_received`]).
 pub(super) struct Stamps {
@@ -107,23 +104,16 @@ fn wall_clock() -> Duration {
     Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or_default())
 }
 
-/// Reads both clocks with as short a pause in between as can be had.
+/// Reads both clocks with as short a pause in between as can be had: the wall clock between two readings of the other.
 fn read_both() -> Readings {
-    let read = || {
-        let readings = Readings { now: now(), wall: wall_clock() };
-        (now() - readings.now, readings)
-    };
-    let mut best = read();
-    for _ in 1..READINGS_MAX {
-        if best.0 < PAUSE_MAX {
-            break;
-        }
-        let again = read();
-        if again.0 < best.0 {
-            best = again;
-        }
-    }
-    best.1
+    let readings = (0..READINGS).map(|_| {
+        let before = now();
+        let wall = wall_clock();
+        let pause = now() - before;
+        (pause, Readings { now: before + pause / 2, wall })
+    });
+    let closest = readings.min_by_key(|&(pause, _)| pause);
+    closest.expect("the clocks are read more than once").1
 }
 
 /// What is known of how the clocks go.
@@ -131,11 +121,9 @@ fn read_both() -> Readings {
 struct Clocks {
     /// The last reading of the run's.
     now: Instant,
-    /// How far the wall clock is ahead, in nanoseconds: the least that was read lately, as a pause between two readings
-    /// only adds to it.
+    /// How far the wall clock is ahead, in nanoseconds, and when that was measured.
     distance: i64,
-    /// The least that was read since then.
-    least: (i64, Instant),
+    measured: Instant,
     /// When the wall clock was set last. What was stamped before cannot be told in the run's time.
     known_since: Instant,
     steps: u64,
@@ -143,36 +131,28 @@ struct Clocks {
 
 impl Clocks {
     fn new(readings: Readings) -> Self {
-        let distance = readings.distance();
-        Self {
-            now: readings.now,
-            distance,
-            least: (distance, readings.now),
-            known_since: readings.now,
-            steps: 0,
+        let (now, distance) = (readings.now, readings.distance());
+        Self { now, distance, measured: now, known_since: now, steps: 0 }
+    }
+
+    /// Takes readings of both, the wall clock's last. `measure` reads them with more care.
+    fn compare(&mut self, readings: Readings, measure: impl FnOnce() -> Readings) {
+        let is_due = readings.now - self.measured >= MEASURED_EVERY;
+        if !is_due && !self.is_step(readings) {
+            return;
+        }
+        // What looked like a step may have been a pause between the two readings.
+        let readings = measure();
+        if self.is_step(readings) {
+            *self = Self { steps: self.steps + 1, ..Self::new(readings) };
+        } else {
+            (self.distance, self.measured) = (readings.distance(), readings.now);
         }
     }
 
-    /// Takes readings of both, the wall clock's last. `again` reads them with more care.
-    fn compare(&mut self, readings: Readings, again: impl FnOnce() -> Readings) {
-        let distance = readings.distance();
-        let moved = distance.saturating_sub(self.distance);
-        if moved.unsigned_abs() >= STEP.as_nanos() as u64 {
-            // Or it was a pause.
-            let readings = again();
-            let distance = readings.distance();
-            if distance.saturating_sub(self.distance).unsigned_abs() >= STEP.as_nanos() as u64 {
-                *self = Self { steps: self.steps + 1, ..Self::new(readings) };
-            }
-            return;
-        }
-        self.least.0 = self.least.0.min(distance);
-        if readings.now - self.least.1 >= DISTANCE_KEPT {
-            self.distance = self.least.0;
-            self.least = (i64::MAX, readings.now);
-        } else {
-            self.distance = self.distance.min(distance);
-        }
+    fn is_step(&self, readings: Readings) -> bool {
+        let moved = readings.distance().saturating_sub(self.distance);
+        u128::from(moved.unsigned_abs()) >= STEP.as_nanos()
     }
 
     /// When that was by the run's clock; `None` if it is not known, or cannot have been. `fresh` reads that clock.
