@@ -45,17 +45,17 @@ pub trait Network {
     /// The error that waits on a socket, if there is one.
     fn take_error(&mut self, socket: &Self::Socket) -> Option<io::Error>;
 
-    /// Reads what has arrived; 0 is the end of the stream.
+    /// Reads what has arrived; nothing is the end of the stream.
     ///
     /// # Errors
     /// `WouldBlock` when nothing has arrived; otherwise the system's.
-    fn read(&mut self, socket: &Self::Socket, buffer: &mut [u8]) -> io::Result<usize>;
+    fn read(&mut self, socket: &Self::Socket, buffer: &mut [u8]) -> io::Result<Received>;
 
-    /// Takes what has arrived, up to `count` bytes (4 MiB at most), and forgets it; 0 is the end of the stream.
+    /// Takes what has arrived, up to `count` bytes (4 MiB at most), and forgets it; nothing is the end of the stream.
     ///
     /// # Errors
     /// As [`Network::read`].
-    fn discard(&mut self, socket: &Self::Socket, count: usize) -> io::Result<usize>;
+    fn discard(&mut self, socket: &Self::Socket, count: usize) -> io::Result<Received>;
 
     /// Writes what the socket takes of two pieces, one after the other, of which one may be empty.
     ///
@@ -76,8 +76,28 @@ pub trait Network {
     /// What the transport says of a connection, if it has anything to say.
     fn transport(&mut self, socket: &Self::Socket) -> Option<Transport>;
 
+    /// How often so far the clock was set by which it stamps what it receives.
+    fn clock_steps(&self) -> u64 {
+        0
+    }
+
     /// Whether someone asked for the end of the run.
     fn stop_requested(&self) -> bool;
+}
+
+/// Bytes that were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// How many; 0 is the end of the stream.
+    pub count: usize,
+    /// When the last segment of them reached this machine, if that is known.
+    pub stamp: Option<Instant>,
+}
+
+impl From<usize> for Received {
+    fn from(count: usize) -> Self {
+        Self { count, stamp: None }
+    }
 }
 
 /// A socket whose state changed.

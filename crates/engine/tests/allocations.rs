@@ -4,7 +4,7 @@ use std::io;
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Ready, Silent, Worker};
+use httperf_engine::{Network, Ready, Received, Silent, Worker};
 use httperf_plan::{
     Arrivals, Endpoint, HttpVersion, Plan, RequestTemplate, Shard, Timeouts, UNLIMITED, UriSource, Workload,
 };
@@ -122,14 +122,14 @@ impl Network for Memory {
         None
     }
 
-    fn read(&mut self, socket: &usize, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, socket: &usize, buffer: &mut [u8]) -> io::Result<Received> {
         match self.sockets[*socket].answer(self.speaks_http2, buffer) {
             0 => Err(io::ErrorKind::WouldBlock.into()),
-            count => Ok(count),
+            count => Ok(Received { count, stamp: Some(self.now) }),
         }
     }
 
-    fn discard(&mut self, _: &usize, _: usize) -> io::Result<usize> {
+    fn discard(&mut self, _: &usize, _: usize) -> io::Result<Received> {
         unreachable!("the replies are small")
     }
 

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Ready, Silent, Worker};
+use httperf_engine::{Network, Ready, Received, Silent, Worker};
 use httperf_plan::{
     Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Sessions, Shard,
     ThinkTime, Timeouts, Tls, TlsVersion, UriSource, Workload,
@@ -341,7 +341,7 @@ impl Network for Scripted {
         None
     }
 
-    fn read(&mut self, socket: &usize, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, socket: &usize, buffer: &mut [u8]) -> io::Result<Received> {
         self.now = self.now + self.read_time;
         let socket = &mut self.sockets[*socket];
         let count = buffer.len().min(socket.incoming.len());
@@ -352,10 +352,10 @@ impl Network for Scripted {
         }
         buffer[..count].copy_from_slice(&socket.incoming[..count]);
         socket.incoming.drain(..count);
-        Ok(count)
+        Ok(count.into())
     }
 
-    fn discard(&mut self, socket: &usize, count: usize) -> io::Result<usize> {
+    fn discard(&mut self, socket: &usize, count: usize) -> io::Result<Received> {
         self.read(socket, &mut vec![0; count])
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
         phases: Phases::default(),
         until: None,
         objectives: Objectives::default(),
-        recording: Recording { detail: true, split: None, slowest: 0 },
+        recording: Recording { detail: true, split: None, slowest: 0, ..plan.recording },
         threads: None,
         spin: false,
         ..plan.clone()

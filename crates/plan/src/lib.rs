@@ -34,7 +34,7 @@ pub use http2::Http2;
 pub use limits::Limits;
 pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest};
 pub use objective::Objectives;
-pub use recording::{Phases, Precision, Recording, Split};
+pub use recording::{Phases, Precision, Recording, ReplyClock, Split};
 pub use route::{Authority, Proxy};
 pub use target::{Endpoint, SourceAddresses, Target};
 pub use template::Template;

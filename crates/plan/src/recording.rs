@@ -37,12 +37,26 @@ pub struct Recording {
     pub split: Option<Split>,
     /// How many of the slowest calls are kept.
     pub slowest: u32,
+    /// By which clock replies end.
+    #[serde(default)]
+    pub clock: ReplyClock,
 }
 
 impl Default for Recording {
     fn default() -> Self {
-        Self { detail: true, split: None, slowest: 10 }
+        Self { detail: true, split: None, slowest: 10, clock: ReplyClock::Program }
     }
+}
+
+/// By which clock a reply ends, and its status line is complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyClock {
+    /// When the program found it.
+    #[default]
+    Program,
+    /// When the kernel received its last segment, if that was stamped; otherwise when the program found it.
+    Kernel,
 }
 
 /// By what calls are told apart in a report.

@@ -11,7 +11,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
 /// percentage of connections that failed.
-pub(crate) const COLUMNS: [&str; 49] = [
+pub(crate) const COLUMNS: [&str; 52] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -61,6 +61,9 @@ pub(crate) const COLUMNS: [&str; 49] = [
     "decompressed_bytes",
     "threads",
     "objectives",
+    "receive_lag_p50_ms",
+    "receive_lag_p99_ms",
+    "receive_lag_percent",
 ];
 
 /// The line that names the columns, with its line end.
@@ -130,6 +133,8 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     let objectives: Vec<String> =
         objectives.map(|judged| format!("{} {}", judged.objective, judged.outcome)).collect();
     row.push(objectives.join("; "));
+    row.extend([figures.receive_lag_ms.p50, figures.receive_lag_ms.p99].map(ms));
+    row.push(figures.receive_lag_share.map_or_else(String::new, |share| fixed(100.0 * share, 2)));
     debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
     row
 }

@@ -4,6 +4,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
+use httperf_plan::ReplyClock;
 use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
 use crate::figures::{Confidence, Figures};
@@ -29,6 +30,7 @@ impl Display for Details<'_> {
             write_groups(f, groups)?;
         }
         write_slowest(f, &summary.slowest)?;
+        write_clock(f, self.document)?;
         if let Some(warmup) = &summary.warmup {
             writeln!(
                 f,
@@ -43,6 +45,20 @@ impl Display for Details<'_> {
         write_threads(f, self.document)?;
         write_capacity(f, parts, figures)
     }
+}
+
+/// That replies end by the kernel's clock, and which of them do not.
+fn write_clock(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
+    let receive = &document.summary.receive;
+    if document.plan.recording.clock != ReplyClock::Kernel {
+        return Ok(());
+    }
+    writeln!(
+        f,
+        "\nClock: {} replies end when the kernel received them, {} when they were read",
+        receive.lag.moments.count(),
+        receive.unstamped
+    )
 }
 
 /// How many threads shared the work, and what they used of a processor each, if that was asked for.
@@ -150,18 +166,27 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall]) -> fmt::Resul
         return Ok(());
     }
     let title = "Slowest [ms]";
-    writeln!(f, "\n{title:<NAME_WIDTH$}{:>11}{:>11}{:>11}  at [s], what", "wait", "response", "transfer")?;
+    write!(f, "\n{title:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "wait", "response", "transfer")?;
+    // A part of the two before it.
+    let tells_unread = slowest.iter().any(|call| call.receive_lag.is_some());
+    if tells_unread {
+        write!(f, "{:>11}", "unread")?;
+    }
+    writeln!(f, "  at [s], what")?;
     for call in slowest {
         let ms = |time: Option<Duration>| time.map_or_else(|| "-".to_owned(), in_ms);
         write!(
             f,
-            "{:<NAME_WIDTH$}{:>11}{:>11}{:>11}  {} ",
+            "{:<NAME_WIDTH$}{:>11}{:>11}{:>11}",
             in_ms(call.latency),
             ms(call.wait),
             ms(call.response),
-            ms(call.transfer),
-            fixed(call.due.as_secs_f64(), 3)
+            ms(call.transfer)
         )?;
+        if tells_unread {
+            write!(f, "{:>11}", ms(call.receive_lag))?;
+        }
+        write!(f, "  {} ", fixed(call.due.as_secs_f64(), 3))?;
         match (call.status, call.mismatch) {
             (None, _) => f.write_str("failed ")?,
             (Some(status), None) => write!(f, "{status} ")?,

@@ -53,6 +53,12 @@ pub struct Figures {
     pub connect_ms: Times,
     /// From the instants at which arrivals were due to the work on them.
     pub lag_ms: Times,
+    /// From the kernel's receipt of the segments that completed replies to the reading of them.
+    #[serde(default)]
+    pub receive_lag_ms: Times,
+    /// The share (0 to 1) of replies of which that is known; `None` without replies.
+    #[serde(default)]
+    pub receive_lag_share: Option<f64>,
     /// How long calls took whose replies were not what was expected.
     #[serde(default)]
     pub unexpected_ms: Times,
@@ -155,6 +161,8 @@ impl Figures {
             transfer_ms: Times::of(&summary.transfer),
             connect_ms: Times::of(&summary.connect),
             lag_ms: Times::of(&summary.lag),
+            receive_lag_ms: Times::of(&summary.receive.lag),
+            receive_lag_share: summary.receive.share_stamped(),
             unexpected_ms: Times::of(&summary.calls_with(Outcome::Unexpected).latency),
             failed_ms: Times::of(&summary.calls_with(Outcome::Failure).latency),
             unfinished_ms: Times::of(&summary.unfinished),

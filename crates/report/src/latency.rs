@@ -46,6 +46,11 @@ impl Display for Latency<'_> {
         }
         write_if_any(f, "of unfinished >=", &summary.unfinished)?;
         write_if_any(f, "lag", &summary.lag)?;
+        write_if_any(f, "receive lag", &summary.receive.lag)?;
+        if let Some(share) = summary.receive.share_stamped().filter(|&share| share > 0.0 && share < 1.0) {
+            let percent = fixed((share * 1e4).floor() / 1e2, 2);
+            writeln!(f, "Receive lag is known of {percent} % of the replies: the kernel stamped no others")?;
+        }
         match divergence(summary, &completed.latency) {
             Some(sentence) => writeln!(f, "{sentence}"),
             None => Ok(()),

@@ -6,7 +6,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Plan};
+use httperf_plan::{Arrivals, Plan, ReplyClock};
 use httperf_stats::{Failure, Outcome, Summary, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -75,12 +75,16 @@ impl Reason {
     fn limits_client(&self) -> bool {
         match self.finding {
             Finding::ClientCpu { .. } | Finding::Descriptors { .. } | Finding::Ports { .. } => true,
-            Finding::ScheduleLag { quantile, .. } => self.level == Level::Invalid && quantile <= 0.5,
+            Finding::ScheduleLag { quantile, .. } | Finding::ReceiveLag { quantile, .. } => {
+                self.level == Level::Invalid && quantile <= 0.5
+            }
             Finding::Rate { .. } => self.level == Level::Invalid,
             Finding::Paused { .. } => self.level == Level::Invalid,
             Finding::ArrivalsSkipped { .. } => self.level >= Level::Suspect,
             Finding::ArrivalProcess { .. }
             | Finding::ArrivalsHeld { .. }
+            | Finding::ClockSet { .. }
+            | Finding::Unstamped { .. }
             | Finding::TimeStolen { .. }
             | Finding::KeptWaiting { .. }
             | Finding::FewSamples { .. }
@@ -111,6 +115,27 @@ pub enum Finding {
         lag_ms: f64,
         /// That of the latency, in milliseconds.
         latency_ms: f64,
+    },
+    /// Replies lay in this machine before they were read.
+    ReceiveLag {
+        /// The quantile that is compared.
+        quantile: f64,
+        /// That of the receive lag, in milliseconds.
+        lag_ms: f64,
+        /// That of the latency, in milliseconds.
+        latency_ms: f64,
+    },
+    /// The wall clock was set, by which the kernel stamps what it receives.
+    ClockSet {
+        /// How often.
+        times: u64,
+    },
+    /// Replies were to end by the kernel's clock, and it did not stamp all of them.
+    Unstamped {
+        /// How many ended when they were found.
+        replies: u64,
+        /// As a share of all.
+        share: f64,
     },
     /// Less was offered than was asked for.
     Rate {
@@ -310,7 +335,34 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
         add(level, finding);
     }
     judge_pauses(summary, add);
+    judge_reading(plan.recording.clock, summary, latency, add);
     judge_arrivals(plan, summary, add);
+}
+
+/// Whether replies were read when they came.
+fn judge_reading(
+    clock: ReplyClock,
+    summary: &Summary,
+    latency: &Timing,
+    add: &mut impl FnMut(Level, Finding),
+) {
+    let receive = &summary.receive;
+    if clock == ReplyClock::Kernel {
+        // The lag is in no latency. What is not stamped, or not rightly, is timed otherwise than the rest.
+        if let Some(share) = receive.share_stamped().map(|share| 1.0 - share)
+            && share > 0.0
+        {
+            add(level_of_share(share), Finding::Unstamped { replies: receive.unstamped, share });
+        }
+    } else if let Some((level, Finding::ScheduleLag { quantile, lag_ms, latency_ms })) =
+        lag_against(&receive.lag, latency)
+    {
+        add(level, Finding::ReceiveLag { quantile, lag_ms, latency_ms });
+    }
+    if receive.clock_steps > 0 {
+        let level = if clock == ReplyClock::Kernel { Level::Suspect } else { Level::Valid };
+        add(level, Finding::ClockSet { times: receive.clock_steps });
+    }
 }
 
 /// The lag, if it is a part of the latency that counts. Of two quantiles at the same level, the median says more.
@@ -452,6 +504,9 @@ impl Finding {
         match self {
             Self::ClientCpu { .. } => "client cpu",
             Self::ScheduleLag { .. } => "schedule lag",
+            Self::ReceiveLag { .. } => "receive lag",
+            Self::ClockSet { .. } => "clock set",
+            Self::Unstamped { .. } => "unstamped",
             Self::Rate { .. } => "rate",
             Self::ArrivalProcess { .. } => "arrival process",
             Self::ArrivalsSkipped { .. } => "arrivals skipped",
@@ -488,6 +543,23 @@ impl Display for Finding {
                 fixed(lag_ms, 3),
                 fixed(latency_ms, 3),
                 quantile_name(quantile)
+            ),
+            Self::ReceiveLag { quantile, lag_ms, latency_ms } => write!(
+                f,
+                "replies waited {} ms in this machine before they were read, of a latency of {} ms ({})",
+                fixed(lag_ms, 3),
+                fixed(latency_ms, 3),
+                quantile_name(quantile)
+            ),
+            Self::ClockSet { times } => write!(
+                f,
+                "the machine's wall clock was set while the run went on ({times} in all): replies of that moment have no \
+                 receive lag"
+            ),
+            Self::Unstamped { replies, share } => write!(
+                f,
+                "{replies} replies ({} %) have no stamp of the kernel's; their times include how long they waited to be read",
+                percent(share)
             ),
             Self::Rate { asked, achieved } => write!(
                 f,

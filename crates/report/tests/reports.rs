@@ -48,6 +48,7 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
         decoded_size: None,
         mismatch: None,
         carrier: None,
+        receive_lag: None,
     }
 }
 

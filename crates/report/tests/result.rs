@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Authority, Http2, Plan, ThinkTime, Tls};
+use httperf_report::html::page;
 use httperf_report::result::{Capacity, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
 use httperf_stats::{CpuTime, Http2Summary, Summary, ThreadUsage, Timing};
@@ -66,6 +67,40 @@ fn what_http2_did_is_saved_and_missing_in_older_documents() {
     older["summary"].as_object_mut().unwrap().remove("http2").unwrap();
     let older = Document::read(older.to_string().as_bytes()).unwrap();
     assert_eq!((older.plan.http2, older.summary.http2), (Http2::default(), None));
+}
+
+#[test]
+fn receive_lag_is_saved_and_missing_in_older_documents() {
+    let mut document = document(0);
+    let receive = &mut document.summary.receive;
+    (1..=200).for_each(|lag| receive.lag.add(Duration::from_micros(lag)));
+    (receive.unstamped, receive.clock_steps) = (50, 1);
+    document.summary.slowest[0].receive_lag = Some(Duration::from_micros(1200));
+    let Document { plan, summary, .. } = document;
+    let document = Document::new(part("host"), plan, summary);
+    assert_eq!(document.figures.receive_lag_ms.p50, Some(0.1));
+    assert_eq!(document.figures.receive_lag_share, Some(0.8));
+    let again = Document::read(document.json().as_bytes()).unwrap();
+    assert_eq!(again.summary, document.summary);
+    let text = document.text(true).to_string();
+    assert!(text.contains("\nreceive lag ") && text.contains(" unread  at [s], what"), "{text}");
+    assert!(text.contains("\nReceive lag is known of 80.00 % of the replies"), "{text}");
+    assert!(csv_row(&document).trim_end().ends_with(",0.100,0.198,80.00"), "{}", csv_row(&document));
+    assert!(page(&document).contains("unread: until what had come was read"));
+
+    let mut older: serde_json::Value = serde_json::from_str(&document.json()).unwrap();
+    older["summary"].as_object_mut().unwrap().remove("receive").unwrap();
+    for call in older["summary"]["slowest"].as_array_mut().unwrap() {
+        call.as_object_mut().unwrap().remove("receive_lag_ns").unwrap();
+    }
+    for figure in ["receive_lag_ms", "receive_lag_share"] {
+        older["figures"].as_object_mut().unwrap().remove(figure).unwrap();
+    }
+    let older = Document::read(older.to_string().as_bytes()).unwrap();
+    assert_eq!(older.summary.receive, httperf_stats::ReceiveFigures::default());
+    assert_eq!((older.figures.receive_lag_ms.samples, older.figures.receive_lag_share), (0, None));
+    let text = older.text(true).to_string();
+    assert!(!text.contains("\nreceive lag") && !text.contains("unread"), "{text}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Connections, Plan, Workload};
+use httperf_plan::{Arrivals, Connections, Plan, ReplyClock, Workload};
 use httperf_report::{Finding, Level, Verdict, verdict, verdict_section};
 use httperf_stats::{CpuTime, Failure, Pauses, Stall, Summary, ThreadUsage, Timing, Usage, Window};
 use httperf_testkit::sim::connections;
@@ -89,6 +89,54 @@ fn lag_counts_by_its_share_of_the_latency() {
     check(&["SUSPECT schedule lag"], with(9.0, 13.0));
     check(&["INVALID schedule lag"], with(12.0, 16.0));
     check(&["SUSPECT schedule lag"], with(12.0, 100.0));
+}
+
+#[test]
+fn what_replies_waited_to_be_read_counts_by_its_share_of_the_latency() {
+    let late =
+        |milliseconds: f64| timing((0..2000).map(move |call| if call < 30 { milliseconds } else { 0.006 }));
+    let slow =
+        |milliseconds: f64| timing((0..2000).map(move |call| if call < 30 { milliseconds } else { 4.0 }));
+    let with = |lag: f64, latency: f64| {
+        move |summary: &mut Summary| {
+            summary.receive.lag = late(lag);
+            summary.calls[0].latency = slow(latency);
+        }
+    };
+    check(&[], with(0.9, 4.0));
+    check(&["SUSPECT receive lag"], with(1.2, 5.0));
+    check(&[], with(1.2, 20.0));
+    check(&["INVALID receive lag"], with(12.0, 16.0));
+    check(&[], |summary| summary.receive.unstamped = 2000);
+    let mut summary = sound();
+    with(1.2, 5.0)(&mut summary);
+    let told = verdict(&scheduled(), &summary).reasons[0].finding.to_string();
+    assert_eq!(
+        told,
+        "replies waited 1.200 ms in this machine before they were read, of a latency of 5.000 ms (p99)"
+    );
+}
+
+#[test]
+fn a_wall_clock_that_was_set_is_worth_a_note() {
+    check(&["VALID clock set"], |summary| summary.receive.clock_steps = 2);
+}
+
+#[test]
+fn by_the_kernels_clock_what_is_not_stamped_counts_and_receive_lag_does_not() {
+    let mut plan = scheduled();
+    plan.recording.clock = ReplyClock::Kernel;
+    let lags = |summary: &mut Summary, unstamped: u64| {
+        summary.receive.lag = timing((0..2000 - unstamped).map(|_| 30.0));
+        summary.receive.unstamped = unstamped;
+    };
+    check_plan(&[], &plan, |summary| lags(summary, 0));
+    check_plan(&["VALID unstamped"], &plan, |summary| lags(summary, 10));
+    check_plan(&["SUSPECT unstamped"], &plan, |summary| lags(summary, 30));
+    check_plan(&["SUSPECT clock set"], &plan, |summary| {
+        lags(summary, 0);
+        summary.receive.clock_steps = 1;
+    });
 }
 
 #[test]
@@ -279,6 +327,8 @@ fn the_client_is_to_blame_where_less_was_offered_than_was_asked_for() {
     assert!(blamed(&|summary| summary.lag = timing((0..2000).map(|_| 20.0))));
     let now_and_then = timing((0..2000).map(|call| if call < 100 { 20.0 } else { 0.02 }));
     assert!(!blamed(&|summary| summary.lag = now_and_then.clone()), "what was late was offered");
+    assert!(blamed(&|summary| summary.receive.lag = timing((0..2000).map(|_| 20.0))));
+    assert!(!blamed(&|summary| summary.receive.lag = now_and_then.clone()), "what was read late was offered");
     assert!(blamed(&|summary| summary.usage = usage(0.97, 0.0)));
     assert!(!blamed(&|summary| summary.usage = usage(0.1, 0.2)));
     assert!(blamed(&|summary| summary.errors.add(Failure::FdUnavailable)));

@@ -40,6 +40,8 @@ pub struct Sample<'a> {
     pub mismatch: Option<Mismatch>,
     /// The connection that carried it last.
     pub carrier: Option<Carrier>,
+    /// How long the segment that completed the reply lay in this machine before it was read, if that is known.
+    pub receive_lag: Option<Duration>,
 }
 
 /// The connection that carried a call.
@@ -179,6 +181,11 @@ pub struct SlowCall {
     ///
     /// <https://www.w3.org/TR/server-timing/>
     pub server_timing: Option<String>,
+    /// How long the segment that completed its reply lay in this machine before it was read, if that is known: within
+    /// `transfer` and `response`, unless those end by the kernel's clock.
+    #[serde(default, rename = "receive_lag_ns", with = "crate::nanos::option")]
+    #[schemars(with = "Option<u64>")]
+    pub receive_lag: Option<Duration>,
 }
 
 /// What the kernel says of a TCP connection (`TCP_INFO`).
@@ -223,6 +230,7 @@ impl SlowCall {
             connect: sample.carrier.map(|carrier| carrier.connect),
             transport: detail.transport,
             server_timing: detail.server_timing,
+            receive_lag: sample.receive_lag,
         }
     }
 }
@@ -287,6 +295,7 @@ mod tests {
             decoded_size: None,
             mismatch: None,
             carrier: None,
+            receive_lag: None,
         }
     }
 

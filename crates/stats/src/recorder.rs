@@ -367,6 +367,9 @@ impl Recorder {
             self.series.add_latency(latency);
         }
         let summary = self.of(sample.intended);
+        if sample.status.is_some() {
+            summary.receive.add(sample.receive_lag);
+        }
         let clocks = &mut summary.calls[outcome as usize];
         clocks.latency.add(latency);
         if let (Some(sent), Some(service)) = (sample.sent, sample.service()) {
@@ -378,6 +381,11 @@ impl Recorder {
         if let (Some(groups), Some(group)) = (&mut summary.groups, group) {
             groups.add(group, sample);
         }
+    }
+
+    /// The wall clock, by which the kernel stamps what it receives, was set so often.
+    pub fn clock_stepped(&mut self, steps: u64) {
+        self.measured.receive.clock_steps = steps;
     }
 
     /// The run ends, and a call that was due then is neither answered nor given up.
@@ -616,6 +624,7 @@ mod tests {
             decoded_size: None,
             mismatch: None,
             carrier: None,
+            receive_lag: None,
         }
     }
 

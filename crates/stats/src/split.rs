@@ -108,6 +108,7 @@ mod tests {
             decoded_size: None,
             mismatch: None,
             carrier: None,
+            receive_lag: None,
         }
     }
 

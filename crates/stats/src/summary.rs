@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, Pauses, RateSamples, Series,
-    SlowCall, Stall, Throughput, Timing, TlsSummary, Usage, Window,
+    Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, Pauses, RateSamples,
+    ReceiveFigures, Series, SlowCall, Stall, Throughput, Timing, TlsSummary, Usage, Window,
 };
 
 /// All that a run measured. With the plan, it is all that a report needs.
@@ -53,6 +53,9 @@ pub struct Summary {
     /// Times in which the generator should have run and did not.
     #[serde(default)]
     pub pauses: Pauses,
+    /// How long replies lay in this machine before they were read: its error at the other end.
+    #[serde(default)]
+    pub receive: ReceiveFigures,
     /// From status lines to the ends of their replies.
     pub transfer: Timing,
     /// Bytes of requests written completely.
@@ -435,6 +438,7 @@ impl Summary {
         ] {
             own.merge(their);
         }
+        self.receive.merge(&other.receive);
         self.request_bytes += other.request_bytes;
         self.header_bytes += other.header_bytes;
         self.content_bytes += other.content_bytes;

@@ -6,8 +6,10 @@
 mod poller;
 mod process;
 mod socket;
+mod stamps;
 pub mod tls;
 
 pub use poller::epoll_wait_millis;
 pub use process::{CpuUsage, cpu_usage, is_ignored, thread_usage};
 pub use socket::{TcpInfo, set_bind_address_no_port, set_tcp_fastopen_connect, tcp_info};
+pub use stamps::{Stamped, receive, stamp_received};

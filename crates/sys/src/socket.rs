@@ -25,15 +25,24 @@ pub fn set_tcp_fastopen_connect(socket: impl AsFd) -> io::Result<()> {
 
 /// Switches an option on that takes an `int`.
 fn enable(socket: impl AsFd, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
-    let on: libc::c_int = 1;
+    set(socket, level, option, 1)
+}
+
+/// Sets an option that takes an `int`.
+pub(crate) fn set(
+    socket: impl AsFd,
+    level: libc::c_int,
+    option: libc::c_int,
+    value: libc::c_int,
+) -> io::Result<()> {
     // SAFETY: the option value is a valid `int`, and its size is passed with it.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
             level,
             option,
-            std::ptr::from_ref(&on).cast(),
-            size_of_val(&on) as libc::socklen_t,
+            std::ptr::from_ref(&value).cast(),
+            size_of_val(&value) as libc::socklen_t,
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

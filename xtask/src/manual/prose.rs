@@ -177,7 +177,8 @@ pub(super) const REPORT_VERBOSE: &[&str] = &[
      percentiles, and for TLS what was agreed on, the time and the size of handshakes of each kind, and why any \
      failed. Of the percentiles, `latency` counts from the instant at which a call was due (its arrival, or the end of \
      the reply or the pause before it) and `service` from the first byte sent, both to the end of the reply; `lag` is how \
-     late the generator began the work on an arrival, and so its own error. From ten seconds on, figures of the latency \
+     late the generator began the work on an arrival, and so its own error; `receive lag` is its error at the other end, how \
+     long replies lay in the machine before they were read. From ten seconds on, figures of the latency \
      have 95 % confidence intervals, which take into account that latencies which follow each other are alike. The \
      slowest calls are listed with the time before their first byte was sent, until the status line, and until the end.",
 ];
@@ -194,6 +195,9 @@ pub(super) const VERDICT_REASONS: &[Entry] = &[
         "The generator needed all of its processor, and was late: it set the pace, not the server.",
     ),
     entry("schedule lag", "Lateness is a tenth of the latency or more, at the median or at p99."),
+    entry("receive lag", "Replies lay in this machine for that long before they were read."),
+    entry("unstamped", "With `--clock=kernel`, the kernel did not stamp these replies."),
+    entry("clock set", "The wall clock was set, by which the kernel stamps what it receives."),
     entry("rate, arrival process", "Fewer arrivals were started than were due, or in bursts."),
     entry("descriptors, ports", "Connections failed for want of a file descriptor or a local port."),
     entry("time stolen, kept waiting", "Other virtual machines, or other programs, had the processor."),

@@ -3,6 +3,7 @@
 mod counters;
 mod ports;
 mod sockets;
+mod stamps;
 
 use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -20,8 +21,9 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use self::ports::Ports;
+use self::stamps::Stamps;
 use crate::network::DISCARD_MAX;
-use crate::{Network, Ready, Stop};
+use crate::{Network, Ready, Received, Stop};
 
 pub use self::sockets::{SocketError, rehearse, try_sources};
 
@@ -46,6 +48,8 @@ pub struct OsNetwork {
     options: Sockets,
     spin: bool,
     ports: Ports,
+    /// The kernel's time stamps, if the plan wants them and the system has them.
+    stamps: Option<Stamps>,
     events: Vec<epoll::Event>,
     /// Where bytes go that nobody wants to see. Nothing is ever read from it, and over TCP nothing written, so that it
     /// takes no memory.
@@ -75,6 +79,7 @@ impl OsNetwork {
             options: plan.sockets.clone(),
             spin: plan.spin,
             ports: Ports::default(),
+            stamps: if plan.recording.detail { Stamps::new() } else { None },
             discarded: vec![0; DISCARD_MAX],
             events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
         };
@@ -133,7 +138,11 @@ impl Network for OsNetwork {
     type Socket = OwnedFd;
 
     fn now(&mut self) -> Instant {
-        now()
+        let now = now();
+        if let Some(stamps) = &mut self.stamps {
+            stamps.handle_now(now);
+        }
+        now
     }
 
     fn wall_clock(&self) -> SystemTime {
@@ -141,7 +150,12 @@ impl Network for OsNetwork {
     }
 
     fn open(&mut self, endpoint: &Endpoint) -> io::Result<OwnedFd> {
-        sockets::open(endpoint, &self.options)
+        let socket = sockets::open(endpoint, &self.options)?;
+        if let (Some(_), Endpoint::Tcp(_)) = (&self.stamps, endpoint) {
+            // A connection without stamps is as good.
+            httperf_sys::stamp_received(&socket).ok();
+        }
+        Ok(socket)
     }
 
     fn connect(
@@ -180,14 +194,20 @@ impl Network for OsNetwork {
         }
     }
 
-    fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<usize> {
-        Ok(rustix::io::read(socket, buffer)?)
+    fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
+        match &mut self.stamps {
+            Some(stamps) => stamps.receive(socket, buffer, false),
+            None => Ok(rustix::io::read(socket, buffer)?.into()),
+        }
     }
 
-    fn discard(&mut self, socket: &OwnedFd, count: usize) -> io::Result<usize> {
+    fn discard(&mut self, socket: &OwnedFd, count: usize) -> io::Result<Received> {
+        let room = &mut self.discarded[..count];
         // TCP copies nothing then (tcp(7), `MSG_TRUNC`); other sockets do.
-        let (_, taken) = rustix::net::recv(socket, &mut self.discarded[..count], RecvFlags::TRUNC)?;
-        Ok(taken)
+        match &mut self.stamps {
+            Some(stamps) => stamps.receive(socket, room, true),
+            None => Ok(rustix::net::recv(socket, room, RecvFlags::TRUNC)?.1.into()),
+        }
     }
 
     fn write(&mut self, socket: &OwnedFd, pieces: [&[u8]; 2]) -> io::Result<usize> {
@@ -204,8 +224,11 @@ impl Network for OsNetwork {
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
         ready.clear();
+        if let Some(stamps) = &mut self.stamps {
+            stamps.begin_turn();
+        }
         loop {
-            let left = deadline.map(|deadline| deadline - self.now());
+            let left = deadline.map(|deadline| deadline - now());
             let is_last = match left {
                 // Sleep up to the last stretch, then poll through it.
                 Some(left) if self.spin => {
@@ -246,6 +269,10 @@ impl Network for OsNetwork {
             rtt_variance: info.rtt_variance,
             retransmits: info.retransmits,
         })
+    }
+
+    fn clock_steps(&self) -> u64 {
+        self.stamps.as_ref().map_or(0, Stamps::clock_steps)
     }
 
     fn stop_requested(&self) -> bool {

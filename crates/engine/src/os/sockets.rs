@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use httperf_plan::{Endpoint, Plan, Sockets, SourceAddresses, Target};
+use httperf_plan::{Endpoint, Plan, ReplyClock, Sockets, SourceAddresses, Target};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use thiserror::Error;
@@ -65,6 +65,10 @@ pub fn rehearse(plan: &Plan) -> Result<(), SocketError> {
         if let Ok(socket) = unconnected(endpoint) {
             set_options(&socket, endpoint, &plan.sockets)
                 .map_err(|(option, errno)| SocketError::Option { option, source: errno.into() })?;
+            if plan.recording.clock == ReplyClock::Kernel {
+                httperf_sys::stamp_received(&socket)
+                    .map_err(|source| SocketError::Option { option: "--clock=kernel", source })?;
+            }
         }
     }
     try_sources(&plan.sockets.sources)

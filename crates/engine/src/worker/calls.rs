@@ -77,6 +77,7 @@ impl Call {
             decoded_size: None,
             mismatch: None,
             carrier: self.carrier,
+            receive_lag: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use httperf_plan::{UNLIMITED, Workload};
+use httperf_plan::{ReplyClock, UNLIMITED, Workload};
 use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, http2};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
@@ -14,7 +14,7 @@ use super::inspection::{self, Finding};
 use super::secure::Secured;
 use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
 use crate::network::DISCARD_MAX;
-use crate::{Network, Observation, Ready, failure};
+use crate::{Network, Observation, Ready, Received, failure};
 
 /// From how many bytes of content on that nobody asked for they are not even copied: fewer come with one read, together
 /// with what follows.
@@ -354,13 +354,14 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.network.read(&connection.socket, room)
             };
             match read {
-                Ok(0) => {
+                Ok(Received { count: 0, .. }) => {
                     self.handle_eof(key, now);
                     break;
                 }
-                Ok(count) => {
+                Ok(Received { count, stamp }) => {
                     self.recorder.heard(now);
                     connection.heard = now;
+                    self.stamp = stamp;
                     if skips {
                         connection.engine.handle_skipped(count as u64);
                         self.handle_bytes(key, &[], now);
@@ -371,6 +372,7 @@ impl<N: Network> Worker<'_, '_, N> {
                     } else {
                         self.handle_bytes(key, &buffer[..count], now);
                     }
+                    self.stamp = None;
                     is_unsettled = self.awaits_more(key);
                     if is_unsettled {
                         now = self.network.now();
@@ -471,6 +473,7 @@ impl<N: Network> Worker<'_, '_, N> {
             }
             Event::ReplyStarted { call, status } => {
                 let deadline = self.reply_deadline(now);
+                let now = self.received_at(now);
                 let call = &mut self.calls[CallKey::from(call)];
                 let Phase::Sent { at } = call.phase else {
                     unreachable!("a reply answers a request that was sent")
@@ -505,6 +508,7 @@ impl<N: Network> Worker<'_, '_, N> {
         };
         let inspection = call.inspection.take().map(|inspection| *inspection);
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
+        let done = self.received_at(now).max(at);
         let call = &self.calls[call_key];
         let connection = &self.connections[key];
         let sample = Sample {
@@ -515,7 +519,8 @@ impl<N: Network> Worker<'_, '_, N> {
             footer_size: size.footer,
             decoded_size,
             mismatch,
-            ..call.sample(now)
+            receive_lag: self.stamp.map(|stamp| now - stamp),
+            ..call.sample(done)
         };
         self.recorder.reply_settled();
         calls::record(&mut self.recorder, self.plan, &sample, || SlowDetail {
@@ -548,6 +553,14 @@ impl<N: Network> Worker<'_, '_, N> {
             self.retire_connection(key, now);
         }
         self.handle_answer(session_key, slot, call_key, status, now);
+    }
+
+    /// When what is being read arrived, by the clock by which replies end.
+    fn received_at(&self, now: Instant) -> Instant {
+        match (self.plan.recording.clock, self.stamp) {
+            (ReplyClock::Kernel, Some(stamp)) => stamp,
+            (ReplyClock::Program, _) | (_, None) => now,
+        }
     }
 
     /// The server ended a connection of a connection workload before so many of its calls were made.

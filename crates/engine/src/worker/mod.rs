@@ -116,6 +116,8 @@ pub struct Worker<'p, 'o, N: Network> {
     unread: Vec<ConnectionKey>,
     /// The connection whose bytes are being read.
     reading: Option<ConnectionKey>,
+    /// When the last segment of what is being read reached this machine, if that is known.
+    stamp: Option<Instant>,
     /// The next rate sample, and the next line of the periodic statistics.
     next_sample: Instant,
     next_second: Option<Instant>,
@@ -273,6 +275,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             timers: BinaryHeap::new(),
             unread: Vec::new(),
             reading: None,
+            stamp: None,
             next_sample,
             phases,
             next_second,

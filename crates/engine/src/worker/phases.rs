@@ -167,6 +167,7 @@ impl<N: Network> Worker<'_, '_, N> {
         self.note_missed(&measured, now);
         self.close_pool(now);
         self.take_all_counts(now);
+        self.recorder.clock_stepped(self.network.clock_steps());
         self.recorder.end_last_interval(now);
         self.tell_intervals(now);
         self.recorder.finish(End {

@@ -13,7 +13,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
 use httperf_plan::objective::Objective;
-use httperf_plan::{Arrivals, Client, Parts};
+use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
 
 use crate::options::{Order, Stop, parse, program};
 
@@ -397,6 +397,11 @@ impl Args {
             return Err(Stop::rejected(format!(
                 "{option}: needs the figures that --record=classic leaves out"
             )));
+        }
+        if results.clock == ReplyClock::Kernel && self.unix_socket.is_some() {
+            return Err(Stop::rejected(
+                "--clock=kernel: needs TCP, as the kernel stamps nothing that comes by --unix-socket",
+            ));
         }
         let prints = self.verbose > 0
             || self.print_reply.is_some()

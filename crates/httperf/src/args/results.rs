@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use httperf_plan::{Objectives, Precision, Recording, Split};
+use httperf_plan::{Objectives, Precision, Recording, ReplyClock, Split};
 
 /// What was typed about results.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,8 @@ pub struct ResultArgs {
     pub exemplars: u32,
     /// `--split`.
     pub split: Option<Split>,
+    /// `--clock`.
+    pub clock: ReplyClock,
     /// Whether `--record` leaves out what the classic report does not show.
     pub classic_record: bool,
     /// `--strict`.
@@ -52,6 +54,7 @@ impl Default for ResultArgs {
             calls: None,
             exemplars: recording.slowest,
             split: None,
+            clock: recording.clock,
             classic_record: false,
             strict: false,
             objectives: Objectives::default(),
@@ -69,7 +72,12 @@ impl ResultArgs {
     /// The recording that was asked for.
     #[must_use]
     pub fn recording(&self) -> Recording {
-        Recording { detail: !self.classic_record, split: self.split, slowest: self.exemplars }
+        Recording {
+            detail: !self.classic_record,
+            split: self.split,
+            slowest: self.exemplars,
+            clock: self.clock,
+        }
     }
 
     /// The options that need more than the classic record, if they were given.
@@ -80,6 +88,7 @@ impl ResultArgs {
             ("--until", self.until.is_some()),
             ("--html", self.html.is_some()),
             ("--hgrm", self.hgrm.is_some()),
+            ("--clock=kernel", self.clock == ReplyClock::Kernel),
             ("--slo", !self.objectives.all.is_empty()),
         ];
         given.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)

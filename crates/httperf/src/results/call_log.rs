@@ -15,7 +15,7 @@ use httperf_stats::{Instant, Mismatch, Outcome, Sample};
 const QUEUE: usize = 65_536;
 
 /// The names of the columns. Times of day are seconds since the start of the run; what did not happen is empty.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "call",
     "due_s",
     "sent_s",
@@ -30,6 +30,7 @@ const COLUMNS: [&str; 14] = [
     "connection",
     "reused",
     "uri",
+    "receive_lag_us",
 ];
 
 /// Writes calls to a file as they end. Who tells it of them is a [`CallSender`].
@@ -63,6 +64,7 @@ struct Row {
     connection: Option<u64>,
     is_reused: bool,
     uri: Box<[u8]>,
+    receive_lag: Option<Duration>,
 }
 
 impl CallLog {
@@ -123,6 +125,7 @@ impl CallSender {
             connection: sample.carrier.map(|carrier| carrier.connection),
             is_reused: sample.carrier.is_some_and(|carrier| carrier.reused),
             uri: sample.uri.into(),
+            receive_lag: sample.receive_lag,
         };
         // A writer that has failed takes nothing either: those calls are missing all the same.
         self.dropped += u64::from(self.queue.try_send(row).is_err());
@@ -171,6 +174,7 @@ impl Row {
         ];
         let mut record: csv::ByteRecord = texts.iter().map(String::as_bytes).collect();
         record.push_field(&self.uri);
+        record.push_field(self.receive_lag.map_or_else(String::new, micros).as_bytes());
         record
     }
 }
@@ -196,6 +200,7 @@ mod tests {
             decoded_size: None,
             mismatch: None,
             carrier: None,
+            receive_lag: status.map(|_| Duration::from_nanos(7_250)),
         }
     }
 
@@ -215,9 +220,9 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "0,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,success,200,80,5,,no,\"/a,\"\"b\"\"\"",
-                "1,0.500000000,,,0.500500000,500.000,,failure,,80,5,,no,\"/a,\"\"b\"\"\"",
-                "2,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,unexpected_size,404,80,5,,no,\"/a,\"\"b\"\"\"",
+                "0,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,success,200,80,5,,no,\"/a,\"\"b\"\"\",7.250",
+                "1,0.500000000,,,0.500500000,500.000,,failure,,80,5,,no,\"/a,\"\"b\"\"\",",
+                "2,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,unexpected_size,404,80,5,,no,\"/a,\"\"b\"\"\",7.250",
             ]
         );
     }

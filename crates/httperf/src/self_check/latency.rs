@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use httperf_origin::{Config, Stamp};
-use httperf_plan::{Connections, UriSource};
+use httperf_plan::{Connections, ReplyClock, UriSource};
 use httperf_stats::Instant;
 use serde::Serialize;
 
@@ -62,8 +62,13 @@ impl Accuracy {
     }
 }
 
-/// A row for each delay.
-pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, process: Process) -> anyhow::Result<Vec<Row>> {
+/// A row for each delay, of replies that end by this clock.
+pub(super) fn measure(
+    lab: &Lab<'_>,
+    settings: &Settings,
+    process: Process,
+    clock: ReplyClock,
+) -> anyhow::Result<Vec<Row>> {
     let count = (settings.rate * (WARM_UP + settings.duration).as_secs_f64()).round() as usize;
     let server = lab.server(Config { stamps: count, ..Config::default() })?;
     let address = lab::address(&server);
@@ -72,6 +77,7 @@ pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, process: Process) -> a
     let mut plan = lab.plan(&[address], process.arrivals(settings.rate), connections, limit);
     let uris = (0..count).map(|index| uri(settings.delays, index).into_bytes()).collect();
     plan.uris = UriSource::List { uris, wrap: false };
+    plan.recording.clock = clock;
     let mut watch = Watch::of(&mut plan, count);
     let wanted = Wanted { port: address.port(), kind: Kind::Push, most: 4 * count };
     let capture = lab.capture(wanted);

@@ -22,6 +22,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, anyhow};
 use httperf_engine::Stop as EndOfRun;
+use httperf_plan::ReplyClock;
 
 use self::capacity::{CALLS_PER_CONNECTION, Effort, Highest, Unit};
 use self::lab::{Lab, Process};
@@ -82,8 +83,11 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
     let mut latency = Vec::new();
     for process in Process::ALL {
         progress.show(&format!("latency, {} arrivals", process.word()));
-        latency.extend(latency::measure(&lab, &settings.latency, process)?);
+        latency.extend(latency::measure(&lab, &settings.latency, process, ReplyClock::Program)?);
     }
+    progress.show("latency by the kernel's clock");
+    let latency_by_kernel =
+        latency::measure(&lab, &settings.latency, Process::Deterministic, ReplyClock::Kernel)?;
     let mut schedule = Vec::new();
     for process in Process::ALL {
         for &rate in &settings.rates {
@@ -115,6 +119,7 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
         capture_refused: lab.capture_refused.borrow().clone(),
         exceeded: bounds.exceeded(&latency, &schedule),
         latency,
+        latency_by_kernel,
         schedule,
         capacity,
         bounds,

@@ -29,6 +29,8 @@ pub(super) struct Results {
     /// Why packets could not be captured, unless they could.
     pub(super) capture_refused: Option<String>,
     pub(super) latency: Vec<latency::Row>,
+    /// The same where replies end by the kernel's clock, of deterministic arrivals.
+    pub(super) latency_by_kernel: Vec<latency::Row>,
     pub(super) schedule: Vec<schedule::Row>,
     pub(super) capacity: Capacity,
     pub(super) bounds: Bounds,
@@ -169,6 +171,7 @@ pub(super) mod tests {
             kept_waiting_share: 0.0124,
             capture_refused: None,
             latency: vec![latency(Process::Deterministic, accuracy(8.5)), latency(Process::Poisson, None)],
+            latency_by_kernel: vec![latency(Process::Deterministic, accuracy(1.75))],
             schedule: Process::ALL.map(schedule).to_vec(),
             capacity: Capacity {
                 connections: highest(21_234.5, Limit::Server),

@@ -6,7 +6,7 @@ use httperf_stats::KolmogorovSmirnov;
 
 use super::capacity::{Highest, LAG_BOUND, Limit};
 use super::lab::Process;
-use super::latency::Accuracy;
+use super::latency::{self, Accuracy};
 use super::results::Results;
 use super::schedule;
 use super::spread::Spread;
@@ -48,6 +48,12 @@ fn write_machine(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
 
 fn write_latency(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     writeln!(f, "\nLatency as measured - as it was, in us, for calls that the server delays")?;
+    write_latency_rows(f, &results.latency)?;
+    writeln!(f, "\nThe same with --clock=kernel, in us")?;
+    write_latency_rows(f, &results.latency_by_kernel)
+}
+
+fn write_latency_rows(f: &mut fmt::Formatter<'_>, rows: &[latency::Row]) -> fmt::Result {
     let title = |against: &str| format!("{against:>12}{:>10}{:>12}", "bias", "p99 error");
     writeln!(
         f,
@@ -58,7 +64,7 @@ fn write_latency(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
         title("by server"),
         title("by packets")
     )?;
-    for row in &results.latency {
+    for row in rows {
         write!(f, "{:<15}{:>10.0}{:>8}", row.arrivals.word(), row.delay_us, row.offered)?;
         write_accuracy(f, row.server.as_ref())?;
         write_accuracy(f, row.packets.as_ref())?;

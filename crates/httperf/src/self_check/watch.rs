@@ -115,6 +115,7 @@ mod tests {
                 decoded_size: None,
                 mismatch: None,
                 carrier: None,
+                receive_lag: None,
             };
             watch.observe(Observation::Call { sample: &sample, start: at(5) });
         }

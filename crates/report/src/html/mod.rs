@@ -64,7 +64,7 @@ pub fn page(document: &Document) -> String {
         mismatches: tables::mismatches(summary),
         compressed: tables::compressed(summary),
         times: tables::times(document),
-        slowest: SlowestCalls::of(&summary.slowest),
+        slowest: SlowestCalls::of(&summary.slowest, plan.recording.clock),
         groups: summary.groups.as_ref().map(tables::groups),
         tls: summary.tls.as_deref().map(|figures| tables::tls(plan, figures)),
         http2: summary.http2.as_deref().map(tables::http2),

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use httperf_plan::ReplyClock;
 use httperf_stats::SlowCall;
 
 use crate::number::{count, fixed, grouped, ratio};
@@ -20,6 +21,7 @@ pub(super) struct SlowestCalls {
     /// How many more the document has.
     pub(super) left_out: usize,
     /// Whether any of them has what its column is for.
+    pub(super) has_receive_lag: bool,
     pub(super) has_transport: bool,
     pub(super) has_server_timing: bool,
 }
@@ -33,6 +35,7 @@ pub(super) struct Row {
     pub(super) wait: String,
     pub(super) response: String,
     pub(super) transfer: String,
+    pub(super) unread: String,
     pub(super) connection: String,
     pub(super) retransmits: String,
     pub(super) rtt: String,
@@ -50,12 +53,13 @@ pub(super) struct Phase {
 
 impl SlowestCalls {
     /// The table; nothing if there are none.
-    pub(super) fn of(calls: &[SlowCall]) -> Option<Self> {
+    pub(super) fn of(calls: &[SlowCall], clock: ReplyClock) -> Option<Self> {
         let longest = calls.first()?.latency;
         let shown = &calls[..calls.len().min(CALLS_MAX)];
         Some(Self {
-            rows: shown.iter().map(|call| Row::of(call, longest)).collect(),
+            rows: shown.iter().map(|call| Row::of(call, longest, clock)).collect(),
             left_out: calls.len() - shown.len(),
+            has_receive_lag: shown.iter().any(|call| call.receive_lag.is_some()),
             has_transport: shown.iter().any(|call| call.transport.is_some()),
             has_server_timing: shown.iter().any(|call| call.server_timing.is_some()),
         })
@@ -63,14 +67,19 @@ impl SlowestCalls {
 }
 
 impl Row {
-    fn of(call: &SlowCall, longest: Duration) -> Self {
+    fn of(call: &SlowCall, longest: Duration, clock: ReplyClock) -> Self {
         let known = [call.wait, call.response, call.transfer].into_iter().flatten().sum();
         // What came after the last instant that is known of a call without a reply.
         let unanswered = call.latency.saturating_sub(known);
+        // The last of what a reply took, however much of it the status line had to wait for.
+        let part_unread = call.receive_lag.filter(|_| clock == ReplyClock::Program);
+        let unread = part_unread.unwrap_or_default();
+        let unread_of_response = unread.saturating_sub(call.transfer.unwrap_or_default());
         let parts = [
             ("wait", call.wait),
-            ("response", call.response),
-            ("transfer", call.transfer),
+            ("response", call.response.map(|response| response.saturating_sub(unread_of_response))),
+            ("transfer", call.transfer.map(|transfer| transfer.saturating_sub(unread))),
+            ("unread", part_unread),
             ("unanswered", call.status.is_none().then_some(unanswered)),
         ];
         let phases = parts.into_iter().filter_map(|(class, part)| {
@@ -86,6 +95,7 @@ impl Row {
             wait: or_dash(call.wait.map(in_ms)),
             response: or_dash(call.response.map(in_ms)),
             transfer: or_dash(call.transfer.map(in_ms)),
+            unread: or_dash(call.receive_lag.map(in_ms)),
             connection: or_dash(call.connection.map(|_| connection(call))),
             retransmits: or_dash(call.transport.map(|transport| count(transport.retransmits.into()))),
             rtt: or_dash(call.transport.map(|transport| in_ms(transport.rtt))),

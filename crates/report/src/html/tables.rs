@@ -82,6 +82,13 @@ pub(super) fn times(document: &Document) -> Table {
         rows.extend(times.filter(|times| times.samples > 0).map(|times| times_row(name, about, &times)));
     }
     rows.push(times_row("lag", "arrival due to work on it", &figures.lag_ms));
+    if figures.receive_lag_ms.samples > 0 {
+        rows.push(times_row(
+            "receive lag",
+            "reply in this machine to read, where it is known",
+            &figures.receive_lag_ms,
+        ));
+    }
     Table {
         caption: "Percentiles of all clocks, in ms",
         head: vec!["Clock", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "samples"],

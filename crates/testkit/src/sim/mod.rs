@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Observer, Ready, Silent, Worker, tls_context};
+use httperf_engine::{Network, Observer, Ready, Received, Silent, Worker, tls_context};
 use httperf_plan::{Endpoint, Plan, Shard};
 use httperf_stats::{Counters, Instant, Summary, Transport};
 
@@ -80,6 +80,10 @@ pub struct Link {
     pub sockets_max: usize,
     /// When the worker is stopped, if it is at times.
     pub stops: Option<Stops>,
+    /// Whether the worker is told when what it reads arrived.
+    pub stamps: bool,
+    /// How much later than something happens to a socket the worker hears of it.
+    pub late: Duration,
 }
 
 /// The worker is stopped at the end of each such time for this long, as by SIGSTOP. The peer goes on.
@@ -100,6 +104,8 @@ impl Default for Link {
             hostile: false,
             sockets_max: usize::MAX,
             stops: None,
+            stamps: false,
+            late: Duration::ZERO,
         }
     }
 }
@@ -221,11 +227,11 @@ impl Network for SimNetwork {
         self.world.borrow_mut().take_error(socket.number)
     }
 
-    fn read(&mut self, socket: &SimSocket, buffer: &mut [u8]) -> io::Result<usize> {
+    fn read(&mut self, socket: &SimSocket, buffer: &mut [u8]) -> io::Result<Received> {
         self.world.borrow_mut().read(socket.number, buffer)
     }
 
-    fn discard(&mut self, socket: &SimSocket, count: usize) -> io::Result<usize> {
+    fn discard(&mut self, socket: &SimSocket, count: usize) -> io::Result<Received> {
         self.world.borrow_mut().read(socket.number, &mut vec![0; count])
     }
 

@@ -1,11 +1,11 @@
 //! The clock, the link and the sockets, in one event queue.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::io;
 use std::time::Duration;
 
-use httperf_engine::Ready;
+use httperf_engine::{Ready, Received};
 use httperf_stats::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -58,6 +58,8 @@ struct Socket {
     connection: usize,
     state: State,
     incoming: Vec<u8>,
+    /// How many bytes came in each segment that was not read entirely, and when.
+    segments: VecDeque<(usize, Instant)>,
     is_ended: bool,
     error: Option<Errno>,
     /// Writes are refused until an event says otherwise.
@@ -144,18 +146,27 @@ impl World {
     }
 
     /// Reads all there is, as far as the buffer goes: a short read means that nothing is left.
-    pub(super) fn read(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<usize> {
+    pub(super) fn read(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<Received> {
         let socket = &mut self.sockets[number];
         if socket.incoming.is_empty() {
             if let Some(errno) = socket.error.take() {
                 return Err(errno.into());
             }
-            return if socket.is_ended { Ok(0) } else { Err(Errno::AGAIN.into()) };
+            return if socket.is_ended { Ok(0.into()) } else { Err(Errno::AGAIN.into()) };
         }
         let count = buffer.len().min(socket.incoming.len());
         buffer[..count].copy_from_slice(&socket.incoming[..count]);
         socket.incoming.drain(..count);
-        Ok(count)
+        let (mut left, mut stamp) = (count, None);
+        while left > 0 {
+            let (size, at) = socket.segments.front_mut().expect("all bytes came in segments");
+            let taken = left.min(*size);
+            (left, *size, stamp) = (left - taken, *size - taken, Some(*at));
+            if *size == 0 {
+                socket.segments.pop_front();
+            }
+        }
+        Ok(Received { count, stamp: stamp.filter(|_| self.link.stamps) })
     }
 
     pub(super) fn write(&mut self, number: usize, bytes: &[u8]) -> io::Result<usize> {
@@ -211,6 +222,9 @@ impl World {
                 return;
             }
         }
+        if !self.changed.is_empty() && !self.link.late.is_zero() {
+            self.pass(self.link.late);
+        }
         for number in std::mem::take(&mut self.changed) {
             let socket = &self.sockets[number];
             ready.push(Ready {
@@ -228,6 +242,20 @@ impl World {
         let Stops { every, length } = self.link.stops?;
         let since = Duration::from_nanos((self.elapsed().as_nanos() % every.as_nanos()) as u64);
         (since >= every - length).then(|| self.now + (every - since))
+    }
+
+    /// Lets time pass in which the worker hears of nothing.
+    fn pass(&mut self, time: Duration) {
+        let end = self.now + time;
+        while let Some(&Reverse((at, event, number))) = self.events.peek()
+            && at <= end
+        {
+            self.events.pop();
+            self.now = self.now.max(at);
+            let event = self.pending.remove(&event).expect("every event in the queue is known");
+            self.happen(number, event);
+        }
+        self.now = end;
     }
 
     fn elapsed(&self) -> Duration {
@@ -283,7 +311,9 @@ impl World {
                 self.fail(number, Errno::CONNREFUSED);
             }
             Event::ToWorker(bytes) => {
-                self.sockets[number].incoming.extend(bytes);
+                let socket = &mut self.sockets[number];
+                socket.segments.push_back((bytes.len(), self.now));
+                socket.incoming.extend(bytes);
                 self.change(number);
             }
             Event::PeerClosed => {
@@ -292,6 +322,7 @@ impl World {
             }
             Event::PeerReset => {
                 self.sockets[number].incoming.clear();
+                self.sockets[number].segments.clear();
                 self.fail(number, Errno::CONNRESET);
             }
             Event::Writable => {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use httperf_plan::{Precision, Split, number};
+use httperf_plan::{Precision, ReplyClock, Split, number};
 
 use crate::args::{Args, STDOUT};
 use crate::options::{Opt, Stop, Tier, Value, ValueForm};
@@ -129,6 +129,27 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
                 b"status" => Split::Status,
                 _ => return Err(Stop::expected("--split", "uri or status", value)),
             });
+            Ok(())
+        },
+    },
+    Opt {
+        long: "clock",
+        short: None,
+        value: ValueForm::Required("program|kernel"),
+        tier: Tier::New,
+        help: "ends replies when the program finds them, or when the kernel received them",
+        details: &[
+            "Default: program. With kernel, what a reply waited in this machine to be read (the receive lag) is no part \
+             of its latency, service, response and transfer. A reply that the kernel did not stamp ends when it is \
+             found; the report says how many those are. Sessions, and the calls that follow a reply, go by the \
+             program's clock all the same.",
+        ],
+        apply: |args, value| {
+            args.results.clock = match value.bytes() {
+                b"program" => ReplyClock::Program,
+                b"kernel" => ReplyClock::Kernel,
+                _ => return Err(Stop::expected("--clock", "program or kernel", value)),
+            };
             Ok(())
         },
     },

@@ -1,0 +1,261 @@
+//! The kernel's time stamps as instants of the run's clock.
+//!
+//! The kernel stamps what it receives by the wall clock, and a run goes by the monotonic one. Both are read once a
+//! turn, one right after the other. While nobody sets the wall clock, they are the same distance apart: their rates are
+//! corrected alike.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use httperf_stats::Instant;
+use rustix::net::{AddressFamily, SocketFlags, SocketType};
+use rustix::time::{ClockId, clock_gettime};
+
+use super::now;
+use crate::Received;
+
+/// If the clocks move apart by more than this, one of them was set.
+const STEP: Duration = Duration::from_millis(1);
+
+/// How often the distance between the clocks is measured anew.
+const MEASURED_EVERY: Duration = Duration::from_secs(1);
+
+/// A stamp this far in the future is one of now: the clocks are not read at quite the same time.
+const FUTURE_MAX: Duration = Duration::from_micros(5);
+
+/// How often the clocks are read to measure their distance. The readings with the shortest pause in between count.
+const READINGS: u32 = 8;
+
+/// Takes stamps from sockets that want them ([`httperf_sys::stamp_received`]).
+pub(super) struct Stamps {
+    /// A socket that wants stamps and receives nothing. The kernel stamps as long as there is one; to begin and to end
+    /// that with each connection would cost more than the stamps.
+    _switch: OwnedFd,
+    clocks: Clocks,
+    /// The clocks were not compared in this turn.
+    is_uncompared: bool,
+}
+
+impl Stamps {
+    /// Lets the kernel stamp; `None` where it does not know how.
+    pub(super) fn new() -> Option<Self> {
+        let socket =
+            rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
+                .ok()?;
+        httperf_sys::stamp_received(&socket).ok()?;
+        Some(Self { _switch: socket, clocks: Clocks::new(read_both()), is_uncompared: false })
+    }
+
+    /// A turn begins: the clocks are to be compared anew.
+    pub(super) fn begin_turn(&mut self) {
+        self.is_uncompared = true;
+    }
+
+    /// The run's clock was read just now.
+    pub(super) fn handle_now(&mut self, now: Instant) {
+        self.clocks.now = now;
+        if self.is_uncompared {
+            self.is_uncompared = false;
+            self.clocks.compare(Readings { now, wall: wall_clock() }, read_both);
+        }
+    }
+
+    /// Reads from a socket, or discards what it has.
+    pub(super) fn receive(
+        &mut self,
+        socket: &OwnedFd,
+        buffer: &mut [u8],
+        discards: bool,
+    ) -> io::Result<Received> {
+        let received = httperf_sys::receive(socket, buffer, discards)?;
+        let stamp = received.stamp.and_then(|stamp| self.clocks.instant(stamp, now));
+        Ok(Received { count: received.count, stamp })
+    }
+
+    /// How often the wall clock was set.
+    pub(super) fn clock_steps(&self) -> u64 {
+        self.clocks.steps
+    }
+}
+
+/// Both clocks, read at the same time.
+#[derive(Clone, Copy, Debug)]
+struct Readings {
+    now: Instant,
+    /// Since the Unix epoch.
+    wall: Duration,
+}
+
+impl Readings {
+    /// How far the wall clock is ahead, in nanoseconds.
+    fn distance(self) -> i64 {
+        nanos(self.wall).wrapping_sub(self.now.as_nanos().cast_signed())
+    }
+}
+
+/// A time since the Unix epoch in nanoseconds, which fit until the year 2262.
+fn nanos(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
+}
+
+fn wall_clock() -> Duration {
+    let now = clock_gettime(ClockId::Realtime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or_default())
+}
+
+/// Reads both clocks with as short a pause in between as can be had: the wall clock between two readings of the other.
+fn read_both() -> Readings {
+    let readings = (0..READINGS).map(|_| {
+        let before = now();
+        let wall = wall_clock();
+        let pause = now() - before;
+        (pause, Readings { now: before + pause / 2, wall })
+    });
+    let closest = readings.min_by_key(|&(pause, _)| pause);
+    closest.expect("the clocks are read more than once").1
+}
+
+/// What is known of how the clocks go.
+#[derive(Debug)]
+struct Clocks {
+    /// The last reading of the run's.
+    now: Instant,
+    /// How far the wall clock is ahead, in nanoseconds, and when that was measured.
+    distance: i64,
+    measured: Instant,
+    /// When the wall clock was set last. What was stamped before cannot be told in the run's time.
+    known_since: Instant,
+    steps: u64,
+}
+
+impl Clocks {
+    fn new(readings: Readings) -> Self {
+        let (now, distance) = (readings.now, readings.distance());
+        Self { now, distance, measured: now, known_since: now, steps: 0 }
+    }
+
+    /// Takes readings of both, the wall clock's last. `measure` reads them with more care.
+    fn compare(&mut self, readings: Readings, measure: impl FnOnce() -> Readings) {
+        let is_due = readings.now - self.measured >= MEASURED_EVERY;
+        if !is_due && !self.is_step(readings) {
+            return;
+        }
+        // What looked like a step may have been a pause between the two readings.
+        let readings = measure();
+        if self.is_step(readings) {
+            *self = Self { steps: self.steps + 1, ..Self::new(readings) };
+        } else {
+            (self.distance, self.measured) = (readings.distance(), readings.now);
+        }
+    }
+
+    fn is_step(&self, readings: Readings) -> bool {
+        let moved = readings.distance().saturating_sub(self.distance);
+        u128::from(moved.unsigned_abs()) >= STEP.as_nanos()
+    }
+
+    /// When that was by the run's clock; `None` if it is not known, or cannot have been. `fresh` reads that clock.
+    fn instant(&mut self, wall: Duration, fresh: impl FnOnce() -> Instant) -> Option<Instant> {
+        let at = u64::try_from(nanos(wall).checked_sub(self.distance)?).ok().map(Instant::from_nanos)?;
+        if at < self.known_since {
+            return None;
+        }
+        if at > self.now {
+            // It came in the course of this turn.
+            self.now = fresh();
+        }
+        (at <= self.now + FUTURE_MAX).then_some(at.min(self.now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+    /// How far the wall clock is ahead at first.
+    const AHEAD: u64 = 1_700_000_000 * SECOND;
+
+    /// Readings at this time of the run, of a wall clock that was set by so much.
+    fn at(nanos: u64, set_by: i64) -> Readings {
+        let wall = AHEAD.strict_add_signed(set_by) + nanos;
+        Readings { now: Instant::from_nanos(nanos), wall: Duration::from_nanos(wall) }
+    }
+
+    /// The clocks are compared at this time, where a pause before the wall clock was read makes it seem ahead.
+    fn compare(clocks: &mut Clocks, nanos: u64, set_by: i64, pause: i64) {
+        clocks.now = Instant::from_nanos(nanos);
+        let readings = Readings { wall: at(nanos, set_by + pause).wall, ..at(nanos, 0) };
+        clocks.compare(readings, || at(nanos + pause.unsigned_abs(), set_by));
+    }
+
+    /// When something was by the run's clock that was stamped at this time of it.
+    fn stamped(clocks: &mut Clocks, nanos: u64, set_by: i64, fresh: u64) -> Option<u64> {
+        clocks.instant(at(nanos, set_by).wall, || Instant::from_nanos(fresh)).map(Instant::as_nanos)
+    }
+
+    #[test]
+    fn a_stamp_is_told_in_the_runs_time() {
+        let mut clocks = Clocks::new(at(5 * SECOND, 0));
+        compare(&mut clocks, 9 * SECOND, 0, 0);
+        assert_eq!(stamped(&mut clocks, 8 * SECOND + 7, 0, 9 * SECOND), Some(8 * SECOND + 7));
+        assert_eq!(stamped(&mut clocks, 4 * SECOND, 0, 9 * SECOND), None, "from before it was known");
+    }
+
+    #[test]
+    fn what_came_in_the_course_of_a_turn_is_told_and_what_has_not_come_yet_is_not() {
+        let mut clocks = Clocks::new(at(5 * SECOND, 0));
+        compare(&mut clocks, 9 * SECOND, 0, 0);
+        assert_eq!(
+            stamped(&mut clocks, 9 * SECOND + 50_000, 0, 9 * SECOND + 60_000),
+            Some(9 * SECOND + 50_000)
+        );
+        // A few microseconds are the clocks' own error.
+        assert_eq!(
+            stamped(&mut clocks, 9 * SECOND + 64_000, 0, 9 * SECOND + 60_000),
+            Some(9 * SECOND + 60_000)
+        );
+        assert_eq!(stamped(&mut clocks, 9 * SECOND + 66_000, 0, 9 * SECOND + 60_000), None);
+    }
+
+    #[test]
+    fn a_pause_between_two_readings_is_no_step_and_moves_no_stamp() {
+        let mut clocks = Clocks::new(at(5 * SECOND, 0));
+        for (second, pause) in [(6, 900_000), (7, 0), (8, 30_000_000), (9, 500_000)] {
+            compare(&mut clocks, second * SECOND, 0, pause);
+            compare(&mut clocks, second * SECOND + SECOND / 2, 0, 0);
+        }
+        assert_eq!(clocks.steps, 0);
+        assert_eq!(stamped(&mut clocks, 9 * SECOND, 0, 10 * SECOND), Some(9 * SECOND));
+    }
+
+    #[test]
+    fn each_time_the_wall_clock_is_set_is_counted_and_older_stamps_are_not_told() {
+        for set_by in [3_600 * SECOND as i64, -3_600 * SECOND as i64, 2_000_000, -2_000_000] {
+            let mut clocks = Clocks::new(at(5 * SECOND, 0));
+            compare(&mut clocks, 9 * SECOND, set_by, 0);
+            assert_eq!(clocks.steps, 1, "{set_by}");
+            // What was stamped just before that, by the clock as it was.
+            assert_eq!(stamped(&mut clocks, 9 * SECOND - 100_000, 0, 9 * SECOND), None, "{set_by}");
+            let after = 9 * SECOND + 200_000;
+            compare(&mut clocks, after, set_by, 0);
+            assert_eq!(stamped(&mut clocks, after - 50_000, set_by, after), Some(after - 50_000), "{set_by}");
+            compare(&mut clocks, 10 * SECOND, 0, 0);
+            assert_eq!(clocks.steps, 2, "{set_by}");
+        }
+    }
+
+    #[test]
+    fn the_clocks_of_this_machine_are_compared_without_a_step() {
+        let Some(mut stamps) = Stamps::new() else { return };
+        for _ in 0..1000 {
+            stamps.begin_turn();
+            stamps.handle_now(now());
+        }
+        assert_eq!(stamps.clock_steps(), 0);
+        let (stamp, fresh) = (wall_clock(), now());
+        let at = stamps.clocks.instant(stamp, now).expect("it is now");
+        assert!(at <= fresh + FUTURE_MAX && fresh - at < Duration::from_secs(10), "{at:?} {fresh:?}");
+    }
+}
