@@ -4,8 +4,8 @@
 #   scripts/bootstrap.sh build   what building and the demo need: compilers for C and C++, cmake and libclang for
 #                                BoringSSL, git for its patches
 #   scripts/bootstrap.sh test    that, and what the tests and benches run against: the classic httperf, nginx,
-#                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, ab, wrk, h2load, openssl,
-#                                Go, Python, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
+#                                apache, nghttpd, nghttpx, h2o, Node, tinyproxy, squid, proxychains, ab, wrk, h2load,
+#                                openssl, Go, Python, Perl, tcpdump, valgrind, chromium; rustfmt and clippy
 #
 # Debian and Ubuntu packages are installed with apt-get, by root or through a sudo that asks for no password.
 # Elsewhere the script names what is missing and goes on if the program can be built.
@@ -56,6 +56,7 @@ look_for_test_tools() {
     have nginx || missing+=(nginx-light)
     have tinyproxy || missing+=(tinyproxy-bin)
     have squid || missing+=(squid)
+    have proxychains4 || missing+=(proxychains4)
     have ip || missing+=(iproute2)
     have apache2 || have httpd || missing+=(apache2-bin)
     have ab || missing+=(apache2-utils)

@@ -6,6 +6,8 @@
 mod certificates;
 #[path = "sources/peers.rs"]
 mod peers;
+#[path = "sources/preload.rs"]
+mod preload;
 mod support;
 
 use std::collections::BTreeMap;
