@@ -94,6 +94,26 @@ fn a_progress_line_shows_on_a_terminal_and_is_gone_before_the_report() {
 }
 
 #[test]
+fn in_what_is_captured_of_a_terminal_the_report_begins_a_line() {
+    let served = Served::start(&[]);
+    for form in ["--report=classic", "--report=full"] {
+        let terminal = Terminal::new();
+        // All of the report is to be seen at once.
+        terminal.resize(100, 160);
+        let mut run = terminal.spawn(&served.load(3, &[form]), terminal.stdout());
+        terminal.wait_for(" conn/s  ");
+        assert!(run.wait().success());
+        terminal.wait_for("Errors: total ");
+        let captured = terminal.bytes();
+        let mut lines = captured.lines();
+        assert!(lines.any(|line| line.starts_with("Maximum connect burst length: ")), "{form}: {captured:?}");
+        // Nor is there a line more than without a terminal.
+        let screen = terminal.screen();
+        assert!(screen.contains(" --num-calls=1\nMaximum connect "), "{form}: {screen}");
+    }
+}
+
+#[test]
 fn the_progress_line_leaves_stdout_alone() {
     let served = Served::start(&[]);
     let terminal = Terminal::new();

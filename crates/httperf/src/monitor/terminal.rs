@@ -16,6 +16,10 @@ use ratatui::crossterm::terminal::{
 /// Goes to the beginning of the line and clears it.
 const CLEAR_LINE: &[u8] = b"\r\x1b[K";
 
+/// Begins a line where the terminal has one that is empty: up one row, and down again. In what is captured of a terminal,
+/// what was cleared would otherwise be the beginning of the line that follows.
+pub(crate) const BEGIN_LINE: &[u8] = b"\x1b[A\n";
+
 /// How many bytes of messages are kept while the screen is taken.
 const HELD_MAX: usize = 64 * 1024;
 
@@ -99,7 +103,7 @@ pub(crate) fn restore() {
     // Where the terminal is gone, nothing is left to be given back.
     match shown {
         Shown::Nothing => {}
-        Shown::Line => stderr.write_all(CLEAR_LINE).unwrap_or_default(),
+        Shown::Line => stderr.write_all(&[CLEAR_LINE, BEGIN_LINE].concat()).unwrap_or_default(),
         Shown::Screen => {
             execute!(stderr, LeaveAlternateScreen, Show).unwrap_or_default();
             disable_raw_mode().unwrap_or_default();
