@@ -3,6 +3,11 @@
 use crate::args::Args;
 use crate::options::{Opt, Stop, Tier, ValueForm};
 
+/// What is said of `--debug`.
+const NO_DEBUGGING: &str = "warning: --debug: this program has no debugging output, of which a larger number would show \
+                            more; -v shows rates as they are sampled, --print-request and --print-reply what is sent \
+                            and received";
+
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::help(),
     Opt {
@@ -19,10 +24,15 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         short: Some('d'),
         value: ValueForm::Required("N"),
         tier: Tier::Classic090,
-        help: "does nothing but say so",
-        details: &["The packaged classic tool was built without debugging output too."],
+        help: "does nothing but say what to use instead",
+        details: &[
+            "A debugging build of the classic tool printed debugging output, more of it for a larger N; the packaged one \
+             had none either. -v shows rates as they are sampled (given twice, the histogram of lifetimes; three times, \
+             the interval before each arrival), --print-request and --print-reply what is sent and received, and --calls \
+             writes a row for each call.",
+        ],
         apply: |args, _| {
-            args.notices.push("sorry, need to recompile with -DDEBUG on...".to_owned());
+            args.notices.push(NO_DEBUGGING.to_owned());
             Ok(())
         },
     },
