@@ -35,6 +35,13 @@ pub(crate) fn page(commands: &[Description]) -> String {
         options(&mut page, command);
     }
 
+    section(&mut page, "CHOOSING TIME-OUTS");
+    paragraphs(&mut page, prose::TIMEOUTS);
+    verbatim(&mut page, prose::TIMEOUTS_WITHOUT);
+    paragraphs(&mut page, prose::TIMEOUTS_BETWEEN);
+    verbatim(&mut page, prose::TIMEOUTS_WITH);
+    paragraphs(&mut page, prose::TIMEOUTS_VALUES);
+
     section(&mut page, "REPORT");
     paragraphs(&mut page, prose::REPORT);
     entries(&mut page, prose::REPORT_LINES);
@@ -62,6 +69,9 @@ pub(crate) fn page(commands: &[Description]) -> String {
     section(&mut page, "EXIT STATUS");
     entries(&mut page, prose::EXIT_STATUS);
 
+    section(&mut page, "SIGNALS");
+    paragraphs(&mut page, prose::SIGNALS);
+
     section(&mut page, "FILES");
     subsection(&mut page, "Lists of URIs (--wlog)");
     paragraphs(&mut page, prose::WLOG);
@@ -69,9 +79,6 @@ pub(crate) fn page(commands: &[Description]) -> String {
     paragraphs(&mut page, prose::WSESSLOG);
     verbatim(&mut page, prose::WSESSLOG_EXAMPLE);
     paragraphs(&mut page, prose::WSESSLOG_MEANING);
-    section(&mut page, "SIGNALS");
-    paragraphs(&mut page, prose::SIGNALS);
-
     entries(&mut page, prose::WSESSLOG_ARGUMENTS);
     paragraphs(&mut page, prose::WSESSLOG_QUOTING);
     subsection(&mut page, "Results of self-checks");

@@ -35,6 +35,52 @@ pub(super) const OPTIONS: &[&str] = &[
     "Times are in seconds and may have a fraction.",
 ];
 
+pub(super) const TIMEOUTS: &[&str] = &[
+    "`--timeout` bounds each wait for the server: for a connection, for a handshake, for room to send a request, for the \
+     reply to begin once the request was sent, and from its first byte for all of it. It is not a limit for the call as a \
+     whole. `--think-timeout` adds to the last two, for servers that are quick to take a request and slow to answer it. A \
+     wait that is over counts as `client-timo`; the connection is closed, and its session, if there is one, has failed. \
+     Without either option, or with numbers of 0 or less, every wait is unlimited.",
+    "A benchmark needs a limit. A server that is offered more than it can handle falls behind by more and more, and \
+     connections pile up, until the generator is out of file descriptors or ports and measures itself; a single reply that \
+     never comes keeps the run from ending; and users would have left long before. With a limit, about rate times limit \
+     connections wait at any time: 1,000 a second with a limit of 5 seconds take up to 5,000 file descriptors.",
+    "Here is a server that handles 100 requests a second and is offered 200 for ten seconds (`httperf serve --capacity 100`). \
+     Without a limit there are no errors, and the overload shows in the times alone:",
+];
+
+pub(super) const TIMEOUTS_WITHOUT: &str = "\
+httperf http://127.0.0.1:8080/ --rate 200 --num-conns 2000
+
+Total: connections 2000 requests 2000 replies 2000 test-duration 19.992 s
+Connection rate: 100.0 conn/s (10.0 ms/conn, <=1001 concurrent connections)
+Reply time [ms]: response 5000.8 transfer 0.0
+Errors: total 0 client-timo 0 socket-timo 0 connrefused 0 connreset 0
+";
+
+pub(super) const TIMEOUTS_BETWEEN: &[&str] = &[
+    "The run takes twice as long as load was offered, and a mean response time of 5 seconds says how long the run was \
+     rather than anything of the server. With `--timeout 1` it shows in the errors, as users would meet it: replies to \
+     what was asked in the first second come in time, and from then on the server works on requests that were given up.",
+];
+
+pub(super) const TIMEOUTS_WITH: &str = "\
+httperf http://127.0.0.1:8080/ --rate 200 --num-conns 2000 --timeout 1
+
+Total: connections 2000 requests 2000 replies 200 test-duration 10.999 s
+Connection rate: 181.8 conn/s (5.5 ms/conn, <=204 concurrent connections)
+Reply time [ms]: response 498.2 transfer 0.0
+Errors: total 1800 client-timo 1800 socket-timo 0 connrefused 0 connreset 0
+";
+
+pub(super) const TIMEOUTS_VALUES: &[&str] = &[
+    "Choose what a user would wait for, and no less than ten times the p99 of a server at ease: 5 to 10 seconds for \
+     pages, 1 second for what machines ask, together with `--think-timeout` where a reply takes long to compute. A limit \
+     cuts the distribution of times off: what lies beyond is in the errors and in no percentile of replies, so runs that \
+     are compared need the same limit, and the share of `client-timo` belongs to every figure. Below 1 second, a SYN \
+     that was lost once is an error already, as it is only sent again after that time.",
+];
+
 pub(super) const REPORT: &[&str] = &[
     "The first line of output repeats the options in effect. After the run, a line `Maximum connect burst \
      length` gives the largest number of connections that were started in one go, and the report follows. \
@@ -290,6 +336,13 @@ pub(super) const EXIT_STATUS: &[Entry] = &[
     ),
 ];
 
+pub(super) const SIGNALS: &[&str] = &[
+    "SIGINT, SIGTERM and SIGHUP end a run at once and have it report what was measured, also in its drain; SIGHUP does \
+     not if the program was started to ignore it, as by `nohup`. A further signal kills it without a report if it comes \
+     half a second after the first, or later: what comes sooner is part of the same request, as `timeout` signals the \
+     program and then its process group.",
+];
+
 pub(super) const STATE: &[&str] =
     &["`$XDG_STATE_HOME/httperf/self-check.json`, or `~/.local/state/httperf/self-check.json`, \
      holds the results of the latest `httperf self-check`."];
@@ -336,13 +389,6 @@ pub(super) const WSESSLOG_QUOTING: &[&str] = &[
 
 pub(super) const ENVIRONMENT: &[Entry] = &[
     entry(
-pub(super) const SIGNALS: &[&str] = &[
-    "SIGINT, SIGTERM and SIGHUP end a run at once and have it report what was measured, also in its drain; SIGHUP does \
-     not if the program was started to ignore it, as by `nohup`. A further signal kills it without a report if it comes \
-     half a second after the first, or later: what comes sooner is part of the same request, as `timeout` signals the \
-     program and then its process group.",
-];
-
         "SSLKEYLOGFILE",
         "A file to append the secrets of TLS sessions to, unless `--tls-keylog` names another.",
     ),

@@ -28,8 +28,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         tier: Tier::Classic090,
         help: "gives the server X more seconds for its reply",
         details: &[
-            "Default: 0. Added to --timeout once a request was sent. A negative number is taken off it, as ever, and leaves \
-             a reply without a limit if nothing is left.",
+            "Default: 0. Added to --timeout once a request was sent. A negative number shortens the time for a reply; if \
+             nothing is left of it, there is no limit.",
         ],
         apply: |args, value| {
             args.think_timeout = seconds("illegal think timeout value", value)?;
