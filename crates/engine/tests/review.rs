@@ -442,6 +442,27 @@ fn a_server_that_answers_early_and_resets_is_heard() {
 }
 
 #[test]
+fn what_becomes_of_a_pool_between_its_opening_and_the_start_is_heard() {
+    // One connection is reset in that time: the call opens another.
+    let reset = Step { pause: ms(1), arrives: Vec::new(), breaks: vec![0], tells: vec![(0, RESET)] };
+    let again = Step { pause: NOW, arrives: Vec::new(), breaks: Vec::new(), tells: vec![(1, WRITABLE)] };
+    let answer = Step {
+        pause: ms(1),
+        arrives: vec![(1, reply(200, "", "hello"))],
+        breaks: Vec::new(),
+        tells: vec![(1, READABLE)],
+    };
+    let network = Scripted::new(2, 1000, vec![established(1), reset, again, answer]);
+    let plan = calls(1, 1000.0, 1);
+    let mut silent = Silent;
+    let mut worker = Worker::new(&plan, Shard::WHOLE, None, network, &mut silent);
+    worker.prepare().expect("a script never fails");
+    worker.start_at(Instant::default() + ms(1));
+    let summary = worker.run().expect("a script never fails");
+    assert_eq!((summary.replies, summary.errors.total(), summary.connections), (1, 0, 2));
+}
+
+#[test]
 fn a_server_that_answers_before_it_is_asked_is_heard() {
     let answer = Step {
         pause: NOW,

@@ -137,13 +137,15 @@ impl Recorder {
     }
 
     /// The run starts then, not when this was made. What was recorded so far belongs to what comes first: the warm-up,
-    /// or the measured phase.
+    /// or the measured phase. In the series, connections that failed before the start are errors of the first interval.
     pub fn restart(&mut self, start: Instant, measured_from: Instant) {
         let has_warmup = measured_from > start;
+        let errors = self.series.current().errors;
         self.start = start;
         self.measured_from = measured_from;
         self.sampled.2 = measured_from;
         self.series = SeriesRecorder::new(start, if has_warmup { Phase::WarmUp } else { Phase::Measured });
+        self.series.current().errors = errors;
         self.silence = Silence::new(start);
     }
 
