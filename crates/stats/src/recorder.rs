@@ -274,9 +274,34 @@ impl Recorder {
         self.silence.awaits(now);
     }
 
-    /// A reply is no longer awaited: it came, or its request is given up or is to be made again.
+    /// A reply is no longer awaited: it came.
     pub fn reply_settled(&mut self) {
         self.silence.settled();
+    }
+
+    /// A reply is no longer awaited: its request is given up, or is to be made again.
+    pub fn reply_given_up(&mut self, now: Instant) {
+        self.silence.given_up(now);
+    }
+
+    /// A TLS handshake has begun: the server is to answer it.
+    pub fn handshake_awaited(&mut self, now: Instant) {
+        self.silence.awaits_handshake(now);
+    }
+
+    /// Bytes of a TLS handshake came from the server.
+    pub fn handshake_heard(&mut self, now: Instant) {
+        self.silence.handshake_heard(now);
+    }
+
+    /// A TLS handshake is complete.
+    pub fn handshake_settled(&mut self) {
+        self.silence.handshake_settled();
+    }
+
+    /// A TLS handshake has failed, or was given up.
+    pub fn handshake_given_up(&mut self, now: Instant) {
+        self.silence.handshake_given_up(now);
     }
 
     /// A request of this many bytes was written completely.
@@ -287,7 +312,7 @@ impl Recorder {
         self.series.current().sent += 1;
     }
 
-    /// Bytes came from the server.
+    /// Bytes of replies came from the server.
     pub fn heard(&mut self, now: Instant) {
         self.silence.heard(now);
     }

@@ -92,7 +92,7 @@ pub struct Summary {
     /// For how long calls had been due that were neither answered nor given up when the run ended: less than they would
     /// have taken.
     pub unfinished: Timing,
-    /// The longest time in which replies were due and nothing came; of several workers, the part of it that all of them
+    /// The longest time in which replies or TLS handshakes were due and nothing came; of several workers, the part of it that all of them
     /// heard nothing in.
     pub stall: Option<Stall>,
     /// What was offered before it was measured, if anything was.

@@ -183,7 +183,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn abandon_call(&mut self, key: CallKey, now: Instant) {
         let Some(call) = self.calls.remove(key) else { return };
         if call.is_sent() {
-            self.recorder.reply_settled();
+            self.recorder.reply_given_up(now);
         }
         let sample = call.sample(now);
         record(&mut self.recorder, self.plan, &sample, || SlowDetail {
@@ -196,10 +196,10 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// Forgets what happened to a call on a connection that is gone: it is made again.
-    pub(super) fn reset_call(&mut self, key: CallKey) {
+    pub(super) fn reset_call(&mut self, key: CallKey, now: Instant) {
         let call = &mut self.calls[key];
         if call.is_sent() {
-            self.recorder.reply_settled();
+            self.recorder.reply_given_up(now);
         }
         call.phase = Phase::Waiting;
         call.stalled = Duration::ZERO;

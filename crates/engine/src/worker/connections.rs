@@ -213,6 +213,9 @@ impl<N: Network> Worker<'_, '_, N> {
         connection.stage = Stage::Established;
         connection.progress = now;
         connection.connect = now - connection.connect_started;
+        if connection.secured.is_some() {
+            self.recorder.handshake_settled();
+        }
         self.recorder.connect_done(connection.due, connection.connect);
         let session = connection.session;
         self.sessions[session].established += 1;
@@ -359,9 +362,9 @@ impl<N: Network> Worker<'_, '_, N> {
                     break;
                 }
                 Ok(count) => {
-                    self.recorder.heard(now);
                     connection.heard = now;
                     if skips {
+                        self.recorder.heard(now);
                         connection.engine.handle_skipped(count as u64);
                         self.handle_bytes(key, &[], now);
                     } else if is_tunnelling {
@@ -438,9 +441,20 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     pub(super) fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
-        let mut input = bytes;
+        let (mut input, mut is_news) = (bytes, !bytes.is_empty());
         while let Some(connection) = self.connections.get_mut(key) {
-            match connection.engine.poll_event(at_instant(now), &mut input, &mut self.heads) {
+            let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.heads);
+            // Not all that comes over HTTP/2 is about replies.
+            let is_heard = match (&mut connection.engine, &polled) {
+                (Engine::Http1(_), _) => std::mem::take(&mut is_news),
+                (Engine::Http2(_), Ok(Some(event))) => event.call().is_some(),
+                (Engine::Http2(engine), Ok(None)) => engine.take_heard(),
+                (Engine::Http2(_), Err(_)) => false,
+            };
+            if is_heard {
+                self.recorder.heard(now);
+            }
+            match polled {
                 Ok(Some(event)) => self.handle_event(key, event, now),
                 Ok(None) => {
                     self.tell_protocol(key);
@@ -686,7 +700,7 @@ impl<N: Network> Worker<'_, '_, N> {
         self.note_transport(key, now);
         let connection = self.close_connection(key, now);
         let pending = connection.engine.pending();
-        pending.iter().for_each(|&call| self.reset_call(call.into()));
+        pending.iter().for_each(|&call| self.reset_call(call.into(), now));
         let session = &mut self.sessions[connection.session];
         session.draining.retain(|&draining| draining != key);
         let slot = &mut session.slots[connection.slot];
@@ -722,6 +736,9 @@ impl<N: Network> Worker<'_, '_, N> {
         self.say_goodbye(key);
         self.make_room(now);
         let connection = self.connections.remove(key).expect("only living connections are closed");
+        if connection.stage == Stage::Handshaking {
+            self.recorder.handshake_given_up(now);
+        }
         self.deadlines.remove(poll_key(key));
         let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);
         self.recorder.connection_closed(connection.due, lifetime);

@@ -245,7 +245,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let (session, slot) = (connection.session, connection.slot);
         let is_draining = connection.engine.capacity() == 0;
         let was_sent = self.calls[call_key].is_sent();
-        self.reset_call(call_key);
+        self.reset_call(call_key, now);
         if matches!(self.plan.workload, Workload::Connections(_)) && is_draining {
             // The workload is made of connections: a call that this one takes no more is not made.
             self.sessions[session].slots[slot].queue.push_back(call_key);
@@ -305,7 +305,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.go_on(session, slot, now);
             }
             Workload::Sessions(sessions) if sessions.retry_on_failure => {
-                self.reset_call(call);
+                self.reset_call(call, now);
                 if !self.try_again(session, slot, call, now) {
                     self.recorder.retries_exhausted(self.sessions[session].ready_at);
                     self.abandon_call(call, now);

@@ -297,7 +297,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let call = &mut self.calls[call_key];
         // It was answered, so that no reply is awaited until it is sent again.
         call.phase = Phase::Waiting;
-        self.reset_call(call_key);
+        self.reset_call(call_key, now);
         let call = &mut self.calls[call_key];
         call.attempts += 1;
         let attempts = call.attempts;
