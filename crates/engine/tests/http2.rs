@@ -422,6 +422,8 @@ proptest! {
         }
         prop_assert!(summary.replies <= ended && ended <= 60);
         prop_assert_eq!(summary.unfinished.moments.count(), 0);
+        let offered: u64 = summary.series.intervals().iter().map(|interval| interval.offered).sum();
+        prop_assert_eq!(offered, ended, "each call that was begun has an end in the books");
         let figures = http2(&summary);
         prop_assert!(figures.streams >= summary.replies);
         let again = run(&plan, link, peer()).summary;

@@ -11,7 +11,7 @@ use httperf_plan::{
     Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Sessions, Shard,
     Timeouts, Tls, TlsVersion, UriSource, Workload,
 };
-use httperf_stats::{Counters, Failure, Instant, Outcome, Summary, Transport};
+use httperf_stats::{Counters, Failure, Instant, Interval, Outcome, Summary, Transport};
 use httperf_testkit::sim::{
     Action, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, calls, connections, reply, run,
     sessions, tls_server,
@@ -239,6 +239,18 @@ proptest! {
         prop_assert_eq!(completed.service.moments.count(), summary.replies);
         prop_assert!(completed.service.moments.sum() <= completed.latency.moments.sum() + 1e-9);
         let failed = summary.calls_with(Outcome::Failure);
+        let intervals = summary.series.intervals();
+        if !intervals.is_empty() {
+            let offered: u64 = intervals.iter().map(|interval| interval.offered).sum();
+            let begun =
+                summary.replies + failed.latency.moments.count() + summary.unfinished.moments.count();
+            prop_assert_eq!(offered, begun, "every call that was begun has one end");
+            let of = |count: fn(&Interval) -> u64| intervals.iter().map(count).sum::<u64>();
+            prop_assert_eq!(of(|interval| interval.replies), summary.replies);
+            prop_assert_eq!(of(|interval| interval.sent), summary.requests);
+            prop_assert_eq!(of(|interval| interval.failed_calls), failed.latency.moments.count());
+            prop_assert_eq!(of(|interval| interval.errors.total()), summary.errors.total());
+        }
         match &plan.workload {
             Workload::Connections(workload) => {
                 let listed = matches!(plan.uris, UriSource::List { wrap: false, .. });

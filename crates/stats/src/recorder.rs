@@ -269,6 +269,14 @@ impl Recorder {
         }
     }
 
+    /// A call that was due then and counted as made is not made after all.
+    pub fn call_withdrawn(&mut self, due: Instant) {
+        if self.figures.detail {
+            let interval = self.series.at(due, self.open);
+            interval.offered = interval.offered.saturating_sub(1);
+        }
+    }
+
     /// A reply is awaited from now on: the first byte of a request was written.
     pub fn reply_awaited(&mut self, now: Instant) {
         self.silence.awaits(now);

@@ -142,6 +142,7 @@ impl<N: Network> Worker<'_, '_, N> {
             self.recorder.unfinished(call.intended, now);
         }
         for due in self.pool.iter().flat_map(Pool::waiting) {
+            self.recorder.call_made(due);
             self.recorder.unfinished(due, now);
         }
         self.close_pool(now);
