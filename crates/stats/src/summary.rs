@@ -23,7 +23,8 @@ pub struct Summary {
     pub duration: Duration,
     /// Connections for which a socket was made and a connect initiated.
     pub connections: u64,
-    /// Requests written completely, each time they were.
+    /// Requests written completely. One that went out behind the last reply of a connection, where the server processes
+    /// nothing, and was made again counts once; any other counts each time it was written.
     pub requests: u64,
     /// Complete replies of status 100 to 599.
     pub replies: u64,

@@ -32,6 +32,8 @@ pub(super) struct Call {
     pub(super) stalled: Duration,
     /// What the transport had to say when a connection went on which it was not answered, if it is slow.
     pub(super) transport: Option<Box<Transport>>,
+    /// Its request counts as written. One that the server cannot have processed, and that is written again, counts once.
+    pub(super) is_written: bool,
     /// When its reply must be complete (or go on, before the status line is): `None` before the request is
     /// written, or without a time limit.
     pub(super) deadline: Option<Instant>,
@@ -172,6 +174,7 @@ impl<N: Network> Worker<'_, '_, N> {
             carrier: None,
             stalled: Duration::ZERO,
             transport: None,
+            is_written: false,
             deadline: None,
             attempts: 0,
             scanner: None,
@@ -203,6 +206,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         call.phase = Phase::Waiting;
         call.stalled = Duration::ZERO;
+        call.is_written = false;
         call.deadline = None;
         call.scanner = None;
         call.inspection = None;

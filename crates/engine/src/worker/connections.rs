@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use httperf_plan::{UNLIMITED, Workload};
+use httperf_plan::{Arrivals, UNLIMITED, Workload};
 use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, http2};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
@@ -305,7 +305,9 @@ impl<N: Network> Worker<'_, '_, N> {
                     let size = self.request_size(key, call);
                     let call = &mut self.calls[call];
                     let request = &call.request;
-                    self.recorder.request_sent(call.intended, size);
+                    if !std::mem::replace(&mut call.is_written, true) {
+                        self.recorder.request_sent(call.intended, size);
+                    }
                     if !call.is_answering() {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
@@ -551,7 +553,9 @@ impl<N: Network> Worker<'_, '_, N> {
         session.slots[slot].failures = 0;
         if reuse == Reuse::Close || self.closes_after_reply() {
             let unanswered = self.sessions[session_key].visit.unanswered();
-            if matches!(self.plan.workload, Workload::Connections(_)) && unanswered > 1 {
+            if self.makes_calls_again() && self.connections[key].engine.pending_count() > 0 {
+                self.stop_issuing_early(session_key);
+            } else if matches!(self.plan.workload, Workload::Connections(_)) && unanswered > 1 {
                 // The workload is made of connections: this one ends here, though it did not fail.
                 self.calls.remove(call_key);
                 let sent = self.drop_calls(session_key, now);
@@ -559,9 +563,48 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.end_session(session_key, false, now);
                 return;
             }
-            self.retire_connection(key, now);
+            self.retire_unprocessed(key, now);
         }
         self.handle_answer(session_key, slot, call_key, status, now);
+    }
+
+    /// Closes a connection behind whose last reply the server processes nothing (RFC 9112, section 9.6). Calls that were
+    /// sent there are made again, and count as sent once; but for sessions, where they count each time, as in the classic
+    /// tool.
+    fn retire_unprocessed(&mut self, key: ConnectionKey, now: Instant) {
+        let mut behind = self.connections[key].engine.pending();
+        behind.retain(|&call| self.calls[CallKey::from(call)].is_written);
+        self.retire_connection(key, now);
+        if !matches!(self.plan.workload, Workload::Sessions(_)) {
+            behind.into_iter().for_each(|call| self.calls[CallKey::from(call)].is_written = true);
+        }
+    }
+
+    /// Whether calls of a connection workload that the server did not process, as it closed their connection, are made
+    /// again on another: in a closed loop, and where calls are pipelined. Otherwise the workload is made of connections,
+    /// and such a call ends with its own.
+    pub(super) fn makes_calls_again(&self) -> bool {
+        match &self.plan.workload {
+            Workload::Connections(workload) => {
+                workload.pipeline > 1 || matches!(self.plan.arrivals, Arrivals::Concurrent(_))
+            }
+            Workload::Calls(_) | Workload::Sessions(_) => false,
+        }
+    }
+
+    /// The server has closed a connection some of whose calls are made again. If a number of calls was planned on it, no
+    /// more are made than those; otherwise the connection that replaces it goes on.
+    pub(super) fn stop_issuing_early(&mut self, session: SessionKey) {
+        if self.plan.calls_per_arrival() == UNLIMITED {
+            return;
+        }
+        let visit = &mut self.sessions[session].visit;
+        let unanswered = visit.unanswered();
+        visit.stop_issuing();
+        let not_made = unanswered - visit.unanswered();
+        if not_made > 0 {
+            self.note_closed_early(session, not_made);
+        }
     }
 
     /// The server ended a connection of a connection workload before so many of its calls were made.
@@ -609,7 +652,10 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &self.connections[key];
         let (session, slot) = (connection.session, connection.slot);
         self.retire_connection(key, now);
-        if matches!(self.plan.workload, Workload::Connections(_)) {
+        if self.makes_calls_again() && !self.sessions[session].slots[slot].queue.is_empty() {
+            self.stop_issuing_early(session);
+            self.drive_slot(session, slot, now);
+        } else if matches!(self.plan.workload, Workload::Connections(_)) {
             // During a pause there may be calls left, or calls that the server did not process.
             let left = self.sessions[session].visit.unanswered();
             if left > 0 {

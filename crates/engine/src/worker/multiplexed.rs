@@ -247,7 +247,11 @@ impl<N: Network> Worker<'_, '_, N> {
         let was_sent = self.calls[call_key].is_sent();
         self.reset_call(call_key, now);
         if matches!(self.plan.workload, Workload::Connections(_)) && is_draining {
-            // The workload is made of connections: a call that this one takes no more is not made.
+            // It goes to another connection once this one is gone, or is not made.
+            if self.makes_calls_again() {
+                let intended = self.calls[call_key].intended;
+                self.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
+            }
             self.sessions[session].slots[slot].queue.push_back(call_key);
             return;
         }
