@@ -17,6 +17,7 @@ use httperf_testkit::sim::{
     sessions, tls_server,
 };
 use proptest::prelude::*;
+use rustix::io::Errno;
 
 const NOW: Duration = Duration::ZERO;
 
@@ -233,7 +234,7 @@ proptest! {
         prop_assert!(!run.is_endless, "the run must end by itself");
         prop_assert!(run.connections.iter().all(|trace| trace.closed.is_some()), "all is closed at the end");
         prop_assert_eq!(summary.replies, summary.statuses.iter().sum::<u64>());
-        prop_assert!(summary.replies <= summary.requests);
+        prop_assert!(summary.replies <= summary.requests + summary.answered_early);
         let completed = summary.completed();
         prop_assert_eq!(completed.latency.moments.count(), summary.replies);
         prop_assert_eq!(completed.service.moments.count(), summary.replies);
@@ -360,9 +361,7 @@ impl Network for Scripted {
         let socket = &mut self.sockets[*socket];
         let count = buffer.len().min(socket.incoming.len());
         if count == 0 {
-            let kind =
-                if socket.is_broken { io::ErrorKind::ConnectionReset } else { io::ErrorKind::WouldBlock };
-            return Err(kind.into());
+            return Err(if socket.is_broken { Errno::CONNRESET } else { Errno::AGAIN }.into());
         }
         buffer[..count].copy_from_slice(&socket.incoming[..count]);
         socket.incoming.drain(..count);
@@ -377,7 +376,7 @@ impl Network for Scripted {
         let socket = &mut self.sockets[*socket];
         let count = pieces.concat().len().min(socket.room);
         match (socket.is_broken, count) {
-            (true, _) => Err(io::ErrorKind::BrokenPipe.into()),
+            (true, _) => Err(Errno::PIPE.into()),
             (false, 0) => Err(io::ErrorKind::WouldBlock.into()),
             (false, _) => {
                 socket.room -= count;
@@ -454,6 +453,36 @@ fn a_server_that_answers_early_and_resets_is_heard() {
     };
     let summary = carry_out(&plan, Scripted::new(1, 1000, vec![established(1), refusal]));
     assert_eq!((summary.replies, summary.statuses[3], summary.errors.total()), (1, 1, 0));
+}
+
+#[test]
+fn a_reply_that_came_before_a_write_failed_counts_if_it_is_complete() {
+    let large = |mut plan: Plan| {
+        plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(10_000)).into_bytes();
+        plan
+    };
+    // The poller says that there is room again; writing finds out that there is nobody to take it.
+    let broken = |arrives: &[u8]| Step {
+        pause: ms(1),
+        arrives: vec![(0, arrives.to_vec())],
+        breaks: vec![0],
+        tells: vec![(0, WRITABLE)],
+    };
+    let answer = reply(413, "", "too large");
+    let cases: [(&[u8], u64, u64); 4] = [
+        (&answer, 1, 0),
+        (&answer[..answer.len() - 1], 0, 1),
+        (b"", 0, 1),
+        // Its end would be that of the connection, of which nothing is known any more.
+        (b"HTTP/1.1 413 X\r\n\r\ntoo large", 0, 1),
+    ];
+    for (arrives, replies, resets) in cases {
+        let plan = large(connections(1, 1, 1));
+        let summary = carry_out(&plan, Scripted::new(1, 1000, vec![established(1), broken(arrives)]));
+        let counts = (summary.replies, summary.errors.count(Failure::Reset), summary.errors.total());
+        assert_eq!(counts, (replies, resets, resets), "{}", String::from_utf8_lossy(arrives));
+        assert_eq!((summary.requests, summary.answered_early), (0, replies));
+    }
 }
 
 #[test]

@@ -312,6 +312,11 @@ impl Recorder {
         self.silence.handshake_given_up(now);
     }
 
+    /// A complete reply came before the whole of its request was written.
+    pub fn answered_early(&mut self, due: Instant) {
+        self.of(due).answered_early += 1;
+    }
+
     /// A request of this many bytes was written completely.
     pub fn request_sent(&mut self, due: Instant, size: u64) {
         let summary = self.of(due);

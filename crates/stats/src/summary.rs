@@ -26,6 +26,10 @@ pub struct Summary {
     /// Requests written completely. One that went out behind the last reply of a connection, where the server processes
     /// nothing, and was made again counts once; any other counts each time it was written.
     pub requests: u64,
+    /// Complete replies to requests that are not among those, as the server answered before it had the whole request and
+    /// the rest was not sent.
+    #[serde(default)]
+    pub answered_early: u64,
     /// Complete replies of status 100 to 599.
     pub replies: u64,
     /// Most connections alive at once. Of several workers or machines it is the sum of what each had at most, which is
@@ -396,6 +400,7 @@ impl Summary {
         self.duration = self.duration.max(other.duration);
         self.connections += other.connections;
         self.requests += other.requests;
+        self.answered_early += other.answered_early;
         self.replies += other.replies;
         self.concurrent_max += other.concurrent_max;
         self.connect_burst_max = self.connect_burst_max.max(other.connect_burst_max);

@@ -391,6 +391,8 @@ impl<N: Network> Worker<'_, '_, N> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && !is_broken => break,
                 Err(error) => {
+                    let is_exhausted = error.kind() == io::ErrorKind::WouldBlock;
+                    let error = if is_exhausted { Errno::PIPE.into() } else { error };
                     self.fail_io(key, &error, now);
                     break;
                 }
@@ -534,6 +536,9 @@ impl<N: Network> Worker<'_, '_, N> {
             ..call.sample(now)
         };
         self.recorder.reply_settled();
+        if !call.is_written {
+            self.recorder.answered_early(call.intended);
+        }
         calls::record(&mut self.recorder, self.plan, &sample, || SlowDetail {
             transport: self.network.transport(&connection.socket),
             server_timing: calls::text(connection.engine.server_timing()),
@@ -619,6 +624,11 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &mut self.connections[key];
         if matches!(connection.stage, Stage::Tunnelling | Stage::Handshaking) {
             self.note_insecure(key, Failure::Reset);
+            self.fail(key, Failure::Reset, now);
+            return;
+        }
+        if connection.is_broken && connection.engine.ends_with_connection() {
+            // A write has taken the error that would tell a reset from an end.
             self.fail(key, Failure::Reset, now);
             return;
         }

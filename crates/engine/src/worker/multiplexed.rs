@@ -122,12 +122,12 @@ impl<N: Network> Worker<'_, '_, N> {
         self.recorder.http2(self.due_of(key), |http2| http2.add_violation(reason));
     }
 
-    /// A connection takes nothing more. Returns whether it is not to fail before all is read that has arrived on it: a
-    /// server that closed it may have said which calls it has not processed.
+    /// After a failed write, has what is buffered read first: a server may answer before it has the whole request and
+    /// close, or say which calls it has not processed. Returns false if the connection should fail at once.
     pub(super) fn hears_out(&mut self, key: ConnectionKey, error: &io::Error) -> bool {
         let connection = &mut self.connections[key];
         let is_closed = connection.stage == Stage::Established && failure::of_io(error) == Failure::Reset;
-        if connection.engine.is_in_order() || !is_closed {
+        if !is_closed {
             return false;
         }
         (connection.is_broken, connection.is_ending) = (true, true);
