@@ -37,6 +37,8 @@ pub(super) struct Call {
     /// When its reply must be complete (or go on, before the status line is): `None` before the request is
     /// written, or without a time limit.
     pub(super) deadline: Option<Instant>,
+    /// When its status line must be complete, however it goes on, once it has begun.
+    pub(super) status_line_due: Option<Instant>,
     /// Attempts in a row that ended in the failure status, or that the server did not process.
     pub(super) attempts: u32,
     /// Finds the objects in its reply, if that is a page.
@@ -84,6 +86,14 @@ impl Call {
 
     pub(super) fn is_answering(&self) -> bool {
         matches!(self.phase, Phase::Answering { .. })
+    }
+
+    /// Until its status line is complete, its reply has so much time `limit` from now on. A line that has begun has
+    /// `line_limit` in all.
+    pub(super) fn renew_deadline(&mut self, now: Instant, limit: Option<Duration>, line_limit: u32) {
+        let Some(limit) = limit else { return };
+        let due = *self.status_line_due.get_or_insert(now + limit.saturating_mul(line_limit));
+        self.deadline = Some(due.min(now + limit));
     }
 }
 
@@ -176,6 +186,7 @@ impl<N: Network> Worker<'_, '_, N> {
             transport: None,
             is_written: false,
             deadline: None,
+            status_line_due: None,
             attempts: 0,
             scanner: None,
             inspection: None,
@@ -208,6 +219,7 @@ impl<N: Network> Worker<'_, '_, N> {
         call.stalled = Duration::ZERO;
         call.is_written = false;
         call.deadline = None;
+        call.status_line_due = None;
         call.scanner = None;
         call.inspection = None;
     }

@@ -463,13 +463,14 @@ impl<N: Network> Worker<'_, '_, N> {
                 Ok(None) => {
                     self.tell_protocol(key);
                     let Some(connection) = self.connections.get_mut(key) else { return };
-                    // Until its status line is complete, each piece of a reply renews its deadline.
+                    // Until its status line is complete, each piece of a reply renews its deadline, for a while.
                     if connection.engine.has_partial_head()
                         && let Some(front) = connection.engine.front()
                     {
                         let call = &mut self.calls[CallKey::from(front)];
                         if !call.is_answering() {
-                            call.deadline = self.plan.timeouts.reply().map(|limit| now + limit);
+                            let line_limit = self.plan.limits.status_line_timeouts;
+                            call.renew_deadline(now, self.plan.timeouts.reply(), line_limit);
                         }
                     }
                     return;
