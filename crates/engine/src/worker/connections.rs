@@ -681,10 +681,16 @@ impl<N: Network> Worker<'_, '_, N> {
 
     pub(super) fn time_out(&mut self, key: ConnectionKey, now: Instant) {
         let Some(connection) = self.connections.get(key) else { return };
-        if connection.stage != Stage::Connecting {
-            // The poller tells of so many sockets at once. After a pause of this program, what came in time may not
-            // have had its turn yet: it has it now.
+        // The poller tells of so many sockets at once. After a pause of this program, what came in time may not
+        // have had its turn yet: it has it now.
+        if connection.stage == Stage::Connecting {
+            let ready = self.network.readiness(&connection.socket, poll_key(key));
+            self.handle_ready(&ready, now);
+        } else {
             self.read(key, now);
+            if self.connections.get(key).is_some_and(|connection| connection.engine.wants_write()) {
+                self.flush(key, now);
+            }
         }
         let Some(connection) = self.connections.get(key) else { return };
         let is_idle = connection.stage == Stage::Established && connection.engine.pending_count() == 0;

@@ -78,6 +78,10 @@ pub struct Link {
     pub hostile: bool,
     /// Sockets there may be at once.
     pub sockets_max: usize,
+    /// How many sockets the poller tells of at once.
+    pub told_max: usize,
+    /// From when on, and for how long, the worker sleeps once though it is to wake up.
+    pub nap: Option<(Duration, Duration)>,
 }
 
 impl Default for Link {
@@ -88,6 +92,8 @@ impl Default for Link {
             jitter: Duration::ZERO,
             hostile: false,
             sockets_max: usize::MAX,
+            told_max: usize::MAX,
+            nap: None,
         }
     }
 }
@@ -224,6 +230,10 @@ impl Network for SimNetwork {
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.world.borrow_mut().wait(deadline, ready);
         Ok(())
+    }
+
+    fn readiness(&mut self, socket: &SimSocket, _: u64) -> Ready {
+        self.world.borrow().readiness(socket.number)
     }
 
     fn counters(&mut self) -> Counters {

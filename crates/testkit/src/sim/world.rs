@@ -187,13 +187,21 @@ impl World {
     pub(super) fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) {
         ready.clear();
         self.waits += 1;
+        if let Some((_, length)) = self.link.nap.take_if(|(from, _)| self.now >= Instant::default() + *from) {
+            let end = self.now + length;
+            while let Some(&Reverse((at, ..))) = self.events.peek()
+                && at <= end
+            {
+                self.now = self.now.max(at);
+                self.happen_next();
+            }
+            self.now = end;
+        }
         loop {
-            while let Some(&Reverse((at, event, number))) = self.events.peek()
+            while let Some(&Reverse((at, ..))) = self.events.peek()
                 && at <= self.now
             {
-                self.events.pop();
-                let event = self.pending.remove(&event).expect("every event in the queue is known");
-                self.happen(number, event);
+                self.happen_next();
             }
             if !self.changed.is_empty() || deadline.is_some_and(|deadline| deadline <= self.now) {
                 break;
@@ -209,15 +217,20 @@ impl World {
                 return;
             }
         }
-        for number in std::mem::take(&mut self.changed) {
-            let socket = &self.sockets[number];
-            ready.push(Ready {
-                key: socket.key,
-                readable: !socket.incoming.is_empty() || socket.is_ended || socket.error.is_some(),
-                writable: socket.state == State::Open && !socket.is_blocked,
-                ended: socket.is_ended,
-                failed: socket.error.is_some(),
-            });
+        for _ in 0..self.link.told_max {
+            let Some(number) = self.changed.pop_first() else { break };
+            ready.push(self.readiness(number));
+        }
+    }
+
+    pub(super) fn readiness(&self, number: usize) -> Ready {
+        let socket = &self.sockets[number];
+        Ready {
+            key: socket.key,
+            readable: !socket.incoming.is_empty() || socket.is_ended || socket.error.is_some(),
+            writable: socket.state == State::Open && !socket.is_blocked,
+            ended: socket.is_ended,
+            failed: socket.error.is_some(),
         }
     }
 
@@ -241,6 +254,13 @@ impl World {
         self.events.push(Reverse((at, self.event_count, number)));
         self.pending.insert(self.event_count, event);
         self.event_count += 1;
+    }
+
+    fn happen_next(&mut self) {
+        if let Some(Reverse((_, event, number))) = self.events.pop() {
+            let event = self.pending.remove(&event).expect("every event in the queue is known");
+            self.happen(number, event);
+        }
     }
 
     fn happen(&mut self, number: usize, event: Event) {
