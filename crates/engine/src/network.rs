@@ -70,6 +70,12 @@ pub trait Network {
     /// When the poller itself is broken.
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()>;
 
+    /// What is ready on a socket that was connected under `key`, whether or not a wait has told it. A network whose
+    /// waits tell all that is ready has nothing to say.
+    fn readiness(&mut self, _socket: &Self::Socket, key: u64) -> Ready {
+        Ready { key, ..Ready::default() }
+    }
+
     /// What the machine's counters say now.
     fn counters(&mut self) -> Counters;
 

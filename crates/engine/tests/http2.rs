@@ -386,7 +386,7 @@ proptest! {
     #[test]
     fn every_call_has_one_end(
         whims in prop::collection::vec(any::<u8>(), 40),
-        kind in 0..3_u8,
+        kind in 0..4_u8,
         at_once in 1..12_u32,
         body in prop_oneof![Just(0_usize), 1..200_usize],
         seed in any::<u64>(),
@@ -395,6 +395,12 @@ proptest! {
         let plan = match kind {
             0 => streams(60, 500.0, 2, at_once),
             1 => over_http2(connections(6, 10, at_once.into())),
+            2 => {
+                let mut plan = over_http2(connections(6, 10, 1));
+                let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
+                workload.pipeline = at_once;
+                Plan { arrivals: Arrivals::Concurrent(2), ..plan }
+            }
             _ => {
                 let mut plan = over_http2(sessions(6, Script::Uniform { calls: 10, burst: at_once.into(), think: ms(1) }));
                 let Workload::Sessions(workload) = &mut plan.workload else { unreachable!() };
@@ -422,6 +428,8 @@ proptest! {
         }
         prop_assert!(summary.replies <= ended && ended <= 60);
         prop_assert_eq!(summary.unfinished.moments.count(), 0);
+        let offered: u64 = summary.series.intervals().iter().map(|interval| interval.offered).sum();
+        prop_assert_eq!(offered, ended, "each call that was begun has an end in the books");
         let figures = http2(&summary);
         prop_assert!(figures.streams >= summary.replies);
         let again = run(&plan, link, peer()).summary;

@@ -11,12 +11,13 @@ use httperf_plan::{
     Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Sessions, Shard,
     ThinkTime, Timeouts, Tls, TlsVersion, UriSource, Workload,
 };
-use httperf_stats::{Counters, Failure, Instant, Outcome, Summary, Transport};
+use httperf_stats::{Counters, Failure, Instant, Interval, Outcome, Summary, Transport};
 use httperf_testkit::sim::{
     Action, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, calls, connections, reply, run,
     sessions, tls_server,
 };
 use proptest::prelude::*;
+use rustix::io::Errno;
 
 const NOW: Duration = Duration::ZERO;
 
@@ -234,12 +235,24 @@ proptest! {
         prop_assert!(!run.is_endless, "the run must end by itself");
         prop_assert!(run.connections.iter().all(|trace| trace.closed.is_some()), "all is closed at the end");
         prop_assert_eq!(summary.replies, summary.statuses.iter().sum::<u64>());
-        prop_assert!(summary.replies <= summary.requests);
+        prop_assert!(summary.replies <= summary.requests + summary.answered_early);
         let completed = summary.completed();
         prop_assert_eq!(completed.latency.moments.count(), summary.replies);
         prop_assert_eq!(completed.service.moments.count(), summary.replies);
         prop_assert!(completed.service.moments.sum() <= completed.latency.moments.sum() + 1e-9);
         let failed = summary.calls_with(Outcome::Failure);
+        let intervals = summary.series.intervals();
+        if !intervals.is_empty() {
+            let offered: u64 = intervals.iter().map(|interval| interval.offered).sum();
+            let begun =
+                summary.replies + failed.latency.moments.count() + summary.unfinished.moments.count();
+            prop_assert_eq!(offered, begun, "every call that was begun has one end");
+            let of = |count: fn(&Interval) -> u64| intervals.iter().map(count).sum::<u64>();
+            prop_assert_eq!(of(|interval| interval.replies), summary.replies);
+            prop_assert_eq!(of(|interval| interval.sent), summary.requests);
+            prop_assert_eq!(of(|interval| interval.failed_calls), failed.latency.moments.count());
+            prop_assert_eq!(of(|interval| interval.errors.total()), summary.errors.total());
+        }
         match &plan.workload {
             Workload::Connections(workload) => {
                 let listed = matches!(plan.uris, UriSource::List { wrap: false, .. });
@@ -250,7 +263,10 @@ proptest! {
                     prop_assert_eq!(seen, offered);
                 }
                 if !listed && summary.errors.count(Failure::FdUnavailable) == 0 {
-                    prop_assert_eq!(summary.connections + summary.arrivals_skipped, workload.count);
+                    // Calls that the server did not process may go to further connections.
+                    let may_go_on = workload.pipeline > 1 || matches!(plan.arrivals, Arrivals::Concurrent(_));
+                    let connections = summary.connections + summary.arrivals_skipped;
+                    prop_assert!(connections == workload.count || may_go_on && connections > workload.count);
                 }
             }
             Workload::Calls(calls) => {
@@ -346,9 +362,7 @@ impl Network for Scripted {
         let socket = &mut self.sockets[*socket];
         let count = buffer.len().min(socket.incoming.len());
         if count == 0 {
-            let kind =
-                if socket.is_broken { io::ErrorKind::ConnectionReset } else { io::ErrorKind::WouldBlock };
-            return Err(kind.into());
+            return Err(if socket.is_broken { Errno::CONNRESET } else { Errno::AGAIN }.into());
         }
         buffer[..count].copy_from_slice(&socket.incoming[..count]);
         socket.incoming.drain(..count);
@@ -363,7 +377,7 @@ impl Network for Scripted {
         let socket = &mut self.sockets[*socket];
         let count = pieces.concat().len().min(socket.room);
         match (socket.is_broken, count) {
-            (true, _) => Err(io::ErrorKind::BrokenPipe.into()),
+            (true, _) => Err(Errno::PIPE.into()),
             (false, 0) => Err(io::ErrorKind::WouldBlock.into()),
             (false, _) => {
                 socket.room -= count;
@@ -440,6 +454,57 @@ fn a_server_that_answers_early_and_resets_is_heard() {
     };
     let summary = carry_out(&plan, Scripted::new(1, 1000, vec![established(1), refusal]));
     assert_eq!((summary.replies, summary.statuses[3], summary.errors.total()), (1, 1, 0));
+}
+
+#[test]
+fn a_reply_that_came_before_a_write_failed_counts_if_it_is_complete() {
+    let large = |mut plan: Plan| {
+        plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(10_000)).into_bytes();
+        plan
+    };
+    // The poller says that there is room again; writing finds out that there is nobody to take it.
+    let broken = |arrives: &[u8]| Step {
+        pause: ms(1),
+        arrives: vec![(0, arrives.to_vec())],
+        breaks: vec![0],
+        tells: vec![(0, WRITABLE)],
+    };
+    let answer = reply(413, "", "too large");
+    let cases: [(&[u8], u64, u64); 4] = [
+        (&answer, 1, 0),
+        (&answer[..answer.len() - 1], 0, 1),
+        (b"", 0, 1),
+        // Its end would be that of the connection, of which nothing is known any more.
+        (b"HTTP/1.1 413 X\r\n\r\ntoo large", 0, 1),
+    ];
+    for (arrives, replies, resets) in cases {
+        let plan = large(connections(1, 1, 1));
+        let summary = carry_out(&plan, Scripted::new(1, 1000, vec![established(1), broken(arrives)]));
+        let counts = (summary.replies, summary.errors.count(Failure::Reset), summary.errors.total());
+        assert_eq!(counts, (replies, resets, resets), "{}", String::from_utf8_lossy(arrives));
+        assert_eq!((summary.requests, summary.answered_early), (0, replies));
+    }
+}
+
+#[test]
+fn what_becomes_of_a_pool_between_its_opening_and_the_start_is_heard() {
+    // One connection is reset in that time: the call opens another.
+    let reset = Step { pause: ms(1), arrives: Vec::new(), breaks: vec![0], tells: vec![(0, RESET)] };
+    let again = Step { pause: NOW, arrives: Vec::new(), breaks: Vec::new(), tells: vec![(1, WRITABLE)] };
+    let answer = Step {
+        pause: ms(1),
+        arrives: vec![(1, reply(200, "", "hello"))],
+        breaks: Vec::new(),
+        tells: vec![(1, READABLE)],
+    };
+    let network = Scripted::new(2, 1000, vec![established(1), reset, again, answer]);
+    let plan = calls(1, 1000.0, 1);
+    let mut silent = Silent;
+    let mut worker = Worker::new(&plan, Shard::WHOLE, None, network, &mut silent);
+    worker.prepare().expect("a script never fails");
+    worker.start_at(Instant::default() + ms(1));
+    let summary = worker.run().expect("a script never fails");
+    assert_eq!((summary.replies, summary.errors.total(), summary.connections), (1, 0, 2));
 }
 
 #[test]

@@ -825,6 +825,13 @@ proptest! {
         prop_assert!(summary.replies <= summary.requests);
         prop_assert!(summary.errors.total() <= summary.connections);
         let completed = summary.completed();
+        let intervals = summary.series.intervals();
+        if !intervals.is_empty() {
+            let offered: u64 = intervals.iter().map(|interval| interval.offered).sum();
+            let failed = summary.calls_with(Outcome::Failure).latency.moments.count();
+            let unfinished = summary.unfinished.moments.count();
+            prop_assert_eq!(offered, summary.replies + failed + unfinished, "every call that was begun has one end");
+        }
         prop_assert_eq!(completed.latency.moments.count(), summary.replies);
         prop_assert!(completed.service.moments.sum() <= completed.latency.moments.sum() + 1e-9);
         let seen: usize = log.borrow().values().sum();

@@ -115,6 +115,57 @@ fn nginx_is_reached_through_a_unix_domain_socket() {
     check(&report, "connections=3 requests=12 replies=12 2xx=12 content=6.0 errors=0 length=4.000");
 }
 
+#[test]
+fn a_closed_loop_with_a_pipeline_loses_no_call_when_nginx_closes_connections() {
+    if under_test_is_reference() {
+        return;
+    }
+    let settings = Settings { requests_per_connection: Some(100), has_log: true, ..Settings::default() };
+    let Some(server) = RealServer::start(Kind::Nginx, settings) else { return };
+    // Each connection is to carry 250 calls. On the first of each, nginx answers 100, and there are seven behind them.
+    let limited = run(&server, "--uri /small.txt --concurrency 2 --num-conns 4 --num-calls 250 --pipeline 8");
+    check(&limited, "connections=8 requests=428 replies=428 2xx=428 errors=0");
+    let seen = logged_once_complete(&server, 428);
+    assert_eq!(seen, 428, "both ends count the same");
+    let endless = run(
+        &server,
+        "--uri /small.txt --concurrency 4 --num-conns 1000000 --duration 1 --drain 5 --pipeline 8",
+    );
+    check(&endless, "errors=0");
+    let replies: usize = endless.1.text("replies").parse().expect("a count");
+    assert!(replies > 200, "{endless:?}");
+    assert_eq!(endless.1.text("requests"), replies.to_string());
+    assert_eq!(logged_once_complete(&server, 428 + replies), 428 + replies, "both ends count the same");
+}
+
+#[test]
+fn nginx_refuses_large_bodies_and_each_refusal_is_a_reply() {
+    if under_test_is_reference() {
+        return;
+    }
+    let settings = Settings { body_max: Some(1000), ..Settings::default() };
+    let Some(server) = RealServer::start(Kind::Nginx, settings) else { return };
+    for size in [2_000, 300_000, 8_000_000] {
+        let mut invocation = against(
+            &server,
+            "--uri /small.txt --method POST --num-conns 20 --rate 100 --timeout 10 --body-file body",
+        );
+        invocation.files.push(("body".to_owned(), vec![b'x'; size]));
+        check(&finish(&invocation), "connections=20 replies=20 4xx=20 errors=0");
+    }
+}
+
+/// How many requests nginx has logged, which it does after it has answered, once that is so many.
+fn logged_once_complete(server: &RealServer, count: usize) -> usize {
+    for _ in 0..500 {
+        if server.logged().len() >= count {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    server.logged().len()
+}
+
 fn keep_alive_and_bursts(kind: Kind) {
     let Some(server) = RealServer::start(kind, Settings::default()) else { return };
     let report = run(&server, "--uri /small.txt --num-conns 3 --num-calls 200");

@@ -16,6 +16,10 @@ pub struct Limits {
     pub chunk_line_size: usize,
     /// Interim (1xx) replies before a final one.
     pub interim_replies: u32,
+    /// How many times the time limit of a reply its status line may take, once it has begun. Each piece of it renews that
+    /// time limit.
+    #[serde(default = "status_line_timeouts")]
+    pub status_line_timeouts: u32,
     /// Attempts in a row that a session makes for the same call, or for a connection that answers nothing,
     /// before it counts as failed (`--retry-on-failure`).
     pub retries: u32,
@@ -46,6 +50,10 @@ const fn decoded_size() -> u64 {
     1 << 32
 }
 
+const fn status_line_timeouts() -> u32 {
+    4
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -53,6 +61,7 @@ impl Default for Limits {
             reply_fields: 256,
             chunk_line_size: 4096,
             interim_replies: 32,
+            status_line_timeouts: status_line_timeouts(),
             retries: 10,
             retry_pause: Duration::from_millis(10),
             retry_pause_max: Duration::from_secs(1),

@@ -95,8 +95,15 @@ fn write_capacity(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &Figures)
     )
 }
 
-/// Replies that are not what was expected, and what compression saved.
+/// Replies that came early, those that are not what was expected, and what compression saved.
 fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
+    if summary.answered_early > 0 {
+        writeln!(
+            f,
+            "\nEarly replies: {} of {} came before the whole request was sent; these requests are not counted as sent",
+            summary.answered_early, summary.replies
+        )?;
+    }
     let mismatches = &summary.mismatches;
     if mismatches.total() > 0 {
         write!(f, "\nUnexpected replies: {} of {}:", mismatches.total(), summary.replies)?;

@@ -142,14 +142,16 @@ impl Recorder {
     }
 
     /// The run starts then, not when this was made. What was recorded so far belongs to what comes first: the warm-up,
-    /// or the measured phase.
+    /// or the measured phase. In the series, connections that failed before the start are errors of the first interval.
     pub fn restart(&mut self, start: Instant, measured_from: Instant) {
         let has_warmup = measured_from > start;
+        let errors = self.series.current().errors;
         self.start = start;
         self.measured_from = measured_from;
         self.window = [(!has_warmup).then(Window::default), None];
         self.sampled.1 = measured_from;
         self.series = SeriesRecorder::new(start, if has_warmup { Phase::WarmUp } else { Phase::Measured });
+        self.series.current().errors = errors;
         self.silence = Silence::new(start);
     }
 
@@ -286,14 +288,52 @@ impl Recorder {
         }
     }
 
+    /// A call that was due then and counted as made is not made after all.
+    pub fn call_withdrawn(&mut self, due: Instant) {
+        if self.figures.detail {
+            let interval = self.series.at(due, self.open);
+            interval.offered = interval.offered.saturating_sub(1);
+        }
+    }
+
     /// A reply is awaited from now on: the first byte of a request was written.
     pub fn reply_awaited(&mut self, now: Instant) {
         self.silence.awaits(now);
     }
 
-    /// A reply is no longer awaited: it came, or its request is given up or is to be made again.
+    /// A reply is no longer awaited: it came.
     pub fn reply_settled(&mut self) {
         self.silence.settled();
+    }
+
+    /// A reply is no longer awaited: its request is given up, or is to be made again.
+    pub fn reply_given_up(&mut self, now: Instant) {
+        self.silence.given_up(now);
+    }
+
+    /// A TLS handshake has begun: the server is to answer it.
+    pub fn handshake_awaited(&mut self, now: Instant) {
+        self.silence.awaits_handshake(now);
+    }
+
+    /// Bytes of a TLS handshake came from the server.
+    pub fn handshake_heard(&mut self, now: Instant) {
+        self.silence.handshake_heard(now);
+    }
+
+    /// A TLS handshake is complete.
+    pub fn handshake_settled(&mut self) {
+        self.silence.handshake_settled();
+    }
+
+    /// A TLS handshake has failed, or was given up.
+    pub fn handshake_given_up(&mut self, now: Instant) {
+        self.silence.handshake_given_up(now);
+    }
+
+    /// A complete reply came before the whole of its request was written.
+    pub fn answered_early(&mut self, due: Instant) {
+        self.of(due).answered_early += 1;
     }
 
     /// A request of this many bytes was written completely.
@@ -304,7 +344,7 @@ impl Recorder {
         self.series.current().sent += 1;
     }
 
-    /// Bytes came from the server.
+    /// Bytes of replies came from the server.
     pub fn heard(&mut self, now: Instant) {
         self.silence.heard(now);
     }

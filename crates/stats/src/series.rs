@@ -51,7 +51,7 @@ pub struct Interval {
     pub phase: Phase,
     /// Arrivals (of connections or sessions) that were due in it and have started.
     pub arrivals: u64,
-    /// Calls that were due in it and have been made.
+    /// Calls that were due in it and have been made. Each of them is answered, given up, or unfinished when the run ends.
     pub offered: u64,
     /// Requests written completely.
     pub sent: u64,
@@ -266,6 +266,8 @@ impl SeriesRecorder {
         self.current = Interval { from, phase: next, ..Interval::default() };
         done.length = from.saturating_sub(done.from);
         if done.length.is_zero() {
+            // What happened at the instant at which it began belongs to the one that takes its place.
+            self.current.add_counts(&done);
             return;
         }
         done.open = open;
@@ -288,6 +290,10 @@ impl SeriesRecorder {
     pub(crate) fn finish(mut self, now: Instant, open: u64) -> Series {
         self.advance(now, open);
         self.close(now, open, self.current.phase);
+        // What happened at the very end, when an interval had just ended, belongs to that one.
+        if let Some(last) = self.series.intervals.last_mut() {
+            last.add_counts(&self.current);
+        }
         self.series
     }
 }

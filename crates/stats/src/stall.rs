@@ -1,4 +1,4 @@
-//! Silence of the server: the longest time in which replies were due and nothing came.
+//! Silence of the server: the longest time in which replies or TLS handshakes were due and nothing came.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Instant;
 
-/// A time in which replies were due and nothing came, though the generator listened.
+/// A time in which replies or TLS handshakes were due and nothing came, though the generator listened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
     /// How long it was.
@@ -35,38 +35,110 @@ pub(crate) struct Silence {
     start: Instant,
     /// Requests sent whose replies have not come.
     awaited: u64,
+    /// TLS handshakes that are not complete.
+    handshakes: u64,
     /// Since when nothing came, if anything is awaited.
     since: Instant,
-    /// For how long of that nobody listened.
+    /// For how long of that nobody listened, or nothing was awaited.
     deaf: Duration,
+    /// When the last that was awaited was given up, with nothing heard since.
+    given_up_at: Option<Instant>,
+    /// A reply was given up in this silence.
+    is_reply_missed: bool,
     longest: Option<Stall>,
 }
 
 impl Silence {
     pub(crate) fn new(start: Instant) -> Self {
-        Self { start, awaited: 0, since: start, deaf: Duration::ZERO, longest: None }
+        Self {
+            start,
+            awaited: 0,
+            handshakes: 0,
+            since: start,
+            deaf: Duration::ZERO,
+            given_up_at: None,
+            is_reply_missed: false,
+            longest: None,
+        }
     }
 
     /// A reply is awaited from now on.
     pub(crate) fn awaits(&mut self, now: Instant) {
-        if self.awaited == 0 {
-            self.begin(now);
-        }
+        self.go_on(now);
         self.awaited += 1;
     }
 
-    /// A reply is no longer awaited: it came, or was given up.
+    /// A reply is no longer awaited: it came.
     pub(crate) fn settled(&mut self) {
         self.awaited = self.awaited.saturating_sub(1);
     }
 
-    /// Something came.
+    /// A reply is no longer awaited: it was given up.
+    pub(crate) fn given_up(&mut self, now: Instant) {
+        self.note_last(now);
+        self.is_reply_missed |= now > self.since;
+        self.settled();
+    }
+
+    /// A handshake is awaited from now on.
+    pub(crate) fn awaits_handshake(&mut self, now: Instant) {
+        self.go_on(now);
+        self.handshakes += 1;
+    }
+
+    /// A handshake is complete.
+    pub(crate) fn handshake_settled(&mut self) {
+        self.handshakes = self.handshakes.saturating_sub(1);
+    }
+
+    /// A handshake was given up.
+    pub(crate) fn handshake_given_up(&mut self, now: Instant) {
+        self.note_last(now);
+        self.handshake_settled();
+    }
+
+    /// Something of a reply came.
     pub(crate) fn heard(&mut self, now: Instant) {
-        let length = (now - self.since).saturating_sub(self.deaf);
-        if self.awaited > 0 && length > self.longest.map_or(Duration::ZERO, |stall| stall.length) {
+        let (is_awaited, end) = match self.given_up_at {
+            Some(at) => (true, at),
+            None => (self.pending() > 0, now),
+        };
+        let length = (end - self.since).saturating_sub(self.deaf);
+        if is_awaited && length > self.longest.map_or(Duration::ZERO, |stall| stall.length) {
             self.longest = Some(Stall { length, from: self.since - self.start });
         }
         self.begin(now);
+    }
+
+    /// Something of a handshake came. It breaks no silence in which replies are due: what answers requests may stand still
+    /// behind what makes handshakes.
+    pub(crate) fn handshake_heard(&mut self, now: Instant) {
+        if self.awaited == 0 && !self.is_reply_missed {
+            self.heard(now);
+        }
+    }
+
+    fn pending(&self) -> u64 {
+        self.awaited + self.handshakes
+    }
+
+    /// Something is about to be awaited.
+    fn go_on(&mut self, now: Instant) {
+        if self.pending() > 0 {
+            return;
+        }
+        match self.given_up_at.take() {
+            // The server is as silent as it was.
+            Some(at) => self.deaf += now - at,
+            None => self.begin(now),
+        }
+    }
+
+    /// Something that is awaited is about to be given up.
+    fn note_last(&mut self, now: Instant) {
+        if self.pending() == 1 && now > self.since {
+            self.given_up_at = Some(now);
+        }
     }
 
     /// Nobody listened for this long: who is silent then cannot be blamed.
@@ -77,6 +149,7 @@ impl Silence {
     fn begin(&mut self, now: Instant) {
         self.since = self.since.max(now);
         self.deaf = Duration::ZERO;
+        (self.given_up_at, self.is_reply_missed) = (None, false);
     }
 
     /// Forgets what was silent before now.
@@ -133,6 +206,24 @@ mod tests {
         assert_eq!(stall(100, 400).shared_with(stall(150, 600)), Some(stall(150, 400)));
         assert_eq!(stall(150, 600).shared_with(stall(100, 400)), Some(stall(150, 400)));
         assert_eq!(stall(100, 400).shared_with(stall(400, 600)), None);
+    }
+
+    #[test]
+    fn a_silence_goes_on_when_what_was_awaited_is_given_up_and_awaited_again() {
+        let mut silence = Silence::new(at(0));
+        silence.awaits(at(10));
+        silence.heard(at(11));
+        silence.awaits(at(12));
+        silence.given_up(at(1000));
+        silence.given_up(at(1010));
+        silence.awaits(at(1030));
+        silence.heard(at(2011));
+        let stall = Stall { length: ms(1980), from: ms(11) };
+        assert_eq!(silence.longest(at(2011)), Some(stall), "but for 20 ms in which nothing was awaited");
+        silence.given_up(at(2011));
+        silence.awaits(at(4000));
+        silence.given_up(at(7000));
+        assert_eq!(silence.longest(at(9000)), Some(Stall { length: ms(3000), from: ms(4000) }));
     }
 
     #[test]

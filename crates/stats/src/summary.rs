@@ -26,8 +26,13 @@ pub struct Summary {
     pub window: Option<Window>,
     /// Connections for which a socket was made and a connect initiated.
     pub connections: u64,
-    /// Requests written completely, each time they were.
+    /// Requests written completely. One that went out behind the last reply of a connection, where the server processes
+    /// nothing, and was made again counts once; any other counts each time it was written.
     pub requests: u64,
+    /// Complete replies to requests that are not among those, as the server answered before it had the whole request and
+    /// the rest was not sent.
+    #[serde(default)]
+    pub answered_early: u64,
     /// Complete replies of status 100 to 599.
     pub replies: u64,
     /// Most connections alive at once. Of several workers or machines it is the sum of what each had at most, which is
@@ -102,7 +107,7 @@ pub struct Summary {
     /// For how long calls had been due that were neither answered nor given up when the run ended: less than they would
     /// have taken. Arrivals that were due and had not begun are among them, each as one call.
     pub unfinished: Timing,
-    /// The longest time in which replies were due and nothing came; of several workers, the part of it that all of them
+    /// The longest time in which replies or TLS handshakes were due and nothing came; of several workers, the part of it that all of them
     /// heard nothing in.
     pub stall: Option<Stall>,
     /// What was offered before it was measured, if anything was.
@@ -420,6 +425,7 @@ impl Summary {
         self.duration = self.duration.max(other.duration);
         self.connections += other.connections;
         self.requests += other.requests;
+        self.answered_early += other.answered_early;
         self.replies += other.replies;
         self.concurrent_max += other.concurrent_max;
         self.connect_burst_max = self.connect_burst_max.max(other.connect_burst_max);

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use httperf_plan::{Endpoint, Plan, Sockets};
 use httperf_stats::{Counters, Instant, Transport};
-use rustix::event::epoll;
+use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -257,6 +257,21 @@ impl Network for OsNetwork {
             }
         }
         Ok(())
+    }
+
+    fn readiness(&mut self, socket: &OwnedFd, key: u64) -> Ready {
+        let mut asked = [PollFd::new(socket, PollFlags::IN | PollFlags::OUT | PollFlags::RDHUP)];
+        let found = match poll(&mut asked, Some(&Timespec::default())) {
+            Ok(_) => asked[0].revents(),
+            Err(_) => PollFlags::empty(),
+        };
+        Ready {
+            key,
+            readable: found.contains(PollFlags::IN),
+            writable: found.contains(PollFlags::OUT),
+            ended: found.intersects(PollFlags::RDHUP | PollFlags::HUP),
+            failed: found.contains(PollFlags::ERR),
+        }
     }
 
     fn counters(&mut self) -> Counters {

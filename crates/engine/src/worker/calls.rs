@@ -32,9 +32,13 @@ pub(super) struct Call {
     pub(super) stalled: Duration,
     /// What the transport had to say when a connection went on which it was not answered, if it is slow.
     pub(super) transport: Option<Box<Transport>>,
+    /// Its request counts as written. One that the server cannot have processed, and that is written again, counts once.
+    pub(super) is_written: bool,
     /// When its reply must be complete (or go on, before the status line is): `None` before the request is
     /// written, or without a time limit.
     pub(super) deadline: Option<Instant>,
+    /// When its status line must be complete, however it goes on, once it has begun.
+    pub(super) status_line_due: Option<Instant>,
     /// Attempts in a row that ended in the failure status, or that the server did not process.
     pub(super) attempts: u32,
     /// Finds the objects in its reply, if that is a page.
@@ -83,6 +87,14 @@ impl Call {
 
     pub(super) fn is_answering(&self) -> bool {
         matches!(self.phase, Phase::Answering { .. })
+    }
+
+    /// Until its status line is complete, its reply has so much time `limit` from now on. A line that has begun has
+    /// `line_limit` in all.
+    pub(super) fn renew_deadline(&mut self, now: Instant, limit: Option<Duration>, line_limit: u32) {
+        let Some(limit) = limit else { return };
+        let due = *self.status_line_due.get_or_insert(now + limit.saturating_mul(line_limit));
+        self.deadline = Some(due.min(now + limit));
     }
 }
 
@@ -173,7 +185,9 @@ impl<N: Network> Worker<'_, '_, N> {
             carrier: None,
             stalled: Duration::ZERO,
             transport: None,
+            is_written: false,
             deadline: None,
+            status_line_due: None,
             attempts: 0,
             scanner: None,
             inspection: None,
@@ -184,7 +198,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn abandon_call(&mut self, key: CallKey, now: Instant) {
         let Some(call) = self.calls.remove(key) else { return };
         if call.is_sent() {
-            self.recorder.reply_settled();
+            self.recorder.reply_given_up(now);
         }
         let sample = call.sample(now);
         record(&mut self.recorder, self.plan, &sample, || SlowDetail {
@@ -197,14 +211,16 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// Forgets what happened to a call on a connection that is gone: it is made again.
-    pub(super) fn reset_call(&mut self, key: CallKey) {
+    pub(super) fn reset_call(&mut self, key: CallKey, now: Instant) {
         let call = &mut self.calls[key];
         if call.is_sent() {
-            self.recorder.reply_settled();
+            self.recorder.reply_given_up(now);
         }
         call.phase = Phase::Waiting;
         call.stalled = Duration::ZERO;
+        call.is_written = false;
         call.deadline = None;
+        call.status_line_due = None;
         call.scanner = None;
         call.inspection = None;
     }

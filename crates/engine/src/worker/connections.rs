@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use httperf_plan::{ReplyClock, UNLIMITED, Workload};
+use httperf_plan::{Arrivals, ReplyClock, UNLIMITED, Workload};
 use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, http2};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
@@ -213,6 +213,9 @@ impl<N: Network> Worker<'_, '_, N> {
         connection.stage = Stage::Established;
         connection.progress = now;
         connection.connect = now - connection.connect_started;
+        if connection.secured.is_some() {
+            self.recorder.handshake_settled();
+        }
         self.recorder.connect_done(connection.due, connection.connect);
         let session = connection.session;
         self.sessions[session].established += 1;
@@ -302,7 +305,9 @@ impl<N: Network> Worker<'_, '_, N> {
                     let size = self.request_size(key, call);
                     let call = &mut self.calls[call];
                     let request = &call.request;
-                    self.recorder.request_sent(call.intended, size);
+                    if !std::mem::replace(&mut call.is_written, true) {
+                        self.recorder.request_sent(call.intended, size);
+                    }
                     if !call.is_answering() {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
@@ -359,10 +364,10 @@ impl<N: Network> Worker<'_, '_, N> {
                     break;
                 }
                 Ok(Received { count, stamp }) => {
-                    self.recorder.heard(now);
                     connection.heard = now;
                     self.stamp = stamp;
                     if skips {
+                        self.recorder.heard(now);
                         connection.engine.handle_skipped(count as u64);
                         self.handle_bytes(key, &[], now);
                     } else if is_tunnelling {
@@ -388,6 +393,8 @@ impl<N: Network> Worker<'_, '_, N> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock && !is_broken => break,
                 Err(error) => {
+                    let is_exhausted = error.kind() == io::ErrorKind::WouldBlock;
+                    let error = if is_exhausted { Errno::PIPE.into() } else { error };
                     self.fail_io(key, &error, now);
                     break;
                 }
@@ -440,20 +447,32 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     pub(super) fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
-        let mut input = bytes;
+        let (mut input, mut is_news) = (bytes, !bytes.is_empty());
         while let Some(connection) = self.connections.get_mut(key) {
-            match connection.engine.poll_event(at_instant(now), &mut input, &mut self.heads) {
+            let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.heads);
+            // Not all that comes over HTTP/2 is about replies.
+            let is_heard = match (&mut connection.engine, &polled) {
+                (Engine::Http1(_), _) => std::mem::take(&mut is_news),
+                (Engine::Http2(_), Ok(Some(event))) => event.call().is_some(),
+                (Engine::Http2(engine), Ok(None)) => engine.take_heard(),
+                (Engine::Http2(_), Err(_)) => false,
+            };
+            if is_heard {
+                self.recorder.heard(now);
+            }
+            match polled {
                 Ok(Some(event)) => self.handle_event(key, event, now),
                 Ok(None) => {
                     self.tell_protocol(key);
                     let Some(connection) = self.connections.get_mut(key) else { return };
-                    // Until its status line is complete, each piece of a reply renews its deadline.
+                    // Until its status line is complete, each piece of a reply renews its deadline, for a while.
                     if connection.engine.has_partial_head()
                         && let Some(front) = connection.engine.front()
                     {
                         let call = &mut self.calls[CallKey::from(front)];
                         if !call.is_answering() {
-                            call.deadline = self.plan.timeouts.reply().map(|limit| now + limit);
+                            let line_limit = self.plan.limits.status_line_timeouts;
+                            call.renew_deadline(now, self.plan.timeouts.reply(), line_limit);
                         }
                     }
                     return;
@@ -523,6 +542,9 @@ impl<N: Network> Worker<'_, '_, N> {
             ..call.sample(done)
         };
         self.recorder.reply_settled();
+        if !call.is_written {
+            self.recorder.answered_early(call.intended);
+        }
         calls::record(&mut self.recorder, self.plan, &sample, || SlowDetail {
             transport: self.network.transport(&connection.socket),
             server_timing: calls::text(connection.engine.server_timing()),
@@ -542,7 +564,9 @@ impl<N: Network> Worker<'_, '_, N> {
         session.slots[slot].failures = 0;
         if reuse == Reuse::Close || self.closes_after_reply() {
             let unanswered = self.sessions[session_key].visit.unanswered();
-            if matches!(self.plan.workload, Workload::Connections(_)) && unanswered > 1 {
+            if self.makes_calls_again() && self.connections[key].engine.pending_count() > 0 {
+                self.stop_issuing_early(session_key);
+            } else if matches!(self.plan.workload, Workload::Connections(_)) && unanswered > 1 {
                 // The workload is made of connections: this one ends here, though it did not fail.
                 self.calls.remove(call_key);
                 let sent = self.drop_calls(session_key, now);
@@ -550,7 +574,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.end_session(session_key, false, now);
                 return;
             }
-            self.retire_connection(key, now);
+            self.retire_unprocessed(key, now);
         }
         self.handle_answer(session_key, slot, call_key, status, now);
     }
@@ -560,6 +584,45 @@ impl<N: Network> Worker<'_, '_, N> {
         match (self.plan.recording.clock, self.stamp) {
             (ReplyClock::Kernel, Some(stamp)) => stamp,
             (ReplyClock::Program, _) | (_, None) => now,
+        }
+    }
+
+    /// Closes a connection behind whose last reply the server processes nothing (RFC 9112, section 9.6). Calls that were
+    /// sent there are made again, and count as sent once; but for sessions, where they count each time, as in the classic
+    /// tool.
+    fn retire_unprocessed(&mut self, key: ConnectionKey, now: Instant) {
+        let mut behind = self.connections[key].engine.pending();
+        behind.retain(|&call| self.calls[CallKey::from(call)].is_written);
+        self.retire_connection(key, now);
+        if !matches!(self.plan.workload, Workload::Sessions(_)) {
+            behind.into_iter().for_each(|call| self.calls[CallKey::from(call)].is_written = true);
+        }
+    }
+
+    /// Whether calls of a connection workload that the server did not process, as it closed their connection, are made
+    /// again on another: in a closed loop, and where calls are pipelined. Otherwise the workload is made of connections,
+    /// and such a call ends with its own.
+    pub(super) fn makes_calls_again(&self) -> bool {
+        match &self.plan.workload {
+            Workload::Connections(workload) => {
+                workload.pipeline > 1 || matches!(self.plan.arrivals, Arrivals::Concurrent(_))
+            }
+            Workload::Calls(_) | Workload::Sessions(_) => false,
+        }
+    }
+
+    /// The server has closed a connection some of whose calls are made again. If a number of calls was planned on it, no
+    /// more are made than those; otherwise the connection that replaces it goes on.
+    pub(super) fn stop_issuing_early(&mut self, session: SessionKey) {
+        if self.plan.calls_per_arrival() == UNLIMITED {
+            return;
+        }
+        let visit = &mut self.sessions[session].visit;
+        let unanswered = visit.unanswered();
+        visit.stop_issuing();
+        let not_made = unanswered - visit.unanswered();
+        if not_made > 0 {
+            self.note_closed_early(session, not_made);
         }
     }
 
@@ -575,6 +638,11 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &mut self.connections[key];
         if matches!(connection.stage, Stage::Tunnelling | Stage::Handshaking) {
             self.note_insecure(key, Failure::Reset);
+            self.fail(key, Failure::Reset, now);
+            return;
+        }
+        if connection.is_broken && connection.engine.ends_with_connection() {
+            // A write has taken the error that would tell a reset from an end.
             self.fail(key, Failure::Reset, now);
             return;
         }
@@ -608,7 +676,10 @@ impl<N: Network> Worker<'_, '_, N> {
         let connection = &self.connections[key];
         let (session, slot) = (connection.session, connection.slot);
         self.retire_connection(key, now);
-        if matches!(self.plan.workload, Workload::Connections(_)) {
+        if self.makes_calls_again() && !self.sessions[session].slots[slot].queue.is_empty() {
+            self.stop_issuing_early(session);
+            self.drive_slot(session, slot, now);
+        } else if matches!(self.plan.workload, Workload::Connections(_)) {
             // During a pause there may be calls left, or calls that the server did not process.
             let left = self.sessions[session].visit.unanswered();
             if left > 0 {
@@ -623,10 +694,16 @@ impl<N: Network> Worker<'_, '_, N> {
 
     pub(super) fn time_out(&mut self, key: ConnectionKey, now: Instant) {
         let Some(connection) = self.connections.get(key) else { return };
-        if connection.stage != Stage::Connecting {
-            // The poller tells of so many sockets at once. After a pause of this program, what came in time may not
-            // have had its turn yet: it has it now.
+        // The poller tells of so many sockets at once. After a pause of this program, what came in time may not
+        // have had its turn yet: it has it now.
+        if connection.stage == Stage::Connecting {
+            let ready = self.network.readiness(&connection.socket, poll_key(key));
+            self.handle_ready(&ready, now);
+        } else {
             self.read(key, now);
+            if self.connections.get(key).is_some_and(|connection| connection.engine.wants_write()) {
+                self.flush(key, now);
+            }
         }
         let Some(connection) = self.connections.get(key) else { return };
         let is_idle = connection.stage == Stage::Established && connection.engine.pending_count() == 0;
@@ -699,7 +776,7 @@ impl<N: Network> Worker<'_, '_, N> {
         self.note_transport(key, now);
         let connection = self.close_connection(key, now);
         let pending = connection.engine.pending();
-        pending.iter().for_each(|&call| self.reset_call(call.into()));
+        pending.iter().for_each(|&call| self.reset_call(call.into(), now));
         let session = &mut self.sessions[connection.session];
         session.draining.retain(|&draining| draining != key);
         let slot = &mut session.slots[connection.slot];
@@ -735,6 +812,9 @@ impl<N: Network> Worker<'_, '_, N> {
         self.say_goodbye(key);
         self.make_room(now);
         let connection = self.connections.remove(key).expect("only living connections are closed");
+        if connection.stage == Stage::Handshaking {
+            self.recorder.handshake_given_up(now);
+        }
         self.deadlines.remove(poll_key(key));
         let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);
         self.recorder.connection_closed(connection.due, lifetime);

@@ -324,6 +324,9 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         let mut ready: Vec<Ready> = Vec::new();
         while self.network.now() < self.start && !self.network.stop_requested() {
             self.network.wait(Some(self.start), &mut ready)?;
+            // What becomes of a pool's connections meanwhile is told once.
+            let now = self.network.now();
+            ready.iter().for_each(|event| self.handle_ready(event, now));
         }
         self.begin();
         let mut now = self.network.now();

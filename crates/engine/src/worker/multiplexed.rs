@@ -122,12 +122,12 @@ impl<N: Network> Worker<'_, '_, N> {
         self.recorder.http2(self.due_of(key), |http2| http2.add_violation(reason));
     }
 
-    /// A connection takes nothing more. Returns whether it is not to fail before all is read that has arrived on it: a
-    /// server that closed it may have said which calls it has not processed.
+    /// After a failed write, has what is buffered read first: a server may answer before it has the whole request and
+    /// close, or say which calls it has not processed. Returns false if the connection should fail at once.
     pub(super) fn hears_out(&mut self, key: ConnectionKey, error: &io::Error) -> bool {
         let connection = &mut self.connections[key];
         let is_closed = connection.stage == Stage::Established && failure::of_io(error) == Failure::Reset;
-        if connection.engine.is_in_order() || !is_closed {
+        if !is_closed {
             return false;
         }
         (connection.is_broken, connection.is_ending) = (true, true);
@@ -245,9 +245,13 @@ impl<N: Network> Worker<'_, '_, N> {
         let (session, slot) = (connection.session, connection.slot);
         let is_draining = connection.engine.capacity() == 0;
         let was_sent = self.calls[call_key].is_sent();
-        self.reset_call(call_key);
+        self.reset_call(call_key, now);
         if matches!(self.plan.workload, Workload::Connections(_)) && is_draining {
-            // The workload is made of connections: a call that this one takes no more is not made.
+            // It goes to another connection once this one is gone, or is not made.
+            if self.makes_calls_again() {
+                let intended = self.calls[call_key].intended;
+                self.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
+            }
             self.sessions[session].slots[slot].queue.push_back(call_key);
             return;
         }
@@ -305,7 +309,7 @@ impl<N: Network> Worker<'_, '_, N> {
                 self.go_on(session, slot, now);
             }
             Workload::Sessions(sessions) if sessions.retry_on_failure => {
-                self.reset_call(call);
+                self.reset_call(call, now);
                 if !self.try_again(session, slot, call, now) {
                     self.recorder.retries_exhausted(self.sessions[session].ready_at);
                     self.abandon_call(call, now);

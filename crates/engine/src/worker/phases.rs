@@ -17,6 +17,8 @@ use crate::Network;
 /// ```
 pub(super) struct Phases {
     now: Phase,
+    /// The run has started: connections of a pool are opened before.
+    has_begun: bool,
     is_over: bool,
     measured_from: Instant,
     /// When no more is offered, if the plan says when.
@@ -42,6 +44,7 @@ impl Phases {
         let measured_from = start + plan.phases.warmup;
         Self {
             now: if measured_from > start { Phase::WarmUp } else { Phase::Measured },
+            has_begun: false,
             is_over: false,
             measured_from,
             measured_to: plan.runtime.map(|runtime| measured_from + runtime),
@@ -67,7 +70,7 @@ impl Phases {
 
     /// Whether new work is offered.
     pub(super) fn is_offering(&self) -> bool {
-        !self.is_over && self.now != Phase::Drain
+        self.has_begun && !self.is_over && self.now != Phase::Drain
     }
 
     /// When the measured phase was over, if what was due in it may still begin.
@@ -89,6 +92,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Starts what is due at once, and begins to measure if there is no warm-up.
     pub(super) fn begin(&mut self) {
         let counters = self.network.counters();
+        self.phases.has_begun = true;
         self.start_due(self.start);
         // As in the classic tool, the test lasts from when the first are under way.
         self.phases.began = (self.network.now(), counters);
@@ -156,6 +160,7 @@ impl<N: Network> Worker<'_, '_, N> {
             self.recorder.unfinished(call.intended, now);
         }
         for due in self.pool.iter().flat_map(Pool::waiting) {
+            self.recorder.call_made(due);
             self.recorder.unfinished(due, now);
         }
         let measured = self.phases.measured.take().expect("measuring has ended");

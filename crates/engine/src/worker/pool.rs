@@ -93,6 +93,8 @@ impl<N: Network> Worker<'_, '_, N> {
         let (count, targets, assignment) = (pool.connections(), pool.targets, pool.calls.assignment);
         let pipeline = pool.calls.pipeline;
         let began = self.network.now();
+        // However long it takes, it is no part of the measured phase if there is a warm-up before that.
+        self.recorder.restart(began, Instant::from_nanos(u64::MAX));
         let limit = self.plan.timeouts.timeout.map_or(OPENING_TIME, |limit| limit.min(OPENING_TIME));
         let end = began + limit;
         let mut keys = Vec::with_capacity(count);
@@ -117,6 +119,11 @@ impl<N: Network> Worker<'_, '_, N> {
                 && self.connections.values().all(|connection| connection.stage == Stage::Established);
             if is_open || now >= end || self.network.stop_requested() {
                 break;
+            }
+            if self.connections.values().all(|connection| connection.stage == Stage::Established) {
+                // What was begun has failed at once: nothing will be told of it.
+                now = self.network.now();
+                continue;
             }
             let deadline = self.deadlines.next().map_or(end, |deadline| deadline.min(end));
             self.network.wait(Some(deadline), &mut ready)?;

@@ -156,6 +156,7 @@ impl<N: Network> Worker<'_, '_, N> {
         connection.stage = Stage::Handshaking;
         self.recorder.transport_done(connection.due, now - connection.connect_started);
         let started = self.network.now();
+        self.recorder.handshake_awaited(started);
         if let Some(secured) = &mut connection.secured {
             secured.started = started;
         }
@@ -176,7 +177,7 @@ impl<N: Network> Worker<'_, '_, N> {
                     lent.secured.replays = lent.secured.early;
                     lent.engine.rewind(at_instant(now));
                     let pending = lent.engine.pending();
-                    pending.into_iter().for_each(|call| self.reset_call(call.into()));
+                    pending.into_iter().for_each(|call| self.reset_call(call.into(), now));
                 }
                 Ok(Progress::Done) => {
                     self.handle_secured(key);
@@ -318,6 +319,7 @@ impl<N: Network> Worker<'_, '_, N> {
             tls.lane.fill(count);
         }
         if self.stage(key) == Some(Stage::Handshaking) {
+            self.recorder.handshake_heard(now);
             self.advance_handshake(key, now);
         }
         if self.stage(key) == Some(Stage::Established) {

@@ -303,11 +303,17 @@ impl<N: Network> Worker<'_, '_, N> {
         let call = &mut self.calls[call_key];
         // It was answered, so that no reply is awaited until it is sent again.
         call.phase = Phase::Waiting;
-        self.reset_call(call_key);
+        self.reset_call(call_key, now);
         let call = &mut self.calls[call_key];
         call.attempts += 1;
         let attempts = call.attempts;
-        self.sessions[key].slots[slot].queue.push_front(call_key);
+        if attempts > self.plan.limits.retries {
+            self.calls.remove(call_key);
+        } else {
+            // Its reply is recorded: what is made now is another call, which was due when the first was.
+            self.recorder.call_made(call.intended);
+            self.sessions[key].slots[slot].queue.push_front(call_key);
+        }
         self.wait_and_retry(key, slot, attempts, now);
     }
 
@@ -375,8 +381,8 @@ impl<N: Network> Worker<'_, '_, N> {
             if self.calls.get(call).is_some_and(Call::is_sent) {
                 sent += 1;
                 self.abandon_call(call, now);
-            } else {
-                self.calls.remove(call);
+            } else if let Some(call) = self.calls.remove(call) {
+                self.recorder.call_withdrawn(call.intended);
             }
         }
         sent

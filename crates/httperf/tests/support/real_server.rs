@@ -41,6 +41,8 @@ pub(crate) enum Kind {
 pub(crate) struct Settings {
     /// After how many requests it closes a connection, saying so; never by default.
     pub(crate) requests_per_connection: Option<u32>,
+    /// The largest body that nginx takes, in bytes; a megabyte by default.
+    pub(crate) body_max: Option<u32>,
     /// Whether nginx logs requests.
     pub(crate) has_log: bool,
 }
@@ -220,6 +222,7 @@ fn nginx(program: &Path, root: &Path) -> Command {
 fn nginx_configuration(root: &Path, port: u16, settings: Settings) -> String {
     let root = root.display();
     let requests = settings.requests_per_connection.unwrap_or(1_000_000);
+    let body_max = settings.body_max.unwrap_or(1024 * 1024);
     let user = if geteuid().is_root() { "user root;" } else { "" };
     let log = if settings.has_log { format!("{root}/access.log requests") } else { "off".to_owned() };
     format!(
@@ -232,6 +235,7 @@ fn nginx_configuration(root: &Path, port: u16, settings: Settings) -> String {
             uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
             types {{ text/html shtml; text/plain txt; }}
             keepalive_requests {requests};
+            client_max_body_size {body_max};
             server {{
                 listen 127.0.0.1:{port};
                 listen unix:{root}/socket;

@@ -60,6 +60,8 @@ pub(super) struct Connection {
     pub(super) idle_frames: u32,
     /// Whether there is anything but padding in the DATA frame that is being read.
     pub(super) has_content: bool,
+    /// Content of any stream came since it was last asked for.
+    pub(super) has_heard: bool,
     /// The first bytes of the peer's, until it is clear that it speaks HTTP/2.
     pub(super) opening: Vec<u8>,
 }
@@ -126,6 +128,7 @@ impl Connection {
             resets_in_a_row: 0,
             idle_frames: 0,
             has_content: false,
+            has_heard: false,
             opening: Vec::new(),
         }
     }

@@ -182,6 +182,11 @@ impl Engine {
         std::mem::take(&mut self.connection.counts)
     }
 
+    /// Whether content of a reply came since this was called last, of which no event tells if nobody asks for bodies.
+    pub fn take_heard(&mut self) -> bool {
+        std::mem::take(&mut self.connection.has_heard)
+    }
+
     /// A call that had to wait, once it need not any more. All there is to tell of a call comes no later than its last
     /// event.
     pub fn poll_stall(&mut self) -> Option<Stall> {

@@ -280,6 +280,7 @@ impl Connection {
         {
             size.content += count;
             self.has_content |= count > 0;
+            self.has_heard |= count > 0;
         }
     }
 

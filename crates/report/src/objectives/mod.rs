@@ -235,7 +235,7 @@ fn overdue(bound: f64, unfinished: &Timing) -> u64 {
 /// Requests that were sent and neither answered nor given up.
 fn unanswered(summary: &Summary) -> u64 {
     let ended = summary.calls.iter().map(|clocks| clocks.service.moments.count()).sum();
-    summary.requests.saturating_sub(ended)
+    (summary.requests + summary.answered_early).saturating_sub(ended)
 }
 
 /// A share, and of how many it is one.

@@ -78,8 +78,12 @@ pub struct Link {
     pub hostile: bool,
     /// Sockets there may be at once.
     pub sockets_max: usize,
+    /// How many sockets the poller tells of at once.
+    pub told_max: usize,
     /// When the worker is stopped, if it is at times.
     pub stops: Option<Stops>,
+    /// From when on, and for how long, the worker sleeps once though it is to wake up.
+    pub nap: Option<(Duration, Duration)>,
     /// Whether the worker is told when what it reads arrived.
     pub stamps: bool,
     /// How much later than something happens to a socket the worker hears of it.
@@ -103,7 +107,9 @@ impl Default for Link {
             jitter: Duration::ZERO,
             hostile: false,
             sockets_max: usize::MAX,
+            told_max: usize::MAX,
             stops: None,
+            nap: None,
             stamps: false,
             late: Duration::ZERO,
         }
@@ -242,6 +248,10 @@ impl Network for SimNetwork {
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
         self.world.borrow_mut().wait(deadline, ready);
         Ok(())
+    }
+
+    fn readiness(&mut self, socket: &SimSocket, _: u64) -> Ready {
+        self.world.borrow().readiness(socket.number)
     }
 
     fn counters(&mut self) -> Counters {

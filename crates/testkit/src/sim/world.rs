@@ -198,13 +198,14 @@ impl World {
     pub(super) fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) {
         ready.clear();
         self.waits += 1;
+        if let Some((_, length)) = self.link.nap.take_if(|(from, _)| self.now >= Instant::default() + *from) {
+            self.pass(length);
+        }
         loop {
-            while let Some(&Reverse((at, event, number))) = self.events.peek()
+            while let Some(&Reverse((at, ..))) = self.events.peek()
                 && at <= self.now
             {
-                self.events.pop();
-                let event = self.pending.remove(&event).expect("every event in the queue is known");
-                self.happen(number, event);
+                self.happen_next();
             }
             let resumes = self.resumes();
             let is_due = !self.changed.is_empty() || deadline.is_some_and(|deadline| deadline <= self.now);
@@ -225,15 +226,20 @@ impl World {
         if !self.changed.is_empty() && !self.link.late.is_zero() {
             self.pass(self.link.late);
         }
-        for number in std::mem::take(&mut self.changed) {
-            let socket = &self.sockets[number];
-            ready.push(Ready {
-                key: socket.key,
-                readable: !socket.incoming.is_empty() || socket.is_ended || socket.error.is_some(),
-                writable: socket.state == State::Open && !socket.is_blocked,
-                ended: socket.is_ended,
-                failed: socket.error.is_some(),
-            });
+        for _ in 0..self.link.told_max {
+            let Some(number) = self.changed.pop_first() else { break };
+            ready.push(self.readiness(number));
+        }
+    }
+
+    pub(super) fn readiness(&self, number: usize) -> Ready {
+        let socket = &self.sockets[number];
+        Ready {
+            key: socket.key,
+            readable: !socket.incoming.is_empty() || socket.is_ended || socket.error.is_some(),
+            writable: socket.state == State::Open && !socket.is_blocked,
+            ended: socket.is_ended,
+            failed: socket.error.is_some(),
         }
     }
 
@@ -247,13 +253,11 @@ impl World {
     /// Lets time pass in which the worker hears of nothing.
     fn pass(&mut self, time: Duration) {
         let end = self.now + time;
-        while let Some(&Reverse((at, event, number))) = self.events.peek()
+        while let Some(&Reverse((at, ..))) = self.events.peek()
             && at <= end
         {
-            self.events.pop();
             self.now = self.now.max(at);
-            let event = self.pending.remove(&event).expect("every event in the queue is known");
-            self.happen(number, event);
+            self.happen_next();
         }
         self.now = end;
     }
@@ -278,6 +282,13 @@ impl World {
         self.events.push(Reverse((at, self.event_count, number)));
         self.pending.insert(self.event_count, event);
         self.event_count += 1;
+    }
+
+    fn happen_next(&mut self) {
+        if let Some(Reverse((_, event, number))) = self.events.pop() {
+            let event = self.pending.remove(&event).expect("every event in the queue is known");
+            self.happen(number, event);
+        }
     }
 
     fn happen(&mut self, number: usize, event: Event) {
