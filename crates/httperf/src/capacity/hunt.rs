@@ -199,6 +199,8 @@ impl Hunt {
     fn plan(&self, trial: search::Trial) -> Plan {
         let mut plan = self.capacity.plan.clone();
         plan.arrivals = plan.arrivals.at_rate(trial.rate);
+        // Each trial draws other random numbers: what is odd in a few seconds of arrivals is not in all of them.
+        plan.client = plan.client.in_trial(u32::try_from(self.capacity.trials.len()).unwrap_or(u32::MAX));
         plan.runtime = Some(trial.length);
         plan.phases = Phases {
             warmup: self.warmup.unwrap_or_else(|| {

@@ -78,6 +78,9 @@ pub struct Settings {
 pub struct Trial {
     /// The rate that was asked for.
     pub rate: f64,
+    /// Its random sequence: what the plan's `client.stream` is in it.
+    #[serde(default)]
+    pub stream: u32,
     /// The rate that was offered.
     pub offered: f64,
     /// How much of it was answered without an error while it was measured, as a rate of the same kind.

@@ -121,6 +121,9 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
         let (index, clients) = (plan.client.index, plan.client.count);
         facts.push(fact("Generator", format!("number {index} of {clients}, counted from 0")));
     }
+    if plan.client.stream > 0 {
+        facts.push(fact("Random numbers", format!("those of trial {}, counted from 0", plan.client.stream)));
+    }
     let phases = [
         ("Warm-up", (!plan.phases.warmup.is_zero()).then_some(plan.phases.warmup)),
         ("Load offered for", plan.runtime),
