@@ -22,6 +22,7 @@ pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
+pub(crate) use trials::ARRIVALS_MIN;
 pub use trials::{AbArgs, CapacityArgs, Searched, SweepArgs, SweepForm, TrialArgs};
 
 /// What was typed. Text is kept as bytes, because a command line need not be UTF-8.

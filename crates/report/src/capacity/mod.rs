@@ -67,8 +67,11 @@ pub struct Settings {
     pub trials: u32,
     /// Seconds for which the first trials are measured, at least.
     pub trial_min_s: f64,
-    /// Seconds for which any trial is measured, at most.
+    /// Seconds for which a trial is measured, at most, unless there are too few arrivals in that time.
     pub trial_max_s: f64,
+    /// Seconds for which one is measured at a low rate, at most, for as many arrivals as it needs.
+    #[serde(default)]
+    pub trial_longest_s: f64,
     /// Seconds between two trials, at least.
     pub pause_s: f64,
 }
