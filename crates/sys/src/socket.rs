@@ -14,6 +14,19 @@ pub fn set_bind_address_no_port(socket: impl AsFd) -> io::Result<()> {
     enable(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)
 }
 
+/// Lets `connect` choose the local port from this range alone, of the ephemeral ports (ip(7), `IP_LOCAL_PORT_RANGE`;
+/// Linux uses it for IPv6 sockets as well). Two zeros take that back. A range outside of the ephemeral ports counts for
+/// nothing.
+///
+/// # Errors
+/// Those of `setsockopt`: `ENOPROTOOPT` before Linux 6.3.
+pub fn set_local_port_range(socket: impl AsFd, first: u16, last: u16) -> io::Result<()> {
+    /// From Linux's `include/uapi/linux/in.h`.
+    const IP_LOCAL_PORT_RANGE: libc::c_int = 51;
+    let range = u32::from(last) << 16 | u32::from(first);
+    set(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, range as libc::c_int)
+}
+
 /// Lets the first bytes written travel with the SYN once the kernel has a cookie of the server (tcp(7),
 /// `TCP_FASTOPEN_CONNECT`). `connect` then seems to succeed at once.
 ///
@@ -25,15 +38,19 @@ pub fn set_tcp_fastopen_connect(socket: impl AsFd) -> io::Result<()> {
 
 /// Switches an option on that takes an `int`.
 fn enable(socket: impl AsFd, level: libc::c_int, option: libc::c_int) -> io::Result<()> {
-    let on: libc::c_int = 1;
+    set(socket, level, option, 1)
+}
+
+/// Sets an option that takes an `int`.
+fn set(socket: impl AsFd, level: libc::c_int, option: libc::c_int, value: libc::c_int) -> io::Result<()> {
     // SAFETY: the option value is a valid `int`, and its size is passed with it.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
             level,
             option,
-            std::ptr::from_ref(&on).cast(),
-            size_of_val(&on) as libc::socklen_t,
+            std::ptr::from_ref(&value).cast(),
+            size_of_val(&value) as libc::socklen_t,
         )
     };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
