@@ -24,7 +24,7 @@ pub fn set_local_port_range(socket: impl AsFd, first: u16, last: u16) -> io::Res
     /// From Linux's `include/uapi/linux/in.h`.
     const IP_LOCAL_PORT_RANGE: libc::c_int = 51;
     let range = u32::from(last) << 16 | u32::from(first);
-    set(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, range as libc::c_int)
+    set(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, range.cast_signed())
 }
 
 /// Lets the first bytes written travel with the SYN once the kernel has a cookie of the server (tcp(7),

@@ -134,7 +134,7 @@ impl OsNetwork {
             };
         }
         if let Some(source) = source {
-            httperf_sys::set_bind_address_no_port(socket).map_err(errno_of)?;
+            httperf_sys::set_bind_address_no_port(socket).map_err(|error| errno_of(&error))?;
             rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
         }
         self.ports.note_connection();
@@ -153,7 +153,9 @@ impl OsNetwork {
                 // The next ones in the round have been closed for longest: if those are not free yet, hardly any is.
                 Ok(Search::InVainAgain) => return Err(Errno::ADDRNOTAVAIL),
                 // But who knows: the kernel looks at all of them.
-                Ok(Search::InVain) => httperf_sys::set_local_port_range(socket, 0, 0).map_err(errno_of)?,
+                Ok(Search::InVain) => {
+                    httperf_sys::set_local_port_range(socket, 0, 0).map_err(|error| errno_of(&error))?;
+                }
                 Err(Attempt::Unsupported) => self.ports.leave_to_kernel(),
             }
         }
@@ -169,8 +171,8 @@ enum Attempt {
     Failed(Errno),
 }
 
-fn errno_of(error: io::Error) -> Errno {
-    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 impl Network for OsNetwork {
