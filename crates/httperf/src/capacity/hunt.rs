@@ -229,8 +229,13 @@ impl Hunt {
 
     /// How long the server may take to recover from the last trial.
     fn recovery_limit(&self) -> Duration {
-        // One that answered nothing may never come back.
-        let last = self.capacity.trials.last().filter(|trial| trial.answered > 0.0);
+        let trials = &self.capacity.trials;
+        // One that answered a single call and then none of many may have a long backlog. One that answered many, and then
+        // nothing, is gone, or will be back soon.
+        if trials.iter().all(|trial| trial.answered == 0.0) {
+            return RECOVERY_LIMIT_MAX;
+        }
+        let last = trials.last().filter(|trial| trial.answered > 0.0);
         let backlog = last.map_or(0.0, |trial| {
             // A fifth more was offered to warm up.
             (trial.offered / trial.answered - 1.0).max(0.0) * trial.length_s * 1.2
