@@ -314,7 +314,7 @@ fn timed_workload() -> impl Strategy<Value = Plan> {
     ];
     (prop_oneof![by_connection, by_session, by_call], arrivals, uris, 0u32..5, any::<bool>()).prop_map(
         |(plan, arrivals, uris, client, is_cut)| {
-            let mut plan = Plan { arrivals, uris, client: Client { index: client, count: 5 }, ..plan };
+            let mut plan = Plan { arrivals, uris, client: Client::new(client, 5), ..plan };
             plan.watch.calls = true;
             plan.runtime = is_cut.then_some(ms(100));
             plan

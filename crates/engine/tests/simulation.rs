@@ -66,6 +66,24 @@ impl Peer for Receiving {
     }
 }
 
+/// Refuses every second connection, and answers on the others.
+fn refusing_every_second() -> impl Peer {
+    struct EverySecond<P>(P);
+    impl<P: Peer> Peer for EverySecond<P> {
+        fn accept(&mut self, connection: usize, at: Duration) -> Reception {
+            match connection % 2 {
+                0 => self.0.accept(connection, at),
+                _ => Reception::Refuse,
+            }
+        }
+
+        fn receive(&mut self, connection: usize, at: Duration, bytes: &[u8]) -> Vec<Action> {
+            self.0.receive(connection, at, bytes)
+        }
+    }
+    EverySecond(ok_after(ms(1)))
+}
+
 fn initiated(run: &Run) -> Vec<u64> {
     run.connections.iter().map(|trace| trace.initiated.as_millis() as u64).collect()
 }
@@ -217,6 +235,53 @@ fn refused_connections_are_counted_and_their_time_is_not() {
     check_counts(&run, 3, 0, 0);
     assert_eq!(run.summary.errors.count(Failure::Refused), 3);
     assert_eq!(run.summary.connect.moments.count(), 0);
+}
+
+/// Three seconds of connections that fail at once.
+fn three_seconds(arrivals: Arrivals, link: Link) -> Run {
+    let plan = Plan {
+        arrivals,
+        runtime: Some(Duration::from_secs(3)),
+        ..connections(httperf_plan::UNLIMITED, 1, 1)
+    };
+    run(&plan, link, Receiving(Reception::Refuse))
+}
+
+#[test]
+fn a_closed_loop_that_comes_to_no_server_pauses_longer_and_longer_up_to_a_bound() {
+    let link = Link::default();
+    let refused = three_seconds(Arrivals::Sequential, link);
+    assert_eq!(initiated(&refused)[..7], [0, 1, 3, 7, 15, 25, 35]);
+    check_counts(&refused, 303, 0, 0);
+    assert_eq!(refused.summary.errors.count(Failure::Refused), 303);
+    // All places together try as often as one alone.
+    let refused = three_seconds(Arrivals::Concurrent(50), link);
+    check_counts(&refused, 50 * 9, 0, 0);
+    // Without descriptors nothing is connected at all.
+    let full = three_seconds(Arrivals::Sequential, Link { sockets_max: 0, ..link });
+    assert_eq!((full.summary.errors.count(Failure::FdUnavailable), full.summary.connections), (303, 0));
+    assert!(!full.is_endless);
+}
+
+#[test]
+fn arrivals_with_a_schedule_fail_when_they_are_due() {
+    let refused = three_seconds(every(1), Link::default());
+    check_counts(&refused, 3000, 0, 0);
+    assert!(initiated(&refused).into_iter().eq(0..3000));
+}
+
+#[test]
+fn places_whose_connections_are_refused_do_not_hold_up_the_others() {
+    let plan = Plan {
+        arrivals: Arrivals::Concurrent(20),
+        runtime: Some(Duration::from_secs(3)),
+        ..connections(httperf_plan::UNLIMITED, 1, 1)
+    };
+    let run = run(&plan, Link::default(), refusing_every_second());
+    let (refused, replies) = (run.summary.errors.count(Failure::Refused), run.summary.replies);
+    // A place rests for 20 ms after each refusal, and is answered within a millisecond.
+    assert!((2000..=3200).contains(&replies), "{replies}");
+    assert!(refused.abs_diff(replies) < 50, "{refused} refused, {replies} answered");
 }
 
 #[test]

@@ -163,6 +163,20 @@ fn the_capacity_of_a_token_bucket_is_found_in_twelve_trials_or_fewer() {
 }
 
 #[test]
+fn each_trial_draws_random_numbers_of_its_own() {
+    let _alone = alone();
+    let server = Served::start(&[]);
+    let options =
+        "--slo 'p90<1s' --period e1 --max-rate 200 --trial-min .3 --trial-max .6 --pause 0 --trials 4 --json";
+    let outcome = capacity(server.port, options).run().unwrap();
+    let document = document(&outcome);
+    let trials = document["trials"].as_array().unwrap();
+    assert!(trials.len() > 1);
+    assert!(trials.iter().map(|trial| trial["stream"].as_u64().unwrap()).eq(0..trials.len() as u64));
+    assert_eq!(document["plan"]["client"]["stream"], Value::Null);
+}
+
+#[test]
 fn calls_over_kept_connections_have_a_capacity_too() {
     let server = Served::start(&["--capacity", "800"]);
     let options = format!("--slo 'p99<50ms' --search=request-rate --concurrency=100 {SHORT}");

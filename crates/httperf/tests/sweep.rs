@@ -173,6 +173,26 @@ fn the_knee_of_the_embedded_server_is_its_capacity() {
 }
 
 #[test]
+fn each_run_draws_random_numbers_of_its_own_and_can_be_made_again() {
+    let bench = Bench::embedded("");
+    let arguments = "--period=e1 --rates=40,60 --repeats=2 --duration=.5 --pause=0 --settle=0";
+    succeeds(&bench.sweep(&format!("{arguments} --output=@s.json")));
+    let document = bench.document("s.json");
+    let plans: Vec<&Value> =
+        document["runs"].as_array().expect("a list").iter().map(|run| &run["result"]["plan"]).collect();
+    let streams: Vec<&Value> = plans.iter().map(|plan| &plan["client"]["stream"]).collect();
+    assert_eq!(streams, [&Value::Null, &1.into(), &2.into(), &3.into()], "the first is as a run by itself");
+    fs::write(bench.path("run.json"), document["runs"][2]["result"].to_string()).expect("written");
+    let [again, run] = ["again.json", "run.json"].map(|name| bench.path(name).display().to_string());
+    let arguments: Vec<String> = ["rerun", "--quiet", "--output", &again, &run].map(str::to_owned).into();
+    succeeds(&Invocation::new(&under_test(), arguments).run().expect("it can be started"));
+    let again: Value =
+        serde_json::from_slice(&fs::read(bench.path("again.json")).expect("written")).expect("JSON");
+    assert_eq!(again["plan"]["client"], plans[2]["client"]);
+    assert_eq!(again["plan"]["arrivals"], plans[2]["arrivals"]);
+}
+
+#[test]
 fn nginx_with_a_limit_bends_where_it_is() {
     let Some(program) = found("nginx") else { return };
     let alone = alone();

@@ -2,10 +2,12 @@
 //!
 //! So a call's are the same on whichever thread it is made, and whatever calls were made before it.
 
+use httperf_plan::Client;
+
 /// The numbers of one call.
 ///
 /// This is SplitMix64 (G. Steele, D. Lea, C. Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014, with
-/// the constants of D. Stafford's thirteenth mixer), begun at a hash of the client's index and the call's number.
+/// the constants of D. Stafford's thirteenth mixer), begun at a hash of the client and the call's number.
 ///
 /// <https://doi.org/10.1145/2714064.2660195>
 #[derive(Clone, Debug)]
@@ -18,9 +20,12 @@ const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Draws {
     /// Those of a client's call.
-    pub(crate) fn new(client_index: u32, call: u64) -> Self {
-        let client = mix(u64::from(client_index).wrapping_add(1).wrapping_mul(GAMMA));
-        Self { state: mix(client.wrapping_add(call.wrapping_add(1).wrapping_mul(GAMMA))) }
+    pub(crate) fn new(client: Client, call: u64) -> Self {
+        let mut state = mix(u64::from(client.index).wrapping_add(1).wrapping_mul(GAMMA));
+        if client.stream > 0 {
+            state = mix(state ^ u64::from(client.stream).wrapping_mul(GAMMA));
+        }
+        Self { state: mix(state.wrapping_add(call.wrapping_add(1).wrapping_mul(GAMMA))) }
     }
 
     /// The next of them, uniform over all there are.
@@ -46,7 +51,7 @@ impl Draws {
 }
 
 /// Takes a number to another, each to one of its own, such that close ones end up far apart.
-fn mix(number: u64) -> u64 {
+pub(crate) fn mix(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     number ^ number >> 31
@@ -71,7 +76,7 @@ mod tests {
     #[test]
     fn what_is_drawn_stays_what_it_was() {
         // Runs are to be repeatable with later versions.
-        let first = |client, call| Draws::new(client, call).next();
+        let first = |client, call| Draws::new(Client::new(client, 1), call).next();
         let drawn = [first(0, 0), first(0, 1), first(1, 0), first(u32::MAX, u64::MAX)];
         assert_eq!(
             drawn,
@@ -80,12 +85,13 @@ mod tests {
     }
 
     #[test]
-    fn clients_and_calls_draw_apart() {
+    fn clients_trials_and_calls_draw_apart() {
         let mut seen = HashSet::new();
-        for client in 0..20 {
-            for call in 0..500 {
-                let mut draws = Draws::new(client, call);
-                assert!((0..3).all(|_| seen.insert(draws.next())), "client {client}, call {call}");
+        for (client, stream) in (0..20).flat_map(|client| (0..5).map(move |stream| (client, stream))) {
+            for call in 0..100 {
+                let mut draws = Draws::new(Client::new(client, 20).in_trial(stream), call);
+                let is_new = (0..3).all(|_| seen.insert(draws.next()));
+                assert!(is_new, "client {client}, trial {stream}, call {call}");
             }
         }
     }
@@ -94,7 +100,7 @@ mod tests {
     fn each_number_of_a_range_comes_as_often_as_the_others() {
         let mut counts = [0_u32; 10];
         for call in 0..100_000 {
-            counts[Draws::new(0, call).between(5, 14) as usize - 5] += 1;
+            counts[Draws::new(Client::default(), call).between(5, 14) as usize - 5] += 1;
         }
         // Chi-square with 9 degrees of freedom: 99.99 % lie below 33.7.
         let chi_square: f64 = counts.iter().map(|&count| (f64::from(count) - 1e4).powi(2) / 1e4).sum();
@@ -105,13 +111,13 @@ mod tests {
         #[test]
         fn numbers_stay_within_their_range(call: u64, a: u64, b: u64) {
             let (low, high) = (a.min(b), a.max(b));
-            let number = Draws::new(0, call).between(low, high);
+            let number = Draws::new(Client::default(), call).between(low, high);
             prop_assert!((low..=high).contains(&number));
         }
 
         #[test]
         fn a_uuid_says_that_it_is_random(client: u32, call: u64) {
-            let uuid = Draws::new(client, call).uuid();
+            let uuid = Draws::new(Client::new(client, u32::MAX), call).uuid();
             prop_assert_eq!(uuid >> 76 & 0xF, 4);
             prop_assert_eq!(uuid >> 62 & 0b11, 0b10);
         }

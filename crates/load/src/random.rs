@@ -1,6 +1,10 @@
 //! The random numbers of the classic tool: the 48-bit linear congruential generator behind `erand48`.
 //! Schedules drawn from it are part of what the tool promises, so it is not to be improved.
 
+use httperf_plan::Client;
+
+use crate::draws::mix;
+
 /// `X ← (MULTIPLIER · X + INCREMENT) mod 2^48`.
 const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const INCREMENT: u64 = 0xB;
@@ -14,9 +18,20 @@ pub struct Erand48 {
 }
 
 impl Erand48 {
-    /// The stream of the client with this index (`--client=I/N`).
+    /// The stream of this client (`--client=I/N`). In a run by itself it is the classic one; in each of several trials it
+    /// begins elsewhere.
     #[must_use]
-    pub fn new(client_index: u32) -> Self {
+    pub fn of(client: Client) -> Self {
+        let classic = Self::new(client.index);
+        if client.stream == 0 {
+            return classic;
+        }
+        // Not so many steps further on: numbers that are a power of two of steps apart have their low bits in common.
+        Self { state: mix(mix(classic.state).wrapping_add(client.stream.into())) % MODULUS }
+    }
+
+    /// The classic stream of the client with this index.
+    fn new(client_index: u32) -> Self {
         let word = |value: u32| u64::from(value & 0xFFFF);
         let low = word(0x1234 ^ client_index);
         let middle = word(0x5678 ^ (client_index << 8));
@@ -109,6 +124,25 @@ mod tests {
             "0.7318676495 0.0792965599 0.7753930713 0.4294503280 \
              0.6773138994 0.5567729494 0.7330957237 0.3713633098",
         );
+    }
+
+    #[test]
+    fn trials_draw_apart() {
+        let drawn = |index, stream| {
+            let mut random = Erand48::of(Client::new(index, 9).in_trial(stream));
+            (0..1000).map(|_| random.next()).collect::<Vec<f64>>()
+        };
+        assert_eq!(drawn(2, 0)[0].to_bits(), Erand48::new(2).next().to_bits(), "a run by itself is classic");
+        let all: Vec<Vec<f64>> =
+            (0..3).flat_map(|index| (0..20).map(move |stream| drawn(index, stream))).collect();
+        for (number, one) in all.iter().enumerate() {
+            for other in &all[..number] {
+                // The correlation of independent numbers has a standard deviation of 0.032; there are 1770 pairs.
+                let product: f64 = one.iter().zip(other).map(|(a, b)| (a - 0.5) * (b - 0.5)).sum();
+                let correlation = product * 12.0 / one.len() as f64;
+                assert!(correlation.abs() < 0.16, "{correlation}");
+            }
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ const KEPT_MAX: usize = 1024;
 
 /// What calls send, by their numbers. Nothing is allocated per call, once its buffers have grown.
 ///
-/// What a placeholder becomes depends on the client's index, the call's number and its place in the request alone, not
+/// What a placeholder becomes depends on the client, the call's number and its place in the request alone, not
 /// on the calls made before or elsewhere.
 #[derive(Debug)]
 pub struct Requests<'p> {
@@ -348,7 +348,7 @@ struct Fill {
 
 impl Fill {
     fn new(client: Client, number: u64) -> Self {
-        Self { number, draws: Draws::new(client.index, number) }
+        Self { number, draws: Draws::new(client, number) }
     }
 
     fn write(&mut self, template: &Template, out: &mut Vec<u8>) {
@@ -405,7 +405,7 @@ mod tests {
     }
 
     fn client(index: u32) -> Client {
-        Client { index, count: 4 }
+        Client::new(index, 4)
     }
 
     /// A request in one line: method, URI, header lines, body.

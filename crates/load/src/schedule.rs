@@ -33,7 +33,7 @@ impl Schedule {
     /// The schedule of `arrivals` for this client: the first one at 0, then at the sums of the intervals.
     #[must_use]
     pub fn new(arrivals: &Arrivals, client: Client) -> Self {
-        let random = Erand48::new(client.index);
+        let random = Erand48::of(client);
         let intervals = match *arrivals {
             Arrivals::Sequential | Arrivals::Concurrent(_) => Intervals::None,
             Arrivals::Deterministic { period } => Intervals::Even { period, started: 0 },
@@ -158,7 +158,7 @@ mod tests {
 
     #[track_caller]
     fn check(arrivals: &Arrivals, client_index: u32, expected: &str) {
-        let client = Client { index: client_index, count: client_index + 1 };
+        let client = Client::new(client_index, client_index + 1);
         let starts: Vec<String> = Schedule::new(arrivals, client)
             .take(expected.split(' ').count())
             .map(|arrival| format!("{:.4}", arrival.at.as_secs_f64()))
@@ -282,8 +282,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn due_times_never_go_back(arrivals in any_arrivals(), index: u32) {
-            let client = Client { index, count: u32::MAX };
+        fn due_times_never_go_back(arrivals in any_arrivals(), index: u32, stream: u32) {
+            let client = Client::new(index, u32::MAX).in_trial(stream);
             let starts: Vec<Duration> =
                 Schedule::new(&arrivals, client).take(200).map(|arrival| arrival.at).collect();
             prop_assert!(starts.is_sorted());

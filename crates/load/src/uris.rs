@@ -102,6 +102,8 @@ struct Walk {
     stride: u64,
     /// Misses due, in parts of one.
     due: f64,
+    /// The same at the beginning.
+    first_miss: f64,
     first_index: u64,
     /// Less than `files`, unless the client's index or the number of clients is not.
     index: u64,
@@ -118,11 +120,15 @@ impl Walk {
         let mut name = prefix.to_vec();
         name.extend(b"/0".repeat(digit_count));
         name.extend_from_slice(b".html");
+        // The classic tool has the same for all clients.
+        let mut random = if client.stream == 0 { Erand48::from_zero() } else { Erand48::of(client) };
+        let first_miss = random.next();
         Self {
             files: u64::from(set.files),
             miss_rate: set.miss_rate,
             stride: u64::from(client.count),
-            due: Erand48::from_zero().next(),
+            due: first_miss,
+            first_miss,
             first_index: u64::from(client.index),
             index: u64::from(client.index),
             name,
@@ -146,8 +152,7 @@ impl Walk {
 
     /// As [`Walk::next_name`] after `number` others, but for the rounding errors that add up there.
     fn name_at(&mut self, number: u64) -> &[u8] {
-        let first = Erand48::from_zero().next();
-        let moves = (first + self.miss_rate * (number as f64 + 1.0)) as u64;
+        let moves = (self.first_miss + self.miss_rate * (number as f64 + 1.0)) as u64;
         let index = self.first_index.wrapping_add(moves.wrapping_mul(self.stride));
         self.name_of(index % self.files.max(1))
     }
@@ -216,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_uri_can_be_had_by_the_number_of_its_call() {
-        let client = Client { index: 1, count: 3 };
+        let client = Client::new(1, 3);
         for source in [
             list(&["/a", "/b", "/c"], true),
             list(&["/a", "/b", "/c"], false),
@@ -275,13 +280,13 @@ mod tests {
 
     #[test]
     fn clients_step_over_one_anothers_files() {
-        check_walk(10, 1.0, Client { index: 3, count: 4 }, "7 1 5 9 3 7");
+        check_walk(10, 1.0, Client::new(3, 4), "7 1 5 9 3 7");
     }
 
     #[test]
     fn an_index_beyond_the_set_is_cut_to_its_low_digits() {
-        check_walk(10, 0.0, Client { index: 12, count: 20 }, "2 2");
-        check_walk(3, 1.0, Client { index: 0, count: 20 }, "7 4 1 8");
+        check_walk(10, 0.0, Client::new(12, 20), "2 2");
+        check_walk(3, 1.0, Client::new(0, 20), "7 4 1 8");
     }
 
     #[test]

@@ -100,15 +100,37 @@ pub struct Client {
     pub index: u32,
     /// How many there are; at least 1.
     pub count: u32,
+    /// Which of its random sequences this run draws from: 0, the classic one, in a run by itself; each of several
+    /// trials has its own.
+    #[serde(default, skip_serializing_if = "is_classic")]
+    pub stream: u32,
+}
+
+/// Whether random numbers are those of a single run.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_classic(stream: &u32) -> bool {
+    *stream == 0
 }
 
 impl Default for Client {
     fn default() -> Self {
-        Self { index: 0, count: 1 }
+        Self::new(0, 1)
     }
 }
 
 impl Client {
+    /// The generator `index` of `count`, in a run by itself.
+    #[must_use]
+    pub fn new(index: u32, count: u32) -> Self {
+        Self { index, count, stream: 0 }
+    }
+
+    /// The same generator in one of several trials, which draw different random numbers.
+    #[must_use]
+    pub fn in_trial(self, stream: u32) -> Self {
+        Self { stream, ..self }
+    }
+
     /// When this client takes its first rate sample: `(index + 1) · 5 s / count`, so that the samples of
     /// co-operating clients do not fall together.
     #[must_use]

@@ -31,6 +31,16 @@ pub struct Limits {
     #[serde(rename = "retry_pause_max_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub retry_pause_max: Duration,
+    /// In a closed loop, pause before the next arrival when one came to no server (refused, or without port, descriptor
+    /// or route), where one goes on at a time; where several do, each of their places rests so many times as long, but no
+    /// longer than `retry_pause_max`. It doubles each time that as many as go on at once have failed in a row.
+    #[serde(rename = "unreached_pause_ns", with = "crate::nanos", default = "unreached_pause")]
+    #[schemars(with = "u64")]
+    pub unreached_pause: Duration,
+    /// The pause up to which that is doubled.
+    #[serde(rename = "unreached_pause_max_ns", with = "crate::nanos", default = "unreached_pause_max")]
+    #[schemars(with = "u64")]
+    pub unreached_pause_max: Duration,
     /// Cookies a session keeps; the oldest goes first.
     pub cookies: usize,
     /// TLS sessions kept for other connections to resume, per target; the oldest goes first.
@@ -54,6 +64,14 @@ const fn status_line_timeouts() -> u32 {
     4
 }
 
+const fn unreached_pause() -> Duration {
+    Duration::from_millis(1)
+}
+
+const fn unreached_pause_max() -> Duration {
+    Duration::from_millis(10)
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -65,6 +83,8 @@ impl Default for Limits {
             retries: 10,
             retry_pause: Duration::from_millis(10),
             retry_pause_max: Duration::from_secs(1),
+            unreached_pause: unreached_pause(),
+            unreached_pause_max: unreached_pause_max(),
             cookies: 128,
             tls_sessions: 64,
             tls_ticket_wait: Duration::from_secs(1),

@@ -40,7 +40,7 @@ fn plan(seed: u64) -> Plan {
         runtime: Some(Duration::from_secs(30)),
         phases: Phases { warmup: Duration::from_secs(1), drain: Duration::from_secs(1) },
         // So that its arrivals are not those of all others.
-        client: Client { index, count: 10_000 },
+        client: Client::new(index, 10_000),
         ..calls(UNLIMITED, 100.0, 200)
     }
 }
@@ -372,6 +372,49 @@ fn of_those_that_take_turns_drift_cancels() {
     let mean = against.rows.iter().find(|row| row.metric == "mean").unwrap().relative.unwrap();
     assert!(mean.low.unwrap() > 0.05 && mean.high.unwrap() < 0.6, "{mean:?}");
     insta::assert_snapshot!("rounds_text", comparison.text());
+}
+
+/// What so many rounds come to, as `httperf ab` makes them: both trials of a round have the same arrivals, each side is
+/// first in one of two rounds, and the second trial of a round finds the server a thirtieth slower.
+fn verdict_of_rounds(seed: u64, count: u32, slower: f64) -> Overall {
+    let names = ["http://a/", "http://b/"].map(str::to_owned);
+    let mut made = Rounds::new(count, 7, names, &Settings::default());
+    for round in 0..count {
+        let seed = 1_000_000 + 1000 * seed + 2 * u64::from(round);
+        let trial = |side: usize, is_second: bool| {
+            let plan = Plan {
+                runtime: Some(Duration::from_secs(3)),
+                client: Client::default().in_trial(round),
+                ..plan(0)
+            };
+            let slower = if side == 1 { slower } else { 1.0 } * if is_second { 31.0 / 30.0 } else { 1.0 };
+            let seed = seed + side as u64;
+            let summary = run(&plan, Link { seed, ..Link::default() }, server(seed, slower)).summary;
+            Document::new(documents::part(), plan, summary)
+        };
+        let first = (round as usize + seed as usize / 1000) % 2;
+        let trials = [trial(first, false), trial(1 - first, true)];
+        made.add([(first, &trials[0]), (1 - first, &trials[1])]);
+    }
+    rounds(&made, &Settings::default()).against[0].verdict
+}
+
+#[test]
+fn of_200_times_that_equal_sides_take_turns_at_most_5_percent_find_a_difference() {
+    for count in [5, 10] {
+        let verdicts: Vec<Overall> = (0..100).map(|seed| verdict_of_rounds(seed, count, 1.0)).collect();
+        let flagged = verdicts.iter().filter(|verdict| **verdict != Overall::NoDifferenceShown).count();
+        println!("{flagged} of 100 times {count} rounds of equal sides are found to differ");
+        assert!(flagged <= 5, "{count} rounds, {flagged}: {verdicts:?}");
+    }
+}
+
+#[test]
+fn of_50_sides_that_are_a_tenth_slower_nine_of_ten_are_found_in_ten_rounds() {
+    let verdicts: Vec<Overall> = (0..50).map(|seed| verdict_of_rounds(seed, 10, 1.1)).collect();
+    let found = verdicts.iter().filter(|verdict| **verdict == Overall::Worse).count();
+    println!("{found} of 50 sides that are a tenth slower are found to be worse in 10 rounds");
+    assert!(found >= 45, "{found}: {verdicts:?}");
 }
 
 #[test]

@@ -11,5 +11,7 @@ pub mod tls;
 
 pub use poller::epoll_wait_millis;
 pub use process::{CpuUsage, cpu_usage, is_ignored, thread_usage};
-pub use socket::{TcpInfo, set_bind_address_no_port, set_tcp_fastopen_connect, tcp_info};
+pub use socket::{
+    TcpInfo, set_bind_address_no_port, set_local_port_range, set_tcp_fastopen_connect, tcp_info,
+};
 pub use stamps::{Stamped, receive, stamp_received};

@@ -14,6 +14,19 @@ pub fn set_bind_address_no_port(socket: impl AsFd) -> io::Result<()> {
     enable(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT)
 }
 
+/// Lets `connect` choose the local port from this range alone, of the ephemeral ports (ip(7), `IP_LOCAL_PORT_RANGE`;
+/// Linux uses it for IPv6 sockets as well). Two zeros take that back. A range outside of the ephemeral ports counts for
+/// nothing.
+///
+/// # Errors
+/// Those of `setsockopt`: `ENOPROTOOPT` before Linux 6.3.
+pub fn set_local_port_range(socket: impl AsFd, first: u16, last: u16) -> io::Result<()> {
+    /// From Linux's `include/uapi/linux/in.h`.
+    const IP_LOCAL_PORT_RANGE: libc::c_int = 51;
+    let range = u32::from(last) << 16 | u32::from(first);
+    set(socket, libc::IPPROTO_IP, IP_LOCAL_PORT_RANGE, range.cast_signed())
+}
+
 /// Lets the first bytes written travel with the SYN once the kernel has a cookie of the server (tcp(7),
 /// `TCP_FASTOPEN_CONNECT`). `connect` then seems to succeed at once.
 ///

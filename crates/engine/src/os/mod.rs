@@ -9,6 +9,7 @@ use std::io::{self, IoSlice};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use httperf_plan::{Endpoint, Plan, Sockets};
@@ -20,7 +21,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-use self::ports::Ports;
+use self::ports::{Ports, Search};
 use self::stamps::Stamps;
 use crate::network::DISCARD_MAX;
 use crate::{Network, Ready, Received, Stop};
@@ -78,7 +79,7 @@ impl OsNetwork {
             stop: stop.clone(),
             options: plan.sockets.clone(),
             spin: plan.spin,
-            ports: Ports::default(),
+            ports: Ports::new(plan, Path::new("/")),
             stamps: if plan.recording.detail { Stamps::new() } else { None },
             discarded: vec![0; DISCARD_MAX],
             events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
@@ -116,22 +117,67 @@ impl OsNetwork {
         }
     }
 
-    /// Binds a socket to a port chosen here, the next one that is free.
-    fn bind_hogging(&mut self, socket: &OwnedFd, source: IpAddr) -> io::Result<()> {
-        for _ in 0..self.ports.attempts(source) {
-            let port = self.ports.next(source);
-            match rustix::net::bind(socket, &SocketAddr::new(source, port)) {
-                Ok(()) => {
-                    self.ports.note(source, true);
-                    return Ok(());
+    /// Connects from a port that is chosen here, if this run chooses them.
+    fn connect_tcp(
+        &mut self,
+        socket: &OwnedFd,
+        server: &SocketAddr,
+        source: Option<IpAddr>,
+    ) -> Result<(), Errno> {
+        if let Ports::Hogged(rounds) = &mut self.ports {
+            let source = source.unwrap_or_else(|| any_address(server));
+            let search = rounds.find(source, |port| {
+                match rustix::net::bind(socket, &SocketAddr::new(source, port)) {
+                    Ok(()) => Ok(true),
+                    Err(Errno::ADDRINUSE | Errno::ACCESS) => Ok(false),
+                    Err(errno) => Err(errno),
                 }
-                Err(Errno::ADDRINUSE | Errno::ACCESS) => {}
-                Err(errno) => return Err(errno.into()),
+            })?;
+            return match search {
+                Search::Found => rustix::net::connect(socket, server),
+                Search::InVain | Search::InVainAgain => Err(Errno::ADDRNOTAVAIL),
+            };
+        }
+        if let Some(source) = source {
+            httperf_sys::set_bind_address_no_port(socket).map_err(|error| errno_of(&error))?;
+            rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
+        }
+        self.ports.note_connection();
+        if let Ports::Ephemeral(rounds) = &mut self.ports {
+            let found = rounds.find((source, *server), |port| {
+                httperf_sys::set_local_port_range(socket, port, port).map_err(|_| Attempt::Unsupported)?;
+                match rustix::net::connect(socket, server) {
+                    Ok(()) | Err(Errno::INPROGRESS) => Ok(true),
+                    Err(Errno::ADDRNOTAVAIL) => Ok(false),
+                    Err(errno) => Err(Attempt::Failed(errno)),
+                }
+            });
+            match found {
+                Ok(Search::Found) => return Ok(()),
+                Err(Attempt::Failed(errno)) => return Err(errno),
+                // The next ones in the round have been closed for longest: if those are not free yet, hardly any is.
+                Ok(Search::InVainAgain) => return Err(Errno::ADDRNOTAVAIL),
+                // But who knows: the kernel looks at all of them.
+                Ok(Search::InVain) => {
+                    httperf_sys::set_local_port_range(socket, 0, 0).map_err(|error| errno_of(&error))?;
+                }
+                Err(Attempt::Unsupported) => self.ports.leave_to_kernel(),
             }
         }
-        self.ports.note(source, false);
-        Err(Errno::ADDRNOTAVAIL.into())
+        rustix::net::connect(socket, server)
     }
+}
+
+/// Why a port could not be tried.
+enum Attempt {
+    /// This system does not know how to name one.
+    Unsupported,
+    /// The connection cannot be made, from whatever port.
+    Failed(Errno),
+}
+
+fn errno_of(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
 impl Network for OsNetwork {
@@ -166,15 +212,7 @@ impl Network for OsNetwork {
         source: Option<IpAddr>,
     ) -> io::Result<()> {
         let connected = match endpoint {
-            Endpoint::Tcp(address) => {
-                if self.options.hog {
-                    self.bind_hogging(socket, source.unwrap_or_else(|| any_address(address)))?;
-                } else if let Some(source) = source {
-                    httperf_sys::set_bind_address_no_port(socket)?;
-                    rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
-                }
-                rustix::net::connect(socket, address)
-            }
+            Endpoint::Tcp(address) => self.connect_tcp(socket, address, source),
             Endpoint::Unix(path) => rustix::net::connect(socket, &SocketAddrUnix::new(path)?),
         };
         match connected {
@@ -333,9 +371,56 @@ pub fn raise_descriptor_limit() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use httperf_testkit::sim::connections;
 
     use super::*;
+
+    /// The local ports of connections that are open at once, made as the plan says.
+    fn local_ports(plan: &Plan, count: u64) -> Vec<u16> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let endpoint = Endpoint::Tcp(listener.local_addr().expect("it has an address"));
+        let stop = Stop::new().expect("a descriptor is free");
+        let mut network = OsNetwork::new(plan, &stop).expect("the poller can be set up");
+        let sockets: Vec<OwnedFd> = (0..count)
+            .map(|key| {
+                let socket = network.open(&endpoint).expect("a descriptor is free");
+                network.connect(&socket, key, &endpoint, None).expect("it is accepted");
+                socket
+            })
+            .collect();
+        let port = |socket: &OwnedFd| {
+            SocketAddr::try_from(rustix::net::getsockname(socket).expect("it is bound"))
+                .map(|local| local.port())
+        };
+        sockets.iter().map(|socket| port(socket).expect("it is an Internet socket")).collect()
+    }
+
+    #[test]
+    fn ports_that_are_chosen_here_follow_each_other() {
+        let hogging = |mut plan: Plan| {
+            plan.sockets.hog = true;
+            plan
+        };
+        // A run of which nobody knows how many connections it makes, and one that is told to choose.
+        for plan in [connections(httperf_plan::UNLIMITED, 1, 1), hogging(connections(1, 1, 1))] {
+            let ports = local_ports(&plan, 50);
+            let close =
+                ports.windows(2).filter(|pair| (1..=8).contains(&(i32::from(pair[1]) - i32::from(pair[0]))));
+            // Others have some, and a round may end. Linux before 6.3 chooses itself.
+            let is_unknown = !plan.sockets.hog && !names_ports();
+            assert!(is_unknown || close.count() >= 40, "{ports:?}");
+            assert!(ports.iter().all(|&port| port >= 1024));
+        }
+        assert_eq!(local_ports(&connections(1, 1, 1), 3).len(), 3);
+    }
+
+    /// Whether this system lets a program name the port of a connection.
+    fn names_ports() -> bool {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port is free");
+        httperf_sys::set_local_port_range(&socket, 0, 0).is_ok()
+    }
 
     /// The shortest of many waits of 50 µs, so that nothing but the wait itself can make it long.
     fn shortest_wait(mut wait: impl FnMut(&mut OsNetwork, Duration)) -> Duration {

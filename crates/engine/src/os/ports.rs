@@ -1,78 +1,377 @@
-//! The next local port of each source address (`--hog`).
+//! Local ports, where this program chooses them and not the kernel.
+//!
+//! With `--hog` a socket is bound to a port from 1024 on. Without it the kernel chooses among the ephemeral ports when a
+//! connection is made. It looks at half of them first, one after the other, and a run that has used them up pays for
+//! that with each connection: at 16,000 connections/s the search takes most of a processor. So a run that opens many
+//! connections names the port that is to be used next (`IP_LOCAL_PORT_RANGE`, Linux 6.3), and goes round: that one has
+//! been closed for longest. What a port can be used for is still the kernel's decision, when it connects.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+
+use httperf_plan::{Endpoint, Plan, Target, UNLIMITED, Workload};
 
 /// First port that needs no privilege.
 const FIRST: u16 = 1024;
 
-/// How many ports are tried for a connection after all of them were found in use. To try them all takes a
-/// tenth of a second, for which the schedule cannot wait each time.
-const ATTEMPTS_MIN: u32 = 256;
+/// How many ports are tried for a connection at most. Each takes one to three microseconds, for which the schedule
+/// waits.
+const ATTEMPTS_MAX: u32 = 256;
+
+/// How many are tried after all of those were in use.
+const ATTEMPTS_MIN: u32 = 16;
 
 /// How many more are tried after each port that was found: so searches in vain stay a small part of the work.
 const ATTEMPTS_EARNED: u32 = 4;
 
-/// Goes round the ports of each address.
-#[derive(Debug, Default)]
-pub(super) struct Ports {
-    next: HashMap<IpAddr, u16>,
-    /// How many ports are tried on addresses that have been full.
-    attempts: HashMap<IpAddr, u32>,
+/// After so many ports in a row that are in use the search goes on elsewhere: an earlier run, or another program, may
+/// have used thousands side by side.
+const STRETCH: u32 = 16;
+
+/// Of so many random ports a round begins at the one with most free ports behind it.
+const BEGINNINGS: u64 = 16;
+
+/// A run that needs this part of the ephemeral ports or more, towards one server, chooses its own.
+const MANY: f64 = 1.0 / 4.0;
+
+/// How local ports are chosen.
+#[derive(Debug)]
+pub(super) enum Ports {
+    /// By the kernel.
+    Kernel {
+        /// The ephemeral ports.
+        range: Option<(u16, u16)>,
+        /// How many connections may follow before they are many.
+        left: u64,
+    },
+    /// From all above 1023, for each source address (`--hog`).
+    Hogged(Rounds<IpAddr>),
+    /// From the ephemeral ports, for each source address and server.
+    Ephemeral(Rounds<(Option<IpAddr>, SocketAddr)>),
 }
 
 impl Ports {
-    /// How many ports an address has.
-    const COUNT: u32 = u16::MAX as u32 - FIRST as u32 + 1;
-
-    /// How many ports of this address to try for a connection.
-    pub(super) fn attempts(&self, address: IpAddr) -> u32 {
-        self.attempts.get(&address).copied().unwrap_or(Self::COUNT)
+    /// As this plan wants them chosen. `root` stands for `/`.
+    pub(super) fn new(plan: &Plan, root: &Path) -> Self {
+        if plan.sockets.hog {
+            let taken = taken(root);
+            return Self::Hogged(Rounds::new((FIRST, u16::MAX), |port| taken[usize::from(port)]));
+        }
+        // With TCP Fast Open the port is chosen when the first bytes are sent.
+        let range = ephemeral(root).filter(|_| !plan.sockets.fast_open);
+        let few = range.map_or(f64::INFINITY, |(first, last)| f64::from(last - first + 1) * MANY);
+        let mut ports = Self::Kernel { range, left: few as u64 };
+        if connections(plan) >= few {
+            ports.choose();
+        }
+        ports
     }
 
-    /// Whether one of them was free.
-    pub(super) fn note(&mut self, address: IpAddr, found: bool) {
-        if !found {
-            self.attempts.insert(address, ATTEMPTS_MIN);
-        } else if let Some(attempts) = self.attempts.get_mut(&address) {
-            *attempts = (*attempts + ATTEMPTS_EARNED).min(Self::COUNT);
+    /// Chooses ephemeral ports from now on, if there are any.
+    fn choose(&mut self) {
+        if let Self::Kernel { range: Some(range), .. } = *self {
+            *self = Self::Ephemeral(Rounds::new(range, |_| false));
         }
     }
 
-    /// The next port to try for this address, from 1024 upward and round again.
-    pub(super) fn next(&mut self, address: IpAddr) -> u16 {
-        let next = self.next.entry(address).or_insert(FIRST);
-        let port = *next;
-        *next = port.checked_add(1).unwrap_or(FIRST);
-        port
+    /// Leaves the choice to the kernel from now on.
+    pub(super) fn leave_to_kernel(&mut self) {
+        *self = Self::Kernel { range: None, left: u64::MAX };
     }
+
+    /// Counts a connection: some that nobody planned become many.
+    pub(super) fn note_connection(&mut self) {
+        if let Self::Kernel { left, .. } = self {
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                self.choose();
+            }
+        }
+    }
+}
+
+/// How many connections a plan makes about, from one local address to one server.
+fn connections(plan: &Plan) -> f64 {
+    let each = match &plan.workload {
+        Workload::Connections(_) => 1,
+        Workload::Sessions(sessions) => sessions.max_connections,
+        Workload::Calls(calls) => return f64::from(calls.connections),
+    };
+    let count = |count: u64| if count == UNLIMITED { f64::INFINITY } else { count as f64 };
+    let interval = plan.arrivals.mean_interval();
+    let in_time = match plan.runtime {
+        Some(runtime) if interval > 0.0 => (runtime + plan.phases.warmup).as_secs_f64() / interval,
+        _ => f64::INFINITY,
+    };
+    let servers = plan.targets.iter().flat_map(Target::endpoints);
+    let servers = servers.filter(|endpoint| matches!(endpoint, Endpoint::Tcp(_))).count().max(1);
+    let pairs = servers as f64 * plan.sockets.sources.len().max(1) as f64;
+    in_time.min(count(plan.arrivals_max())) * f64::from(each) / pairs
+}
+
+/// The ephemeral ports.
+fn ephemeral(root: &Path) -> Option<(u16, u16)> {
+    let range = fs::read_to_string(root.join("proc/sys/net/ipv4/ip_local_port_range")).ok()?;
+    let mut ends = range.split_whitespace().filter_map(|end| end.parse().ok());
+    Some((ends.next()?, ends.next()?)).filter(|(first, last)| first <= last)
+}
+
+/// For each port, whether a socket has it, on whatever address: also closed ones that wait (`TIME_WAIT`).
+fn taken(root: &Path) -> Vec<bool> {
+    let mut taken = vec![false; usize::from(u16::MAX) + 1];
+    for table in ["proc/net/tcp", "proc/net/tcp6"] {
+        let Ok(text) = fs::read_to_string(root.join(table)) else { continue };
+        let ports = text.lines().skip(1).filter_map(|line| {
+            let (_, port) = line.split_whitespace().nth(1)?.rsplit_once(':')?;
+            u16::from_str_radix(port, 16).ok()
+        });
+        ports.for_each(|port| taken[usize::from(port)] = true);
+    }
+    taken
+}
+
+/// Rounds through a range of ports, one for each `K`.
+#[derive(Debug)]
+pub(super) struct Rounds<K> {
+    range: (u16, u16),
+    /// Where each begins.
+    begin: u16,
+    rounds: HashMap<K, Round>,
+}
+
+#[derive(Debug)]
+struct Round {
+    next: u16,
+    /// How many ports to try for a connection.
+    attempts: u32,
+}
+
+impl<K: std::hash::Hash + Eq> Rounds<K> {
+    /// They begin at a random port, so that runs which follow each other closely, or go on side by side, do not use the
+    /// same ones: where few of those that follow are taken.
+    fn new(range: (u16, u16), is_taken: impl Fn(u16) -> bool) -> Self {
+        let random = RandomState::new().build_hasher().finish();
+        let ports = || (range.0..=range.1).cycle();
+        let free_from = |skipped: u64| {
+            let from = ports().skip(skipped as usize % size(range) as usize);
+            let free = from.clone().take(size(range) as usize).take_while(|&port| !is_taken(port)).count();
+            (free, from.clone().next().unwrap_or(range.0))
+        };
+        let beginnings = (1..=BEGINNINGS).map(|nth| free_from(random.wrapping_mul(2 * nth + 1) >> 32));
+        let (_, begin) = beginnings.max().expect("there are some");
+        Self { range, begin, rounds: HashMap::new() }
+    }
+
+    /// Tries ports in turn until `attempt` says that one was free.
+    ///
+    /// # Errors
+    /// The first of `attempt`.
+    pub(super) fn find<E>(
+        &mut self,
+        key: K,
+        mut attempt: impl FnMut(u16) -> Result<bool, E>,
+    ) -> Result<Search, E> {
+        let (range, begin) = (self.range, self.begin);
+        let round = self.rounds.entry(key).or_insert(Round { next: begin, attempts: ATTEMPTS_MAX });
+        let most = round.attempts.min(size(range));
+        for tried in 1..=most {
+            let port = round.next;
+            round.next = further(range, port, 1);
+            if attempt(port)? {
+                round.attempts = (round.attempts + ATTEMPTS_EARNED).min(ATTEMPTS_MAX);
+                return Ok(Search::Found);
+            }
+            if tried.is_multiple_of(STRETCH) && most < size(range) {
+                round.next = further(range, round.next, leap(range));
+            }
+        }
+        let is_again = round.attempts < ATTEMPTS_MAX;
+        round.attempts = ATTEMPTS_MIN;
+        Ok(if is_again { Search::InVainAgain } else { Search::InVain })
+    }
+}
+
+/// What came of a search for a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Search {
+    /// One was free.
+    Found,
+    /// None of many was.
+    InVain,
+    /// None of a few was, shortly after none of many.
+    InVainAgain,
+}
+
+/// How many ports are in a range.
+fn size((first, last): (u16, u16)) -> u32 {
+    u32::from(last) - u32::from(first) + 1
+}
+
+/// The port so many further on, round and round.
+fn further(range: (u16, u16), port: u16, by: u32) -> u16 {
+    let place = (u32::from(port - range.0) + by) % size(range);
+    range.0 + place as u16
+}
+
+/// The golden section of a range: leaps of that length come to places that are spread evenly.
+fn leap(range: (u16, u16)) -> u32 {
+    (f64::from(size(range)) * 0.618_033_988_749_895) as u32
 }
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    use httperf_plan::Arrivals;
+    use httperf_testkit::sim::{calls, connections as planned};
+    use tempfile::TempDir;
+
     use super::*;
 
-    #[test]
-    fn ports_go_round_for_each_address_by_itself() {
-        let mut ports = Ports::default();
-        let (one, two) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
-        let first: Vec<u16> = (0..Ports::COUNT).map(|_| ports.next(one)).collect();
-        assert_eq!((first[0], first[1], first.last()), (1024, 1025, Some(&u16::MAX)));
-        assert_eq!(ports.next(one), 1024);
-        assert_eq!(ports.next(two), 1024);
+    /// Looks for a free port, and counts how many were tried.
+    fn find(rounds: &mut Rounds<u8>, key: u8, is_taken: impl Fn(u16) -> bool) -> (Option<u16>, u32) {
+        let (mut tried, mut found) = (0, None);
+        let is_found = rounds.find(key, |port| {
+            tried += 1;
+            found = (!is_taken(port)).then_some(port);
+            Ok::<bool, Infallible>(found.is_some())
+        });
+        assert_eq!(is_found == Ok(Search::Found), found.is_some());
+        (found, tried)
+    }
+
+    fn rounds(range: (u16, u16)) -> Rounds<u8> {
+        Rounds::new(range, |_| false)
     }
 
     #[test]
-    fn an_address_without_a_free_port_is_not_searched_through_each_time() {
-        let mut ports = Ports::default();
-        let (one, two) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
-        ports.note(one, true);
-        assert_eq!(ports.attempts(one), Ports::COUNT);
-        ports.note(one, false);
-        assert_eq!((ports.attempts(one), ports.attempts(two)), (256, Ports::COUNT));
-        ports.note(one, true);
-        assert_eq!(ports.attempts(one), 260);
-        (0..Ports::COUNT).for_each(|_| ports.note(one, true));
-        assert_eq!(ports.attempts(one), Ports::COUNT);
+    fn ports_go_round_for_each_address_by_itself() {
+        let mut rounds = rounds((FIRST, u16::MAX));
+        let mut first: Vec<u16> = (0..64_512).map(|_| find(&mut rounds, 1, |_| false).0.unwrap()).collect();
+        assert_eq!(find(&mut rounds, 1, |_| false).0, Some(first[0]), "round again");
+        assert_eq!(
+            find(&mut rounds, 2, |_| false).0,
+            Some(first[0]),
+            "another address has a round of its own"
+        );
+        assert_eq!(first[1], further((FIRST, u16::MAX), first[0], 1));
+        first.sort_unstable();
+        assert!(first.into_iter().eq(FIRST..=u16::MAX), "each port once");
+    }
+
+    #[test]
+    fn rounds_begin_elsewhere_each_time() {
+        let begins: Vec<u16> = (0..4).map(|_| rounds((FIRST, u16::MAX)).begin).collect();
+        assert!(begins.iter().any(|begin| *begin != begins[0]), "{begins:?}");
+    }
+
+    #[test]
+    fn ports_that_an_earlier_run_used_side_by_side_are_leapt_over() {
+        let is_taken = |port: u16| (20_000..60_000).contains(&port);
+        // With a look before the start the first is free at once.
+        let mut looked = Rounds::new((FIRST, u16::MAX), is_taken);
+        assert_eq!(find(&mut looked, 1, is_taken).1, 1);
+        // Without it, a few stretches are tried, and never more than that.
+        let mut rounds = rounds((FIRST, u16::MAX));
+        let tried: Vec<u32> = (0..5000)
+            .map(|_| {
+                let (found, tried) = find(&mut rounds, 1, is_taken);
+                assert!(found.is_some_and(|port| !is_taken(port)));
+                tried
+            })
+            .collect();
+        assert!(tried.iter().all(|&tried| tried <= 6 * STRETCH + 1), "{:?}", tried.iter().max());
+        assert!(tried.iter().sum::<u32>() < 5200, "hardly any is tried in vain");
+    }
+
+    #[test]
+    fn an_address_without_a_free_port_is_not_searched_for_long() {
+        let mut rounds = rounds((FIRST, u16::MAX));
+        let tries = |rounds: &mut Rounds<u8>, key, is_full: bool| find(rounds, key, |_| is_full).1;
+        assert_eq!((tries(&mut rounds, 1, true), tries(&mut rounds, 1, true)), (256, 16));
+        assert_eq!(tries(&mut rounds, 2, true), 256, "another address may have some");
+        assert_eq!((tries(&mut rounds, 1, false), tries(&mut rounds, 1, true)), (1, 20));
+        assert!((0..100).all(|_| tries(&mut rounds, 1, false) == 1));
+        assert_eq!(tries(&mut rounds, 1, true), 256);
+        // Of a small range each port is tried once.
+        let mut small = Rounds::new((50_000, 50_009), |_| false);
+        assert_eq!(find(&mut small, 1, |port| port != 50_007).0, Some(50_007));
+        assert_eq!(find(&mut small, 1, |_| true).1, 10);
+        let mut single = Rounds::new((7, 7), |_| false);
+        assert_eq!(find(&mut single, 1, |_| false).0, Some(7));
+    }
+
+    fn machine(range: &str, table: &str) -> TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in [("proc/net/tcp", table), ("proc/sys/net/ipv4/ip_local_port_range", range)] {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn every_socket_has_its_port_whatever_its_state() {
+        let table = "\
+  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:8001 0100007F:0050 06 00000000:00000000 03:00001770 00000000     0        0 0 3 0000000000000000
+   1: 00000000:0050 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 1 1 0000000000000000
+   rubbish
+";
+        let taken = taken(machine("", table).path());
+        let ports: Vec<usize> = (0..taken.len()).filter(|&port| taken[port]).collect();
+        assert_eq!(ports, [0x50, 0x8001]);
+        assert!(!super::taken(Path::new("/nonexistent")).contains(&true));
+    }
+
+    #[test]
+    fn ports_are_chosen_here_when_a_run_needs_many() {
+        let machine = machine("32768\t60999\n", "");
+        let is_chosen = |change: &dyn Fn(&mut Plan)| {
+            let mut plan = Plan {
+                arrivals: Arrivals::Deterministic { period: 0.001 },
+                runtime: Some(Duration::from_secs(7)),
+                ..planned(UNLIMITED, 1, 1)
+            };
+            change(&mut plan);
+            matches!(Ports::new(&plan, machine.path()), Ports::Ephemeral(_))
+        };
+        assert!(!is_chosen(&|_| {}), "7,000 connections find one each");
+        assert!(is_chosen(&|plan| plan.runtime = Some(Duration::from_secs(8))));
+        assert!(
+            is_chosen(&|plan| plan.arrivals = Arrivals::Concurrent(8)),
+            "nobody knows how many there will be"
+        );
+        assert!(!is_chosen(&|plan| {
+            plan.runtime = None;
+            plan.workload = planned(5000, 1, 1).workload;
+        }));
+        assert!(!is_chosen(&|plan| {
+            plan.runtime = Some(Duration::from_secs(8));
+            plan.sockets.sources.push([127, 0, 0, 1].into(), [127, 0, 0, 2].into());
+        }));
+        assert!(!is_chosen(&|plan| *plan = calls(UNLIMITED, 1e6, 100)));
+        assert!(!is_chosen(&|plan| {
+            plan.arrivals = Arrivals::Concurrent(8);
+            plan.sockets.fast_open = true;
+        }));
+        assert!(!matches!(
+            Ports::new(&planned(UNLIMITED, 1, 1), Path::new("/nonexistent")),
+            Ports::Ephemeral(_)
+        ));
+        // A server that ends each connection of a pool makes many of few.
+        let mut ports = Ports::new(&calls(UNLIMITED, 1e6, 100), machine.path());
+        (0..7057).for_each(|_| ports.note_connection());
+        assert!(matches!(ports, Ports::Kernel { .. }));
+        ports.note_connection();
+        assert!(matches!(ports, Ports::Ephemeral(_)));
+        ports.leave_to_kernel();
+        (0..100_000).for_each(|_| ports.note_connection());
+        assert!(matches!(ports, Ports::Kernel { .. }));
     }
 }

@@ -1,9 +1,12 @@
 //! Which arrivals have started and ended, and when the next is due.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::iter::Peekable;
+use std::time::Duration;
 
 use httperf_load::schedule::{Arrival, Schedule};
-use httperf_plan::{Assignment, Plan, Shard, UNLIMITED, Workload};
+use httperf_plan::{Assignment, Limits, Plan, Shard, UNLIMITED, Workload};
 use httperf_stats::Instant;
 
 /// How many of the arrivals that a run could not start are counted.
@@ -22,7 +25,7 @@ pub(super) struct Arrivals {
 /// What makes an arrival due.
 enum Pace {
     /// That fewer than `most` go on.
-    Open { shard: Shard, most: usize },
+    Open { shard: Shard, places: Places },
     /// Its time.
     Schedule(Peekable<Own>),
 }
@@ -42,9 +45,9 @@ impl Arrivals {
         let count = plan.arrivals_max();
         let share = Share::new(plan, shard);
         let pace = match &plan.arrivals {
-            httperf_plan::Arrivals::Sequential => Pace::Open { shard, most: shard.share(1) as usize },
+            httperf_plan::Arrivals::Sequential => Pace::Open { shard, places: Places::new(shard.share(1)) },
             httperf_plan::Arrivals::Concurrent(most) => {
-                Pace::Open { shard, most: shard.share(u64::from(*most)) as usize }
+                Pace::Open { shard, places: Places::new(shard.share(u64::from(*most))) }
             }
             timed => {
                 let schedule = Schedule::new(timed, plan.client);
@@ -60,10 +63,12 @@ impl Arrivals {
             return None;
         }
         let due = match &mut self.pace {
-            Pace::Open { shard, most } if open < *most => {
+            Pace::Open { shard, places } => {
+                if !places.has_room(now, open) {
+                    return None;
+                }
                 Due { index: shard.nth(self.started), at: now, delay: None }
             }
-            Pace::Open { .. } => return None,
             Pace::Schedule(schedule) => {
                 let start = self.start;
                 let (index, arrival) = schedule.next_if(|(_, arrival)| start + arrival.at <= now)?;
@@ -81,7 +86,7 @@ impl Arrivals {
             return None;
         }
         match &mut self.pace {
-            Pace::Open { most, .. } => (open < *most).then_some(at_once),
+            Pace::Open { places, .. } => places.next_room(open, at_once),
             Pace::Schedule(schedule) => schedule.peek().map(|(_, arrival)| self.start + arrival.at),
         }
     }
@@ -131,9 +136,68 @@ impl Arrivals {
         self.ended += 1;
     }
 
+    /// One of those that started, and is about to end, came to no server. In a closed loop its place rests for a while:
+    /// the next would start at once, fail at once, and so on.
+    pub(super) fn unreached(&mut self, limits: &Limits, now: Instant) {
+        if let Pace::Open { places, .. } = &mut self.pace {
+            places.rest(limits, now);
+        }
+    }
+
+    /// One came to a server.
+    pub(super) fn reached(&mut self) {
+        if let Pace::Open { places, .. } = &mut self.pace {
+            places.unreached = 0;
+        }
+    }
+
     pub(super) fn all_ended(&self) -> bool {
         self.ended == self.total
     }
+}
+
+/// What arrivals of a closed loop take while they go on.
+struct Places {
+    most: usize,
+    /// Until when those rest whose arrivals came to no server.
+    resting: BinaryHeap<Reverse<Instant>>,
+    /// How many came to no server since one did.
+    unreached: u64,
+}
+
+impl Places {
+    fn new(most: u64) -> Self {
+        Self { most: most as usize, resting: BinaryHeap::new(), unreached: 0 }
+    }
+
+    /// Whether there is one, besides those that are taken by so many.
+    fn has_room(&mut self, now: Instant, open: usize) -> bool {
+        while self.resting.peek().is_some_and(|Reverse(until)| *until <= now) {
+            self.resting.pop();
+        }
+        open + self.resting.len() < self.most
+    }
+
+    /// When there is: `at_once`, or when one has rested. `None` if all are taken.
+    fn next_room(&self, open: usize, at_once: Instant) -> Option<Instant> {
+        if open + self.resting.len() < self.most {
+            return Some(at_once);
+        }
+        self.resting.peek().map(|Reverse(until)| *until)
+    }
+
+    fn rest(&mut self, limits: &Limits, now: Instant) {
+        let pause = pause(limits, self.most, self.unreached);
+        self.unreached += 1;
+        self.resting.push(Reverse(now + pause));
+    }
+}
+
+/// How long one of `most` places rests after so many failures in a row.
+fn pause(limits: &Limits, most: usize, unreached: u64) -> Duration {
+    let doublings = (unreached / most.max(1) as u64).min(20) as u32;
+    let between = limits.unreached_pause.saturating_mul(1 << doublings).min(limits.unreached_pause_max);
+    between.saturating_mul(u32::try_from(most).unwrap_or(u32::MAX)).min(limits.retry_pause_max)
 }
 
 /// Which arrivals of a schedule are a shard's.
@@ -193,6 +257,23 @@ impl Iterator for Own {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_rest_longer_the_more_failures_follow_each_other_up_to_a_bound() {
+        let limits = Limits::default();
+        let pauses = |most: usize, each: u64| -> Vec<u128> {
+            (0..6).map(|round| pause(&limits, most, round * each).as_millis()).collect()
+        };
+        assert_eq!(pauses(1, 1), [1, 2, 4, 8, 10, 10]);
+        assert_eq!(
+            pauses(8, 8),
+            [8, 16, 32, 64, 80, 80],
+            "all places together fail a hundred times a second"
+        );
+        assert_eq!(pauses(8, 1), [8; 6], "the first eight failed side by side, not one after the other");
+        assert_eq!(pauses(10_000, 10_000), [1000; 6], "no place rests longer than a session would");
+        assert_eq!(pause(&limits, 1, u64::MAX), limits.unreached_pause_max);
+    }
 
     #[test]
     fn connections_with_schedules_of_their_own_keep_them_whatever_the_shard() {

@@ -182,6 +182,8 @@ impl<N: Network> Worker<'_, '_, N> {
             if !ready.writable {
                 return;
             }
+            self.sessions[connection.session].is_unreached = false;
+            self.arrivals.reached();
             match self.tunnel_request(key) {
                 Some(request) => self.start_tunnel(key, request, now),
                 None => self.transport_ready(key, now),
@@ -750,6 +752,9 @@ impl<N: Network> Worker<'_, '_, N> {
         self.note_silence(key, failure);
         let connection = &self.connections[key];
         let (session, slot, answered) = (connection.session, connection.slot, connection.replies > 0);
+        // What timed out took its time.
+        self.sessions[session].is_unreached =
+            connection.stage == Stage::Connecting && failure != Failure::ClientTimeout;
         let lost = self.retire_connection(key, now);
         self.handle_failure(session, slot, Lost { failure, answered, calls: lost }, now);
     }
@@ -758,6 +763,7 @@ impl<N: Network> Worker<'_, '_, N> {
     fn fail_to_open(&mut self, session: SessionKey, slot: usize, error: &io::Error, now: Instant) {
         let failure = self.classify(error);
         self.recorder.failed(self.sessions[session].ready_at, failure);
+        self.sessions[session].is_unreached = true;
         let calls = self.sessions[session].slots[slot].queue.len();
         self.handle_failure(session, slot, Lost { failure, answered: false, calls }, now);
     }

@@ -48,6 +48,8 @@ pub(super) struct Session<'p> {
     pub(super) established: u64,
     /// The run's time was over before it had issued all its calls.
     is_cut: bool,
+    /// Its last attempt to connect came to no server.
+    pub(super) is_unreached: bool,
 }
 
 /// A place for a connection, and the calls that are to travel on it.
@@ -89,6 +91,7 @@ impl<'p> Session<'p> {
             replies: 0,
             established: 0,
             is_cut: false,
+            is_unreached: false,
         }
     }
 
@@ -415,6 +418,9 @@ impl<N: Network> Worker<'_, '_, N> {
                 replies: session.replies,
                 connections: session.established,
             });
+        }
+        if session.is_unreached {
+            self.arrivals.unreached(&self.plan.limits, now);
         }
         self.arrivals.ended();
     }

@@ -23,6 +23,7 @@ pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
+pub(crate) use trials::ARRIVALS_MIN;
 pub use trials::{AbArgs, CapacityArgs, Searched, SweepArgs, SweepForm, TrialArgs};
 pub use url::TypedUrl;
 

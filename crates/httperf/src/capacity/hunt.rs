@@ -14,7 +14,7 @@ use httperf_report::capacity::{Capacity, Cause, End, Found, Outcome, Trial};
 use httperf_stats::search::{self, Next, Search};
 
 use super::{needed, samples_of_arrival};
-use crate::args::Args;
+use crate::args::{ARRIVALS_MIN, Args};
 use crate::messages::Program;
 use crate::probe;
 use crate::status_line::StatusLine;
@@ -23,8 +23,10 @@ use crate::trials::Trials;
 /// A single request is given up after this long.
 const PROBE_LIMIT: Duration = Duration::from_secs(5);
 
-/// So long a server may take to recover from a trial.
+/// So long a server may take to recover from a trial; longer if it takes longer to answer what it was offered, at the
+/// rate at which it did answer, but no longer than this.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(30);
+const RECOVERY_LIMIT_MAX: Duration = Duration::from_secs(180);
 
 /// Between two single requests.
 const PROBE_PAUSE: Duration = Duration::from_millis(200);
@@ -46,9 +48,6 @@ const DRAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 
 /// A trial has a tenth more arrivals than objectives need, for those that fail.
 const SPARE: f64 = 1.1;
-
-/// Fewer arrivals than this tell nothing.
-const ARRIVALS_MIN: f64 = 20.0;
 
 /// A backlog that no objective over a time would notice.
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -91,6 +90,7 @@ impl Hunt {
             trials: settings.trials as usize,
             length_min: Duration::from_secs_f64(settings.trial_min_s),
             length_max: Duration::from_secs_f64(settings.trial_max_s),
+            length_longest: Duration::from_secs_f64(settings.trial_longest_s),
             arrivals_min: arrivals.fold(ARRIVALS_MIN, f64::max),
             patience: patience.unwrap_or(PATIENCE),
         });
@@ -199,6 +199,8 @@ impl Hunt {
     fn plan(&self, trial: search::Trial) -> Plan {
         let mut plan = self.capacity.plan.clone();
         plan.arrivals = plan.arrivals.at_rate(trial.rate);
+        // Each trial draws other random numbers: what is odd in a few seconds of arrivals is not in all of them.
+        plan.client = plan.client.in_trial(u32::try_from(self.capacity.trials.len()).unwrap_or(u32::MAX));
         plan.runtime = Some(trial.length);
         plan.phases = Phases {
             warmup: self.warmup.unwrap_or_else(|| {
@@ -225,12 +227,30 @@ impl Hunt {
         probe::slowest(&plan, &run.summary)
     }
 
+    /// How long the server may take to recover from the last trial.
+    fn recovery_limit(&self) -> Duration {
+        let trials = &self.capacity.trials;
+        // One that answered a single call and then none of many may have a long backlog. One that answered many, and then
+        // nothing, is gone, or will be back soon.
+        if trials.iter().all(|trial| trial.answered == 0.0) {
+            return RECOVERY_LIMIT_MAX;
+        }
+        let last = trials.last().filter(|trial| trial.answered > 0.0);
+        let backlog = last.map_or(0.0, |trial| {
+            // A fifth more was offered to warm up.
+            (trial.offered / trial.answered - 1.0).max(0.0) * trial.length_s * 1.2
+        });
+        let needed = Duration::try_from_secs_f64(backlog).unwrap_or(Duration::MAX);
+        needed.clamp(RECOVERY_LIMIT, RECOVERY_LIMIT_MAX)
+    }
+
     /// Makes single requests until one is answered quickly. Returns whether any was answered.
     fn has_recovered(&self, trials: &Trials) -> bool {
         let quick = self.first * QUICK.0 + QUICK.1;
         let began = Instant::now();
         let mut has_answered = false;
-        while began.elapsed() < RECOVERY_LIMIT && !trials.is_interrupted() {
+        let limit = self.recovery_limit();
+        while began.elapsed() < limit && !trials.is_interrupted() {
             let answer = self.probe(trials);
             has_answered |= answer.is_ok();
             if answer.is_ok_and(|time| time <= quick) {

@@ -117,7 +117,7 @@ fn status(capacity: &Capacity, trials: &Trials) -> ExitCode {
 
 /// What was asked for. The plan gets the objectives that are meant, and nothing that ends its trials but their time.
 fn settings(args: &Args, plan: &mut Plan) -> Settings {
-    let CapacityArgs { max_rate, precision, trials, trial_min, trial_max, pause, .. } = args.trials.capacity;
+    let CapacityArgs { max_rate, precision, trials, trial_min, pause, .. } = args.trials.capacity;
     let objectives = args.results.objectives.all.clone();
     let says_of_errors = |objective: &Objective| {
         matches!(objective.metric(), Metric::Share(Share::Errors | Share::Failed | Share::Status(_)))
@@ -139,7 +139,8 @@ fn settings(args: &Args, plan: &mut Plan) -> Settings {
         precision,
         trials,
         trial_min_s: trial_min,
-        trial_max_s: trial_max,
+        trial_max_s: args.trials.capacity.trial_max(),
+        trial_longest_s: args.trials.capacity.trial_longest(),
         pause_s: pause,
     }
 }
@@ -157,12 +158,12 @@ fn check(plan: &Plan, settings: &Settings) -> Result<(), String> {
         let (needed, each) = (needed(*objective), samples_of_arrival(plan, *objective));
         let Some(max_rate) = settings.max_rate else { continue };
         let shortest = needed / each / max_rate;
-        if settings.trial_max_s < shortest {
+        if settings.trial_longest_s < shortest {
             return Err(format!(
                 "--trial-max: expected at least {} s, as {} needs {needed} samples and --max-rate is {max_rate}, got `{}`",
                 shortest.ceil(),
                 objective.metric(),
-                settings.trial_max_s
+                settings.trial_longest_s
             ));
         }
     }

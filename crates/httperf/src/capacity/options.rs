@@ -94,7 +94,10 @@ const SEARCH: &[Opt<Args>] = &[
         value: ValueForm::Required("RATE"),
         tier: Tier::New,
         help: "tries no lower rate; if that is too high, the exit status is 4",
-        details: &["Default: 1, or --start if that is lower."],
+        details: &[
+            "Default: that at which 20 arrivals come in the longest trial, some 0.3 unless --trial-max is given, but no more \
+             than 1 or --start.",
+        ],
         apply: |args, value| {
             args.trials.capacity.min_rate = Some(rate("--min-rate", value)?);
             Ok(())
@@ -170,12 +173,12 @@ const TRIALS: &[Opt<Args>] = &[
         tier: Tier::New,
         help: "measures no trial for longer than X seconds",
         details: &[
-            "Default: 10. Load is offered for a fifth of a trial, 2 s at most, before it is measured (longer where replies \
+            "Default: 10, or up to 60 at low rates, for as many calls as a trial needs. Load is offered for a fifth of a trial, 2 s at most, before it is measured (longer where replies \
              take long; --warmup says otherwise), and what is under way may end behind it, for a \
              second or twice the longest bound (--drain).",
         ],
         apply: |args, value| {
-            args.trials.capacity.trial_max = length("--trial-max", value)?;
+            args.trials.capacity.trial_max = Some(length("--trial-max", value)?);
             Ok(())
         },
     },

@@ -163,8 +163,7 @@ impl Course<'_> {
                 self.sweep.unit().name(),
                 self.sweep.runs.len() + 1
             );
-            let plan =
-                Plan { arrivals: self.sweep.plan.arrivals.at_rate(turn.rate), ..self.sweep.plan.clone() };
+            let plan = self.plan(turn);
             if is_first {
                 show("asking the server");
                 self.ask_first().map_err(Failed::AtOnce)?;
@@ -199,6 +198,18 @@ impl Course<'_> {
         let is_due =
             |turn: &&Turn| !self.sweep.has(turn.rate, turn.repeat) && !self.sweep.is_far_below(turn.rate);
         self.order.iter().find(is_due).copied()
+    }
+
+    /// What a run does. Each draws random numbers of its own, which follow from its place in the order, so that a sweep
+    /// that is resumed goes on with them.
+    fn plan(&self, turn: Turn) -> Plan {
+        let plan = self.sweep.plan.clone();
+        let place = self.order.iter().position(|other| *other == turn).unwrap_or_default();
+        Plan {
+            arrivals: plan.arrivals.at_rate(turn.rate),
+            client: plan.client.in_trial(u32::try_from(place).unwrap_or(u32::MAX)),
+            ..plan
+        }
     }
 
     /// Finds out how quick the server is when it has nothing else to do, if that matters.

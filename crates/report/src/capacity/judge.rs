@@ -91,6 +91,7 @@ impl Trial {
         };
         Self {
             rate,
+            stream: plan.client.stream,
             offered,
             answered: offered * good * (1.0 - backlog.growth().max(0.0)),
             backlog_growth: backlog.growth(),

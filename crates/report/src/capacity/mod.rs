@@ -67,8 +67,11 @@ pub struct Settings {
     pub trials: u32,
     /// Seconds for which the first trials are measured, at least.
     pub trial_min_s: f64,
-    /// Seconds for which any trial is measured, at most.
+    /// Seconds for which a trial is measured, at most, unless there are too few arrivals in that time.
     pub trial_max_s: f64,
+    /// Seconds for which one is measured at a low rate, at most, for as many arrivals as it needs.
+    #[serde(default)]
+    pub trial_longest_s: f64,
     /// Seconds between two trials, at least.
     pub pause_s: f64,
 }
@@ -78,6 +81,9 @@ pub struct Settings {
 pub struct Trial {
     /// The rate that was asked for.
     pub rate: f64,
+    /// Its random sequence: what the plan's `client.stream` is in it.
+    #[serde(default)]
+    pub stream: u32,
     /// The rate that was offered.
     pub offered: f64,
     /// How much of it was answered without an error while it was measured, as a rate of the same kind.

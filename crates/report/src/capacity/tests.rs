@@ -22,6 +22,7 @@ const SEARCHED: search::Settings = search::Settings {
     trials: 20,
     length_min: Duration::from_secs(1),
     length_max: Duration::from_secs(5),
+    length_longest: Duration::from_secs(60),
     arrivals_min: 100.0,
     patience: BOUND,
 };
@@ -37,6 +38,7 @@ fn settings(objectives: &str) -> Settings {
         trials: SEARCHED.trials as u32,
         trial_min_s: 1.0,
         trial_max_s: 5.0,
+        trial_longest_s: 60.0,
         pause_s: 0.0,
     }
 }
@@ -75,8 +77,17 @@ fn run(plan: &Plan, trial: search::Trial, seed: u64, server: impl Peer + 'static
 
 /// Searches with a new server for each trial.
 fn search<P: Peer + 'static>(objectives: &str, seed: u64, server: impl Fn() -> P) -> Capacity {
+    search_as(SEARCHED, objectives, seed, server)
+}
+
+fn search_as<P: Peer + 'static>(
+    settings: search::Settings,
+    objectives: &str,
+    seed: u64,
+    server: impl Fn() -> P,
+) -> Capacity {
     let mut capacity = capacity(objectives);
-    let mut search = Search::new(SEARCHED);
+    let mut search = Search::new(settings);
     loop {
         match search.next() {
             Next::End(end) => {
@@ -171,6 +182,37 @@ fn ten_searches_for_a_token_bucket_agree() {
     let mean = found.iter().sum::<f64>() / 10.0;
     let deviation = (found.iter().map(|rate| (rate / mean - 1.0).powi(2)).sum::<f64>() / 9.0).sqrt();
     assert!(deviation <= 0.02 && (mean - 1.0).abs() <= 0.02, "{found:?}");
+}
+
+#[test]
+fn a_server_of_a_few_requests_per_second_or_less_is_found_in_longer_trials() {
+    let found = |objectives: &str, settings: search::Settings, per_second: f64| {
+        let settings = search::Settings {
+            min_rate: 0.1,
+            patience: objectives
+                .parse::<Objective>()
+                .map_or(BOUND, |objective| Duration::from_secs_f64(objective.bound())),
+            ..settings
+        };
+        let capacity = search_as(settings, objectives, 1, || bucket(per_second));
+        let found = capacity.found.capacity.unwrap_or_else(|| panic!("{}", capacity.text()));
+        assert!(found.low <= per_second && per_second <= found.high * 1.01, "{}", capacity.text());
+        assert!((found.rate / per_second - 1.0).abs() < 0.1, "{}", capacity.text());
+        assert!(!matches!(capacity.found.end, Some(End::TooFewSamples)), "{}", capacity.text());
+        assert!(capacity.trials.iter().all(|trial| trial.length_s <= 60.0));
+    };
+    found("p99<1s", search::Settings { arrivals_min: 110.0, ..SEARCHED }, 2.0);
+    found("mean<2s", search::Settings { arrivals_min: 20.0, ..SEARCHED }, 0.5);
+}
+
+#[test]
+fn a_capacity_that_no_trial_is_long_enough_for_has_bounds_at_least() {
+    let settings = search::Settings { arrivals_min: 110.0, min_rate: 0.1, patience: BOUND, ..SEARCHED };
+    let capacity = search_as(settings, "p99<50ms", 1, || bucket(1.0));
+    assert_eq!(capacity.found.end, Some(End::TooFewSamples), "{}", capacity.text());
+    let text = capacity.text();
+    let first = text.lines().next().unwrap();
+    assert!(first.starts_with("capacity unknown (at 0.") && first.contains(" was too much, but"), "{first}");
 }
 
 #[test]

@@ -51,7 +51,10 @@ fn headline(capacity: &Capacity) -> String {
             format!("capacity at least {} {unit} ({end})", rate(least))
         }
         (Some(End::TooFewSamples), _, Some(most)) => {
-            format!("capacity unknown (at {} {unit} nothing was missed, but {end})", rate(most))
+            let too_much = too_much(capacity, most);
+            let too_much =
+                too_much.map_or_else(String::new, |least| format!(", and {} was too much", rate(least)));
+            format!("capacity unknown (at {} {unit} nothing was missed{too_much}, but {end})", rate(most))
         }
         (_, Some(Interval { rate: figure, low, high }), _) => {
             let end = if end.is_empty() { end } else { format!("; {end}") };
@@ -60,6 +63,13 @@ fn headline(capacity: &Capacity) -> String {
         (_, None, Some(least)) => format!("capacity at least {} {unit} ({end})", rate(least)),
         (_, None, None) => format!("capacity unknown ({end})"),
     }
+}
+
+/// The lowest rate above this one that the server did not sustain.
+fn too_much(capacity: &Capacity, sustained: f64) -> Option<f64> {
+    let is_too_much = |trial: &&Trial| matches!(trial.outcome, Outcome::Beyond | Outcome::Overload);
+    let rates = capacity.trials.iter().filter(is_too_much).map(|trial| trial.offered);
+    rates.filter(|&rate| rate > sustained).min_by(f64::total_cmp)
 }
 
 fn listed(objectives: &[Objective]) -> String {

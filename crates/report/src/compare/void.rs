@@ -63,7 +63,7 @@ enum Weight {
 }
 
 /// By the beginning of the path to a field. The first that fits counts.
-const FIELDS: [(&str, Code, Weight); 24] = [
+const FIELDS: [(&str, Code, Weight); 25] = [
     ("program", Code::Plan, Weight::Nothing),
     ("watch", Code::Plan, Weight::Nothing),
     ("objectives", Code::Plan, Weight::Nothing),
@@ -71,6 +71,7 @@ const FIELDS: [(&str, Code, Weight); 24] = [
     ("recording.slowest", Code::Plan, Weight::Nothing),
     ("recording.split", Code::Plan, Weight::Nothing),
     ("client.index", Code::Plan, Weight::Nothing),
+    ("client.stream", Code::Plan, Weight::Nothing),
     ("request.user_agent", Code::Requests, Weight::Nothing),
     // How much of it there is follows from how long it goes on.
     ("workload.connections.count", Code::Duration, Weight::Worth),

@@ -129,6 +129,9 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
             ("Time limit of a reply", plan.timeouts.reply().filter(|limit| *limit < Duration::MAX))
         }
     });
+    if plan.client.stream > 0 {
+        facts.push(fact("Random numbers", format!("those of trial {}, counted from 0", plan.client.stream)));
+    }
     let phases = [
         ("Warm-up", (!plan.phases.warmup.is_zero()).then_some(plan.phases.warmup)),
         ("Load offered for", plan.runtime),

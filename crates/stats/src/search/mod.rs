@@ -44,8 +44,10 @@ pub struct Settings {
     pub trials: usize,
     /// How long the first trials are, at least.
     pub length_min: Duration,
-    /// How long the last ones are, and trials at most.
+    /// How long the last ones are, and trials at most, unless there are too few arrivals in that time.
     pub length_max: Duration,
+    /// How long a trial may be for as many arrivals as it needs; at least `length_max`.
+    pub length_longest: Duration,
     /// Arrivals that a trial needs to be judged; it is longer than others where that takes longer.
     pub arrivals_min: f64,
     /// How long calls may wait before an objective notices.
@@ -179,8 +181,17 @@ impl Settings {
     /// A trial at this rate, in the range allowed, of this length, or longer if it needs more arrivals.
     fn trial(&self, rate: f64, length: Duration) -> Trial {
         let rate = rounded(rate).clamp(self.min_rate, self.max_rate.unwrap_or(f64::MAX));
-        let needed = Duration::try_from_secs_f64(self.arrivals_min / rate).unwrap_or(Duration::MAX);
-        Trial { rate, length: length.max(needed).min(self.length_max) }
+        Trial { rate, length: length.max(self.needed(rate)).min(self.longest(rate)) }
+    }
+
+    /// How long a trial at this rate is for as many arrivals as it needs.
+    fn needed(&self, rate: f64) -> Duration {
+        Duration::try_from_secs_f64(self.arrivals_min / rate).unwrap_or(Duration::MAX)
+    }
+
+    /// How long a trial at this rate may be.
+    fn longest(&self, rate: f64) -> Duration {
+        self.needed(rate).min(self.length_longest).max(self.length_max)
     }
 }
 
@@ -229,7 +240,7 @@ impl Search {
             return Next::Try(settings.trial(settings.start, settings.length_min));
         };
         let again = |length| Next::Try(settings.trial(last.asked, length));
-        if last.outcome == Outcome::Unclear && last.length < settings.length_max {
+        if last.outcome == Outcome::Unclear && last.length < settings.longest(last.asked) {
             return again(last.length * 2);
         }
         if last.outcome == Outcome::ClientLimited && self.count_at(last.asked, Outcome::ClientLimited) < 2 {

@@ -15,6 +15,7 @@ const USUAL: Settings = Settings {
     trials: 20,
     length_min: Duration::from_secs(2),
     length_max: Duration::from_secs(10),
+    length_longest: Duration::from_secs(10),
     arrivals_min: 100.0,
     patience: BOUND,
 };
@@ -358,6 +359,7 @@ fn no_answers_are_too_odd() {
         let settings = Settings {
             max_rate: (seed % 2 == 0).then_some(10_f64.powi(seed as i32 % 7 + 2)),
             length_max: Duration::from_secs(2 + seed % 3),
+            length_longest: Duration::from_secs(2 + seed % 3),
             ..USUAL
         };
         let mut search = Search::new(settings);

@@ -25,8 +25,8 @@ pub struct CapacityArgs {
     pub trials: u32,
     /// `--trial-min` in seconds.
     pub trial_min: f64,
-    /// `--trial-max` in seconds.
-    pub trial_max: f64,
+    /// `--trial-max` in seconds, if it was given.
+    pub trial_max: Option<f64>,
     /// `--pause` in seconds.
     pub pause: f64,
     /// `--json`.
@@ -47,8 +47,17 @@ pub enum Searched {
 /// The first trial is made at this rate, unless it is out of range.
 const START: f64 = 100.0;
 
-/// The lowest rate that is tried, unless the first is lower.
+/// The lowest rate that is tried, unless the first is lower, or as many arrivals as tell something come in a trial at a
+/// lower one.
 const MIN_RATE: f64 = 1.0;
+
+/// Fewer arrivals in a trial tell nothing.
+pub(crate) const ARRIVALS_MIN: f64 = 20.0;
+
+/// How many seconds a trial is measured at most, unless something else is typed; and at a low rate, for as many arrivals
+/// as it needs.
+const TRIAL_MAX_S: f64 = 10.0;
+const TRIAL_LONGEST_S: f64 = 60.0;
 
 /// A rate that takes every processor there is.
 const THREADS_RATE: f64 = 1e6;
@@ -63,7 +72,7 @@ impl Default for CapacityArgs {
             precision: 0.03,
             trials: 20,
             trial_min: 2.0,
-            trial_max: 10.0,
+            trial_max: None,
             pause: 1.0,
             json: false,
             output: None,
@@ -75,9 +84,21 @@ impl CapacityArgs {
     /// The lowest rate that is tried.
     #[must_use]
     pub fn min_rate(&self) -> f64 {
-        let usual =
-            [Some(MIN_RATE), self.start, self.max_rate].into_iter().flatten().fold(MIN_RATE, f64::min);
+        let in_time = ARRIVALS_MIN / self.trial_longest();
+        let usual = [self.start, self.max_rate, Some(in_time)].into_iter().flatten().fold(MIN_RATE, f64::min);
         self.min_rate.unwrap_or(usual)
+    }
+
+    /// How many seconds a trial is measured at most.
+    #[must_use]
+    pub fn trial_max(&self) -> f64 {
+        self.trial_max.unwrap_or_else(|| TRIAL_MAX_S.max(self.trial_min))
+    }
+
+    /// How many seconds one is measured at a low rate at most. What was typed holds at all rates.
+    #[must_use]
+    pub fn trial_longest(&self) -> f64 {
+        self.trial_max.unwrap_or_else(|| TRIAL_LONGEST_S.max(self.trial_min))
     }
 
     /// The rate of the first trial.
@@ -102,8 +123,8 @@ impl CapacityArgs {
         if let Some(max) = self.max_rate.filter(|&max| start > max) {
             return Err(Stop::rejected(format!("--start: expected at most --max-rate {max}, got `{start}`")));
         }
-        if self.trial_max < self.trial_min {
-            let (min, max) = (self.trial_min, self.trial_max);
+        if self.trial_max() < self.trial_min {
+            let (min, max) = (self.trial_min, self.trial_max());
             return Err(Stop::rejected(format!(
                 "--trial-max: expected at least --trial-min {min}, got `{max}`"
             )));

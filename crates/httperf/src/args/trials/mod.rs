@@ -5,6 +5,7 @@ mod capacity;
 mod sweep;
 
 pub use self::ab::AbArgs;
+pub(crate) use self::capacity::ARRIVALS_MIN;
 pub use self::capacity::{CapacityArgs, Searched};
 pub use self::sweep::{SweepArgs, SweepForm};
 

@@ -232,7 +232,7 @@ fn parse_client(text: &[u8]) -> Result<Client, Stop> {
     let Some((index, count)) = client else {
         return Err(complain("bad number of clients", after_slash));
     };
-    Ok(Client { index, count })
+    Ok(Client::new(index, count))
 }
 
 #[cfg(test)]
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn a_client_is_below_the_number_of_clients() {
-        assert_eq!(parse_client(b"0x1/010z"), Ok(Client { index: 1, count: 8 }));
-        assert_eq!(parse_client(b" 0/ 1"), Ok(Client { index: 0, count: 1 }));
+        assert_eq!(parse_client(b"0x1/010z"), Ok(Client::new(1, 8)));
+        assert_eq!(parse_client(b" 0/ 1"), Ok(Client::new(0, 1)));
         for text in ["1/1", "0/0", "0/-1", "0/4294967297", "4294967297/5000000000"] {
             assert!(parse_client(text.as_bytes()).is_err(), "{text}");
         }
