@@ -221,47 +221,6 @@ impl RateMoments {
     }
 }
 
-/// Rates, as counts over times: what happened from one sampling instant to the next.
-///
-/// Counts and times are whole numbers, so that samples of the parts of a run add up exactly, in any order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct RateSamples {
-    /// Counts, and nanoseconds.
-    samples: Vec<(u64, u64)>,
-}
-
-impl RateSamples {
-    /// Adds one, and returns its rate per second; 0 if no time has passed.
-    pub fn add(&mut self, count: u64, time: Duration) -> f64 {
-        let sample = (count, crate::nanos::whole(time));
-        self.samples.push(sample);
-        rate_of(sample)
-    }
-
-    /// Adds those of another part of the same run, which was sampled when this one was.
-    pub fn merge(&mut self, other: &Self) {
-        for (index, &(count, time)) in other.samples.iter().enumerate() {
-            match self.samples.get_mut(index) {
-                Some(own) => *own = (own.0 + count, own.1.max(time)),
-                None => self.samples.push((count, time)),
-            }
-        }
-    }
-
-    /// Their moments, in events per second.
-    #[must_use]
-    pub fn moments(&self) -> RateMoments {
-        let mut moments = RateMoments::default();
-        self.samples.iter().for_each(|&sample| moments.add(rate_of(sample)));
-        moments
-    }
-}
-
-fn rate_of((count, time_ns): (u64, u64)) -> f64 {
-    if time_ns == 0 { 0.0 } else { count as f64 / Duration::from_nanos(time_ns).as_secs_f64() }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,7 +8,8 @@ use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::{
     Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary, Instant,
-    Interval, Outcome, Phase, Sample, SessionSummary, SlowDetail, Summary, TlsSummary, Usage, WarmUp,
+    Interval, Outcome, Phase, RateWindows, Sample, SessionSummary, SlowDetail, Summary, TlsSummary, Usage,
+    WarmUp,
 };
 
 /// How a session ended.
@@ -91,6 +92,8 @@ pub struct Recorder {
     burst: Burst,
     /// Replies and completed sessions at the last sampling instant, and when that was.
     sampled: (u64, u64, Instant),
+    /// Replies and completed sessions since then and the time that they took, once nothing is offered any more.
+    unsampled: Option<(u64, u64, Duration)>,
     series: SeriesRecorder,
     silence: Silence,
     slowest: Slowest,
@@ -129,6 +132,7 @@ impl Recorder {
             open: 0,
             burst: Burst::default(),
             sampled: (0, 0, measured_from),
+            unsampled: None,
             series: SeriesRecorder::new(start, phase),
             silence: Silence::new(start),
             slowest: Slowest::new(if figures.detail { figures.slowest } else { 0 }),
@@ -158,6 +162,17 @@ impl Recorder {
     /// Nothing is offered any more, since then.
     pub fn begin_draining(&mut self, since: Instant) {
         self.series.enter(Phase::Drain, since, self.open);
+        self.unsampled = Some(self.since_sampled(since));
+    }
+
+    /// Replies and completed sessions since the last sampling instant, and how long ago that was.
+    fn since_sampled(&self, now: Instant) -> (u64, u64, Duration) {
+        let (replies, sessions, before) = self.sampled;
+        (self.measured.replies - replies, self.completed_sessions() - sessions, now - before)
+    }
+
+    fn completed_sessions(&self) -> u64 {
+        self.measured.sessions.as_ref().map_or(0, |sessions| sessions.completed)
     }
 
     /// The figures to which something belongs that was due at this instant.
@@ -459,15 +474,11 @@ impl Recorder {
 
     /// Takes a rate sample over the time since the previous one.
     pub fn tick(&mut self, now: Instant) -> TickRates {
-        let (replies_before, sessions_before, before) = self.sampled;
+        let (replies, sessions, time) = self.since_sampled(now);
+        self.sampled = (self.measured.replies, self.completed_sessions(), now);
         let summary = &mut self.measured;
-        let completed = summary.sessions.as_ref().map_or(0, |sessions| sessions.completed);
-        let replies = summary.reply_rates.add(summary.replies - replies_before, now - before);
-        let sessions = summary
-            .sessions
-            .as_mut()
-            .map_or(0.0, |sessions| sessions.rates.add(completed - sessions_before, now - before));
-        self.sampled = (summary.replies, completed, now);
+        let replies = summary.reply_rates.add(replies, time);
+        let sessions = summary.sessions.as_mut().map_or(0.0, |summary| summary.rates.add(sessions, time));
         TickRates { replies, sessions }
     }
 
@@ -506,7 +517,12 @@ impl Recorder {
     /// Ends recording.
     #[must_use]
     pub fn finish(mut self, end: End) -> Summary {
+        let (replies, sessions, time) = self.unsampled.unwrap_or_else(|| self.since_sampled(end.at));
         let mut summary = *self.measured;
+        summary.reply_windows = RateWindows::new(&summary.reply_rates, replies, time);
+        if let Some(summary) = &mut summary.sessions {
+            summary.windows = RateWindows::new(&summary.rates, sessions, time);
+        }
         summary.duration = end.duration;
         summary.usage = end.usage;
         summary.calls_not_logged = end.calls_not_logged;

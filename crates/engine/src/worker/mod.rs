@@ -34,7 +34,7 @@ use httperf_load::requests::Requests;
 use httperf_plan::{Cap, Excess, Plan, Shard, Workload};
 use httperf_proto::tls::Context;
 use httperf_proto::{http1, http2};
-use httperf_stats::{Figures, Instant, Recorder, Summary};
+use httperf_stats::{Figures, Instant, Recorder, SAMPLE_INTERVAL, Summary};
 use slotmap::{KeyData, SlotMap, new_key_type};
 
 use self::arrivals::Arrivals;
@@ -73,9 +73,6 @@ const READ_SIZE: usize = 64 * 1024;
 
 /// A worker that wakes up this much too late has not heard what came meanwhile.
 const DEAF: Duration = Duration::from_millis(1);
-
-/// Between two rate samples.
-const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Carries out a plan, or one shard of it, over a [`Network`].
 pub struct Worker<'p, 'o, N: Network> {
