@@ -417,3 +417,39 @@ fn a_file_that_cannot_be_written_at_the_end_does_not_keep_the_others() {
     assert!(bench.read("r.html").contains("</html>") && bench.read("r.hgrm").contains("Percentile"));
     assert_eq!(bench.read("c").lines().count(), 4);
 }
+
+#[test]
+fn nothing_is_added_up_twice() {
+    let bench = Bench::new();
+    for index in 0..3 {
+        succeeds(&bench.run(&format!("--num-conns 5 --client {index}/3 --output @{index}.json")));
+    }
+    succeeds(&bench.command("merge @0.json @1.json --output @two.json"));
+    let name = |file: &str| bench.path(file).display().to_string();
+    let refused = |files: [&str; 2]| {
+        let outcome = bench.command(&format!("merge @{} @{}", files[0], files[1]));
+        let start = format!(
+            "httperf merge: `{}` and `{}` hold the same run, started on ",
+            name(files[0]),
+            name(files[1])
+        );
+        assert!(stderr(&outcome).starts_with(&start), "{}", stderr(&outcome));
+        assert!(stderr(&outcome).ends_with(": expected each run once\n"), "{}", stderr(&outcome));
+        assert_eq!(outcome.exit, Exit::Code(1));
+    };
+    fs::copy(bench.path("0.json"), bench.path("copy.json")).expect("it can be copied");
+    refused(["0.json", "0.json"]);
+    refused(["0.json", "copy.json"]);
+    refused(["two.json", "1.json"]);
+    refused(["two.json", "two.json"]);
+    succeeds(&bench.command("merge @two.json @2.json"));
+    succeeds(&bench.run("--num-conns 5 --client 2/3 --output @again.json"));
+    fails(
+        &bench.command("merge @2.json @again.json"),
+        &format!(
+            "httperf merge: `{}` and `{}` are both of client 2/3: expected each generator of a run once\n",
+            name("2.json"),
+            name("again.json")
+        ),
+    );
+}

@@ -94,7 +94,7 @@ impl Arrivals {
 }
 
 /// Which of how many co-operating generators this is (`--client=I/N`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// Its number, from 0; below `count`.
     pub index: u32,

@@ -300,7 +300,7 @@ fn open_special(path: &Path) -> io::Result<File> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let mut options = OpenOptions::new();
     // What is open as a file may have something in it.
-    options.append(true).custom_flags(flags.bits() as i32);
+    options.append(true).custom_flags(flags.bits().cast_signed());
     let start = Instant::now();
     let file = loop {
         match options.open(path) {

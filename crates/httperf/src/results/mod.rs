@@ -7,6 +7,7 @@ pub(crate) mod file;
 mod machine;
 
 use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, RandomState};
 
 use anyhow::Context;
 use httperf_plan::Plan;
@@ -29,6 +30,7 @@ pub use self::commands::{merge, report, rerun};
 #[derive(Clone, Debug)]
 pub struct Provenance {
     started: OffsetDateTime,
+    run: String,
     command: Vec<String>,
     open_files: u64,
 }
@@ -38,7 +40,7 @@ impl Provenance {
     #[must_use]
     pub fn now(open_files: u64) -> Self {
         let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-        Self { started: OffsetDateTime::now_utc(), command, open_files }
+        Self { started: OffsetDateTime::now_utc(), run: random_name(), command, open_files }
     }
 
     /// The document of the run.
@@ -47,6 +49,8 @@ impl Provenance {
         let started = self.started.replace_nanosecond(0).unwrap_or(self.started);
         let part = Part {
             started: started.format(&Rfc3339).unwrap_or_default(),
+            run: Some(self.run),
+            client: Some(plan.client),
             command: self.command,
             httperf: env!("CARGO_PKG_VERSION").to_owned(),
             ended_early,
@@ -58,6 +62,12 @@ impl Provenance {
         };
         Document::new(part, plan, summary)
     }
+}
+
+/// 32 digits that no other run has: the standard library's hashers are keyed with random numbers of the system's.
+fn random_name() -> String {
+    let half = || RandomState::new().hash_one((std::process::id(), std::time::SystemTime::now()));
+    format!("{:016x}{:016x}", half(), half())
 }
 
 /// The files that a run's result goes to.

@@ -8,7 +8,7 @@ mod merge;
 
 use std::fmt::{self, Display};
 
-use httperf_plan::Plan;
+use httperf_plan::{Client, Plan};
 use httperf_stats::Summary;
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -20,7 +20,7 @@ use crate::figures::Figures;
 use crate::objectives::{Judged, Kept, judge};
 use crate::verdict::{Verdict, verdict};
 
-pub use merge::{Difference, MergeError, merge};
+pub use merge::{Common, Difference, MergeError, merge};
 
 /// What a document of this kind calls itself.
 pub const FORMAT: &str = "httperf-result";
@@ -56,6 +56,12 @@ pub struct Document {
 pub struct Part {
     /// When it began: a date and time of RFC 3339, in UTC.
     pub started: String,
+    /// Which of how many generators it was (`--client`). Missing in older documents.
+    #[serde(default)]
+    pub client: Option<Client>,
+    /// Random digits that tell this run from all others. Missing in older documents.
+    #[serde(default)]
+    pub run: Option<String>,
     /// The command line, from the program's name on. What is not UTF-8 in it was replaced.
     pub command: Vec<String>,
     /// The version of the program.
