@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use httperf_report::csv_header;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::bench::{Bench, run};
 use support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use support::words;
@@ -452,4 +452,46 @@ fn nothing_is_added_up_twice() {
             name("again.json")
         ),
     );
+}
+
+/// Ways to the values of a plan, as JSON pointers.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    let inner: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), field)).collect(),
+        Value::Array(elements) => (0..).map(|place: usize| place.to_string()).zip(elements).collect(),
+        _ => Vec::new(),
+    };
+    for (name, value) in inner {
+        pointers(value, &format!("{at}/{name}"), found);
+    }
+    found.push(at.to_owned());
+}
+
+#[test]
+fn a_plan_that_was_edited_is_run_or_refused_in_a_sentence() {
+    let bench = Bench::new();
+    fs::write(bench.path("script"), "/a\n    /b\n\n/c\n").expect("written");
+    let arguments = "--wsesslog=2,0.01,@script --period v0.01,0.02,0.02,0.01 --client 1/3 --output @r.json";
+    succeeds(&bench.run(arguments));
+    let mut document = document(&bench.read("r.json"));
+    let mut found = Vec::new();
+    pointers(&document["plan"], "/plan", &mut found);
+    let replacements =
+        [json!(0), json!(-1), json!(1e308), json!(u64::MAX), json!(""), json!([]), json!(null)];
+    let all = found.iter().flat_map(|pointer| replacements.iter().map(move |new| (pointer, new)));
+    // Some of them, in no step with the replacements.
+    for (pointer, new) in all.step_by(23) {
+        let place = document.pointer_mut(pointer).expect("it is there");
+        let old = std::mem::replace(place, new.clone());
+        fs::write(bench.path("edited.json"), document.to_string()).expect("written");
+        *document.pointer_mut(pointer).expect("it is still there") = old;
+        // It is planned as a run is, and ends where the result cannot be written.
+        let outcome = bench.command("rerun @edited.json --output @no/such/folder");
+        let said = stderr(&outcome);
+        assert_eq!(outcome.exit, Exit::Code(1), "{pointer} = {new}: {said}");
+        assert!(
+            said.starts_with("httperf rerun: ") && !said.contains("panicked"),
+            "{pointer} = {new}: {said}"
+        );
+    }
 }

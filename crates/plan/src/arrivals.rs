@@ -113,7 +113,7 @@ impl Client {
     /// co-operating clients do not fall together.
     #[must_use]
     pub fn first_sample(&self) -> Duration {
-        Duration::from_secs(5) * (self.index + 1) / self.count
+        Duration::from_secs(5) * self.index.saturating_add(1) / self.count
     }
 }
 

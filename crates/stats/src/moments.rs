@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Moments of durations. Sums are integers, so they are exact in any order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DurationMoments {
     /// How many.
     count: u64,
@@ -22,6 +23,31 @@ pub struct DurationMoments {
     min_ns: u64,
     /// The greatest.
     max_ns: u64,
+}
+
+impl<'de> Deserialize<'de> for DurationMoments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// As they are saved.
+        #[derive(Deserialize)]
+        #[serde(rename = "DurationMoments")]
+        struct Saved {
+            count: u64,
+            #[serde(with = "digits")]
+            sum_ns: u128,
+            #[serde(with = "digits")]
+            sum_ns2: u128,
+            min_ns: u64,
+            max_ns: u64,
+        }
+        let Saved { count, sum_ns, sum_ns2, min_ns, max_ns } = Saved::deserialize(deserializer)?;
+        let sum_of = |each: u64| u128::from(count) * u128::from(each);
+        if min_ns > max_ns || !(sum_of(min_ns)..=sum_of(max_ns)).contains(&sum_ns) {
+            return Err(D::Error::custom(format!(
+                "expected the moments of times, got {count} from {min_ns} to {max_ns} ns that are {sum_ns} ns together"
+            )));
+        }
+        Ok(Self { count, sum_ns, sum_ns2, min_ns, max_ns })
+    }
 }
 
 /// Whole numbers as strings of decimal digits.

@@ -367,6 +367,25 @@ impl fmt::Display for Warning {
 }
 
 impl Summary {
+    /// Looks whether it is one that a run can have, as far as reports rely on it.
+    ///
+    /// # Errors
+    /// The field that is wrong, what was expected there, and what there is.
+    pub fn check(&self) -> Result<(), String> {
+        self.series.check().map_err(|wrong| format!("series.{wrong}"))?;
+        if let Some(sessions) = &self.sessions
+            && let Some((&longest, _)) = sessions.lengths.last_key_value()
+        {
+            let replies = self.replies + self.warmup.map_or(0, |warmup| warmup.replies);
+            if longest > replies {
+                return Err(format!(
+                    "sessions.lengths: expected sessions of at most {replies} replies, which is all, got one of {longest}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// How long calls with this outcome took.
     #[must_use]
     pub fn calls_with(&self, outcome: Outcome) -> &Clocks {
