@@ -1,9 +1,10 @@
 //! Carries out a plan and prints its report.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -41,10 +42,13 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
         hint.iter().for_each(|hint| program.say_bare(format_args!("hint: {hint}")));
         status
     })?;
-    let outputs = Outputs::prepare(&args.results).map_err(|error| fail(program, &error))?;
+    let interval_log = args.interval_log.as_deref().map(|name| ("--interval-log", OsStr::new(name)));
+    let calls = args.results.calls.as_deref().map(|name| ("--calls", name));
+    let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).collect();
+    let outputs = Outputs::prepare(&args.results, &meanwhile).map_err(|error| fail(program, &error))?;
     doctor::problems(&plan).iter().for_each(|problem| program.warn(format_args!("warning: {problem}")));
     let provenance = Provenance::now(descriptors);
-    let Carried { summary, signals, watched } = carry_out(program, args, &plan)?;
+    let Carried { summary, signals, mut watched, calls } = carry_out(program, args, &plan)?;
     let endings = [
         (signals.was_asked() || watched.ended_by_user, EarlyEnd::Asked),
         (watched.has_missed, EarlyEnd::Missed),
@@ -53,8 +57,13 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
     let document = provenance.document(plan, summary, ended_early);
     let reported = program.print_with(|out| write_report(out, args, &document));
-    let errors = outputs.write(&document);
+    // What waits for a reader from here on may be ended: all else is written.
+    let errors = outputs.write(&document, || signals.end_at_once());
     errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
+    if let Err(error) = calls.map_or(Ok(()), CallLog::finish) {
+        program.say(format_args!("{error:#}"));
+        watched.has_failed = true;
+    }
     let without_http2 = without_http2(&document);
     // That HTTP/2 cannot be spoken at all is said below, and is no warning.
     let is_warning =
@@ -165,6 +174,8 @@ struct Carried {
     summary: Summary,
     signals: EndSignals,
     watched: monitor::Outcome,
+    /// The log of calls, which may not be complete yet.
+    calls: Option<CallLog>,
 }
 
 fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, ExitCode> {
@@ -199,21 +210,24 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
         let mut watched = monitor.finish(series);
         // What is only found when the run is over has not ended it.
         watched.has_missed &= was_stopped;
-        Ok(Carried { summary: run?, signals, watched })
+        Ok(Carried { summary: run?, signals, watched, calls: None })
     };
     let outcome = attempt();
     let printed = watchers.into_iter().map(|watcher| watcher.printer.finish()).fold(Ok(()), io::Result::and);
-    let logged = calls.map_or(Ok(()), CallLog::finish);
-    let mut outcome = outcome.map_err(|error| fail(program, &error))?;
+    let mut outcome = match outcome {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            // Why the run broke says more than that its log could not be written.
+            let _logged: anyhow::Result<()> = calls.map_or(Ok(()), CallLog::finish);
+            return Err(fail(program, &error));
+        }
+    };
     // What was measured is reported even if the lines before it could not be printed; that fails likewise,
     // unless a full disk has room again.
     if let Err(error) = printed {
         let _reported_again_below = program.stdout_failed(&error);
     }
-    if let Err(error) = logged {
-        program.say(format_args!("{error:#}"));
-        outcome.watched.has_failed = true;
-    }
+    outcome.calls = calls;
     Ok(outcome)
 }
 
@@ -286,6 +300,8 @@ fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Re
 pub(crate) struct EndSignals {
     /// The first that came; 0 if none.
     received: Arc<AtomicI32>,
+    /// Whether there is nothing left that one could end early.
+    is_over: Arc<AtomicBool>,
 }
 
 impl EndSignals {
@@ -296,13 +312,14 @@ impl EndSignals {
         let hangup = (!httperf_sys::is_ignored(SIGHUP)).then_some(SIGHUP);
         let watched = [SIGINT, SIGTERM].into_iter().chain(hangup);
         let mut signals = Signals::new(watched).context("cannot watch for signals")?;
-        let first = Arc::clone(&received);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let (first, over) = (Arc::clone(&received), Arc::clone(&is_over));
         std::thread::Builder::new()
             .name("signals".into())
             .spawn(move || {
                 let mut asked_at: Option<Instant> = None;
                 for signal in &mut signals {
-                    if is_impatient(asked_at.map(|at| at.elapsed())) {
+                    if is_impatient(asked_at.map(|at| at.elapsed())) || over.load(Ordering::Relaxed) {
                         monitor::terminal::restore();
                         signal_hook::low_level::emulate_default_handler(signal).unwrap_or_default();
                     }
@@ -314,7 +331,12 @@ impl EndSignals {
                 }
             })
             .context("cannot start the thread that watches for signals")?;
-        Ok(Self { received })
+        Ok(Self { received, is_over })
+    }
+
+    /// Lets the next one have the effect it always has: the run is over.
+    fn end_at_once(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
     }
 
     /// Whether one came.

@@ -4,9 +4,11 @@ mod support;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::sync::OnceLock;
 
-use serde_json::Value;
+use httperf_report::csv_header;
+use serde_json::{Value, json};
 use support::bench::{Bench, run};
 use support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use support::words;
@@ -261,4 +263,235 @@ fn documents_of_every_version_so_far_are_read() {
         count += 1;
     }
     assert!(count > 0, "there is at least one");
+}
+
+/// Runs the program in a shell, in which `$HTTPERF` is the program with a server, for a minute at most.
+fn shell(bench: &Bench, script: &str) -> (Option<i32>, String, String) {
+    let program = under_test();
+    let httperf = format!("{} --server 127.0.0.1 --port {}", program.display(), bench.port);
+    let outcome = Command::new("timeout")
+        .args(["60", "sh", "-c", script])
+        .env("HTTPERF", httperf)
+        .env("PROGRAM", program)
+        .current_dir(bench.folder.path())
+        .output()
+        .expect("there is a shell");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (outcome.status.code(), text(&outcome.stdout), text(&outcome.stderr))
+}
+
+#[test]
+fn a_result_is_written_where_there_is_no_folder_for_temporary_files() {
+    let bench = Bench::new();
+    let (code, _, stderr) = shell(
+        &bench,
+        "TMPDIR=/no/such/folder $HTTPERF --num-conns 3 --output r.json --html r.html --csv r.csv && \
+         TMPDIR=/no/such/folder $PROGRAM plot r.json --output r.svg && \
+         TMPDIR=/no/such/folder $PROGRAM merge r.json --output all.json",
+    );
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    for name in ["r.json", "r.html", "r.csv", "r.svg", "all.json"] {
+        assert!(!bench.read(name).is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn a_result_is_written_where_the_folder_is_mounted_elsewhere_too() {
+    let bench = Bench::new();
+    // The working folder was reached by a mount that is gone from where it was: its absolute path leads elsewhere.
+    let script = "mkdir here over && touch here/old.json && cd here && \
+                  unshare -rm sh -c 'mount --bind ../over . && \
+                  $HTTPERF --num-conns 3 --output r.json && $HTTPERF --num-conns 3 --output old.json && \
+                  $PROGRAM plot r.json --output r.svg'";
+    let (allowed, ..) = shell(&bench, "unshare -rm true");
+    if allowed != Some(0) {
+        return;
+    }
+    let (code, _, stderr) = shell(&bench, script);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    let names = |folder: &str| -> Vec<String> {
+        let entries = fs::read_dir(bench.path(folder)).expect("it is there");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(
+        (names("here"), names("over")),
+        (vec!["old.json".into(), "r.json".into(), "r.svg".into()], vec![])
+    );
+}
+
+#[test]
+fn a_pipe_with_a_reader_takes_a_result() {
+    let bench = Bench::new();
+    let (code, stdout, stderr) = shell(
+        &bench,
+        "mkfifo pipe && { cat pipe > read.json & } && $HTTPERF --num-conns 3 --output pipe --hgrm /dev/fd/3 3> r.hgrm && \
+         wait && test -p pipe && $HTTPERF --num-conns 3 --csv /dev/stdout > both.txt",
+    );
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    assert!(stdout.contains("Total: connections 3"), "{stdout}");
+    document(&bench.read("read.json"));
+    assert!(bench.read("r.hgrm").contains("Percentile"), "{}", bench.read("r.hgrm"));
+    let both = bench.read("both.txt");
+    assert!(both.starts_with("httperf ") || both.starts_with('/'), "the echo line comes first: {both}");
+    assert!(both.contains("\nTotal: connections 3") && both.contains("\ndem_req_rate,"), "{both}");
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_is_said_before_anything_is_sent() {
+    let bench = Bench::new();
+    for option in ["--output", "--csv", "--calls", "--interval-log"] {
+        let (code, stdout, stderr) =
+            shell(&bench, &format!("rm -f pipe; mkfifo pipe && $HTTPERF --num-conns 3 {option} pipe"));
+        assert_eq!(code, Some(1), "{option}: {stderr}");
+        assert!(stderr.contains(&format!("{option}: cannot write ")), "{stderr}");
+        assert!(stderr.ends_with(": nobody reads from this pipe\n"), "{stderr}");
+        assert!(!stdout.contains("Total:"), "{stdout}");
+    }
+}
+
+#[test]
+fn a_reader_that_does_not_read_loses_its_file_and_not_the_report() {
+    let bench = Bench::new();
+    // The page is larger than what a pipe holds. The first signal ends what nobody takes.
+    let (_, stdout, _) = shell(
+        &bench,
+        "mkfifo pipe && { sleep 50 < pipe & } && reader=$! && \
+         { $HTTPERF --num-conns 300 --rate 300 --html pipe --csv r.csv > report & } && program=$! && \
+         until test -s r.csv; do sleep 0.1; done; sleep 0.5; kill $program; wait $program; echo status $?; kill $reader; \
+         cat report",
+    );
+    assert!(stdout.starts_with("status 143\n"), "{stdout}");
+    assert!(stdout.contains("Total: connections 300"), "{stdout}");
+}
+
+#[test]
+fn a_table_that_is_not_ours_is_left_alone_and_said_before_anything_is_sent() {
+    let bench = Bench::new();
+    let path = bench.path("t.csv").display().to_string();
+    let ours = csv_header();
+    for (text, line, expected) in [
+        ("time,rate\n1,2\n".to_owned(), 1, "expected the names of httperf's columns (dem_req_rate,"),
+        (
+            format!("{ours}1,2"),
+            2,
+            "expected a line that ends, got `1,2`, which a new row would continue\nhint: ",
+        ),
+    ] {
+        fs::write(&path, &text).expect("it can be written");
+        let outcome = bench.run("--num-conns 3 --csv @t.csv");
+        let start = format!("httperf: --csv: {path}:{line}: {expected}");
+        assert!(stderr(&outcome).starts_with(&start), "{}", stderr(&outcome));
+        assert_eq!((outcome.exit, stdout(&outcome).lines().count()), (Exit::Code(1), 1));
+        assert_eq!(bench.read("t.csv"), text);
+    }
+}
+
+#[test]
+fn one_file_for_two_outputs_is_refused_before_anything_is_sent() {
+    let bench = Bench::new();
+    let outcome = bench.run("--num-conns 3 --output @a --html @./a");
+    let expected = format!(
+        "httperf: --html: expected a file of its own, got `{}`, which --output names too\n",
+        bench.path("./a").display()
+    );
+    assert_eq!((outcome.exit, &*stderr(&outcome)), (Exit::Code(1), &*expected));
+    assert_eq!(bench.run("--num-conns 3 --calls @a --csv @a").exit, Exit::Code(1));
+    let sweep =
+        format!("sweep --server 127.0.0.1 --port {} --rates 10 --num-conns 1 --csv @a --tsv @a", bench.port);
+    let outcome = bench.command(&sweep);
+    assert!(stderr(&outcome).contains("--tsv: expected a file of its own"), "{}", stderr(&outcome));
+}
+
+#[test]
+fn a_file_that_cannot_be_written_at_the_end_does_not_keep_the_others() {
+    let bench = Bench::new();
+    let outcome = bench
+        .run("--num-conns 3 --output /dev/full --html @r.html --csv /dev/full --hgrm @r.hgrm --calls @c");
+    assert_eq!(outcome.exit, Exit::Code(1));
+    assert_eq!(stderr(&outcome).matches("No space left on device").count(), 2, "{}", stderr(&outcome));
+    assert!(stdout(&outcome).contains("Total: connections 3"));
+    assert!(bench.read("r.html").contains("</html>") && bench.read("r.hgrm").contains("Percentile"));
+    assert_eq!(bench.read("c").lines().count(), 4);
+}
+
+#[test]
+fn nothing_is_added_up_twice() {
+    let bench = Bench::new();
+    for index in 0..3 {
+        succeeds(&bench.run(&format!("--num-conns 5 --client {index}/3 --output @{index}.json")));
+    }
+    succeeds(&bench.command("merge @0.json @1.json --output @two.json"));
+    let name = |file: &str| bench.path(file).display().to_string();
+    let refused = |files: [&str; 2]| {
+        let outcome = bench.command(&format!("merge @{} @{}", files[0], files[1]));
+        let start = format!(
+            "httperf merge: `{}` and `{}` hold the same run, started on ",
+            name(files[0]),
+            name(files[1])
+        );
+        assert!(stderr(&outcome).starts_with(&start), "{}", stderr(&outcome));
+        assert!(stderr(&outcome).ends_with(": expected each run once\n"), "{}", stderr(&outcome));
+        assert_eq!(outcome.exit, Exit::Code(1));
+    };
+    fs::copy(bench.path("0.json"), bench.path("copy.json")).expect("it can be copied");
+    refused(["0.json", "0.json"]);
+    refused(["0.json", "copy.json"]);
+    refused(["two.json", "1.json"]);
+    refused(["two.json", "two.json"]);
+    succeeds(&bench.command("merge @two.json @2.json"));
+    succeeds(&bench.run("--num-conns 5 --client 2/3 --output @again.json"));
+    fails(
+        &bench.command("merge @2.json @again.json"),
+        &format!(
+            "httperf merge: `{}` and `{}` are both of client 2/3: expected each generator of a run once\n",
+            name("2.json"),
+            name("again.json")
+        ),
+    );
+}
+
+/// Ways to the values of a plan, as JSON pointers.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    let inner: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), field)).collect(),
+        Value::Array(elements) => (0..).map(|place: usize| place.to_string()).zip(elements).collect(),
+        _ => Vec::new(),
+    };
+    for (name, value) in inner {
+        pointers(value, &format!("{at}/{name}"), found);
+    }
+    found.push(at.to_owned());
+}
+
+#[test]
+fn a_plan_that_was_edited_is_run_or_refused_in_a_sentence() {
+    let bench = Bench::new();
+    fs::write(bench.path("script"), "/a\n    /b\n\n/c\n").expect("written");
+    let arguments = "--wsesslog=2,0.01,@script --period v0.01,0.02,0.02,0.01 --client 1/3 --output @r.json";
+    succeeds(&bench.run(arguments));
+    let mut document = document(&bench.read("r.json"));
+    let mut found = Vec::new();
+    pointers(&document["plan"], "/plan", &mut found);
+    let replacements =
+        [json!(0), json!(-1), json!(1e308), json!(u64::MAX), json!(""), json!([]), json!(null)];
+    let all = found.iter().flat_map(|pointer| replacements.iter().map(move |new| (pointer, new)));
+    // Some of them, in no step with the replacements.
+    for (pointer, new) in all.step_by(23) {
+        let place = document.pointer_mut(pointer).expect("it is there");
+        let old = std::mem::replace(place, new.clone());
+        fs::write(bench.path("edited.json"), document.to_string()).expect("written");
+        *document.pointer_mut(pointer).expect("it is still there") = old;
+        // It is planned as a run is, and ends where the result cannot be written.
+        let outcome = bench.command("rerun @edited.json --output @no/such/folder");
+        let said = stderr(&outcome);
+        assert_eq!(outcome.exit, Exit::Code(1), "{pointer} = {new}: {said}");
+        assert!(
+            said.starts_with("httperf rerun: ") && !said.contains("panicked"),
+            "{pointer} = {new}: {said}"
+        );
+    }
 }

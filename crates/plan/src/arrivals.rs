@@ -94,7 +94,7 @@ impl Arrivals {
 }
 
 /// Which of how many co-operating generators this is (`--client=I/N`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// Its number, from 0; below `count`.
     pub index: u32,
@@ -135,7 +135,7 @@ impl Client {
     /// co-operating clients do not fall together.
     #[must_use]
     pub fn first_sample(&self) -> Duration {
-        Duration::from_secs(5) * (self.index + 1) / self.count
+        Duration::from_secs(5) * self.index.saturating_add(1) / self.count
     }
 }
 

@@ -15,6 +15,7 @@ pub mod uri_list;
 pub mod url;
 
 mod arrivals;
+mod check;
 mod expect;
 mod http2;
 mod limits;

@@ -18,6 +18,7 @@ mod document;
 mod figures;
 mod hgrm;
 mod http2;
+mod json;
 mod latency;
 mod number;
 mod objectives;

@@ -74,7 +74,8 @@ pub(crate) fn ratio(a: f64, b: f64) -> f64 {
 
 /// Such as `p99.9`: a digit more for each nine.
 pub(crate) fn quantile_name(share: f64) -> String {
-    let nines = (-(1.0 - share).log10()).floor().max(0.0) as usize;
+    // No histogram has more digits to it.
+    let nines = (-(1.0 - share).log10()).floor().clamp(0.0, 12.0) as usize;
     let digits = format!("{:.nines$}", share * 100.0);
     let digits = match digits.contains('.') {
         true => digits.trim_end_matches('0').trim_end_matches('.'),

@@ -23,6 +23,26 @@ pub struct Verdict {
     pub reasons: Vec<Reason>,
 }
 
+impl Verdict {
+    /// Looks whether the findings are such that they can be told.
+    ///
+    /// # Errors
+    /// The field that is wrong, what was expected there, and what there is.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        for (index, reason) in self.reasons.iter().enumerate() {
+            if let Finding::ScheduleLag { quantile, .. } | Finding::FewSamples { quantile, .. } =
+                reason.finding
+                && !(quantile > 0.0 && quantile < 1.0)
+            {
+                return Err(format!(
+                    "reasons[{index}].quantile: expected a number between 0 and 1, got {quantile}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// How far figures can be relied on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Authority, Http2, Plan, ThinkTime, Tls};
+use httperf_plan::{Arrivals, Authority, Client, Http2, Plan, ThinkTime, Tls};
 use httperf_report::html::page;
-use httperf_report::result::{Capacity, Document, Machine, MergeError, Part, merge};
+use httperf_report::result::{Capacity, Common, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
 use httperf_stats::{CpuTime, Http2Summary, Summary, ThreadUsage, Timing};
 use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
@@ -12,6 +12,8 @@ use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
 fn part(host: &str) -> Part {
     Part {
         started: "2026-11-21T07:00:00Z".to_owned(),
+        client: None,
+        run: None,
         command: vec!["httperf".to_owned(), "--rate=100".to_owned()],
         httperf: "1.0.0".to_owned(),
         ended_early: None,
@@ -161,6 +163,68 @@ fn the_full_report_says_how_many_threads_there_were_if_that_was_asked_for() {
         text(Some(3), &[500, 1000, 750])
             .contains("\nThreads: 3, each of which used 10.0 to 20.0 % of a processor\n")
     );
+}
+
+#[test]
+fn the_reply_rate_of_generators_that_are_sampled_in_turn_is_that_of_all() {
+    let of = |index: u32| {
+        let mut plan = Plan {
+            arrivals: Arrivals::Deterministic { period: 0.005 },
+            runtime: Some(Duration::from_secs(6)),
+            ..connections(1_000_000, 1, 1)
+        };
+        plan.client = Client { index, count: 3 };
+        let summary = measured(&plan);
+        Document::new(part(&format!("host{index}")), plan, summary)
+    };
+    let merged = merge((0..3).map(of).collect()).unwrap();
+    let rates = merged.summary.reply_rates.moments();
+    assert_eq!(rates.count(), 1);
+    // Replies take 7 ms: those of the last arrivals before a sample come after it.
+    assert!((594.0..=601.0).contains(&rates.mean()), "{}", rates.mean());
+    assert!(merged.text(false).contains(&format!("avg {:.1} ", rates.mean())));
+}
+
+#[test]
+fn a_run_is_counted_once() {
+    let named = |index: u32, run: &str| {
+        let mut document = document(index);
+        document.parts[0].run = Some(run.to_owned());
+        document
+    };
+    let (a, b, c) = (named(0, "a"), named(1, "b"), named(2, "c"));
+    let sum = merge(vec![a.clone(), b.clone()]).unwrap();
+    let twice = |documents: Vec<Document>| match merge(documents).unwrap_err() {
+        MergeError::Twice { first, other, common: Common::Run(part) } => (first, other, part.run),
+        error => panic!("{error}"),
+    };
+    assert_eq!(twice(vec![a.clone(), b.clone(), a.clone()]), (0, 2, Some("a".to_owned())));
+    assert_eq!(twice(vec![c.clone(), sum.clone(), b.clone()]), (1, 2, Some("b".to_owned())));
+    assert_eq!(twice(vec![sum.clone(), sum.clone()]).2, Some("a".to_owned()));
+    assert!(merge(vec![sum, c]).is_ok());
+    // Older ones have no name.
+    assert_eq!(twice(vec![document(0), document(0)]), (0, 1, None));
+    let mut other = document(0);
+    other.summary.replies += 1;
+    assert!(merge(vec![document(0), other]).is_ok());
+}
+
+#[test]
+fn each_of_several_generators_is_counted_once() {
+    let of = |index: u32, run: &str| {
+        let mut document = document(index);
+        document.plan.client.count = 3;
+        document.parts[0].run = Some(run.to_owned());
+        document.parts[0].client = Some(document.plan.client);
+        document
+    };
+    let sum = merge(vec![of(0, "a"), of(1, "b")]).unwrap();
+    let error = merge(vec![sum.clone(), of(1, "c")]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "results 1 and 2 are both of client 1/3: expected each generator of a run once"
+    );
+    assert!(merge(vec![sum, of(2, "c")]).is_ok());
 }
 
 #[test]

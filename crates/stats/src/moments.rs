@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Moments of durations. Sums are integers, so they are exact in any order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DurationMoments {
     /// How many.
     count: u64,
@@ -22,6 +23,31 @@ pub struct DurationMoments {
     min_ns: u64,
     /// The greatest.
     max_ns: u64,
+}
+
+impl<'de> Deserialize<'de> for DurationMoments {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// As they are saved.
+        #[derive(Deserialize)]
+        #[serde(rename = "DurationMoments")]
+        struct Saved {
+            count: u64,
+            #[serde(with = "digits")]
+            sum_ns: u128,
+            #[serde(with = "digits")]
+            sum_ns2: u128,
+            min_ns: u64,
+            max_ns: u64,
+        }
+        let Saved { count, sum_ns, sum_ns2, min_ns, max_ns } = Saved::deserialize(deserializer)?;
+        let sum_of = |each: u64| u128::from(count) * u128::from(each);
+        if min_ns > max_ns || !(sum_of(min_ns)..=sum_of(max_ns)).contains(&sum_ns) {
+            return Err(D::Error::custom(format!(
+                "expected the moments of times, got {count} from {min_ns} to {max_ns} ns that are {sum_ns} ns together"
+            )));
+        }
+        Ok(Self { count, sum_ns, sum_ns2, min_ns, max_ns })
+    }
 }
 
 /// Whole numbers as strings of decimal digits.
@@ -219,47 +245,6 @@ impl RateMoments {
     pub fn stddev(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.spread / (self.count - 1) as f64).max(0.0).sqrt() }
     }
-}
-
-/// Rates, as counts over times: what happened from one sampling instant to the next.
-///
-/// Counts and times are whole numbers, so that samples of the parts of a run add up exactly, in any order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
-pub struct RateSamples {
-    /// Counts, and nanoseconds.
-    samples: Vec<(u64, u64)>,
-}
-
-impl RateSamples {
-    /// Adds one, and returns its rate per second; 0 if no time has passed.
-    pub fn add(&mut self, count: u64, time: Duration) -> f64 {
-        let sample = (count, crate::nanos::whole(time));
-        self.samples.push(sample);
-        rate_of(sample)
-    }
-
-    /// Adds those of another part of the same run, which was sampled when this one was.
-    pub fn merge(&mut self, other: &Self) {
-        for (index, &(count, time)) in other.samples.iter().enumerate() {
-            match self.samples.get_mut(index) {
-                Some(own) => *own = (own.0 + count, own.1.max(time)),
-                None => self.samples.push((count, time)),
-            }
-        }
-    }
-
-    /// Their moments, in events per second.
-    #[must_use]
-    pub fn moments(&self) -> RateMoments {
-        let mut moments = RateMoments::default();
-        self.samples.iter().for_each(|&sample| moments.add(rate_of(sample)));
-        moments
-    }
-}
-
-fn rate_of((count, time_ns): (u64, u64)) -> f64 {
-    if time_ns == 0 { 0.0 } else { count as f64 / Duration::from_nanos(time_ns).as_secs_f64() }
 }
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::{
     Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary, Instant,
-    Interval, Outcome, Pauses, Phase, Sample, SessionSummary, SlowDetail, Summary, TlsSummary, Usage, WarmUp,
-    Window,
+    Interval, Outcome, Pauses, Phase, RateWindows, Sample, SessionSummary, SlowDetail, Summary, TlsSummary,
+    Usage, WarmUp, Window,
 };
 
 /// How a session ended.
@@ -92,6 +92,8 @@ pub struct Recorder {
     window: [Option<Window>; 2],
     /// All that had happened at the last sampling instant, and when that was.
     sampled: (Window, Instant),
+    /// What has happened since then and the time that it took, once nothing is offered any more.
+    unsampled: Option<(Window, Duration)>,
     series: SeriesRecorder,
     silence: Silence,
     slowest: Slowest,
@@ -133,6 +135,7 @@ impl Recorder {
             burst: Burst::default(),
             window: [(!has_warmup).then(Window::default), None],
             sampled: (Window::default(), measured_from),
+            unsampled: None,
             series: SeriesRecorder::new(start, phase),
             silence: Silence::new(start),
             slowest: Slowest::new(if figures.detail { figures.slowest } else { 0 }),
@@ -170,6 +173,13 @@ impl Recorder {
     pub fn begin_draining(&mut self, since: Instant) {
         self.window[1] = Some(self.so_far());
         self.series.enter(Phase::Drain, since, self.open);
+        self.unsampled = Some(self.since_sampled(since));
+    }
+
+    /// What has happened since the last sampling instant, and how long ago that was.
+    fn since_sampled(&self, now: Instant) -> (Window, Duration) {
+        let (before, at) = self.sampled;
+        (self.so_far() - before, now - at)
     }
 
     /// All that has happened so far, whatever phase it was due in.
@@ -561,14 +571,12 @@ impl Recorder {
 
     /// Takes a rate sample over the time since the previous one.
     pub fn tick(&mut self, now: Instant) -> TickRates {
-        let (before, at) = self.sampled;
-        let so_far = self.so_far();
-        let (since, time) = (so_far - before, now - at);
+        let (since, time) = self.since_sampled(now);
+        self.sampled = (self.so_far(), now);
         let summary = &mut self.measured;
         let replies = summary.reply_rates.add(since.replies, time);
         let sessions =
             summary.sessions.as_mut().map_or(0.0, |sessions| sessions.rates.add(since.sessions, time));
-        self.sampled = (so_far, now);
         TickRates { replies, sessions }
     }
 
@@ -608,10 +616,15 @@ impl Recorder {
     #[must_use]
     pub fn finish(mut self, end: End) -> Summary {
         let so_far = self.so_far();
+        let (unsampled, time) = self.unsampled.unwrap_or_else(|| self.since_sampled(end.at));
         let [from, to] = self.window;
         let mut summary = *self.measured;
         // A run that was stopped in its warm-up has measured nothing.
         summary.window = Some(from.map_or_else(Window::default, |from| to.unwrap_or(so_far) - from));
+        summary.reply_windows = RateWindows::new(&summary.reply_rates, unsampled.replies, time);
+        if let Some(sessions) = &mut summary.sessions {
+            sessions.windows = RateWindows::new(&sessions.rates, unsampled.sessions, time);
+        }
         summary.duration = end.duration;
         summary.usage = end.usage;
         summary.calls_not_logged = end.calls_not_logged;

@@ -17,6 +17,9 @@ use crate::{Classes, Errors, Instant};
 /// How many intervals are kept at most.
 const INTERVALS_MAX: usize = 1200;
 
+/// More than any run takes: 136 years.
+const WIDTH_MAX: Duration = Duration::from_secs(1 << 32);
+
 /// How long an interval is at first.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -151,6 +154,33 @@ impl Series {
     /// Those of the measured phase.
     pub fn measured(&self) -> impl Iterator<Item = &Interval> {
         self.intervals.iter().filter(|interval| interval.phase == Phase::Measured)
+    }
+
+    /// Looks whether its intervals are as long as those of a run can be.
+    ///
+    /// # Errors
+    /// The field that is wrong, what was expected there, and what there is.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let mut width = INTERVAL;
+        while width < self.width && width < WIDTH_MAX {
+            width *= 2;
+        }
+        if width != self.width {
+            return Err(format!(
+                "width_ns: expected a second times a power of two, got {}",
+                crate::nanos::whole(self.width)
+            ));
+        }
+        for (index, interval) in self.intervals.iter().enumerate() {
+            if interval.end() > WIDTH_MAX {
+                return Err(format!(
+                    "intervals[{index}]: expected an end within {} s, got {} s",
+                    WIDTH_MAX.as_secs(),
+                    interval.end().as_secs()
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Adds the series of another part of the same run.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::merge_slowest;
 use crate::{
     Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, Pauses, RateSamples,
-    ReceiveFigures, Series, SlowCall, Stall, Throughput, Timing, TlsSummary, Usage, Window,
+    RateWindows, ReceiveFigures, Series, SlowCall, Stall, Throughput, Timing, TlsSummary, Usage, Window,
 };
 
 /// All that a run measured. With the plan, it is all that a report needs.
@@ -81,6 +81,10 @@ pub struct Summary {
     pub compressed: Compressed,
     /// Replies per second at the sampling instants.
     pub reply_rates: RateSamples,
+    /// The replies of each generator from the beginning of its measured phase to the end, window by window; of
+    /// several, `reply_rates` follows from them. Empty in older documents.
+    #[serde(default)]
+    pub reply_windows: RateWindows,
     /// What it took from the machine, and the machine from it.
     pub usage: Usage,
     /// Failed connections.
@@ -226,6 +230,9 @@ pub struct Clocks {
 pub struct SessionSummary {
     /// Completed sessions per second at the sampling instants.
     pub rates: RateSamples,
+    /// The completed sessions of each generator, window by window, as `reply_windows`.
+    #[serde(default)]
+    pub windows: RateWindows,
     /// Sessions whose every call was answered to satisfaction.
     pub completed: u64,
     /// Sessions that failed.
@@ -254,8 +261,11 @@ pub struct SessionSummary {
 }
 
 impl SessionSummary {
-    fn merge(&mut self, other: &Self) {
-        self.rates.merge(&other.rates);
+    /// `durations`: how long both measured phases were.
+    fn merge(&mut self, other: &Self, durations: [Duration; 2]) {
+        self.windows = self.windows.or_of(&self.rates, self.completed, durations[0]);
+        self.windows.merge(&other.windows.or_of(&other.rates, other.completed, durations[1]));
+        self.rates = self.windows.samples();
         self.completed += other.completed;
         self.failed += other.failed;
         self.connections += other.connections;
@@ -380,6 +390,25 @@ impl fmt::Display for Warning {
 }
 
 impl Summary {
+    /// Looks whether it is one that a run can have, as far as reports rely on it.
+    ///
+    /// # Errors
+    /// The field that is wrong, what was expected there, and what there is.
+    pub fn check(&self) -> Result<(), String> {
+        self.series.check().map_err(|wrong| format!("series.{wrong}"))?;
+        if let Some(sessions) = &self.sessions
+            && let Some((&longest, _)) = sessions.lengths.last_key_value()
+        {
+            let replies = self.replies + self.warmup.map_or(0, |warmup| warmup.replies);
+            if longest > replies {
+                return Err(format!(
+                    "sessions.lengths: expected sessions of at most {replies} replies, which is all, got one of {longest}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// How long calls with this outcome took.
     #[must_use]
     pub fn calls_with(&self, outcome: Outcome) -> &Clocks {
@@ -403,10 +432,22 @@ impl Summary {
         let longest = if other.duration > self.duration { other } else { &*self };
         let Usage { cpu, stolen, processors, workers: _ } = longest.usage;
         let stall = self.stall.zip(other.stall).and_then(|(own, their)| own.shared_with(their));
+        let mut reply_windows = std::mem::take(&mut self.reply_windows);
+        let mut windows = self.sessions.as_mut().map(|sessions| std::mem::take(&mut sessions.windows));
         self.merge(other, slowest_kept);
         let usage = &mut self.usage;
         (usage.cpu, usage.stolen, usage.processors) = (cpu, stolen, processors);
         self.stall = stall;
+        // Workers are sampled at the same instants.
+        reply_windows.merge_worker(&other.reply_windows);
+        self.reply_rates = reply_windows.samples();
+        self.reply_windows = reply_windows;
+        if let (Some(own), Some(their)) = (&mut self.sessions, &other.sessions) {
+            let windows = windows.get_or_insert_default();
+            windows.merge_worker(&their.windows);
+            own.rates = windows.samples();
+            own.windows = std::mem::take(windows);
+        }
     }
 
     /// Adds what another part of the same run measured, on another machine. Counts and histograms add up exactly, in
@@ -422,6 +463,14 @@ impl Summary {
             both
         });
         self.window = window;
+        let durations = [self.duration, other.duration];
+        self.reply_windows = self.reply_windows.or_of(&self.reply_rates, self.replies, self.duration);
+        self.reply_windows.merge(&other.reply_windows.or_of(
+            &other.reply_rates,
+            other.replies,
+            other.duration,
+        ));
+        self.reply_rates = self.reply_windows.samples();
         self.duration = self.duration.max(other.duration);
         self.connections += other.connections;
         self.requests += other.requests;
@@ -452,11 +501,10 @@ impl Summary {
         self.statuses.iter_mut().zip(other.statuses).for_each(|(own, their)| *own += their);
         self.mismatches.merge(&other.mismatches);
         self.compressed.merge(&other.compressed);
-        self.reply_rates.merge(&other.reply_rates);
         self.usage.merge(&other.usage);
         self.pauses.merge(&other.pauses);
         self.errors.merge(&other.errors);
-        merge_option(&mut self.sessions, other.sessions.as_ref(), SessionSummary::merge);
+        merge_option(&mut self.sessions, other.sessions.as_ref(), |own, their| own.merge(their, durations));
         merge_option(&mut self.tls, other.tls.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.http2, other.http2.as_ref(), |own, their| own.merge(their));
         self.periodic.0 += other.periodic.0;

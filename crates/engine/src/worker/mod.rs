@@ -34,7 +34,7 @@ use httperf_load::requests::Requests;
 use httperf_plan::{Cap, Excess, Plan, Shard, Workload};
 use httperf_proto::tls::Context;
 use httperf_proto::{http1, http2};
-use httperf_stats::{Figures, Instant, Recorder, Summary};
+use httperf_stats::{Figures, Instant, Recorder, SAMPLE_INTERVAL, Summary};
 use slotmap::{KeyData, SlotMap, new_key_type};
 
 use self::arrivals::Arrivals;
@@ -76,9 +76,6 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// How long a worker sleeps at most, so that it notices when it was kept from running.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
-
-/// Between two rate samples.
-const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Carries out a plan, or one shard of it, over a [`Network`].
 pub struct Worker<'p, 'o, N: Network> {

@@ -24,7 +24,8 @@ use crate::messages::Program;
 use crate::options::program::{self, RUN};
 use crate::options::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
 use crate::planning;
-use crate::results::{cannot_write, file};
+use crate::results::cannot_write;
+use crate::results::file::Writable;
 use crate::status_line::StatusLine;
 use crate::trials::Trials;
 
@@ -375,9 +376,11 @@ fn compare(program: &Program, sides: &[Named; 2]) -> Result<ExitCode, ExitCode> 
     };
     let plans = [plan(&sides[0])?, plan(&sides[1])?];
     let ab = &args.trials.ab;
-    if let Some(name) = &ab.output {
-        file::check(name).with_context(|| cannot_write("--output", name)).map_err(failed)?;
-    }
+    let output = ab.output.as_ref();
+    let output = output.map(|name| {
+        Writable::new(name).with_context(|| cannot_write("--output", name)).map(|file| (name, file))
+    });
+    let output = output.transpose().map_err(failed)?;
     let [a, b] = plans;
     let turns = Turns {
         sides: [Side { name: "A", plan: a }, Side { name: "B", plan: b }],
@@ -407,7 +410,7 @@ fn compare(program: &Program, sides: &[Named; 2]) -> Result<ExitCode, ExitCode> 
         return Err(ExitCode::from(CANNOT_TELL_STATUS));
     }
     let comparison = rounds(&made, &ab.settings);
-    let status = report(program, args, &comparison, &made)?;
+    let status = report(program, args, &comparison, &made, output.as_ref())?;
     // A signal that is not the user's says more than what was measured until then.
     let ended = trials.exit_code();
     Ok(if ended == ExitCode::SUCCESS { status } else { ended })
@@ -418,15 +421,16 @@ fn report(
     args: &Args,
     comparison: &Comparison,
     made: &Rounds,
+    output: Option<&(&OsString, Writable)>,
 ) -> Result<ExitCode, ExitCode> {
     let ab = &args.trials.ab;
     let status = conclude(program, comparison, ab.form, Pictures::Rounds(made));
-    let Some(name) = &ab.output else { return Ok(status) };
-    file::replace(name, comparison.json().as_bytes())
-        .with_context(|| cannot_write("--output", name))
-        .map_err(|error| {
+    let Some((name, file)) = output else { return Ok(status) };
+    file.replace(comparison.json().as_bytes()).with_context(|| cannot_write("--output", name)).map_err(
+        |error| {
             program.say(format_args!("{error:#}"));
             ExitCode::FAILURE
-        })?;
+        },
+    )?;
     Ok(status)
 }

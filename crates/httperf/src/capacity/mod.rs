@@ -21,7 +21,8 @@ use crate::doctor;
 use crate::messages::Program;
 use crate::options::{Order, parse};
 use crate::planning;
-use crate::results::{cannot_write, file};
+use crate::results::cannot_write;
+use crate::results::file::Writable;
 use crate::run::OBJECTIVES_STATUS;
 use crate::trials::Trials;
 
@@ -70,19 +71,21 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         status
     })?;
     let output = args.trials.capacity.output.as_deref();
-    if let Some(name) = output {
-        let checked = file::check(name).with_context(|| cannot_write("--output", name));
-        checked.map_err(|error| failed(&format_args!("{error:#}")))?;
-    }
+    let output = output.map(|name| {
+        Writable::new(name).with_context(|| cannot_write("--output", name)).map(|file| (name, file))
+    });
+    let output = output.transpose().map_err(|error| failed(&format_args!("{error:#}")))?;
     for problem in doctor::problems(&hunt.heaviest()) {
         program.warn(format_args!("warning: {problem}"));
     }
     let trials = Trials::new().map_err(|error| failed(&format_args!("{error:#}")))?;
     let mut has_failed = false;
-    let mut save = |capacity: &Capacity| {
-        let Some(name) = output else { return };
-        let saved =
-            file::replace(name, capacity.json().as_bytes()).with_context(|| cannot_write("--output", name));
+    let mut save = |capacity: &Capacity, is_last: bool| {
+        // What was written to a pipe or a device cannot be replaced.
+        let Some((name, file)) = output.as_ref().filter(|(_, file)| is_last || !file.is_special()) else {
+            return;
+        };
+        let saved = file.replace(capacity.json().as_bytes()).with_context(|| cannot_write("--output", name));
         // Once is enough. The search goes on: its figure is worth more than the file.
         if let Err(error) = saved
             && !std::mem::replace(&mut has_failed, true)
@@ -91,9 +94,9 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         }
     };
     let capacity = hunt
-        .run(program, &trials, &mut save)
+        .run(program, &trials, &mut |capacity| save(capacity, false))
         .map_err(|reason| failed(&format_args!("no reply from the server: {reason}")))?;
-    save(&capacity);
+    save(&capacity, true);
     let text = if args.trials.capacity.json { capacity.json() } else { capacity.text() };
     program.print(text.as_bytes())?;
     if has_failed {

@@ -11,6 +11,7 @@ use httperf_stats::{Classes, Errors, Interval, Phase, Series};
 use serde::Serialize;
 
 use crate::messages::Program;
+use crate::results::file;
 
 use super::{Consumer, Outcome};
 
@@ -32,7 +33,8 @@ impl IntervalLog {
     /// An empty log.
     pub(super) fn create(path: &Path, program: Program) -> anyhow::Result<Self> {
         let name = path.display().to_string();
-        let file = File::create(path).with_context(|| format!("--interval-log: cannot write {name}"))?;
+        let file =
+            file::create(path.as_os_str()).with_context(|| format!("--interval-log: cannot write {name}"))?;
         let (end, gaps) = (Duration::ZERO, Vec::new());
         Ok(Self { program, name, file, length: 0, end, gaps, has_failed: false })
     }

@@ -11,6 +11,8 @@ use std::time::Duration;
 use anyhow::Context;
 use httperf_stats::{Instant, Mismatch, Outcome, Sample};
 
+use super::file;
+
 /// Calls that may wait to be written.
 const QUEUE: usize = 65_536;
 
@@ -74,7 +76,7 @@ impl CallLog {
     /// When it cannot be written.
     pub fn create(name: &OsStr) -> anyhow::Result<Self> {
         let cannot_write = || format!("--calls: cannot write `{}`", name.to_string_lossy());
-        let mut writer = File::create(name)
+        let mut writer = file::create(name)
             .map_err(csv::Error::from)
             .and_then(|file| {
                 let mut writer = csv::Writer::from_writer(BufWriter::new(file));

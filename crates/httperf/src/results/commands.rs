@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use httperf_plan::{Http2, Plan};
-use httperf_report::result::{self, Document};
+use httperf_report::result::{self, Document, MergeError};
 use httperf_report::{csv_header, csv_row, hgrm};
 
 use super::file;
@@ -173,7 +173,14 @@ pub mod merge {
     fn add_up(args: &MergeArgs) -> anyhow::Result<String> {
         anyhow::ensure!(!args.files.is_empty(), "expected the names of results, got none");
         let documents: Vec<Document> = args.files.iter().map(read).collect::<anyhow::Result<_>>()?;
-        let json = result::merge(documents)?.json();
+        let merged = result::merge(documents).map_err(|error| match error {
+            MergeError::Twice { first, other, common } => {
+                let [first, other] = [first, other].map(|index| args.files[index].to_string_lossy());
+                anyhow::anyhow!("`{first}` and `{other}` {common}")
+            }
+            error => error.into(),
+        })?;
+        let json = merged.json();
         match &args.output {
             None => Ok(json),
             Some(name) => {

@@ -1,116 +1,429 @@
 //! Files of results: found out to be writable before a run, and never left half-written.
+//!
+//! A file is written beside the one that it then takes the place of, by the same path: in no other folder, and by no
+//! absolute name, both of which may be of another file system, or read-only. What nothing can take the place of (a pipe, a
+//! device) is opened before the run and stays open, so that whoever reads it waits for what will come.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{Access, access};
-use tempfile::NamedTempFile;
+use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fcntl_getfl, fcntl_setfl, statfs};
+use rustix::io::Errno;
 
 /// How many bytes a disk must take before a run.
 const ROOM: usize = 64 * 1024;
 
-/// Looks whether a file can be written.
-///
-/// # Errors
-/// Why it cannot.
-pub(crate) fn check(name: &OsStr) -> io::Result<()> {
-    match Destination::of(name)? {
-        Destination::Special(path) => OpenOptions::new().write(true).open(path).map(drop),
-        Destination::Regular(path) => {
-            if path.exists() {
-                OpenOptions::new().append(true).open(&path)?;
+/// How long a pipe that nobody reads yet is given: its reader may be starting just now.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// How many links may lead from one to the next, as with the system.
+const LINKS_MAX: u32 = 40;
+
+/// A file that can be written.
+#[derive(Debug)]
+pub(crate) struct Writable {
+    destination: Destination,
+}
+
+impl Writable {
+    /// Looks whether a file can be written, in the way in which it will be.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(crate) fn new(name: &OsStr) -> io::Result<Self> {
+        let destination = Destination::of(name)?;
+        if let Destination::Regular(path) = &destination {
+            let exists = path.exists();
+            if exists {
+                OpenOptions::new().append(true).open(path)?;
             }
-            let mut trial = beside(&path)?;
-            trial.write_all(&[0; ROOM])?;
-            trial.flush()
+            match Temporary::beside(path).and_then(Temporary::try_out) {
+                Err(error) if exists && is_of_the_folder(&error) => {}
+                tried => tried?,
+            }
         }
+        Ok(Self { destination })
+    }
+
+    /// Whether it is a device, a pipe or the like, where what was written stays written.
+    pub(crate) fn is_special(&self) -> bool {
+        matches!(self.destination, Destination::Special(_))
+    }
+
+    /// Puts this content in place of what was there; what is no file of a disk gets it after what came before.
+    ///
+    /// # Errors
+    /// Why it cannot be written; unless the folder lets nothing take the place of the file, what was there before is
+    /// still there then.
+    pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
+        match &self.destination {
+            Destination::Special(file) => {
+                let mut file: &File = file;
+                file.write_all(content)?;
+                file.flush()
+            }
+            Destination::Regular(path) => {
+                match Temporary::beside(path).and_then(|temporary| temporary.replace(path, content)) {
+                    Err(error) if path.exists() && is_of_the_folder(&error) => overwrite(path, content),
+                    replaced => replaced,
+                }
+            }
+        }
+    }
+
+    /// Adds a line, and before it, if there is nothing yet, another.
+    ///
+    /// # Errors
+    /// Why it cannot be written; nothing of it is there then.
+    pub(super) fn append(&self, first: &str, line: &str) -> io::Result<()> {
+        let path = match &self.destination {
+            Destination::Special(_) => return self.replace([first, line].concat().as_bytes()),
+            Destination::Regular(path) => path,
+        };
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let length = file.metadata()?.len();
+        let text = if length == 0 { [first, line].concat() } else { line.to_owned() };
+        // In one piece, so that several runs may append to the same file.
+        let written = match file.write(text.as_bytes()) {
+            Ok(count) => file
+                .write_all(&text.as_bytes()[count..])
+                .and_then(|()| file.sync_all())
+                .map_err(|error| (error, count)),
+            Err(error) => Err((error, 0)),
+        };
+        written.map_err(|(error, count)| {
+            // Half a line would spoil the next one. If another run has added to it meanwhile, it is too late.
+            if file.metadata().is_ok_and(|metadata| metadata.len() == length + count as u64) {
+                let _cut: io::Result<()> = file.set_len(length);
+            }
+            error
+        })
     }
 }
 
 /// Puts a file with this content in place of what was there.
 ///
 /// # Errors
-/// Why it cannot be written; what was there before is still there then.
+/// As [`Writable::replace`].
 pub(crate) fn replace(name: &OsStr, content: &[u8]) -> io::Result<()> {
+    Writable { destination: Destination::of(name)? }.replace(content)
+}
+
+/// An empty file that is written while a run goes on.
+///
+/// # Errors
+/// Why it cannot be written.
+pub(crate) fn create(name: &OsStr) -> io::Result<File> {
     match Destination::of(name)? {
-        Destination::Special(path) => {
-            let mut file = OpenOptions::new().write(true).open(path)?;
-            file.write_all(content)?;
-            file.flush()
+        Destination::Special(file) => Ok(file),
+        Destination::Regular(path) => File::create(path),
+    }
+}
+
+/// What would spoil a table to which lines are added.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Spoilt {
+    /// The line that is wrong, from 1.
+    pub(super) line: usize,
+    /// What is wrong with it.
+    pub(super) fault: Fault,
+    /// The line.
+    pub(super) found: String,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// It does not name our columns.
+    Header,
+    /// It has no end.
+    Unfinished,
+}
+
+/// Looks whether lines can be added to a table whose first line is to be this one. One that is not there, is empty, or is no
+/// file of a disk, takes any.
+///
+/// # Errors
+/// When it cannot be read.
+pub(super) fn spoilt(name: &OsStr, header: &str) -> io::Result<Option<Spoilt>> {
+    let Ok(metadata) = fs::metadata(name) else { return Ok(None) };
+    if !metadata.is_file() || metadata.len() == 0 {
+        return Ok(None);
+    }
+    let mut reader = BufReader::new(File::open(name)?);
+    let line = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut first = Vec::new();
+    reader.by_ref().take(2 * header.len() as u64).read_until(b'\n', &mut first)?;
+    let found = first.strip_suffix(b"\n").unwrap_or(&first);
+    if found != header.trim_end_matches('\n').as_bytes() {
+        return Ok(Some(Spoilt { line: 1, fault: Fault::Header, found: line(found) }));
+    }
+    reader.seek(SeekFrom::Start(0))?;
+    let (mut last, mut number) = (Vec::new(), 0);
+    loop {
+        let mut next = Vec::new();
+        if reader.read_until(b'\n', &mut next)? == 0 {
+            break;
         }
-        Destination::Regular(path) => {
-            let mut file = beside(&path)?;
-            file.write_all(content)?;
-            // A disk may notice only now that it is full.
-            file.as_file().sync_all()?;
-            let permissions = fs::metadata(&path)
-                .map_or_else(|_| usual_permissions(), |metadata| Ok(metadata.permissions()));
-            file.as_file().set_permissions(permissions?)?;
-            file.persist(&path).map_err(|error| error.error)?;
-            Ok(())
+        (last, number) = (next, number + 1);
+    }
+    let fault = Fault::Unfinished;
+    Ok((!last.ends_with(b"\n")).then(|| Spoilt { line: number, fault, found: line(&last) }))
+}
+
+/// What tells files apart, whatever they are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Identity {
+    /// One that is there: its device and its number on it.
+    Present(u64, u64),
+    /// One that is not there yet: those of its folder, and its name.
+    Absent(u64, u64, OsString),
+}
+
+impl Identity {
+    /// That of what something called so is written to. `None` for devices, of which the same may be named several times,
+    /// and for what cannot be written, which is said elsewhere.
+    fn of(name: &OsStr) -> Option<Self> {
+        match fs::metadata(name) {
+            Ok(metadata) => {
+                let is_one = metadata.is_file() || metadata.file_type().is_fifo();
+                is_one.then(|| Self::Present(metadata.dev(), metadata.ino()))
+            }
+            Err(_) => {
+                let Ok(Found::Absent(path)) = follow(name) else { return None };
+                let folder = fs::metadata(folder(&path)).ok()?;
+                Some(Self::Absent(folder.dev(), folder.ino(), path.file_name()?.to_owned()))
+            }
         }
     }
 }
 
-/// Adds a line to a file, and before it, if there is nothing in the file, another.
-///
-/// # Errors
-/// Why it cannot be written.
-pub(super) fn append(name: &OsStr, first: &str, line: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().create(true).append(true).open(name)?;
-    let is_new = file.metadata()?.len() == 0;
-    let text = if is_new { [first, line].concat() } else { line.to_owned() };
-    // In one piece, so that several runs may append to the same file.
-    file.write_all(text.as_bytes())
+/// The first of these names, each with its option, that is of a file which one before it names too; with the option of that
+/// one.
+pub(crate) fn named_twice<'a>(
+    names: impl IntoIterator<Item = (&'static str, &'a OsStr)>,
+) -> Option<(&'static str, &'a OsStr, &'static str)> {
+    let mut known: Vec<(&'static str, Identity)> = Vec::new();
+    for (option, name) in names {
+        let Some(identity) = Identity::of(name) else { continue };
+        if let Some((other, _)) = known.iter().find(|(_, known)| *known == identity) {
+            return Some((option, name, other));
+        }
+        known.push((option, identity));
+    }
+    None
 }
 
 /// Where a name leads.
+#[derive(Debug)]
 enum Destination {
     /// To a file, which may not be there yet.
     Regular(PathBuf),
     /// To a device, a pipe or the like, which nothing can take the place of.
-    Special(PathBuf),
+    Special(File),
 }
 
 impl Destination {
     fn of(name: &OsStr) -> io::Result<Self> {
-        let path = PathBuf::from(name);
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-            Ok(metadata) if !metadata.is_file() => Ok(Self::Special(path)),
-            // The file itself, where the name is that of a link to it.
-            Ok(_) => Ok(Self::Regular(fs::canonicalize(path)?)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::Regular(path)),
-            Err(error) => Err(error),
+        Ok(match follow(name)? {
+            Found::Regular(path) | Found::Absent(path) => Self::Regular(path),
+            Found::Special(path) => Self::Special(open_special(&path)?),
+            Found::Descriptor(path) => Self::Special(match own_stream(&path)? {
+                Some(stream) => stream,
+                None => open_special(&path)?,
+            }),
+        })
+    }
+}
+
+/// What is at the end of all links.
+enum Found {
+    Regular(PathBuf),
+    /// Nothing, in a folder or where a link leads.
+    Absent(PathBuf),
+    Special(PathBuf),
+    /// An open file: the link to it, in a folder of the system's, does not lead to it by name.
+    Descriptor(PathBuf),
+}
+
+fn follow(name: &OsStr) -> io::Result<Found> {
+    let mut path = PathBuf::from(name);
+    for _ in 0..LINKS_MAX {
+        let kind = match fs::symlink_metadata(&path) {
+            Ok(metadata) => metadata.file_type(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Absent(path)),
+            Err(error) => return Err(error),
+        };
+        if kind.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        if kind.is_file() {
+            return Ok(Found::Regular(path));
+        }
+        if !kind.is_symlink() {
+            return Ok(Found::Special(path));
+        }
+        if statfs(folder(&path))?.f_type == PROC_SUPER_MAGIC {
+            return Ok(Found::Descriptor(path));
+        }
+        path = folder(&path).join(fs::read_link(&path)?);
+    }
+    Err(Errno::LOOP.into())
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Standard output or standard error, if it is one of them that this link leads to. Opened anew, a file would be written
+/// from its beginning.
+fn own_stream(link: &Path) -> io::Result<Option<File>> {
+    let is_own = fs::canonicalize(folder(link))? == fs::canonicalize("/proc/self/fd")?;
+    let number = link.file_name().filter(|_| is_own);
+    let stream = match number.and_then(OsStr::to_str) {
+        Some("1") => io::stdout().as_fd().try_clone_to_owned()?,
+        Some("2") => io::stderr().as_fd().try_clone_to_owned()?,
+        _ => return Ok(None),
+    };
+    Ok(Some(stream.into()))
+}
+
+/// Opens what is no file of a disk. A pipe needs somebody who reads it.
+fn open_special(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let mut options = OpenOptions::new();
+    // What is open as a file may have something in it.
+    options.append(true).custom_flags(flags.bits().cast_signed());
+    let start = Instant::now();
+    let file = loop {
+        match options.open(path) {
+            Err(error) if error.raw_os_error() == Some(Errno::NXIO.raw_os_error()) && is_pipe(path) => {
+                if start.elapsed() >= PATIENCE {
+                    return Err(io::Error::other("nobody reads from this pipe"));
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+            opened => break opened?,
+        }
+    };
+    // From now on, a reader that is slow is waited for.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+fn is_pipe(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+/// Whether a file can be written all the same in place of what is in it: its folder takes no other, or nothing can take
+/// its place, as with a file that is mounted by itself.
+fn is_of_the_folder(error: &io::Error) -> bool {
+    use io::ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | CrossesDevices | ResourceBusy)
+}
+
+fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.write_all(content)?;
+    file.set_len(content.len() as u64)?;
+    file.sync_all()
+}
+
+/// A file beside the one that it is to take the place of. It is gone when it is dropped.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+    /// What the file has whose place it takes.
+    permissions: Option<Permissions>,
+    is_placed: bool,
+}
+
+impl Temporary {
+    fn beside(path: &Path) -> io::Result<Self> {
+        let permissions = fs::metadata(path).ok().map(|metadata| metadata.permissions());
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        if permissions.is_some() {
+            // Until it has those, nobody else is to see what is in it. A new file has what any other would have.
+            options.mode(0o600);
+        }
+        loop {
+            let path = Self::name(path);
+            match options.open(&path) {
+                Ok(file) => return Ok(Self { path, file, permissions, is_placed: false }),
+                // Of a process that was killed and had the same number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// A name beside that of a file, which was not used by this process before.
+    fn name(path: &Path) -> PathBuf {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".httperf-{}-{number}", process::id());
+        match path.parent() {
+            Some(folder) => folder.join(name),
+            None => name.into(),
+        }
+    }
+
+    /// Does what [`Temporary::replace`] does, without taking anything's place.
+    fn try_out(mut self) -> io::Result<()> {
+        self.file.write_all(&[0; ROOM])?;
+        self.file.sync_all()?;
+        let other = Self::name(&self.path);
+        fs::rename(&self.path, &other)?;
+        self.path = other;
+        Ok(())
+    }
+
+    fn replace(mut self, path: &Path, content: &[u8]) -> io::Result<()> {
+        self.file.write_all(content)?;
+        // A disk may notice only now that it is full.
+        self.file.sync_all()?;
+        if let Some(permissions) = self.permissions.take() {
+            // Where files have none of their own, the system says which they have.
+            let _set: io::Result<()> = self.file.set_permissions(permissions);
+        }
+        fs::rename(&self.path, path)?;
+        self.is_placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // There is nothing to be done if that fails.
+            let _removed: io::Result<()> = fs::remove_file(&self.path);
         }
     }
 }
 
-/// A file in the same folder, which is gone when it is dropped.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Says what is wrong with the folder in the system's words, without the name of a file that nobody asked for.
-    access(folder, Access::WRITE_OK | Access::EXEC_OK)?;
-    tempfile::Builder::new().prefix(".httperf-").tempfile_in(folder)
-}
-
-/// What a new file gets that is created the usual way.
-fn usual_permissions() -> io::Result<Permissions> {
-    // The mask can only be read by setting it, which other threads would see; so a file is asked.
-    let folder = tempfile::tempdir()?;
-    Ok(File::create(folder.path().join("new"))?.metadata()?.permissions())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::process::Command;
 
     use super::*;
 
     fn mode(path: &Path) -> u32 {
         fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    fn pipe(folder: &Path) -> PathBuf {
+        let path = folder.join("pipe");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        path
     }
 
     #[test]
@@ -128,24 +441,41 @@ mod tests {
     }
 
     #[test]
+    fn a_temporary_has_the_path_of_the_file_that_it_is_for() {
+        for (path, folder) in [("r.json", ""), ("a/../r.json", "a/.."), ("../r.json", ".."), ("/r.json", "/")]
+        {
+            let name = Temporary::name(Path::new(path));
+            assert_eq!(name.parent(), Some(Path::new(folder)), "{path}");
+        }
+    }
+
+    #[test]
     fn a_link_stays_a_link() {
         let folder = tempfile::tempdir().unwrap();
-        let (target, link) = (folder.path().join("target"), folder.path().join("link"));
-        fs::write(&target, "old").unwrap();
-        std::os::unix::fs::symlink(&target, &link).unwrap();
-        replace(link.as_os_str(), b"new").unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::read(&target).unwrap(), b"new");
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("inner")).unwrap();
+        fs::write(path("inner/target"), "old").unwrap();
+        symlink("target", path("inner/link")).unwrap();
+        symlink("inner/link", path("link")).unwrap();
+        symlink("inner/new", path("dangling")).unwrap();
+        for (link, target) in [("link", "inner/target"), ("dangling", "inner/new")] {
+            replace(path(link).as_os_str(), b"new").unwrap();
+            assert!(fs::symlink_metadata(path(link)).unwrap().is_symlink());
+            assert_eq!(fs::read(path(target)).unwrap(), b"new");
+        }
+        symlink("loop", path("loop")).unwrap();
+        let error = replace(path("loop").as_os_str(), b"new").unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
     }
 
     #[test]
     fn what_cannot_be_written_is_found_beforehand() {
         let folder = tempfile::tempdir().unwrap();
-        let kind = |path: &Path| check(path.as_os_str()).unwrap_err().kind();
+        let kind = |path: &Path| Writable::new(path.as_os_str()).unwrap_err().kind();
         assert_eq!(kind(folder.path()), io::ErrorKind::IsADirectory);
         assert_eq!(kind(&folder.path().join("no/such/file")), io::ErrorKind::NotFound);
-        assert!(check(folder.path().join("new").as_os_str()).is_ok());
-        assert!(check(OsStr::new("/dev/null")).is_ok());
+        assert!(Writable::new(folder.path().join("new").as_os_str()).is_ok());
+        assert!(Writable::new(OsStr::new("/dev/null")).is_ok());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "looking leaves nothing behind");
     }
 
@@ -155,10 +485,97 @@ mod tests {
     }
 
     #[test]
+    fn a_pipe_stays_a_pipe_and_open_until_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = pipe(folder.path());
+        let reader = thread::spawn({
+            let path = path.clone();
+            // It comes a little late.
+            move || {
+                thread::sleep(Duration::from_millis(100));
+                fs::read(path)
+            }
+        });
+        let writable = Writable::new(path.as_os_str()).unwrap();
+        assert!(writable.is_special());
+        writable.replace(b"text").unwrap();
+        drop(writable);
+        assert_eq!(reader.join().unwrap().unwrap(), b"text");
+        assert!(is_pipe(&path));
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_reads_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = Writable::new(pipe(folder.path()).as_os_str()).unwrap_err();
+        assert_eq!(error.to_string(), "nobody reads from this pipe");
+    }
+
+    #[test]
+    fn an_open_file_is_added_to_and_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("open");
+        let mut file = File::create(&path).unwrap();
+        file.write_all(b"before ").unwrap();
+        let name = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
+        let writable = Writable::new(OsStr::new(&name)).unwrap();
+        writable.replace(b"after").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"before after");
+        assert_eq!(fs::metadata(&path).unwrap().ino(), file.metadata().unwrap().ino());
+    }
+
+    #[test]
     fn the_first_line_is_written_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rows.csv");
-        (0..2).for_each(|_| append(path.as_os_str(), "a,b\n", "1,2\n").unwrap());
+        let table = Writable::new(path.as_os_str()).unwrap();
+        (0..2).for_each(|_| table.append("a,b\n", "1,2\n").unwrap());
         assert_eq!(fs::read_to_string(path).unwrap(), "a,b\n1,2\n1,2\n");
+    }
+
+    #[test]
+    fn a_table_of_others_or_without_an_end_takes_no_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        let found = |text: &str| {
+            fs::write(&path, text).unwrap();
+            let spoilt = spoilt(path.as_os_str(), "a,b\n").unwrap();
+            spoilt.map(|Spoilt { line, fault, found }| (line, fault, found))
+        };
+        assert_eq!(found(""), None);
+        assert_eq!(found("a,b\n"), None);
+        assert_eq!(found("a,b\n1,2\n3,4\n"), None);
+        assert_eq!(found("a,c\n1,2\n"), Some((1, Fault::Header, "a,c".into())));
+        assert_eq!(found("a,b,c\n"), Some((1, Fault::Header, "a,b,c".into())));
+        assert_eq!(found("a,b"), Some((1, Fault::Unfinished, "a,b".into())));
+        assert_eq!(found("a,b\n1,2\n3"), Some((3, Fault::Unfinished, "3".into())));
+        assert_eq!(spoilt(folder.path().join("none").as_os_str(), "a\n").unwrap(), None);
+    }
+
+    #[test]
+    fn one_file_by_two_names_is_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).into_os_string();
+        fs::create_dir(path("inner")).unwrap();
+        fs::write(path("there"), "").unwrap();
+        symlink("there", path("link")).unwrap();
+        fs::hard_link(path("there"), path("hard")).unwrap();
+        symlink("inner/absent", path("dangling")).unwrap();
+        let pipe = pipe(folder.path()).into_os_string();
+        let is_one = |one: &OsStr, other: &OsStr| named_twice([("--a", one), ("--b", other)]).is_some();
+        for (one, other) in [
+            ("there", "there"),
+            ("there", "inner/../there"),
+            ("there", "link"),
+            ("there", "hard"),
+            ("absent", "./absent"),
+            ("inner/absent", "dangling"),
+        ] {
+            assert!(is_one(&path(one), &path(other)), "{one} and {other}");
+        }
+        assert!(is_one(&pipe, &pipe));
+        assert!(!is_one(&path("absent"), &path("inner/absent")));
+        assert!(!is_one(&path("there"), &path("absent")));
+        assert!(!is_one(OsStr::new("/dev/null"), OsStr::new("/dev/null")));
     }
 }

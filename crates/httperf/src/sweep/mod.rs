@@ -24,7 +24,8 @@ use self::order::{Turn, order};
 use self::ports::Ports;
 use crate::args::{Args, SweepArgs, SweepForm};
 use crate::messages::Program;
-use crate::results::{cannot_write, file, make_runnable};
+use crate::results::file::Writable;
+use crate::results::{cannot_write, ensure_distinct, make_runnable};
 use crate::run::{INVALID_STATUS, OBJECTIVES_STATUS, SUSPECT_STATUS};
 use crate::status_line::StatusLine;
 use crate::trials::Trials;
@@ -317,6 +318,7 @@ struct SweepFile {
     option: &'static str,
     name: OsString,
     render: Render,
+    file: Writable,
     /// Why it could not be written the last time, if so.
     error: Option<String>,
 }
@@ -364,18 +366,23 @@ impl Files {
             ("--png", given.png.as_ref(), Render::AtTheEnd(|sweep| picture(sweep).png())),
             ("--junit", junit_file, Render::AtTheEnd(junit)),
         ];
+        let names = all.iter().filter_map(|&(option, name, _)| Some((option, name?.as_os_str())));
+        ensure_distinct(names)?;
         let mut files = Vec::new();
         for (option, name, render) in all {
             let Some(name) = name else { continue };
-            file::check(name).with_context(|| cannot_write(option, name))?;
-            files.push(SweepFile { option, name: name.clone(), render, error: None });
+            let file = Writable::new(name).with_context(|| cannot_write(option, name))?;
+            files.push(SweepFile { option, name: name.clone(), render, file, error: None });
         }
         Ok(Self { files })
     }
 
     /// Writes what is to keep the runs so far. What goes wrong is said, and tried again the next time.
     fn write(&mut self, program: &Program, sweep: &Sweep) {
-        self.write_if(program, sweep, |render| matches!(render, Render::Always(_)));
+        // What was written to a pipe or a device cannot be replaced.
+        self.write_if(program, sweep, |one| {
+            matches!(one.render, Render::Always(_)) && !one.file.is_special()
+        });
     }
 
     /// Writes all of them, when there will be no more runs.
@@ -383,13 +390,13 @@ impl Files {
         self.write_if(program, sweep, |_| true);
     }
 
-    fn write_if(&mut self, program: &Program, sweep: &Sweep, is_due: impl Fn(Render) -> bool) {
-        for one in self.files.iter_mut().filter(|file| is_due(file.render)) {
+    fn write_if(&mut self, program: &Program, sweep: &Sweep, is_due: impl Fn(&SweepFile) -> bool) {
+        for one in self.files.iter_mut().filter(|file| is_due(file)) {
             let contents = match one.render {
                 Render::Always(render) => render(sweep).into_bytes(),
                 Render::AtTheEnd(render) => render(sweep),
             };
-            let written = file::replace(&one.name, &contents);
+            let written = one.file.replace(&contents);
             let error = written.with_context(|| cannot_write(one.option, &one.name)).err();
             let error = error.map(|error| format!("{error:#}"));
             if let Some(error) = error.as_ref().filter(|&error| one.error.as_ref() != Some(error)) {

@@ -46,6 +46,8 @@ fn settings(objectives: &str) -> Settings {
 fn part() -> Part {
     Part {
         started: "2026-01-02T03:04:05Z".to_owned(),
+        client: None,
+        run: None,
         command: vec!["httperf".to_owned()],
         httperf: "0".to_owned(),
         ended_early: None,

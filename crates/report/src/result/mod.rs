@@ -8,7 +8,7 @@ mod merge;
 
 use std::fmt::{self, Display};
 
-use httperf_plan::Plan;
+use httperf_plan::{Client, Plan};
 use httperf_stats::Summary;
 use schemars::JsonSchema;
 use serde::de::Error as _;
@@ -17,10 +17,11 @@ use thiserror::Error;
 
 use crate::document;
 use crate::figures::Figures;
+use crate::json::{count_beyond, field_of};
 use crate::objectives::{Judged, Kept, judge};
 use crate::verdict::{Verdict, verdict};
 
-pub use merge::{Difference, MergeError, merge};
+pub use merge::{Common, Difference, MergeError, merge};
 
 /// What a document of this kind calls itself.
 pub const FORMAT: &str = "httperf-result";
@@ -56,6 +57,12 @@ pub struct Document {
 pub struct Part {
     /// When it began: a date and time of RFC 3339, in UTC.
     pub started: String,
+    /// Which of how many generators it was (`--client`). Missing in older documents.
+    #[serde(default)]
+    pub client: Option<Client>,
+    /// Random digits that tell this run from all others. Missing in older documents.
+    #[serde(default)]
+    pub run: Option<String>,
     /// The command line, from the program's name on. What is not UTF-8 in it was replaced.
     pub command: Vec<String>,
     /// The version of the program.
@@ -136,8 +143,37 @@ pub enum ReadError {
     Version(u64),
     /// It does not have the shape that it should.
     #[error("not a result of version {VERSION}: {0}")]
-    Shape(serde_json::Error),
+    Shape(Misshapen),
+    /// Something in it cannot be.
+    #[error("not a result that a run can have: {0}")]
+    Contents(String),
 }
+
+/// A field that is not what it should be.
+#[derive(Debug)]
+pub struct Misshapen {
+    /// The names that lead to it; empty if it is the whole.
+    field: String,
+    error: serde_json::Error,
+}
+
+impl Misshapen {
+    pub(crate) fn new(json: &[u8], error: serde_json::Error) -> Self {
+        Self { field: field_of(json, &error), error }
+    }
+}
+
+impl Display for Misshapen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.field {
+            "" => write!(f, "{}", self.error),
+            field => write!(f, "{field}: {}", self.error),
+        }
+    }
+}
+
+/// The most that anything can have happened in a run: what numbers of other programs hold exactly.
+pub(crate) const COUNT_MAX: u64 = 1 << 53;
 
 impl Document {
     /// The result of one run.
@@ -168,7 +204,7 @@ impl Document {
         #[derive(Deserialize)]
         struct Head {
             format: Option<serde_json::Value>,
-            version: Option<u64>,
+            version: Option<serde_json::Value>,
         }
         let value: Head = serde_json::from_slice(json).map_err(|error| match error.classify() {
             serde_json::error::Category::Data => ReadError::Format,
@@ -177,11 +213,16 @@ impl Document {
         if value.format.as_ref().and_then(serde_json::Value::as_str) != Some(FORMAT) {
             return Err(ReadError::Format);
         }
-        match value.version {
+        match value.version.as_ref().and_then(serde_json::Value::as_u64) {
             Some(version) if version > u64::from(VERSION) => return Err(ReadError::Version(version)),
             _ => {}
         }
-        serde_json::from_slice(json).map_err(ReadError::Shape)
+        let saved: Saved =
+            serde_json::from_slice(json).map_err(|error| ReadError::Shape(Misshapen::new(json, error)))?;
+        if let Some((field, number)) = count_beyond(json, COUNT_MAX) {
+            return Err(ReadError::Contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
+        }
+        saved.document().map_err(ReadError::Contents)
     }
 
     /// The document as it is saved: one line for each of its fields down to the figures, with a line end.
@@ -212,25 +253,40 @@ impl Document {
 /// A document inside of another. Its figures are worked out anew.
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// What cannot be worked out from the rest.
-        #[derive(Deserialize)]
-        struct Saved {
-            format: String,
-            version: Option<u64>,
-            parts: Vec<Part>,
-            plan: Plan,
-            verdict: Verdict,
-            summary: Summary,
-        }
-        let Saved { format, version, parts, plan, verdict, summary } = Saved::deserialize(deserializer)?;
-        if format != FORMAT {
+        let saved = Saved::deserialize(deserializer)?;
+        if saved.format != FORMAT {
             return Err(D::Error::custom(ReadError::Format));
         }
-        if let Some(newer) = version.filter(|&version| version > u64::from(VERSION)) {
+        if let Some(newer) = saved.version.filter(|&version| version > u64::from(VERSION)) {
             return Err(D::Error::custom(ReadError::Version(newer)));
         }
+        saved.document().map_err(D::Error::custom)
+    }
+}
+
+/// What cannot be worked out from the rest.
+#[derive(Deserialize)]
+struct Saved {
+    format: String,
+    version: Option<u64>,
+    parts: Vec<Part>,
+    plan: Plan,
+    verdict: Verdict,
+    summary: Summary,
+}
+
+impl Saved {
+    /// The document, or the field in it that cannot be what it is.
+    fn document(self) -> Result<Document, String> {
+        let Self { parts, plan, verdict, summary, .. } = self;
+        if parts.is_empty() {
+            return Err("parts: expected at least one run, got none".to_owned());
+        }
+        plan.check().map_err(|wrong| format!("plan.{wrong}"))?;
+        verdict.check().map_err(|wrong| format!("verdict.{wrong}"))?;
+        summary.check().map_err(|wrong| format!("summary.{wrong}"))?;
         // The verdict stays what it was when the run was fresh, whatever the rules are now.
-        Ok(Self { verdict, ..Self::of_parts(parts, plan, summary) })
+        Ok(Document { verdict, ..Document::of_parts(parts, plan, summary) })
     }
 }
 

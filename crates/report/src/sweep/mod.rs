@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::document;
-use crate::result::{self, Document, EarlyEnd};
+use crate::json::count_beyond;
+use crate::result::{self, COUNT_MAX, Document, EarlyEnd, Misshapen};
 
 pub use self::answered::answered_share;
 pub(crate) use self::figures::error_share;
@@ -155,7 +156,7 @@ pub enum ReadError {
     Version(u64),
     /// It does not have the shape that it should.
     #[error("not a sweep of version {VERSION}: {0}")]
-    Shape(serde_json::Error),
+    Shape(Misshapen),
     /// What it says cannot be.
     #[error("not a sweep that can be: {0}")]
     Contents(String),
@@ -252,8 +253,13 @@ impl Sweep {
             recovery: Recovery,
             result: Document,
         }
-        let Saved { settings, plan, end, runs } = serde_json::from_slice(json).map_err(ReadError::Shape)?;
+        let Saved { settings, plan, end, runs } =
+            serde_json::from_slice(json).map_err(|error| ReadError::Shape(Misshapen::new(json, error)))?;
+        if let Some((field, number)) = count_beyond(json, COUNT_MAX) {
+            return Err(ReadError::Contents(format!("{field} is {number}, where {COUNT_MAX} is the most")));
+        }
         settings.check()?;
+        plan.check().map_err(|wrong| ReadError::Contents(format!("plan.{wrong}")))?;
         if matches!(plan.arrivals, Arrivals::Variable(_)) {
             return Err(ReadError::Contents("its plan has a cycle of rates of its own".to_owned()));
         }

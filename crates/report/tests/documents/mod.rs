@@ -36,6 +36,8 @@ pub(crate) fn part() -> Part {
     ];
     Part {
         started: "2026-11-21T07:00:00Z".to_owned(),
+        client: None,
+        run: None,
         command: command.map(str::to_owned).into(),
         httperf: "1.0.0".to_owned(),
         ended_early: None,

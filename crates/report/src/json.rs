@@ -1,0 +1,202 @@
+//! Where in a text of JSON something is: messages name the field, and not only the line.
+
+/// A value that was met on the way through a text.
+struct Value<'a> {
+    /// The keys and places that lead to it.
+    path: &'a [Step],
+    /// Where it begins and ends.
+    from: usize,
+    to: usize,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A number, a string, or a word.
+    Scalar,
+    /// The bracket that begins an array or an object.
+    Opening,
+    /// The one that ends it.
+    Closing,
+}
+
+enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The field at which reading a well-formed text has ended with an error, such as `summary.series.width_ns`. Empty if it is
+/// the whole.
+pub(crate) fn field_of(json: &[u8], error: &serde_json::Error) -> String {
+    let line_start = |line: usize| {
+        let mut ends =
+            json.iter().enumerate().filter(|&(_, &byte)| byte == b'\n').map(|(index, _)| index + 1);
+        if line <= 1 { Some(0) } else { ends.nth(line - 2) }
+    };
+    let Some(start) = line_start(error.line()) else { return String::new() };
+    let offset = start + error.column();
+    let mut found = String::new();
+    walk(json, &mut |value| {
+        let is_there = match value.kind {
+            Kind::Opening => offset == value.to,
+            Kind::Scalar | Kind::Closing => offset <= value.to,
+        };
+        if is_there {
+            found = shown(value.path);
+        }
+        !is_there
+    });
+    found
+}
+
+/// The first whole number of a field of the `summary` that is larger than any count can be, with its field. Times are not
+/// counts.
+pub(crate) fn count_beyond(json: &[u8], most: u64) -> Option<(String, String)> {
+    let mut found = None;
+    walk(json, &mut |value| {
+        if value.kind != Kind::Scalar || !json[value.from].is_ascii_digit() || value.to - value.from < 16 {
+            return true;
+        }
+        let is_inside = value.path.iter().any(|step| matches!(step, Step::Key(key) if key == "summary"));
+        let is_time = matches!(value.path.last(), Some(Step::Key(key)) if key.ends_with("_ns"));
+        let text = String::from_utf8_lossy(&json[value.from..value.to]);
+        if is_inside && !is_time && text.parse::<u128>().is_ok_and(|number| number > most.into()) {
+            found = Some((shown(value.path), text.into_owned()));
+        }
+        found.is_none()
+    });
+    found
+}
+
+fn shown(path: &[Step]) -> String {
+    let mut text = String::new();
+    for step in path {
+        match step {
+            Step::Key(key) if text.is_empty() => text.push_str(key),
+            Step::Key(key) => text.extend([".", key]),
+            Step::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    text
+}
+
+/// Goes through a text until `visit` says that it is enough. What is not well-formed ends it too.
+fn walk(json: &[u8], visit: &mut dyn FnMut(&Value<'_>) -> bool) {
+    let mut path: Vec<Step> = Vec::new();
+    // Whether each of the arrays and objects around is an object.
+    let mut around: Vec<bool> = Vec::new();
+    let mut key_follows = false;
+    let mut at = 0;
+    while let Some(&byte) = json.get(at) {
+        let from = at;
+        at += 1;
+        let kind = match byte {
+            b'{' | b'[' => {
+                if !visit(&Value { path: &path, from, to: at, kind: Kind::Opening }) {
+                    return;
+                }
+                around.push(byte == b'{');
+                key_follows = byte == b'{';
+                path.push(if byte == b'{' { Step::Key(String::new()) } else { Step::Index(0) });
+                continue;
+            }
+            b'}' | b']' => {
+                if around.pop().is_none() {
+                    return;
+                }
+                path.pop();
+                key_follows = false;
+                Kind::Closing
+            }
+            b',' => {
+                match path.last_mut() {
+                    Some(Step::Index(index)) => *index += 1,
+                    Some(Step::Key(_)) => key_follows = true,
+                    None => return,
+                }
+                continue;
+            }
+            b':' | b' ' | b'\n' | b'\r' | b'\t' => continue,
+            b'"' => {
+                while let Some(&next) = json.get(at) {
+                    at += if next == b'\\' { 2 } else { 1 };
+                    if next == b'"' {
+                        break;
+                    }
+                }
+                if key_follows {
+                    key_follows = false;
+                    let key = json.get(from + 1..at - 1).unwrap_or_default();
+                    if let Some(Step::Key(last)) = path.last_mut() {
+                        *last = String::from_utf8_lossy(key).into_owned();
+                    }
+                    continue;
+                }
+                Kind::Scalar
+            }
+            _ => {
+                let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+                at += json[at..].iter().take_while(|byte| is_word(byte)).count();
+                Kind::Scalar
+            }
+        };
+        if !visit(&Value { path: &path, from, to: at, kind }) {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "it is only read")]
+    struct Outer {
+        name: String,
+        list: Vec<Inner>,
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[expect(dead_code, reason = "it is only read")]
+    struct Inner {
+        pair: (u32, u32),
+        number: u8,
+    }
+
+    #[track_caller]
+    fn check(json: &str, expected: &str) {
+        let error = serde_json::from_str::<Outer>(json).unwrap_err();
+        assert_eq!(field_of(json.as_bytes(), &error), expected, "{error}");
+    }
+
+    #[test]
+    fn the_field_is_named_that_is_wrong() {
+        check(r#"{"name": 1, "list": []}"#, "name");
+        check("{\n  \"name\": \"a \\\" , [\",\n  \"list\": 7\n}", "list");
+        check(
+            r#"{"name": "", "list": [{"pair": [1, 2], "number": 1}, {"pair": [1, -2], "number": 1}]}"#,
+            "list[1].pair[1]",
+        );
+        check(r#"{"name": "", "list": [{"pair": [1, 2], "number": 256}]}"#, "list[0].number");
+        check(r#"{"name": "", "list": [{"pair": [], "number": 2}]}"#, "list[0].pair");
+        check(r#"{"name": "", "list": [{"pair": {}, "number": 2}]}"#, "list[0].pair");
+        check(r#"{"name": "", "list": [{"pair": [1, 2]}]}"#, "list[0]");
+        check(r#"{"name": ""}"#, "");
+        check(r#"{"name": null, "list": []}"#, "name");
+    }
+
+    #[test]
+    fn a_count_that_none_can_be_is_found() {
+        let found = |json: &str| count_beyond(json.as_bytes(), 1 << 53);
+        assert_eq!(
+            found(r#"{"plan": {"count": 18446744073709551615}, "summary": {"a": 9007199254740992}}"#),
+            None
+        );
+        assert_eq!(found(r#"{"summary": {"a_ns": 18446744073709551615, "b": "99999999999999999"}}"#), None);
+        let (field, number) = found(r#"{"summary": {"a": [[1, 2], [3, 9007199254740993]]}}"#).unwrap();
+        assert_eq!((&*field, &*number), ("summary.a[1][1]", "9007199254740993"));
+    }
+}
