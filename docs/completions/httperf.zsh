@@ -94,6 +94,7 @@ _httperf() {
 '--dscp=[marks packets with this differentiated-services code point]:NAME|N:' \
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
+'--clock=[ends replies when the program finds them, or when the kernel received them]:program|kernel:(program kernel)' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--slo=[says what the server is to keep to, such as '\''p99<50ms, errors<0.1%'\'']:EXPR:' \
 '--output=[writes the result as a JSON document, to be rendered, merged or run again]:FILE:_files' \
@@ -106,8 +107,8 @@ _httperf() {
 '--report=[prints the classic report or the full one]:auto|classic|full:(auto classic full)' \
 '--print-reply=[prints replies as they arrive]::header|body:(header body)' \
 '--print-request=[prints requests as they are sent]::header|body:(header body)' \
-'-d+[does nothing but say so]:N:' \
-'--debug=[does nothing but say so]:N:' \
+'-d+[does nothing but say what to use instead]:N:' \
+'--debug=[does nothing but say what to use instead]:N:' \
 '--all-addresses[connects to all addresses of a server'\''s name in turn, not only to the first]' \
 '--proxy-tunnel[asks the proxy for tunnels (CONNECT) even without TLS]' \
 '--spin[polls through the last stretch before a start instead of sleeping]' \
@@ -247,6 +248,7 @@ _arguments "${_arguments_options[@]}" : \
 '--dscp=[marks packets with this differentiated-services code point]:NAME|N:' \
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
+'--clock=[ends replies when the program finds them, or when the kernel received them]:program|kernel:(program kernel)' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--slo=[says what the server is to keep to, such as '\''p99<50ms, errors<0.1%'\'']:EXPR:' \
 '--strict[exits with status 2 if a run is SUSPECT, and 3 if one is INVALID]' \
@@ -366,6 +368,7 @@ _arguments "${_arguments_options[@]}" : \
 '--dscp=[marks packets with this differentiated-services code point]:NAME|N:' \
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
+'--clock=[ends replies when the program finds them, or when the kernel received them]:program|kernel:(program kernel)' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--json[prints the figure with all trials as a JSON document]' \
 '-h[explains the options and exits]' \
@@ -492,6 +495,7 @@ _arguments "${_arguments_options[@]}" : \
 '--dscp=[marks packets with this differentiated-services code point]:NAME|N:' \
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
+'--clock=[ends replies when the program finds them, or when the kernel received them]:program|kernel:(program kernel)' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--slo=[says what the server is to keep to, such as '\''p99<50ms, errors<0.1%'\'']:EXPR:' \
 '--force[tells what there is to tell even if most rounds are left out]' \

@@ -225,7 +225,8 @@ fn refused(pointer: &str, new: Value, expected: &str) {
         };
     let mut value: Value = serde_json::from_str(&document.json()).expect("a document is JSON");
     *value.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is there")) = new;
-    let message = Document::read(value.to_string().as_bytes()).map(|_| "read").unwrap_err().to_string();
+    let message =
+        Document::read(value.to_string().as_bytes()).map(|_| "read").expect_err("it is refused").to_string();
     assert!(message.contains(expected), "{pointer}: {message}");
 }
 

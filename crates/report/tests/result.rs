@@ -173,7 +173,7 @@ fn the_reply_rate_of_generators_that_are_sampled_in_turn_is_that_of_all() {
             runtime: Some(Duration::from_secs(6)),
             ..connections(1_000_000, 1, 1)
         };
-        plan.client = Client { index, count: 3 };
+        plan.client = Client { index, count: 3, ..Client::default() };
         let summary = measured(&plan);
         Document::new(part(&format!("host{index}")), plan, summary)
     };
