@@ -319,7 +319,9 @@ impl EndSignals {
             .spawn(move || {
                 let mut asked_at: Option<Instant> = None;
                 for signal in &mut signals {
-                    if is_impatient(asked_at.map(|at| at.elapsed())) || over.load(Ordering::Relaxed) {
+                    // After the run there is nothing that a first one could ask for, and what it waits for may never come.
+                    let has_ended = asked_at.is_none() && over.load(Ordering::Relaxed);
+                    if is_impatient(asked_at.map(|at| at.elapsed())) || has_ended {
                         monitor::terminal::restore();
                         signal_hook::low_level::emulate_default_handler(signal).unwrap_or_default();
                     }

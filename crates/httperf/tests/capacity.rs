@@ -502,7 +502,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
         ),
         (
             "--slo p99.99<1s --max-rate 100",
-            "--trial-max: expected at least 100 s, as p99.99 needs 10000 samples and --max-rate is 100, got `10`",
+            "--trial-max: expected at least 100 s, as p99.99 needs 10000 samples and --max-rate is 100, got `60`",
         ),
         ("--slo p99<1s --start 0", "--start: expected a rate per second above 0, at most 1e9, got `0`"),
         (

@@ -366,8 +366,14 @@ fn what_cannot_be_is_not_read() {
     check(&|json| json["runs"][1]["result"]["format"] = "x".into(), "not a result of httperf");
     check(&|json| json["runs"][1]["result"]["version"] = 9.into(), "version 9 of the format is newer");
     check(
-        &|json| json["plan"]["arrivals"] = serde_json::json!({"variable": []}),
+        &|json| {
+            json["plan"]["arrivals"] = serde_json::json!({"variable": [{"period": 1.0, "duration": 2.0}]})
+        },
         "a cycle of rates of its own",
+    );
+    check(
+        &|json| json["plan"]["arrivals"] = serde_json::json!({"variable": []}),
+        "plan.arrivals.variable: expected at least one step, got none",
     );
     check(&|json| json["plan"] = 3.into(), "not a sweep of version 1");
 }

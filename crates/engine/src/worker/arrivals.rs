@@ -45,9 +45,12 @@ impl Arrivals {
         let count = plan.arrivals_max();
         let share = Share::new(plan, shard);
         let pace = match &plan.arrivals {
-            httperf_plan::Arrivals::Sequential => Pace::Open { shard, places: Places::new(shard.share(1)) },
+            // As in the classic tool, a number of connections is made one after the other whatever becomes of them.
+            httperf_plan::Arrivals::Sequential => {
+                Pace::Open { shard, places: Places::new(shard.share(1), count == UNLIMITED) }
+            }
             httperf_plan::Arrivals::Concurrent(most) => {
-                Pace::Open { shard, places: Places::new(shard.share(u64::from(*most))) }
+                Pace::Open { shard, places: Places::new(shard.share(u64::from(*most)), true) }
             }
             timed => {
                 let schedule = Schedule::new(timed, plan.client);
@@ -163,11 +166,13 @@ struct Places {
     resting: BinaryHeap<Reverse<Instant>>,
     /// How many came to no server since one did.
     unreached: u64,
+    /// Whether they rest.
+    rests: bool,
 }
 
 impl Places {
-    fn new(most: u64) -> Self {
-        Self { most: most as usize, resting: BinaryHeap::new(), unreached: 0 }
+    fn new(most: u64, rests: bool) -> Self {
+        Self { most: most as usize, resting: BinaryHeap::new(), unreached: 0, rests }
     }
 
     /// Whether there is one, besides those that are taken by so many.
@@ -187,6 +192,9 @@ impl Places {
     }
 
     fn rest(&mut self, limits: &Limits, now: Instant) {
+        if !self.rests {
+            return;
+        }
         let pause = pause(limits, self.most, self.unreached);
         self.unreached += 1;
         self.resting.push(Reverse(now + pause));

@@ -458,10 +458,11 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         (going_on >= u64::from(cap.connections)).then_some(cap.excess)
     }
 
-    /// A connection, or a session, goes: if there was no room for another, there is since that could be noticed.
+    /// A connection, or a session, goes: if there was no room for another, there is since what ended it arrived, or, where
+    /// that is not known, since it could be noticed.
     fn make_room(&mut self, now: Instant) {
         if self.is_full() == Some(Excess::Waits) {
-            self.room_since = Some(self.noticed.min(now));
+            self.room_since = Some(self.stamp.unwrap_or(self.noticed).min(now));
         }
     }
 

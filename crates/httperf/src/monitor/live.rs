@@ -94,11 +94,19 @@ impl Live {
         }
     }
 
+    /// Gives the terminal back. The cursor is shown before, so that the library does not write that behind the report's
+    /// first line.
+    fn give_back(&mut self) {
+        // A terminal that is gone has no cursor to show.
+        self.terminal.show_cursor().unwrap_or_default();
+        terminal::restore();
+    }
+
     fn press(&mut self, key: KeyEvent) {
         let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
         if is_interrupt && is_impatient(self.ending_since.map(|since| since.elapsed())) {
             // As a further signal does.
-            terminal::restore();
+            self.give_back();
             signal_hook::low_level::emulate_default_handler(SIGINT).unwrap_or_default();
         }
         if is_interrupt || key.code == KeyCode::Char('q') {
@@ -112,7 +120,7 @@ impl Live {
 /// For a view that nobody finishes, as what was to come after it failed.
 impl Drop for Live {
     fn drop(&mut self) {
-        terminal::restore();
+        self.give_back();
     }
 }
 

@@ -16,7 +16,7 @@
 
 #define DESCRIPTORS 65536
 
-static atomic_long sockets, connects, binds, sends, sendmsgs, recvs, reads, closes, lookups, watches;
+static atomic_long sockets, connects, binds, sends, sendmsgs, recvs, recvmsgs, reads, closes, lookups, watches;
 static atomic_bool is_socket[DESCRIPTORS];
 
 static int is_ours(int fd) { return fd >= 0 && fd < DESCRIPTORS && is_socket[fd]; }
@@ -71,6 +71,11 @@ ssize_t recv(int fd, void *bytes, size_t size, int flags) {
     return NEXT(ssize_t (*)(int, void *, size_t, int), "recv")(fd, bytes, size, flags);
 }
 
+ssize_t recvmsg(int fd, struct msghdr *message, int flags) {
+    recvmsgs += is_ours(fd);
+    return NEXT(ssize_t (*)(int, struct msghdr *, int), "recvmsg")(fd, message, flags);
+}
+
 ssize_t read(int fd, void *bytes, size_t size) {
     reads += is_ours(fd);
     return NEXT(ssize_t (*)(int, void *, size_t), "read")(fd, bytes, size);
@@ -100,8 +105,8 @@ __attribute__((destructor)) static void write_counts(void) {
     FILE *out = name ? fopen(name, "w") : NULL;
     if (!out)
         return;
-    fprintf(out, "socket %ld\nconnect %ld\nbind %ld\nsend %ld\nsendmsg %ld\nrecv %ld\nread %ld\nclose %ld\n", sockets,
-            connects, binds, sends, sendmsgs, recvs, reads, closes);
+    fprintf(out, "socket %ld\nconnect %ld\nbind %ld\nsend %ld\nsendmsg %ld\n", sockets, connects, binds, sends, sendmsgs);
+    fprintf(out, "recv %ld\nrecvmsg %ld\nread %ld\nclose %ld\n", recvs, recvmsgs, reads, closes);
     fprintf(out, "getaddrinfo %ld\nepoll_ctl %ld\n", lookups, watches);
     fclose(out);
 }
