@@ -266,11 +266,15 @@ mod tests {
     fn a_saved_timing_that_was_tampered_with_is_refused() {
         let mut timing = Timing::default();
         timing.add(Duration::from_millis(1));
+        timing.add(Duration::from_millis(3));
         let json = serde_json::to_string(&timing).unwrap();
-        let two = json.replace("\"count\":1", "\"count\":2");
-        assert!(
-            serde_json::from_str::<Timing>(&two).unwrap_err().to_string().contains("it has 1 values, of 2")
-        );
+        for (count, expected) in
+            [("3", "it has 2 values, of 3"), ("1", "expected the moments of times, got 1")]
+        {
+            let other = json.replace("\"count\":2", &format!("\"count\":{count}"));
+            let error = serde_json::from_str::<Timing>(&other).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
         let broken = json.replace("HIST", "HISS");
         assert!(serde_json::from_str::<Timing>(&broken).is_err());
     }
