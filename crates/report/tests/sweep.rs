@@ -367,7 +367,7 @@ fn what_cannot_be_is_not_read() {
     check(&|json| json["runs"][1]["result"]["version"] = 9.into(), "version 9 of the format is newer");
     check(
         &|json| {
-            json["plan"]["arrivals"] = serde_json::json!({"variable": [{"period": 1.0, "duration": 2.0}]})
+            json["plan"]["arrivals"] = serde_json::json!({"variable": [{"period": 1.0, "duration": 2.0}]});
         },
         "a cycle of rates of its own",
     );
