@@ -195,6 +195,10 @@ pub(super) const VERDICT_REASONS: &[Entry] = &[
         "The generator needed all of its processor, and was late: it set the pace, not the server.",
     ),
     entry("schedule lag", "Lateness is a tenth of the latency or more, at the median or at p99."),
+    entry(
+        "paused",
+        "The generator should have run and did not: it was stopped, or others had its processor.",
+    ),
     entry("receive lag", "Replies lay in this machine for that long before they were read."),
     entry("unstamped", "With `--clock=kernel`, the kernel did not stamp these replies."),
     entry("clock set", "The wall clock was set, by which the kernel stamps what it receives."),
