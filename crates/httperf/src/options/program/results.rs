@@ -160,7 +160,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         tier: Tier::New,
         help: "records all there is to know of a run, or what the classic report shows",
         details: &[
-            "Default: full. It costs less than a twentieth of the processor time of a request; the classic record \
+            "Default: full. It costs less than a tenth of the processor time of a request; the classic record \
              is there to show that. Without the full one there are no percentiles, and no run is VALID.",
         ],
         apply: |args, value| {
