@@ -30,8 +30,9 @@ demo: ## install what is missing, build, and run a first load test against the b
 test: bootstrap format lints tests docs generated licences fuzz-minute bench-smoke instructions ## run every check
 	@echo "make test: every check passed"
 
-test-long: bootstrap ## check the books of 50,000 drawn plans in memory and of 2,000 real runs, an hour or so
+test-long: bootstrap ## check the books of 50,000 drawn plans and 2,000 real runs, and every edit of documents: an hour or so
 	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test books
+	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test mutations
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test books
 
 bootstrap: ## install what the tests need

@@ -70,7 +70,7 @@ pub trait Network {
     /// When the poller itself is broken.
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()>;
 
-    /// What is ready on a socket that was connected under `key`, whether or not a wait has told it. A network whose
+    /// Readiness of a socket that was connected under `key`, whether or not a wait has told it. A network whose
     /// waits tell all that is ready has nothing to say.
     fn readiness(&mut self, _socket: &Self::Socket, key: u64) -> Ready {
         Ready { key, ..Ready::default() }
@@ -82,7 +82,7 @@ pub trait Network {
     /// What the transport says of a connection, if it has anything to say.
     fn transport(&mut self, socket: &Self::Socket) -> Option<Transport>;
 
-    /// How often so far the clock was set by which it stamps what it receives.
+    /// Number of times so far that the clock was set by which received data is stamped.
     fn clock_steps(&self) -> u64 {
         0
     }
@@ -94,7 +94,7 @@ pub trait Network {
 /// Bytes that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// How many; 0 is the end of the stream.
+    /// Their number; 0 is the end of the stream.
     pub count: usize,
     /// When the last segment of them reached this machine, if that is known.
     pub stamp: Option<Instant>,

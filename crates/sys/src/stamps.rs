@@ -23,7 +23,7 @@ pub fn stamp_received(socket: impl AsFd) -> io::Result<()> {
 /// Bytes that were read from a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamped {
-    /// How many; 0 is the end of the stream.
+    /// Their number; 0 is the end of the stream.
     pub count: usize,
     /// When the kernel received the last segment of them, since the Unix epoch; `None` if it was not stamped.
     pub stamp: Option<Duration>,

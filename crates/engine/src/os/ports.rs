@@ -17,34 +17,34 @@ use httperf_plan::{Endpoint, Plan, Target, UNLIMITED, Workload};
 /// First port that needs no privilege.
 const FIRST: u16 = 1024;
 
-/// How many ports are tried for a connection at most. Each takes one to three microseconds, for which the schedule
+/// Most ports tried for a connection. Each takes one to three microseconds, for which the schedule
 /// waits.
 const ATTEMPTS_MAX: u32 = 256;
 
-/// How many are tried after all of those were in use.
+/// Ports tried once all of those were in use.
 const ATTEMPTS_MIN: u32 = 16;
 
-/// How many more are tried after each port that was found: so searches in vain stay a small part of the work.
+/// Further tries earned by each port that was found: so searches in vain stay a small part of the work.
 const ATTEMPTS_EARNED: u32 = 4;
 
-/// After so many ports in a row that are in use the search goes on elsewhere: an earlier run, or another program, may
+/// After this many ports in use in a row the search goes on elsewhere: an earlier run, or another program, may
 /// have used thousands side by side.
 const STRETCH: u32 = 16;
 
-/// Of so many random ports a round begins at the one with most free ports behind it.
+/// A round begins at one of this many random ports: the one with most free ports behind it.
 const BEGINNINGS: u64 = 16;
 
 /// A run that needs this part of the ephemeral ports or more, towards one server, chooses its own.
 const MANY: f64 = 1.0 / 4.0;
 
-/// How local ports are chosen.
+/// The way in which local ports are chosen.
 #[derive(Debug)]
 pub(super) enum Ports {
     /// By the kernel.
     Kernel {
         /// The ephemeral ports.
         range: Option<(u16, u16)>,
-        /// How many connections may follow before they are many.
+        /// Connections that may follow before they are many.
         left: u64,
     },
     /// From all above 1023, for each source address (`--hog`).
@@ -93,7 +93,7 @@ impl Ports {
     }
 }
 
-/// How many connections a plan makes about, from one local address to one server.
+/// Roughly the number of connections that a plan makes from one local address to one server.
 fn connections(plan: &Plan) -> f64 {
     let each = match &plan.workload {
         Workload::Connections(_) => 1,
@@ -145,7 +145,7 @@ pub(super) struct Rounds<K> {
 #[derive(Debug)]
 struct Round {
     next: u16,
-    /// How many ports to try for a connection.
+    /// Ports to try for a connection.
     attempts: u32,
 }
 
@@ -194,7 +194,7 @@ impl<K: std::hash::Hash + Eq> Rounds<K> {
     }
 }
 
-/// What came of a search for a port.
+/// The outcome of a search for a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
     /// One was free.
@@ -205,7 +205,7 @@ pub(super) enum Search {
     InVainAgain,
 }
 
-/// How many ports are in a range.
+/// Number of ports in a range.
 fn size((first, last): (u16, u16)) -> u32 {
     u32::from(last) - u32::from(first) + 1
 }

@@ -18,13 +18,13 @@ use crate::Received;
 /// If the clocks move apart by more than this, one of them was set.
 const STEP: Duration = Duration::from_millis(1);
 
-/// How often the distance between the clocks is measured anew.
+/// Time between two measurements of the distance between the clocks.
 const MEASURED_EVERY: Duration = Duration::from_secs(1);
 
 /// A stamp this far in the future is one of now: the clocks are not read at quite the same time.
 const FUTURE_MAX: Duration = Duration::from_micros(5);
 
-/// How often the clocks are read to measure their distance. The readings with the shortest pause in between count.
+/// Readings of the clocks for one measurement of their distance. The readings with the shortest pause in between count.
 const READINGS: u32 = 8;
 
 /// Takes stamps from sockets that want them ([`httperf_sys::stamp_received`]).
@@ -73,7 +73,7 @@ impl Stamps {
         Ok(Received { count: received.count, stamp })
     }
 
-    /// How often the wall clock was set.
+    /// Number of times that the wall clock was set.
     pub(super) fn clock_steps(&self) -> u64 {
         self.clocks.steps
     }
@@ -88,7 +88,7 @@ struct Readings {
 }
 
 impl Readings {
-    /// How far the wall clock is ahead, in nanoseconds.
+    /// Lead of the wall clock, in nanoseconds.
     fn distance(self) -> i64 {
         nanos(self.wall).wrapping_sub(self.now.as_nanos().cast_signed())
     }
@@ -116,12 +116,12 @@ fn read_both() -> Readings {
     closest.expect("the clocks are read more than once").1
 }
 
-/// What is known of how the clocks go.
+/// State of the two clocks.
 #[derive(Debug)]
 struct Clocks {
     /// The last reading of the run's.
     now: Instant,
-    /// How far the wall clock is ahead, in nanoseconds, and when that was measured.
+    /// Lead of the wall clock, in nanoseconds, and when that was measured.
     distance: i64,
     measured: Instant,
     /// When the wall clock was set last. What was stamped before cannot be told in the run's time.
