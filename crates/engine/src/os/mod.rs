@@ -403,7 +403,7 @@ mod tests {
             plan.sockets.hog = true;
             plan
         };
-        // A run of which nobody knows how many connections it makes, and one that is told to choose.
+        // A run with an unknown number of connections, and one that is told to choose.
         for plan in [connections(httperf_plan::UNLIMITED, 1, 1), hogging(connections(1, 1, 1))] {
             let ports = local_ports(&plan, 50);
             let close =
@@ -416,7 +416,7 @@ mod tests {
         assert_eq!(local_ports(&connections(1, 1, 1), 3).len(), 3);
     }
 
-    /// Whether this system lets a program name the port of a connection.
+    /// Returns true if this system lets a program name the port of a connection.
     fn names_ports() -> bool {
         let socket = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port is free");
         httperf_sys::set_local_port_range(&socket, 0, 0).is_ok()

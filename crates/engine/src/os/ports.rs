@@ -210,7 +210,7 @@ fn size((first, last): (u16, u16)) -> u32 {
     u32::from(last) - u32::from(first) + 1
 }
 
-/// The port so many further on, round and round.
+/// The port `by` places further on, wrapping round at the end of the range.
 fn further(range: (u16, u16), port: u16, by: u32) -> u16 {
     let place = (u32::from(port - range.0) + by) % size(range);
     range.0 + place as u16

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
-    /// How far the wall clock is ahead at first.
+    /// Lead of the wall clock at first.
     const AHEAD: u64 = 1_700_000_000 * SECOND;
 
     /// Readings at this time of the run, of a wall clock that was set by so much.

@@ -9,7 +9,7 @@ use httperf_load::schedule::{Arrival, Schedule};
 use httperf_plan::{Assignment, Limits, Plan, Shard, UNLIMITED, Workload};
 use httperf_stats::Instant;
 
-/// How many of the arrivals that a run could not start are counted.
+/// Most arrivals counted of those that a run could not start.
 const MISSED_MAX: usize = 10_000_000;
 
 /// The arrivals of a shard, started and ended.
@@ -117,7 +117,7 @@ impl Arrivals {
         due.take(left.min(MISSED_MAX)).take_while(move |&due| due < end)
     }
 
-    /// Whether an arrival was due before `end` and has not started.
+    /// Returns true if an arrival was due before `end` and has not started.
     pub(super) fn is_due_before(&mut self, end: Instant) -> bool {
         let start = self.start;
         self.started < self.total
@@ -159,14 +159,14 @@ impl Arrivals {
     }
 }
 
-/// What arrivals of a closed loop take while they go on.
+/// The places of a closed loop: an arrival takes one while it goes on.
 struct Places {
     most: usize,
     /// Until when those rest whose arrivals came to no server.
     resting: BinaryHeap<Reverse<Instant>>,
-    /// How many came to no server since one did.
+    /// Arrivals in a row that reached no server.
     unreached: u64,
-    /// Whether they rest.
+    /// A place whose arrival reached no server rests before the next.
     rests: bool,
 }
 
@@ -175,7 +175,7 @@ impl Places {
         Self { most: most as usize, resting: BinaryHeap::new(), unreached: 0, rests }
     }
 
-    /// Whether there is one, besides those that are taken by so many.
+    /// Returns true if a place is free while `open` arrivals go on.
     fn has_room(&mut self, now: Instant, open: usize) -> bool {
         while self.resting.peek().is_some_and(|Reverse(until)| *until <= now) {
             self.resting.pop();
@@ -183,7 +183,7 @@ impl Places {
         open + self.resting.len() < self.most
     }
 
-    /// When there is: `at_once`, or when one has rested. `None` if all are taken.
+    /// The instant at which a place is free: `at_once`, or when one has rested. `None` if all are taken.
     fn next_room(&self, open: usize, at_once: Instant) -> Option<Instant> {
         if open + self.resting.len() < self.most {
             return Some(at_once);
@@ -201,7 +201,7 @@ impl Places {
     }
 }
 
-/// How long one of `most` places rests after so many failures in a row.
+/// Time for which one of `most` places rests after `unreached` failures in a row.
 fn pause(limits: &Limits, most: usize, unreached: u64) -> Duration {
     let doublings = (unreached / most.max(1) as u64).min(20) as u32;
     let between = limits.unreached_pause.saturating_mul(1 << doublings).min(limits.unreached_pause_max);
