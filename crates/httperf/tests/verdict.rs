@@ -142,9 +142,10 @@ fn a_generator_that_is_asked_for_three_times_what_it_can_do_is_invalid() {
         // No processor opens 300,000 connections in a second.
         let verdict = verdict(server.port, "--rate 300000 --num-conns 10000000 --runtime 0.5 --timeout 1");
         assert_eq!(verdict["level"], "INVALID", "run {run}: {verdict}");
-        // Unless a hypervisor took the processor away, the generator needed all of it.
+        // Unless a hypervisor or another program took the processor away, the generator needed all of it.
         let codes = codes(&verdict);
-        assert!(codes.contains(&"client_cpu") || codes.contains(&"time_stolen"), "run {run}: {verdict}");
+        let causes = ["client_cpu", "time_stolen", "paused"];
+        assert!(causes.iter().any(|cause| codes.contains(cause)), "run {run}: {verdict}");
     }
 }
 
