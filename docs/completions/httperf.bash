@@ -59,7 +59,7 @@ _httperf() {
 
     case "${cmd}" in
         httperf)
-            opts="-n -v -h -V -d --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --warmup --drain --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --streams --h2c-upgrade --h2-window --h2-connection-window --h2-header-table --h2-max-frame --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --exemplars --split --clock --record --slo --abort-on-slo --output --html --csv --hgrm --junit --calls --interval-log --strict --report --quiet --live --print-reply --print-request --print-lifetimes --periodic-stats --verbose --help --version --debug --use-timer-cache sweep capacity compare ab serve tls-lab doctor self-check report plot merge rerun"
+            opts="-n -v -h -V -d --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --warmup --drain --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --streams --h2c-upgrade --h2-window --h2-connection-window --h2-header-table --h2-max-frame --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --exemplars --split --clock --kernel-sends --record --slo --abort-on-slo --output --html --csv --hgrm --junit --calls --interval-log --strict --report --quiet --live --print-reply --print-request --print-lifetimes --periodic-stats --verbose --help --version --debug --use-timer-cache sweep capacity compare ab serve tls-lab doctor self-check report plot merge rerun"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -688,6 +688,13 @@ _httperf() {
                     fi
                     return 0
                     ;;
+                --kernel-sends)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --record)
                     COMPREPLY=($(compgen -W "classic full" -- "${cur}"))
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -842,7 +849,7 @@ _httperf() {
             return 0
             ;;
         httperf__subcmd__ab)
-            opts="-h --a --b --rounds --trial --warmup --drain --pause --seed --format --output --fail-if --force --help --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --streams --h2c-upgrade --h2-window --h2-connection-window --h2-header-table --h2-max-frame --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --exemplars --split --clock --record --slo --abort-on-slo"
+            opts="-h --a --b --rounds --trial --warmup --drain --pause --seed --format --output --fail-if --force --help --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --streams --h2c-upgrade --h2-window --h2-connection-window --h2-header-table --h2-max-frame --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --exemplars --split --clock --kernel-sends --record --slo --abort-on-slo"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1542,6 +1549,13 @@ _httperf() {
                     fi
                     return 0
                     ;;
+                --kernel-sends)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --record)
                     COMPREPLY=($(compgen -W "classic full" -- "${cur}"))
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -1564,7 +1578,7 @@ _httperf() {
             return 0
             ;;
         httperf__subcmd__capacity)
-            opts="-h --slo --search --start --min-rate --max-rate --precision --trials --trial-min --trial-max --pause --json --output --help --quiet --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --warmup --drain --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --streams --h2c-upgrade --h2-window --h2-connection-window --h2-header-table --h2-max-frame --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --exemplars --split --clock --record --abort-on-slo"
+            opts="-h --slo --search --start --min-rate --max-rate --precision --trials --trial-min --trial-max --pause --json --output --help --quiet --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --warmup --drain --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --streams --h2c-upgrade --h2-window --h2-connection-window --h2-header-table --h2-max-frame --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --exemplars --split --clock --kernel-sends --record --abort-on-slo"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2278,6 +2292,13 @@ _httperf() {
                     fi
                     return 0
                     ;;
+                --kernel-sends)
+                    COMPREPLY=("${cur}")
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
                 --record)
                     COMPREPLY=($(compgen -W "classic full" -- "${cur}"))
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -2843,7 +2864,7 @@ _httperf() {
             return 0
             ;;
         httperf__subcmd__sweep)
-            opts="-h --rates --request-rates --repeats --order --seed --stop-after --pause --settle --output --resume --csv --tsv --html --svg --png --junit --format --strict --quiet --help --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --warmup --drain --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --streams --h2c-upgrade --h2-window --h2-connection-window --h2-header-table --h2-max-frame --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --exemplars --split --clock --record --slo --abort-on-slo"
+            opts="-h --rates --request-rates --repeats --order --seed --stop-after --pause --settle --output --resume --csv --tsv --html --svg --png --junit --format --strict --quiet --help --server --server-name --servers --port --uri --unix-socket --connect-to --all-addresses --proxy --proxy-tunnel --rate --period --runtime --warmup --drain --until --client --spin --duration --concurrency --pipeline --call-pause --request-rate --request-period --per-connection --max-open --threads --num-conns --num-calls --burst-length --wlog --wset --wsess --wsesslog --wsesspage --session-cookies --failure-status --retry-on-failure --max-connections --max-piped-calls --method --http-version --add-header --add-header-file --no-host-hdr --body --body-file --form --header --basic-auth --bearer --targets --compressed --expect-status --expect-size --expect-body-hash --streams --h2c-upgrade --h2-window --h2-connection-window --h2-header-table --h2-max-frame --ssl --ssl-ciphers --ssl-no-reuse --ssl-certificate --ssl-key --ssl-verify --ssl-ca-file --ssl-ca-path --ssl-protocol --tls-server-name --tls-groups --tls-min --tls-max --tls-sigalgs --tls-alpn --tls-keylog --tls-resume --tls-early-data --tls-handshake-only --tls-cert-compression --timeout --think-timeout --send-buffer --recv-buffer --close-with-reset --hog --myaddr --system-buffers --tcp-nodelay --tcp-fastopen --tos --dscp --exemplars --split --clock --kernel-sends --record --slo --abort-on-slo"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -3650,6 +3671,13 @@ _httperf() {
                     ;;
                 --clock)
                     COMPREPLY=($(compgen -W "program kernel" -- "${cur}"))
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o nospace
+                    fi
+                    return 0
+                    ;;
+                --kernel-sends)
+                    COMPREPLY=("${cur}")
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o nospace
                     fi

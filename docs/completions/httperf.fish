@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_httperf_global_optspecs
-    string join \n server= server-name= servers= port= uri= unix-socket= connect-to= all-addresses proxy= proxy-tunnel rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr body= body-file= form= header= basic-auth= bearer= targets= compressed expect-status= expect-size= expect-body-hash= streams= h2c-upgrade h2-window= h2-connection-window= h2-header-table= h2-max-frame= ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= system-buffers tcp-nodelay= tcp-fastopen tos= dscp= exemplars= split= clock= record= slo= abort-on-slo output= html= csv= hgrm= junit= calls= interval-log= strict report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
+    string join \n server= server-name= servers= port= uri= unix-socket= connect-to= all-addresses proxy= proxy-tunnel rate= period= runtime= warmup= drain= until= client= spin duration= concurrency= pipeline= call-pause= request-rate= request-period= per-connection max-open= threads= num-conns= num-calls= burst-length= wlog= wset= wsess= wsesslog= wsesspage= session-cookies failure-status= retry-on-failure max-connections= max-piped-calls= method= http-version= add-header= add-header-file= no-host-hdr body= body-file= form= header= basic-auth= bearer= targets= compressed expect-status= expect-size= expect-body-hash= streams= h2c-upgrade h2-window= h2-connection-window= h2-header-table= h2-max-frame= ssl ssl-ciphers= ssl-no-reuse ssl-certificate= ssl-key= ssl-verify= ssl-ca-file= ssl-ca-path= ssl-protocol= tls-server-name= tls-groups= tls-min= tls-max= tls-sigalgs= tls-alpn= tls-keylog= tls-resume= tls-early-data tls-handshake-only tls-cert-compression= timeout= think-timeout= send-buffer= recv-buffer= close-with-reset hog myaddr= system-buffers tcp-nodelay= tcp-fastopen tos= dscp= exemplars= split= clock= kernel-sends= record= slo= abort-on-slo output= html= csv= hgrm= junit= calls= interval-log= strict report= quiet live print-reply= print-request= print-lifetimes n/periodic-stats v/verbose h/help V/version d/debug= use-timer-cache
 end
 
 function __fish_httperf_needs_command
@@ -108,6 +108,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l split -d 'tells calls a
 status\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -l clock -d 'ends replies when the program finds them, or when the kernel received them' -r -f -a "program\t''
 kernel\t''"
+complete -c httperf -n "__fish_httperf_needs_command" -l kernel-sends -d 'asks the kernel when it sent the request of every Nth call, and reports from there to its receiving' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -l slo -d 'says what the server is to keep to, such as \'p99<50ms, errors<0.1%\'' -r -f
@@ -270,6 +271,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l split -d 'tell
 status\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l clock -d 'ends replies when the program finds them, or when the kernel received them' -r -f -a "program\t''
 kernel\t''"
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l kernel-sends -d 'asks the kernel when it sent the request of every Nth call, and reports from there to its receiving' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l slo -d 'says what the server is to keep to, such as \'p99<50ms, errors<0.1%\'' -r -f
@@ -389,6 +391,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l split -d 't
 status\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l clock -d 'ends replies when the program finds them, or when the kernel received them' -r -f -a "program\t''
 kernel\t''"
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l kernel-sends -d 'asks the kernel when it sent the request of every Nth call, and reports from there to its receiving' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l json -d 'prints the figure with all trials as a JSON document'
@@ -517,6 +520,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand ab" -l split -d 'tells c
 status\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l clock -d 'ends replies when the program finds them, or when the kernel received them' -r -f -a "program\t''
 kernel\t''"
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l kernel-sends -d 'asks the kernel when it sent the request of every Nth call, and reports from there to its receiving' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l slo -d 'says what the server is to keep to, such as \'p99<50ms, errors<0.1%\'' -r -f

@@ -63,6 +63,28 @@ pub trait Network {
     /// `WouldBlock` when it takes nothing; otherwise the system's.
     fn write(&mut self, socket: &Self::Socket, pieces: [&[u8]; 2]) -> io::Result<usize>;
 
+    /// Has what is written to an established socket stamped from now on, where [`Network::write_stamped`] asks for it.
+    /// What was written before must have been answered.
+    ///
+    /// # Errors
+    /// Where the transport, or the system, has no such stamps.
+    fn number_sent(&mut self, _socket: &Self::Socket) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// As [`Network::write`], and has it stamped when the last byte of it leaves this machine.
+    ///
+    /// # Errors
+    /// As [`Network::write`].
+    fn write_stamped(&mut self, socket: &Self::Socket, pieces: [&[u8]; 2]) -> io::Result<usize> {
+        self.write(socket, pieces)
+    }
+
+    /// The oldest stamp of what was sent that was not taken yet.
+    fn take_sent(&mut self, _socket: &Self::Socket) -> Option<SentStamp> {
+        None
+    }
+
     /// Waits until a socket is ready, until `deadline` (for ever if `None`), or until someone asks for the
     /// end of the run. Clears `ready` and fills it; it may stay empty.
     ///
@@ -104,6 +126,15 @@ impl From<usize> for Received {
     fn from(count: usize) -> Self {
         Self { count, stamp: None }
     }
+}
+
+/// When bytes left this machine that were written with [`Network::write_stamped`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentStamp {
+    /// The number of the last of them, from 0, counted since [`Network::number_sent`] modulo 2^32.
+    pub last_byte: u32,
+    /// When that was, if it is known.
+    pub at: Option<Instant>,
 }
 
 /// A socket whose state changed.

@@ -2,20 +2,24 @@
 //! sockets that are read late.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, TcpListener};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::num::NonZeroU32;
 use std::os::unix::net::UnixListener;
 use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Observation, Observer, OsNetwork, Ready, Received, Silent, Stop, Worker};
+use httperf_engine::{
+    Network, Observation, Observer, OsNetwork, Ready, Received, SentStamp, Silent, Stop, Worker,
+};
 use httperf_plan::{Arrivals, Endpoint, HttpVersion, Phases, Plan, ReplyClock, Shard, Tls};
-use httperf_stats::{Counters, Instant, Outcome, Summary, Timing, Transport};
+use httperf_stats::{Counters, Failure, Instant, Outcome, Summary, Timing, Transport};
 use httperf_testkit::http2;
 use httperf_testkit::sim::{
     Action, Deed, Goodbye, Http2Peer, HttpPeer, Link, Peer, StreamSeen, TlsPeer, connections, reply, run,
     tls_server,
 };
 use proptest::prelude::*;
+use rustix::net::sockopt::set_socket_linger;
 use rustix::time::{ClockId, clock_gettime};
 
 /// How late the worker hears of things on the virtual clock.
@@ -157,6 +161,77 @@ fn by_the_kernels_clock_it_is_the_same_over_tls_and_http2() {
     assert_eq!(summary.calls_with(Outcome::Success).service.moments.max(), 0.004);
 }
 
+/// What is written lies in the machine for so long on the virtual clock.
+const SEND_LAG: Duration = Duration::from_micros(250);
+
+/// As [`late`], and the worker can ask when requests were sent, as this plan has it do.
+fn asking(mut plan: Plan, every: u32) -> (Plan, Link) {
+    plan.recording.kernel_sends = NonZeroU32::new(every);
+    (plan, Link { send_lag: Some(SEND_LAG), ..late() })
+}
+
+/// All these calls were asked about, and took so long from kernel to kernel.
+#[track_caller]
+fn check_kernel(summary: &Summary, asked: u64, service: f64) {
+    let kernel = summary.kernel.as_ref().expect("it was asked");
+    let all = |timing: &Timing| (timing.moments.count(), timing.moments.min(), timing.moments.max());
+    assert_eq!(all(&kernel.send_lag), (asked, 0.000_25, 0.000_25));
+    assert_eq!((all(&kernel.service), kernel.unstamped), ((asked, service, service), 0));
+}
+
+#[test]
+fn from_kernel_to_kernel_nothing_of_this_machine_counts() {
+    let (plan, link) = asking(connections(20, 3, 1), 1);
+    let summary = simulated(&plan, link, ok());
+    check_late(&summary, 60);
+    check_kernel(&summary, 60, 0.004);
+    assert_eq!(summary.calls_with(Outcome::Success).service.moments.max(), 0.004 + 0.0012 + 0.000_25);
+}
+
+#[test]
+fn only_every_nth_call_is_asked_about() {
+    for (every, asked) in [(2, 30), (7, 9), (60, 1), (1000, 1)] {
+        let (plan, link) = asking(connections(20, 3, 1), every);
+        check_kernel(&simulated(&plan, link, ok()), asked, 0.004);
+    }
+    let summary = simulated(&connections(20, 3, 1), late(), ok());
+    assert_eq!(summary.kernel, None);
+}
+
+#[test]
+fn requests_that_are_written_together_have_one_stamp() {
+    // Three at once, the last of which goes with the others.
+    let (plan, link) = asking(connections(10, 6, 3), 2);
+    let summary = simulated(&plan, link, ok());
+    assert_eq!(summary.replies, 60);
+    check_kernel(&summary, 30, 0.004);
+}
+
+#[test]
+fn over_tls_and_http2_the_kernel_is_asked_as_well() {
+    let (plan, link) = asking(Plan { tls: Some(Tls::default()), ..connections(4, 3, 1) }, 1);
+    let summary = simulated(&plan, link, TlsPeer::new(ok(), tls_server().build(), Goodbye::Said));
+    check_kernel(&summary, 12, 0.004);
+    let (mut plan, link) = asking(connections(4, 6, 3), 1);
+    plan.request.version = HttpVersion::Http2;
+    let peer =
+        Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
+    check_kernel(&simulated(&plan, link, peer), 24, 0.004);
+}
+
+#[test]
+fn what_the_kernel_says_nothing_about_is_counted() {
+    let (plan, link) = asking(connections(20, 3, 1), 1);
+    for (link, knows_sends) in
+        [(Link { send_lag: None, ..link }, false), (Link { stamps: false, ..link }, true)]
+    {
+        let summary = simulated(&plan, link, ok());
+        let kernel = summary.kernel.expect("it was asked");
+        assert_eq!((kernel.service.moments.count(), kernel.unstamped), (0, 60));
+        assert_eq!(kernel.send_lag.moments.count(), if knows_sends { 60 } else { 0 });
+    }
+}
+
 #[test]
 fn replies_to_what_was_due_in_the_warm_up_are_kept_apart() {
     let plan = Plan {
@@ -178,14 +253,20 @@ proptest! {
             hostile: true,
             stamps: is_stamped,
             jitter: Duration::from_micros(300),
+            send_lag: Some(SEND_LAG),
             ..late()
         };
         let peer = HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", &"x".repeat(5000)))]);
-        let summary = simulated(&connections(10, 4, 2), link, peer);
+        let summary = simulated(&asking(connections(10, 4, 2), 1).0, link, peer);
         let receive = &summary.receive;
         prop_assert_eq!(receive.lag.moments.count(), if is_stamped { 40 } else { 0 });
         prop_assert_eq!(receive.unstamped, if is_stamped { 0 } else { 40 });
         prop_assert!(receive.lag.moments.max() <= summary.completed().service.moments.max());
+        let kernel = summary.kernel.as_ref().expect("it was asked");
+        prop_assert_eq!(kernel.service.moments.count(), receive.lag.moments.count());
+        prop_assert_eq!(kernel.send_lag.moments.min(), 0.000_25);
+        prop_assert_eq!(kernel.send_lag.moments.max(), 0.000_25);
+        prop_assert!(kernel.service.moments.max() <= summary.completed().service.moments.max());
     }
 }
 
@@ -234,6 +315,18 @@ impl Network for Tardy {
 
     fn write(&mut self, socket: &Self::Socket, pieces: [&[u8]; 2]) -> io::Result<usize> {
         self.inner.write(socket, pieces)
+    }
+
+    fn number_sent(&mut self, socket: &Self::Socket) -> io::Result<()> {
+        self.inner.number_sent(socket)
+    }
+
+    fn write_stamped(&mut self, socket: &Self::Socket, pieces: [&[u8]; 2]) -> io::Result<usize> {
+        self.inner.write_stamped(socket, pieces)
+    }
+
+    fn take_sent(&mut self, socket: &Self::Socket) -> Option<SentStamp> {
+        self.inner.take_sent(socket)
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
@@ -341,6 +434,45 @@ fn by_the_kernels_clock_latency_does_not_contain_how_late_a_real_socket_is_read(
     assert!(stamped.iter().all(|&age| age >= Duration::from_micros(49_900)), "{stamped:?}");
     let quickest = summary.calls_with(Outcome::Success).service.moments.min();
     assert!(quickest < 0.05, "the server answers at once: {quickest}");
+}
+
+/// Calls over a real socket that is read late, each of which the kernel is asked about.
+fn asked_over_tcp(count: u32, serve: impl FnOnce(TcpStream) + Send + 'static) -> Summary {
+    let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let mut plan = calls(Endpoint::Tcp(server.local_addr().expect("it listens")), count.into());
+    plan.recording.kernel_sends = Some(NonZeroU32::MIN);
+    let serving = std::thread::spawn(move || serve(server.accept().expect("a client comes").0));
+    let summary = carry_out(&plan, ms(20), &mut Silent);
+    serving.join().expect("the server does not panic");
+    summary
+}
+
+#[test]
+fn from_kernel_to_kernel_nothing_of_how_late_a_real_socket_is_read_counts() {
+    let summary = asked_over_tcp(30, |connection| answer(connection, 30, 5));
+    let kernel = summary.kernel.expect("it was asked");
+    assert_eq!(
+        (summary.replies, kernel.send_lag.moments.count()),
+        (30, 30),
+        "what is sent is always stamped"
+    );
+    assert_eq!(kernel.service.moments.count(), summary.receive.lag.moments.count());
+    assert_eq!(kernel.unstamped, summary.receive.unstamped);
+    let service = &summary.calls[Outcome::Success as usize].service.moments;
+    assert!(kernel.service.moments.count() >= 10 && kernel.service.moments.min() < 0.02, "{kernel:?}");
+    assert!(service.min() >= 0.02 && kernel.service.moments.max() < service.max(), "{service:?}");
+}
+
+#[test]
+fn a_connection_that_is_reset_is_an_error_though_stamps_come_as_errors_as_well() {
+    let summary = asked_over_tcp(30, |mut connection| {
+        let mut request = [0; 4096];
+        let _: usize = connection.read(&mut request).expect("a request comes");
+        connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello").expect("the client reads");
+        set_socket_linger(&connection, Some(Duration::ZERO)).expect("it is a socket");
+        let _: usize = connection.read(&mut request).expect("another request comes");
+    });
+    assert_eq!((summary.replies, summary.errors.count(Failure::Reset), summary.errors.total()), (1, 1, 1));
 }
 
 #[test]

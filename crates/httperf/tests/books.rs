@@ -44,6 +44,7 @@ fn options(random: &mut impl Rng) -> String {
         &pick(&["", "--drain 0.2", "--drain 1"]),
         &pick(&["--timeout 0.1", "--timeout 2"]),
         &pick(&["", "--threads 1", "--threads 2"]),
+        &pick(&["", "--kernel-sends 1", "--kernel-sends 3"]),
     ]
     .join(" ")
 }
@@ -176,4 +177,23 @@ fn check(seed: u64) {
     let answered = log.iter().filter(|row| !row[8].is_empty()).count() as u64;
     assert_eq!(answered, total("replies"), "{context}");
     assert_eq!(log.len() as u64 - answered, total("failed_calls"), "{context}");
+
+    // What the kernel said.
+    if options.contains("--kernel-sends") {
+        let kernel = &summary["kernel"];
+        let logged = |column: usize| log.iter().filter(|row| !row[column].is_empty()).count() as u64;
+        let (stamped, sent) = (count(&kernel["service"]), count(&kernel["send_lag"]));
+        let asked = stamped + of(kernel, "unstamped");
+        assert!(
+            text.contains(&format!("\nKernel to kernel: known of {stamped} of {asked} replies")),
+            "{context}"
+        );
+        assert_eq!(figures["kernel_ms"]["samples"], stamped, "{context}");
+        assert!(stamped <= sent && sent <= asked && asked <= of(summary, "replies"), "{context}: {kernel}");
+        if summary["warmup"].is_null() {
+            assert_eq!([15, 16].map(logged), [sent, stamped], "{context}");
+        }
+        let p99 = figures["kernel_ms"]["p99"].as_f64().map_or_else(String::new, |ms| format!("{ms:.3}"));
+        assert_eq!(column("kernel_p99_ms"), p99, "{context}");
+    }
 }

@@ -1,5 +1,6 @@
 //! What of a run is measured, and how closely.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -40,11 +41,22 @@ pub struct Recording {
     /// By which clock replies end.
     #[serde(default)]
     pub clock: ReplyClock,
+    /// Of each so many calls, by number, one about which the kernel is asked when it sent its request.
+    #[serde(default)]
+    pub kernel_sends: Option<NonZeroU32>,
 }
 
 impl Default for Recording {
     fn default() -> Self {
-        Self { detail: true, split: None, slowest: 10, clock: ReplyClock::Program }
+        Self { detail: true, split: None, slowest: 10, clock: ReplyClock::Program, kernel_sends: None }
+    }
+}
+
+impl Recording {
+    /// Whether the kernel is asked when it sent the request of the call with this number.
+    #[must_use]
+    pub fn asks_of(&self, call: u64) -> bool {
+        self.kernel_sends.is_some_and(|every| call.is_multiple_of(every.get().into()))
     }
 }
 

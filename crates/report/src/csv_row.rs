@@ -11,7 +11,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
 /// percentage of connections that failed.
-pub(crate) const COLUMNS: [&str; 52] = [
+pub(crate) const COLUMNS: [&str; 57] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -64,6 +64,11 @@ pub(crate) const COLUMNS: [&str; 52] = [
     "receive_lag_p50_ms",
     "receive_lag_p99_ms",
     "receive_lag_percent",
+    "send_lag_p50_ms",
+    "send_lag_p99_ms",
+    "kernel_p50_ms",
+    "kernel_p99_ms",
+    "kernel_percent",
 ];
 
 /// The line that names the columns, with its line end.
@@ -97,6 +102,7 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     let demanded = figures.rate_asked.zip(calls_per_connection).map(|(rate, calls)| rate * calls as f64);
     let failed_percent = 100.0 * ratio(figures.errors as f64, summary.connections as f64);
     let ms = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 3));
+    let percent = |share: Option<f64>| share.map_or_else(String::new, |share| fixed(100.0 * share, 2));
     let seconds = figures.duration_s;
     let cpu = 100.0 * ratio(summary.usage.cpu.total().as_secs_f64(), seconds);
     let target = plan.targets.iter().map(server).collect::<Vec<_>>().join(" ");
@@ -134,7 +140,11 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         objectives.map(|judged| format!("{} {}", judged.objective, judged.outcome)).collect();
     row.push(objectives.join("; "));
     row.extend([figures.receive_lag_ms.p50, figures.receive_lag_ms.p99].map(ms));
-    row.push(figures.receive_lag_share.map_or_else(String::new, |share| fixed(100.0 * share, 2)));
+    row.push(percent(figures.receive_lag_share));
+    for times in [&figures.send_lag_ms, &figures.kernel_ms] {
+        row.extend([times.p50, times.p99].map(ms));
+    }
+    row.push(percent(figures.kernel_share));
     debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
     row
 }

@@ -31,6 +31,7 @@ impl Display for Details<'_> {
         }
         write_slowest(f, &summary.slowest)?;
         write_clock(f, self.document)?;
+        write_kernel(f, self.document)?;
         if let Some(warmup) = &summary.warmup {
             writeln!(
                 f,
@@ -59,6 +60,19 @@ fn write_clock(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
         receive.lag.moments.count(),
         receive.unstamped
     )
+}
+
+/// About how many calls the kernel was asked, and had something to say.
+fn write_kernel(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
+    let (Some(every), Some(kernel)) = (document.plan.recording.kernel_sends, &document.summary.kernel) else {
+        return Ok(());
+    };
+    let stamped = kernel.service.moments.count();
+    write!(f, "\nKernel to kernel: known of {stamped} of {} replies, ", stamped + kernel.unstamped)?;
+    match every.get() {
+        1 => writeln!(f, "as all calls were asked about"),
+        every => writeln!(f, "as one of {every} calls was asked about"),
+    }
 }
 
 /// How many threads shared the work, and what they used of a processor each, if that was asked for.

@@ -3,7 +3,8 @@
 
 use httperf_plan::Plan;
 use httperf_stats::{
-    BatchedEstimate, Classes, Estimate, Interval, Outcome, Phase, Steadiness, Summary, Timing, steady_from,
+    BatchedEstimate, Classes, Estimate, Interval, KernelFigures, Outcome, Phase, Steadiness, Summary, Timing,
+    steady_from,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +60,16 @@ pub struct Figures {
     /// The share (0 to 1) of replies of which that is known; `None` without replies.
     #[serde(default)]
     pub receive_lag_share: Option<f64>,
+    /// From the writes of the last bytes of requests to the instants at which the kernel gave these to the device, of
+    /// calls about which it was asked.
+    #[serde(default)]
+    pub send_lag_ms: Times,
+    /// From then to its receipt of the segments that completed the replies.
+    #[serde(default)]
+    pub kernel_ms: Times,
+    /// The share (0 to 1) of the replies to such calls of which that is known; `None` without them.
+    #[serde(default)]
+    pub kernel_share: Option<f64>,
     /// How long calls took whose replies were not what was expected.
     #[serde(default)]
     pub unexpected_ms: Times,
@@ -138,6 +149,7 @@ impl Figures {
     pub fn of(plan: &Plan, summary: &Summary, parts: usize) -> Self {
         let seconds = summary.duration.as_secs_f64();
         let completed = summary.completed();
+        let kernel = summary.kernel.as_deref();
         let mean_interval = plan.arrivals.mean_interval();
         let throughput = summary.throughput();
         let cpu_us = summary.usage.cpu.total().as_secs_f64() * 1e6;
@@ -163,6 +175,9 @@ impl Figures {
             lag_ms: Times::of(&summary.lag),
             receive_lag_ms: Times::of(&summary.receive.lag),
             receive_lag_share: summary.receive.share_stamped(),
+            send_lag_ms: kernel.map_or_else(Times::default, |kernel| Times::of(&kernel.send_lag)),
+            kernel_ms: kernel.map_or_else(Times::default, |kernel| Times::of(&kernel.service)),
+            kernel_share: kernel.and_then(KernelFigures::share_stamped),
             unexpected_ms: Times::of(&summary.calls_with(Outcome::Unexpected).latency),
             failed_ms: Times::of(&summary.calls_with(Outcome::Failure).latency),
             unfinished_ms: Times::of(&summary.unfinished),

@@ -51,6 +51,10 @@ impl Display for Latency<'_> {
             let percent = fixed((share * 1e4).floor() / 1e2, 2);
             writeln!(f, "Receive lag is known of {percent} % of the replies: the kernel stamped no others")?;
         }
+        if let Some(kernel) = &summary.kernel {
+            write_if_any(f, "send lag", &kernel.send_lag)?;
+            write_if_any(f, "kernel to kernel", &kernel.service)?;
+        }
         match divergence(summary, &completed.latency) {
             Some(sentence) => writeln!(f, "{sentence}"),
             None => Ok(()),

@@ -6,12 +6,13 @@
 mod documents;
 
 use std::cell::RefCell;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::time::Duration;
 
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{
-    Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Script, Shard, Timeouts, UNLIMITED, Workload,
+    Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Recording, Script, Shard, Timeouts, UNLIMITED, Workload,
 };
 use httperf_report::result::Document;
 use httperf_report::{csv_header, csv_row, html};
@@ -138,9 +139,11 @@ fn workload() -> impl Strategy<Value = Plan> {
 
 fn plan() -> impl Strategy<Value = Plan> {
     let phases = (prop_oneof![Just(0), 1..1500_u64], prop_oneof![Just(0), 1..1500_u64], 200..2500_u64);
-    (workload(), phases, any::<bool>(), prop::option::of(30..400_u64)).prop_map(
-        |(plan, (warmup, drain, runtime), over_http2, timeout)| {
+    let asked = prop::option::of((1..5_u32).prop_map(|every| NonZeroU32::new(every).expect("it is not 0")));
+    (workload(), phases, any::<bool>(), prop::option::of(30..400_u64), asked).prop_map(
+        |(plan, (warmup, drain, runtime), over_http2, timeout, kernel_sends)| {
             let mut plan = Plan {
+                recording: Recording { kernel_sends, ..plan.recording },
                 phases: Phases { warmup: ms(warmup), drain: ms(drain) },
                 runtime: Some(ms(runtime)),
                 timeouts: Timeouts { timeout: timeout.map(ms), think_timeout: None },
@@ -164,6 +167,9 @@ fn plan() -> impl Strategy<Value = Plan> {
 struct Log {
     answered: u64,
     failed: u64,
+    /// Of those that were answered, how many the kernel was asked about, and what it said.
+    asked: u64,
+    stamped: u64,
 }
 
 impl Observer for Log {
@@ -172,6 +178,10 @@ impl Observer for Log {
             match sample.status {
                 Some(_) => self.answered += 1,
                 None => self.failed += 1,
+            }
+            if let Some(kernel) = sample.kernel {
+                self.asked += 1;
+                self.stamped += u64::from(kernel.service.is_some());
             }
         }
     }
@@ -182,7 +192,9 @@ fn run_all(plan: &Plan, shards: u32, seed: u64, log: &mut Log) -> (Summary, Trut
     let mut whole: Option<Summary> = None;
     for index in 0..shards {
         let shard = Shard { index, count: shards };
-        let link = Link { seed, latency: ms(1), ..Link::default() };
+        let is_stamped = seed.is_multiple_of(2);
+        let send_lag = seed.is_multiple_of(3).then_some(Duration::from_micros(200));
+        let link = Link { seed, latency: ms(1), stamps: is_stamped, send_lag, ..Link::default() };
         let run: Run = match plan.request.version {
             HttpVersion::Http2 => run_shard(plan, shard, link, moody_streams(seed, Rc::clone(&truth)), log),
             _ => run_shard(plan, shard, link, moody(seed, Rc::clone(&truth)), log),
@@ -247,6 +259,17 @@ proptest! {
         prop_assert_eq!(summary.statuses.iter().sum::<u64>(), summary.replies);
         prop_assert_eq!(count(Outcome::HttpError), summary.statuses[3] + summary.statuses[4]);
 
+        // What the kernel stamped.
+        let receive = &summary.receive;
+        prop_assert_eq!(receive.lag.moments.count() + receive.unstamped, summary.replies);
+        prop_assert_eq!(summary.kernel.is_some(), plan.recording.kernel_sends.is_some());
+        let kernel = summary.kernel.clone().unwrap_or_default();
+        let stamped = kernel.service.moments.count();
+        prop_assert!(stamped <= log.stamped && stamped + kernel.unstamped <= log.asked);
+        if warmup.duration.is_zero() {
+            prop_assert_eq!((stamped, stamped + kernel.unstamped), (log.stamped, log.asked));
+        }
+
         // The series.
         let sum = |of: fn(&httperf_stats::Interval) -> u64| summary.series.intervals().iter().map(of).sum::<u64>();
         prop_assert_eq!(sum(|one| one.replies), summary.replies + warmup.replies);
@@ -279,6 +302,11 @@ proptest! {
             prop_assert_eq!(csv_value(&document, name), value);
             prop_assert_eq!(json["figures"][name].as_u64(), Some(value));
             prop_assert_eq!(json["summary"][name].as_u64(), Some(value));
+        }
+        if document.plan.recording.kernel_sends.is_some() {
+            let told = format!("Kernel to kernel: known of {stamped} of {} replies", stamped + kernel.unstamped);
+            prop_assert!(text.contains(&told), "{}", text);
+            prop_assert_eq!(json["figures"]["kernel_ms"]["samples"].as_u64(), Some(stamped));
         }
         let rate = format!("{:.1}", document.figures.request_rate);
         let line = format!("Request rate: {rate} req/s");

@@ -49,6 +49,7 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
         mismatch: None,
         carrier: None,
         receive_lag: None,
+        kernel: None,
     }
 }
 

@@ -1,12 +1,13 @@
 //! Results as documents: saved, read again, added up.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Authority, Client, Http2, Plan, ThinkTime, Tls};
 use httperf_report::html::page;
 use httperf_report::result::{Capacity, Common, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
-use httperf_stats::{CpuTime, Http2Summary, Summary, ThreadUsage, Timing};
+use httperf_stats::{CpuTime, Http2Summary, KernelFigures, Summary, ThreadUsage, Timing};
 use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
 
 fn part(host: &str) -> Part {
@@ -87,7 +88,7 @@ fn receive_lag_is_saved_and_missing_in_older_documents() {
     let text = document.text(true).to_string();
     assert!(text.contains("\nreceive lag ") && text.contains(" unread  at [s], what"), "{text}");
     assert!(text.contains("\nReceive lag is known of 80.00 % of the replies"), "{text}");
-    assert!(csv_row(&document).trim_end().ends_with(",0.100,0.198,80.00"), "{}", csv_row(&document));
+    assert!(csv_row(&document).trim_end().ends_with(",0.100,0.198,80.00,,,,,"), "{}", csv_row(&document));
     assert!(page(&document).contains("unread: until what had come was read"));
 
     let mut older: serde_json::Value = serde_json::from_str(&document.json()).unwrap();
@@ -103,6 +104,42 @@ fn receive_lag_is_saved_and_missing_in_older_documents() {
     assert_eq!((older.figures.receive_lag_ms.samples, older.figures.receive_lag_share), (0, None));
     let text = older.text(true).to_string();
     assert!(!text.contains("\nreceive lag") && !text.contains("unread"), "{text}");
+}
+
+#[test]
+fn what_the_kernel_said_is_saved_and_missing_in_older_documents() {
+    let mut document = document(0);
+    document.plan.recording.kernel_sends = NonZeroU32::new(16);
+    let mut kernel = KernelFigures { unstamped: 50, ..KernelFigures::default() };
+    (1..=200).for_each(|us| kernel.send_lag.add(Duration::from_micros(us)));
+    (1..=200).for_each(|us| kernel.service.add(Duration::from_micros(10 * us)));
+    document.summary.kernel = Some(Box::new(kernel));
+    let Document { plan, summary, .. } = document;
+    let document = Document::new(part("host"), plan, summary);
+    assert_eq!((document.figures.send_lag_ms.p50, document.figures.kernel_ms.p50), (Some(0.1), Some(1.0)));
+    assert_eq!(document.figures.kernel_share, Some(0.8));
+    let again = Document::read(document.json().as_bytes()).unwrap();
+    assert_eq!((&again.summary, again.plan.recording), (&document.summary, document.plan.recording));
+    let text = document.text(true).to_string();
+    assert!(text.contains("\nsend lag ") && text.contains("\nkernel to kernel "), "{text}");
+    let told = "\nKernel to kernel: known of 200 of 250 replies, as one of 16 calls was asked about\n";
+    assert!(text.contains(told), "{text}");
+    assert!(
+        csv_row(&document).trim_end().ends_with(",0.100,0.198,1.000,1.980,80.00"),
+        "{}",
+        csv_row(&document)
+    );
+    assert!(page(&document).contains("request sent to reply received"));
+
+    let mut older: serde_json::Value = serde_json::from_str(&document.json()).unwrap();
+    older["summary"].as_object_mut().unwrap().remove("kernel").unwrap();
+    older["plan"]["recording"].as_object_mut().unwrap().remove("kernel_sends").unwrap();
+    for figure in ["send_lag_ms", "kernel_ms", "kernel_share"] {
+        older["figures"].as_object_mut().unwrap().remove(figure).unwrap();
+    }
+    let older = Document::read(older.to_string().as_bytes()).unwrap();
+    assert_eq!((older.summary.kernel, older.plan.recording.kernel_sends), (None, None));
+    assert_eq!((older.figures.kernel_ms.samples, older.figures.kernel_share), (0, None));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Instant, Mismatch};
+use crate::{Instant, KernelTimes, Mismatch};
 
 /// A call that has ended, with a reply or without.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +42,8 @@ pub struct Sample<'a> {
     pub carrier: Option<Carrier>,
     /// How long the segment that completed the reply lay in this machine before it was read, if that is known.
     pub receive_lag: Option<Duration>,
+    /// What the kernel said of it, if it was asked when it sent the request.
+    pub kernel: Option<KernelTimes>,
 }
 
 /// The connection that carried a call.
@@ -296,6 +298,7 @@ mod tests {
             mismatch: None,
             carrier: None,
             receive_lag: None,
+            kernel: None,
         }
     }
 

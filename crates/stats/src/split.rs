@@ -109,6 +109,7 @@ mod tests {
             mismatch: None,
             carrier: None,
             receive_lag: None,
+            kernel: None,
         }
     }
 

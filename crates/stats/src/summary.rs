@@ -9,8 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    Compressed, Errors, Groups, Http2Summary, Lifetimes, Mismatches, Outcome, Pauses, RateSamples,
-    RateWindows, ReceiveFigures, Series, SlowCall, Stall, Throughput, Timing, TlsSummary, Usage, Window,
+    Compressed, Errors, Groups, Http2Summary, KernelFigures, Lifetimes, Mismatches, Outcome, Pauses,
+    RateSamples, RateWindows, ReceiveFigures, Series, SlowCall, Stall, Throughput, Timing, TlsSummary, Usage,
+    Window,
 };
 
 /// All that a run measured. With the plan, it is all that a report needs.
@@ -61,6 +62,9 @@ pub struct Summary {
     /// How long replies lay in this machine before they were read: its error at the other end.
     #[serde(default)]
     pub receive: ReceiveFigures,
+    /// Service as the kernel saw it, of the calls about which it was asked, if the plan wants that.
+    #[serde(default)]
+    pub kernel: Option<Box<KernelFigures>>,
     /// From status lines to the ends of their replies.
     pub transfer: Timing,
     /// Bytes of requests written completely.
@@ -505,6 +509,7 @@ impl Summary {
         self.pauses.merge(&other.pauses);
         self.errors.merge(&other.errors);
         merge_option(&mut self.sessions, other.sessions.as_ref(), |own, their| own.merge(their, durations));
+        merge_option(&mut self.kernel, other.kernel.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.tls, other.tls.as_ref(), |own, their| own.merge(their));
         merge_option(&mut self.http2, other.http2.as_ref(), |own, their| own.merge(their));
         self.periodic.0 += other.periodic.0;

@@ -14,4 +14,4 @@ pub use process::{CpuUsage, cpu_usage, is_ignored, thread_usage};
 pub use socket::{
     TcpInfo, set_bind_address_no_port, set_local_port_range, set_tcp_fastopen_connect, tcp_info,
 };
-pub use stamps::{Stamped, receive, stamp_received};
+pub use stamps::{Sent, Stamped, number_sent, receive, send_stamped, stamp_received, take_sent};

@@ -1,4 +1,5 @@
-//! The kernel's time stamps: when it received what is read from a socket (`SO_TIMESTAMPING`).
+//! The kernel's time stamps: when it received what is read from a socket, and when it sent what was written to one
+//! (`SO_TIMESTAMPING`).
 //!
 //! <https://docs.kernel.org/networking/timestamping.html>
 
@@ -20,6 +21,22 @@ pub fn stamp_received(socket: impl AsFd) -> io::Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
 }
 
+/// Asks the kernel to number the bytes that a TCP socket sends from now on, so that those can be stamped that
+/// [`send_stamped`] writes. Received segments are stamped as well.
+///
+/// All that was written before must have been acknowledged. (`OPT_ID_TCP` would allow for what was not, from Linux 6.2
+/// on.)
+///
+/// # Errors
+/// Those of `setsockopt`: as for [`stamp_received`], and for a socket that is not connected.
+pub fn number_sent(socket: impl AsFd) -> io::Result<()> {
+    let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE
+        | libc::SOF_TIMESTAMPING_SOFTWARE
+        | libc::SOF_TIMESTAMPING_OPT_ID
+        | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
+}
+
 /// Bytes that were read from a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamped {
@@ -29,8 +46,18 @@ pub struct Stamped {
     pub stamp: Option<Duration>,
 }
 
-/// The length of the control data that [`receive`] has room for: that of one message with three times in it.
-const CONTROL_SIZE: usize = 64;
+/// When the kernel handed the last byte of a write to the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// The number of that byte, counted from 0 at [`number_sent`], modulo 2^32.
+    pub last_byte: u32,
+    /// Since the Unix epoch.
+    pub stamp: Duration,
+}
+
+/// The length of the control data that there is room for: a message with three times in it, and one with the error that
+/// a stamp of something sent is told as, with an address in it.
+const CONTROL_SIZE: usize = 128;
 
 /// Room for control data, where the kernel expects it.
 #[repr(C, align(8))]
@@ -43,42 +70,135 @@ struct Control([u8; CONTROL_SIZE]);
 /// Those of the call: `WouldBlock` when nothing has arrived.
 pub fn receive(socket: impl AsFd, buffer: &mut [u8], discards: bool) -> io::Result<Stamped> {
     let mut control = Control([0; CONTROL_SIZE]);
+    let (count, control) =
+        take_message(socket, buffer, &mut control, if discards { libc::MSG_TRUNC } else { 0 })?;
+    Ok(Stamped { count, stamp: software_stamp(control) })
+}
+
+/// Takes the oldest stamp of what a socket has sent since [`number_sent`]. A segment that was sent again has two.
+///
+/// # Errors
+/// `WouldBlock` when there is none.
+pub fn take_sent(socket: impl AsFd) -> io::Result<Sent> {
+    let mut control = Control([0; CONTROL_SIZE]);
+    loop {
+        let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+        let (_, control) = take_message(&socket, &mut [], &mut control, flags)?;
+        // Another kind of error may be there as well, which is nobody's.
+        if let (Some(last_byte), Some(stamp)) = (sent_number(control), software_stamp(control)) {
+            return Ok(Sent { last_byte, stamp });
+        }
+    }
+}
+
+/// Calls recvmsg(2). Returns the number of bytes in `buffer`, and the control data that came with them.
+fn take_message<'c>(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+    control: &'c mut Control,
+    flags: libc::c_int,
+) -> io::Result<(usize, &'c [u8])> {
     let mut piece = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    // SAFETY: the structure has pointers and whole numbers only, for all of which zero is a value.
-    let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
+    let mut message = empty_message();
     message.msg_iov = &raw mut piece;
     message.msg_iovlen = 1;
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = CONTROL_SIZE as _;
-    let flags = if discards { libc::MSG_TRUNC } else { 0 };
     // SAFETY: the message names one piece and the control data, each valid for writes of the length given with it for
     // as long as the call takes; the kernel writes no more.
     let count = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, flags) };
     let Ok(count) = usize::try_from(count) else { return Err(io::Error::last_os_error()) };
     #[expect(clippy::unnecessary_cast, reason = "the length has other types elsewhere")]
     let length = (message.msg_controllen as usize).min(CONTROL_SIZE);
-    Ok(Stamped { count, stamp: software_stamp(&control.0[..length]) })
+    Ok((count, &control.0[..length]))
 }
 
-/// The software time stamp in control data, since the Unix epoch, if there is one.
+/// Writes what the socket takes of two pieces, one after the other, as send(2) does without a signal, and asks the
+/// kernel to stamp when it sends the last byte of that ([`take_sent`]). The socket's bytes must be numbered
+/// ([`number_sent`]).
 ///
+/// # Errors
+/// Those of the call: `WouldBlock` when it takes nothing.
+pub fn send_stamped(socket: impl AsFd, pieces: [&[u8]; 2]) -> io::Result<usize> {
+    let mut pieces =
+        pieces.map(|piece| libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() });
+    let mut control = Control([0; CONTROL_SIZE]);
+    let length = stamp_request(&mut control);
+    let mut message = empty_message();
+    message.msg_iov = pieces.as_mut_ptr();
+    message.msg_iovlen = pieces.len() as _;
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = length as _;
+    // SAFETY: the message names the pieces and the control data, each valid for reads of the length given with it for
+    // as long as the call takes; the kernel writes to none of them.
+    let count = unsafe { libc::sendmsg(socket.as_fd().as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
+    usize::try_from(count).map_err(|_| io::Error::last_os_error())
+}
+
+fn empty_message() -> libc::msghdr {
+    // SAFETY: the structure has pointers and whole numbers only, for all of which zero is a value.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
 /// Control data is a sequence of messages, each with its length, level and type before its data, and aligned as a
-/// length is (cmsg(3)). Of time stamps there are three, of which the first is the software's; zero is none.
-fn software_stamp(mut control: &[u8]) -> Option<Duration> {
-    const WORD: usize = size_of::<usize>();
-    const HEAD: usize = WORD + 2 * size_of::<libc::c_int>();
+/// length is (cmsg(3)).
+const WORD: usize = size_of::<usize>();
+const HEAD: usize = WORD + 2 * size_of::<libc::c_int>();
+
+/// Writes the request to stamp one send. Returns its length.
+fn stamp_request(control: &mut Control) -> usize {
+    let data = libc::SOF_TIMESTAMPING_TX_SOFTWARE.to_ne_bytes();
+    let length = HEAD + data.len();
+    control.0[..WORD].copy_from_slice(&length.to_ne_bytes());
+    control.0[WORD..WORD + 4].copy_from_slice(&libc::SOL_SOCKET.to_ne_bytes());
+    control.0[WORD + 4..HEAD].copy_from_slice(&libc::SO_TIMESTAMPING.to_ne_bytes());
+    control.0[HEAD..length].copy_from_slice(&data);
+    length.next_multiple_of(WORD)
+}
+
+/// The data of the first message of this level and type; `None` if there is none.
+fn message_data(mut control: &[u8], wanted: impl Fn(libc::c_int, libc::c_int) -> bool) -> Option<&[u8]> {
     while let Some((head, _)) = control.split_at_checked(HEAD) {
         let length = usize::from_ne_bytes(head[..WORD].try_into().ok()?);
-        let level = libc::c_int::from_ne_bytes(head[WORD..WORD + 4].try_into().ok()?);
-        let kind = libc::c_int::from_ne_bytes(head[WORD + 4..].try_into().ok()?);
         let data = control.get(HEAD..length)?;
-        if (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING) {
-            return time(data).filter(|time| !time.is_zero());
+        if wanted(number(&head[WORD..])?, number(&head[WORD + 4..])?) {
+            return Some(data);
         }
         control = control.get(length.next_multiple_of(WORD)..)?;
     }
     None
 }
+
+/// The number at the beginning of some data.
+fn number(data: &[u8]) -> Option<libc::c_int> {
+    Some(libc::c_int::from_ne_bytes(data.get(..4)?.try_into().ok()?))
+}
+
+/// The software time stamp in control data, since the Unix epoch, if there is one.
+///
+/// Of time stamps there are three, of which the first is the software's; zero is none.
+fn software_stamp(control: &[u8]) -> Option<Duration> {
+    let data =
+        message_data(control, |level, kind| (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING))?;
+    time(data).filter(|time| !time.is_zero())
+}
+
+/// The number of the byte that was sent, if control data tells of that.
+///
+/// It comes as an error (ip(7), `struct sock_extended_err`): the error number (32 bits), who it is from, a type, a code
+/// and nothing (8 bits each), what was stamped, and the number (32 bits each).
+fn sent_number(control: &[u8]) -> Option<u32> {
+    let is_error = |level, kind| {
+        (level, kind) == (libc::SOL_IP, libc::IP_RECVERR)
+            || (level, kind) == (libc::SOL_IPV6, libc::IPV6_RECVERR)
+    };
+    let data = message_data(control, is_error)?;
+    let is_stamp = *data.get(4)? == libc::SO_EE_ORIGIN_TIMESTAMPING && number(data.get(8..)?)? == SENT;
+    is_stamp.then(|| number(data.get(12..)?).map(libc::c_int::cast_unsigned)).flatten()
+}
+
+/// What was stamped is that a segment was given to the device (`SCM_TSTAMP_SND`).
+const SENT: libc::c_int = 0;
 
 /// The time at the beginning of some data, as the kernel writes it: seconds and nanoseconds, a word each.
 fn time(data: &[u8]) -> Option<Duration> {
@@ -92,7 +212,7 @@ fn time(data: &[u8]) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{Read, Write};
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::UnixStream;
     use std::thread::sleep;
@@ -125,7 +245,6 @@ mod tests {
     #[test]
     fn the_first_of_three_times_is_the_softwares() {
         let control = stamps([(1_700_000_000, 5), (0, 0), (0, 0)]);
-        assert_eq!(control.len(), CONTROL_SIZE);
         assert_eq!(software_stamp(&control), Some(Duration::new(1_700_000_000, 5)));
         assert_eq!(software_stamp(&stamps([(0, 0), (0, 0), (7, 7)])), None, "a stamp of the hardware alone");
     }
@@ -179,6 +298,84 @@ mod tests {
         });
         let (lag, age) = stamped.expect("the kernel stamps what comes in");
         assert!(lag >= Duration::from_millis(8) && lag <= age, "{lag:?} of {age:?}");
+    }
+
+    /// All stamps of what was sent, which the kernel may take a moment to give.
+    fn sent(socket: &TcpStream, count: usize) -> Vec<Sent> {
+        let mut all = Vec::new();
+        for _ in 0..5000 {
+            match take_sent(socket) {
+                Ok(sent) => all.push(sent),
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                    if all.len() >= count {
+                        break;
+                    }
+                    sleep(Duration::from_millis(1));
+                }
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn what_a_socket_sends_is_stamped_where_that_is_asked_for() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let Ok(listener) = TcpListener::bind(address) else { continue };
+            let mut ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+            let mut theirs = listener.accept().unwrap().0;
+            number_sent(&ours).unwrap();
+            let before = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+            ours.write_all(b"not stamped").unwrap();
+            assert_eq!(send_stamped(&ours, [b"stamped", b" too"]).unwrap(), 11);
+            ours.write_all(b"not stamped").unwrap();
+            assert_eq!(send_stamped(&ours, [b"", b"x"]).unwrap(), 1);
+            let stamps = sent(&ours, 2);
+            let after = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+            let numbers: Vec<u32> = stamps.iter().map(|sent| sent.last_byte).collect();
+            assert_eq!(numbers, [21, 33], "{address}");
+            assert!(
+                before <= stamps[0].stamp && stamps[0].stamp <= stamps[1].stamp && stamps[1].stamp <= after
+            );
+            let mut received = [0; 34];
+            theirs.read_exact(&mut received).unwrap();
+            assert_eq!(&received, b"not stampedstamped toonot stampedx");
+        }
+    }
+
+    #[test]
+    fn sends_are_numbered_on_connected_sockets_only_and_fail_as_others_do() {
+        let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        assert_eq!(take_sent(&socket).unwrap_err().kind(), io::ErrorKind::WouldBlock);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        assert!(number_sent(&listener).is_err());
+        let (ours, theirs) = pair();
+        drop(theirs);
+        let broken = (0..500).find_map(|_| {
+            sleep(Duration::from_millis(1));
+            send_stamped(&ours, [b"1", b"2"]).err()
+        });
+        let broken = broken.expect("nobody reads").kind();
+        assert!(matches!(broken, io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset), "{broken:?}");
+    }
+
+    #[test]
+    fn only_errors_that_tell_of_sending_have_a_number() {
+        let error = |origin: u8, what: u32| {
+            let mut data = [0; 32];
+            (data[0], data[4]) = (42, origin);
+            data[8..12].copy_from_slice(&what.to_ne_bytes());
+            data[12..16].copy_from_slice(&0xfeed_u32.to_ne_bytes());
+            message(libc::SOL_IP, libc::IP_RECVERR, &data)
+        };
+        let both = [stamps([(9, 1), (0, 0), (0, 0)]), error(4, 0)].concat();
+        assert_eq!((sent_number(&both), software_stamp(&both)), (Some(0xfeed), Some(Duration::new(9, 1))));
+        assert_eq!(sent_number(&error(2, 0)), None, "what ICMP says");
+        assert_eq!(sent_number(&error(4, 2)), None, "that it was acknowledged");
+        let whole = error(4, 0);
+        for length in 0..whole.len() {
+            assert_eq!(sent_number(&whole[..length]), None, "{length}");
+        }
     }
 
     #[test]

@@ -178,7 +178,8 @@ pub(super) const REPORT_VERBOSE: &[&str] = &[
      failed. Of the percentiles, `latency` counts from the instant at which a call was due (its arrival, or the end of \
      the reply or the pause before it) and `service` from the first byte sent, both to the end of the reply; `lag` is how \
      late the generator began the work on an arrival, and so its own error; `receive lag` is its error at the other end, how \
-     long replies lay in the machine before they were read. From ten seconds on, figures of the latency \
+     long replies lay in the machine before they were read. With `--kernel-sends`, `send lag` is how long the kernel had \
+     requests before it sent them, and `kernel to kernel` the time from then to its receipt of the replies. From ten seconds on, figures of the latency \
      have 95 % confidence intervals, which take into account that latencies which follow each other are alike. The \
      slowest calls are listed with the time before their first byte was sent, until the status line, and until the end.",
 ];

@@ -24,7 +24,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use self::ports::{Ports, Search};
 use self::stamps::Stamps;
 use crate::network::DISCARD_MAX;
-use crate::{Network, Ready, Received, Stop};
+use crate::{Network, Ready, Received, SentStamp, Stop};
 
 pub use self::sockets::{SocketError, rehearse, try_sources};
 
@@ -51,6 +51,8 @@ pub struct OsNetwork {
     ports: Ports,
     /// The kernel's time stamps, if the plan wants them and the system has them.
     stamps: Option<Stamps>,
+    /// Stamps of what was sent come as errors of a connection that goes on.
+    stamps_sent: bool,
     events: Vec<epoll::Event>,
     /// Where bytes go that nobody wants to see. Nothing is ever read from it, and over TCP nothing written, so that it
     /// takes no memory.
@@ -81,6 +83,7 @@ impl OsNetwork {
             spin: plan.spin,
             ports: Ports::new(plan, Path::new("/")),
             stamps: if plan.recording.detail { Stamps::new() } else { None },
+            stamps_sent: plan.recording.kernel_sends.is_some(),
             discarded: vec![0; DISCARD_MAX],
             events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
         };
@@ -165,6 +168,12 @@ impl OsNetwork {
             }
         }
         rustix::net::connect(socket, server)
+    }
+
+    /// Whether a connection has failed of which the poller tells an error, and perhaps its end. One over TCP that failed
+    /// has ended as well: where that is not so, the error is a stamp.
+    fn is_failure(&self, has_error: bool, has_ended: bool) -> bool {
+        has_error && (has_ended || !self.stamps_sent)
     }
 }
 
@@ -260,6 +269,18 @@ impl Network for OsNetwork {
         })
     }
 
+    fn number_sent(&mut self, socket: &OwnedFd) -> io::Result<()> {
+        httperf_sys::number_sent(socket)
+    }
+
+    fn write_stamped(&mut self, socket: &OwnedFd, pieces: [&[u8]; 2]) -> io::Result<usize> {
+        httperf_sys::send_stamped(socket, pieces)
+    }
+
+    fn take_sent(&mut self, socket: &OwnedFd) -> Option<SentStamp> {
+        self.stamps.as_mut()?.take_sent(socket)
+    }
+
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {
         ready.clear();
         if let Some(stamps) = &mut self.stamps {
@@ -290,7 +311,10 @@ impl Network for OsNetwork {
                     readable: flags.contains(epoll::EventFlags::IN),
                     writable: flags.contains(epoll::EventFlags::OUT),
                     ended: flags.intersects(epoll::EventFlags::RDHUP | epoll::EventFlags::HUP),
-                    failed: flags.contains(epoll::EventFlags::ERR),
+                    failed: self.is_failure(
+                        flags.contains(epoll::EventFlags::ERR),
+                        flags.contains(epoll::EventFlags::HUP),
+                    ),
                 });
             }
         }
@@ -308,7 +332,7 @@ impl Network for OsNetwork {
             readable: found.contains(PollFlags::IN),
             writable: found.contains(PollFlags::OUT),
             ended: found.intersects(PollFlags::RDHUP | PollFlags::HUP),
-            failed: found.contains(PollFlags::ERR),
+            failed: self.is_failure(found.contains(PollFlags::ERR), found.contains(PollFlags::HUP)),
         }
     }
 

@@ -13,7 +13,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use rustix::time::{ClockId, clock_gettime};
 
 use super::now;
-use crate::Received;
+use crate::{Received, SentStamp};
 
 /// If the clocks move apart by more than this, one of them was set.
 const STEP: Duration = Duration::from_millis(1);
@@ -71,6 +71,12 @@ impl Stamps {
         let received = httperf_sys::receive(socket, buffer, discards)?;
         let stamp = received.stamp.and_then(|stamp| self.clocks.instant(stamp, now));
         Ok(Received { count: received.count, stamp })
+    }
+
+    /// The oldest stamp of what a socket has sent.
+    pub(super) fn take_sent(&mut self, socket: &OwnedFd) -> Option<SentStamp> {
+        let sent = httperf_sys::take_sent(socket).ok()?;
+        Some(SentStamp { last_byte: sent.last_byte, at: self.clocks.instant(sent.stamp, now) })
     }
 
     /// Number of times that the wall clock was set.

@@ -82,6 +82,7 @@ impl Call {
             mismatch: None,
             carrier: self.carrier,
             receive_lag: None,
+            kernel: None,
         }
     }
 

@@ -12,6 +12,7 @@ use slotmap::{Key, KeyData};
 use super::calls::{self, Phase};
 use super::inspection::{self, Finding};
 use super::secure::Secured;
+use super::sends::{self, Sends};
 use super::{CallKey, ConnectionKey, READS_PER_TURN, SessionKey, Worker};
 use crate::network::DISCARD_MAX;
 use crate::{Network, Observation, Ready, Received, failure};
@@ -62,6 +63,8 @@ pub(super) struct Connection<S> {
     pub(super) is_ending: bool,
     /// It takes nothing more: it fails when what the server has said is read.
     pub(super) is_broken: bool,
+    /// When its requests leave this machine, if the kernel is asked.
+    pub(super) sends: Option<Box<Sends>>,
 }
 
 /// A connection that failed.
@@ -155,6 +158,7 @@ impl<N: Network> Worker<'_, '_, N> {
             is_unread: false,
             is_ending: false,
             is_broken: false,
+            sends: None,
         });
         let socket = &self.connections[key].socket;
         if let Err(error) = self.network.connect(socket, poll_key(key), endpoint, source) {
@@ -202,6 +206,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// There is a way to the server: over TLS if it is to be, the connection is set up on it.
     pub(super) fn transport_ready(&mut self, key: ConnectionKey, now: Instant) {
+        self.number_sent(key);
         if self.connections[key].secured.is_some() {
             self.start_handshake(key, now);
         } else {
@@ -260,7 +265,10 @@ impl<N: Network> Worker<'_, '_, N> {
                 break;
             }
             let at = self.network.now();
-            let count = match self.network.write(&connection.socket, [buffer, last]) {
+            let sends = connection.sends.as_deref_mut();
+            let pieces = [&buffer[..], last];
+            let count = match sends::write(&mut self.network, &self.calls, sends, &connection.socket, pieces)
+            {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -304,6 +312,9 @@ impl<N: Network> Worker<'_, '_, N> {
                 }
                 Sent::Finished(call) => {
                     let call = CallKey::from(call);
+                    if let Some(sends) = &mut self.connections[key].sends {
+                        sends.finished(call, at);
+                    }
                     let size = self.request_size(key, call);
                     let call = &mut self.calls[call];
                     let request = &call.request;
@@ -530,6 +541,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let inspection = call.inspection.take().map(|inspection| *inspection);
         let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
         let done = self.received_at(now).max(at);
+        let kernel = self.kernel_times(key, call_key);
         let call = &self.calls[call_key];
         let connection = &self.connections[key];
         let sample = Sample {
@@ -541,6 +553,7 @@ impl<N: Network> Worker<'_, '_, N> {
             decoded_size,
             mismatch,
             receive_lag: self.stamp.map(|stamp| now - stamp),
+            kernel,
             ..call.sample(done)
         };
         self.recorder.reply_settled();

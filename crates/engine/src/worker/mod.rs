@@ -22,6 +22,7 @@ mod pool;
 mod proxied;
 mod resumption;
 mod secure;
+mod sends;
 mod sessions;
 
 use std::cmp::Reverse;
@@ -243,6 +244,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             detail: plan.recording.detail,
             groups: plan.recording.split.is_some(),
             slowest: plan.recording.slowest as usize,
+            kernel: plan.recording.kernel_sends.is_some(),
         };
         let requests = Requests::new(plan);
         let pool = match &plan.workload {

@@ -18,6 +18,7 @@ use slotmap::SlotMap;
 
 use super::connections::{Connection, Stage, at_instant};
 use super::resumption::Pool;
+use super::sends::{self, Sends};
 use super::{ConnectionKey, READ_SIZE, SessionKey, Worker};
 use crate::Network;
 
@@ -100,6 +101,7 @@ impl Tls {
 struct Lent<'a, S> {
     socket: &'a S,
     engine: &'a mut Engine,
+    sends: Option<&'a mut Sends>,
     stage: Stage,
     secured: &'a mut Secured,
     lane: &'a mut Lane,
@@ -117,6 +119,7 @@ fn lend<'a, S>(
     Some(Lent {
         socket: &connection.socket,
         engine: &mut connection.engine,
+        sends: connection.sends.as_deref_mut(),
         stage: connection.stage,
         secured: connection.secured.as_mut()?,
         lane: &mut tls.lane,
@@ -176,6 +179,9 @@ impl<N: Network> Worker<'_, '_, N> {
                     lent.secured.outgoing = Outgoing::default();
                     lent.secured.replays = lent.secured.early;
                     lent.engine.rewind(at_instant(now));
+                    if let Some(sends) = lent.sends {
+                        sends.rewound();
+                    }
                     let pending = lent.engine.pending();
                     pending.into_iter().for_each(|call| self.reset_call(call.into(), now));
                 }
@@ -439,7 +445,8 @@ impl<N: Network> Worker<'_, '_, N> {
                 return Ok(());
             }
             let at = self.network.now();
-            let count = match self.network.write(lent.socket, [buffer, &[]]) {
+            let pieces = [&buffer[..], &[]];
+            let count = match sends::write(&mut self.network, &self.calls, lent.sends, lent.socket, pieces) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {

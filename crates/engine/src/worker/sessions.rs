@@ -230,6 +230,11 @@ impl<N: Network> Worker<'_, '_, N> {
             let request = connection.form_of(&waiting.request, self.plan, &self.http2);
             let submitted = connection.engine.submit(at_instant(now), call.into(), request);
             submitted.expect("the engine has capacity");
+            if let Some(sends) = &mut connection.sends
+                && self.plan.recording.asks_of(waiting.serial)
+            {
+                sends.submitted(call);
+            }
         }
     }
 

@@ -404,6 +404,11 @@ impl Args {
                 "--clock=kernel: needs TCP, as the kernel stamps nothing that comes by --unix-socket",
             ));
         }
+        if results.kernel_sends.is_some() && self.unix_socket.is_some() {
+            return Err(Stop::rejected(
+                "--kernel-sends: needs TCP, as the kernel stamps nothing that goes by --unix-socket",
+            ));
+        }
         let prints = self.verbose > 0
             || self.print_reply.is_some()
             || self.print_request.is_some()

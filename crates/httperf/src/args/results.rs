@@ -1,6 +1,7 @@
 //! What was typed about results: the files they go to, what is recorded, and how they are judged.
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 
 use httperf_plan::{Objectives, Precision, Recording, ReplyClock, Split};
 
@@ -31,6 +32,8 @@ pub struct ResultArgs {
     pub split: Option<Split>,
     /// `--clock`.
     pub clock: ReplyClock,
+    /// `--kernel-sends`.
+    pub kernel_sends: Option<NonZeroU32>,
     /// Whether `--record` leaves out what the classic report does not show.
     pub classic_record: bool,
     /// `--strict`.
@@ -55,6 +58,7 @@ impl Default for ResultArgs {
             exemplars: recording.slowest,
             split: None,
             clock: recording.clock,
+            kernel_sends: recording.kernel_sends,
             classic_record: false,
             strict: false,
             objectives: Objectives::default(),
@@ -77,6 +81,7 @@ impl ResultArgs {
             split: self.split,
             slowest: self.exemplars,
             clock: self.clock,
+            kernel_sends: self.kernel_sends,
         }
     }
 
@@ -89,6 +94,7 @@ impl ResultArgs {
             ("--html", self.html.is_some()),
             ("--hgrm", self.hgrm.is_some()),
             ("--clock=kernel", self.clock == ReplyClock::Kernel),
+            ("--kernel-sends", self.kernel_sends.is_some()),
             ("--slo", !self.objectives.all.is_empty()),
         ];
         given.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context;
-use httperf_stats::{Instant, Mismatch, Outcome, Sample};
+use httperf_stats::{Instant, KernelTimes, Mismatch, Outcome, Sample};
 
 use super::file;
 
@@ -17,7 +17,7 @@ use super::file;
 const QUEUE: usize = 65_536;
 
 /// The names of the columns. Times of day are seconds since the start of the run; what did not happen is empty.
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 17] = [
     "call",
     "due_s",
     "sent_s",
@@ -33,6 +33,8 @@ const COLUMNS: [&str; 15] = [
     "reused",
     "uri",
     "receive_lag_us",
+    "send_lag_us",
+    "kernel_us",
 ];
 
 /// Writes calls to a file as they end. Who tells it of them is a [`CallSender`].
@@ -67,6 +69,7 @@ struct Row {
     is_reused: bool,
     uri: Box<[u8]>,
     receive_lag: Option<Duration>,
+    kernel: KernelTimes,
 }
 
 impl CallLog {
@@ -128,6 +131,7 @@ impl CallSender {
             is_reused: sample.carrier.is_some_and(|carrier| carrier.reused),
             uri: sample.uri.into(),
             receive_lag: sample.receive_lag,
+            kernel: sample.kernel.unwrap_or_default(),
         };
         // A writer that has failed takes nothing either: those calls are missing all the same.
         self.dropped += u64::from(self.queue.try_send(row).is_err());
@@ -176,7 +180,9 @@ impl Row {
         ];
         let mut record: csv::ByteRecord = texts.iter().map(String::as_bytes).collect();
         record.push_field(&self.uri);
-        record.push_field(self.receive_lag.map_or_else(String::new, micros).as_bytes());
+        for time in [self.receive_lag, self.kernel.send_lag, self.kernel.service] {
+            record.push_field(time.map_or_else(String::new, micros).as_bytes());
+        }
         record
     }
 }
@@ -203,6 +209,10 @@ mod tests {
             mismatch: None,
             carrier: None,
             receive_lag: status.map(|_| Duration::from_nanos(7_250)),
+            kernel: status.filter(|&status| status == 404).map(|_| KernelTimes {
+                send_lag: Some(Duration::from_nanos(1_500)),
+                service: Some(Duration::from_micros(430)),
+            }),
         }
     }
 
@@ -222,9 +232,9 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "0,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,success,200,80,5,,no,\"/a,\"\"b\"\"\",7.250",
-                "1,0.500000000,,,0.500500000,500.000,,failure,,80,5,,no,\"/a,\"\"b\"\"\",",
-                "2,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,unexpected_size,404,80,5,,no,\"/a,\"\"b\"\"\",7.250",
+                "0,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,success,200,80,5,,no,\"/a,\"\"b\"\"\",7.250,,",
+                "1,0.500000000,,,0.500500000,500.000,,failure,,80,5,,no,\"/a,\"\"b\"\"\",,,",
+                "2,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,unexpected_size,404,80,5,,no,\"/a,\"\"b\"\"\",7.250,1.500,430.000",
             ]
         );
     }

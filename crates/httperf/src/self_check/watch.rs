@@ -116,6 +116,7 @@ mod tests {
                 mismatch: None,
                 carrier: None,
                 receive_lag: None,
+                kernel: None,
             };
             watch.observe(Observation::Call { sample: &sample, start: at(5) });
         }

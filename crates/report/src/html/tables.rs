@@ -89,6 +89,10 @@ pub(super) fn times(document: &Document) -> Table {
             &figures.receive_lag_ms,
         ));
     }
+    if figures.kernel_ms.samples > 0 {
+        rows.push(times_row("send lag", "request written to sent, by the kernel", &figures.send_lag_ms));
+        rows.push(times_row("kernel to kernel", "request sent to reply received", &figures.kernel_ms));
+    }
     Table {
         caption: "Percentiles of all clocks, in ms",
         head: vec!["Clock", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "samples"],

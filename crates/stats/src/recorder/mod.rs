@@ -53,12 +53,21 @@ pub struct Figures {
     pub groups: bool,
     /// How many of the slowest calls.
     pub slowest: usize,
+    /// What the kernel says of calls.
+    pub kernel: bool,
 }
 
 impl Figures {
     /// All of connections and calls, as a run without options has them.
-    pub const USUAL: Self =
-        Self { sessions: false, tls: false, http2: false, detail: true, groups: false, slowest: 10 };
+    pub const USUAL: Self = Self {
+        sessions: false,
+        tls: false,
+        http2: false,
+        detail: true,
+        groups: false,
+        slowest: 10,
+        kernel: false,
+    };
 }
 
 /// What is known when a run ends.
@@ -119,6 +128,7 @@ impl Recorder {
                 sessions: figures.sessions.then(SessionSummary::default),
                 tls: figures.tls.then(Box::default),
                 http2: figures.http2.then(Box::default),
+                kernel: figures.kernel.then(Box::default),
                 groups: figures.groups.then(Groups::default),
                 ..Summary::default()
             })
@@ -419,6 +429,9 @@ impl Recorder {
         let summary = self.of(sample.intended);
         if sample.status.is_some() {
             summary.receive.add(sample.receive_lag);
+            if let (Some(figures), Some(times)) = (&mut summary.kernel, sample.kernel) {
+                figures.add(times);
+            }
         }
         let clocks = &mut summary.calls[outcome as usize];
         clocks.latency.add(latency);

@@ -23,6 +23,7 @@ fn reply(status: u16) -> Sample<'static> {
         mismatch: None,
         carrier: None,
         receive_lag: None,
+        kernel: None,
     }
 }
 

@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Observer, Ready, Received, Silent, Worker, tls_context};
+use httperf_engine::{Network, Observer, Ready, Received, SentStamp, Silent, Worker, tls_context};
 use httperf_plan::{Endpoint, Plan, Shard};
 use httperf_stats::{Counters, Instant, Summary, Transport};
 
@@ -86,6 +86,8 @@ pub struct Link {
     pub nap: Option<(Duration, Duration)>,
     /// Whether the worker is told when what it reads arrived.
     pub stamps: bool,
+    /// How long what is written lies in the worker's machine before it is sent, if the worker can be told when it is.
+    pub send_lag: Option<Duration>,
     /// How much later than something happens to a socket the worker hears of it.
     pub late: Duration,
 }
@@ -111,6 +113,7 @@ impl Default for Link {
             stops: None,
             nap: None,
             stamps: false,
+            send_lag: None,
             late: Duration::ZERO,
         }
     }
@@ -243,6 +246,18 @@ impl Network for SimNetwork {
 
     fn write(&mut self, socket: &SimSocket, pieces: [&[u8]; 2]) -> io::Result<usize> {
         self.world.borrow_mut().write(socket.number, &pieces.concat())
+    }
+
+    fn number_sent(&mut self, socket: &SimSocket) -> io::Result<()> {
+        self.world.borrow_mut().number_sent(socket.number)
+    }
+
+    fn write_stamped(&mut self, socket: &SimSocket, pieces: [&[u8]; 2]) -> io::Result<usize> {
+        self.world.borrow_mut().write_stamped(socket.number, &pieces.concat())
+    }
+
+    fn take_sent(&mut self, socket: &SimSocket) -> Option<SentStamp> {
+        self.world.borrow_mut().take_sent(socket.number)
     }
 
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()> {

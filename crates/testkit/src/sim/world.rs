@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::io;
 use std::time::Duration;
 
-use httperf_engine::{Ready, Received};
+use httperf_engine::{Ready, Received, SentStamp};
 use httperf_stats::Instant;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -60,6 +60,9 @@ struct Socket {
     incoming: Vec<u8>,
     /// How many bytes came in each segment that was not read entirely, and when.
     segments: VecDeque<(usize, Instant)>,
+    /// How many bytes were written since they are numbered, if they are, and stamps of them that were not taken.
+    numbered: Option<u32>,
+    sent: VecDeque<SentStamp>,
     is_ended: bool,
     error: Option<Errno>,
     /// Writes are refused until an event says otherwise.
@@ -191,8 +194,38 @@ impl World {
                 return Err(Errno::AGAIN.into());
             }
         }
-        self.schedule(number, Direction::Out, Duration::ZERO, Event::ToPeer(bytes[..count].to_vec()));
+        let send_lag = self.link.send_lag.unwrap_or_default();
+        self.schedule(number, Direction::Out, send_lag, Event::ToPeer(bytes[..count].to_vec()));
+        if let Some(written) = &mut self.sockets[number].numbered {
+            *written = written.wrapping_add(count as u32);
+        }
         Ok(count)
+    }
+
+    pub(super) fn number_sent(&mut self, number: usize) -> io::Result<()> {
+        if self.link.send_lag.is_none() {
+            return Err(Errno::NOPROTOOPT.into());
+        }
+        assert!(self.sockets[number].state == State::Open, "only what a connection sends can be numbered");
+        self.sockets[number].numbered = Some(0);
+        Ok(())
+    }
+
+    /// As [`World::write`], and the worker is told when the last byte of it was sent. The poller tells that there is
+    /// something to be told.
+    pub(super) fn write_stamped(&mut self, number: usize, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.write(number, bytes)?;
+        let at = self.now + self.link.send_lag.unwrap_or_default();
+        let socket = &mut self.sockets[number];
+        let written = socket.numbered.expect("the bytes are numbered of which a stamp is asked for");
+        socket.sent.push_back(SentStamp { last_byte: written.wrapping_sub(1), at: Some(at) });
+        self.put(number, at, Event::Spurious);
+        Ok(count)
+    }
+
+    pub(super) fn take_sent(&mut self, number: usize) -> Option<SentStamp> {
+        let sent = &mut self.sockets[number].sent;
+        if sent.front()?.at <= Some(self.now) { sent.pop_front() } else { None }
     }
 
     pub(super) fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) {

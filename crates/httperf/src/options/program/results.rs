@@ -1,9 +1,11 @@
 //! Results that keep: the files they go to, what is recorded, and how a run is judged.
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 
 use httperf_plan::{Precision, ReplyClock, Split, number};
 
+use super::load::positive;
 use crate::args::{Args, STDOUT};
 use crate::options::{Opt, Stop, Tier, Value, ValueForm};
 
@@ -150,6 +152,21 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
                 b"kernel" => ReplyClock::Kernel,
                 _ => return Err(Stop::expected("--clock", "program or kernel", value)),
             };
+            Ok(())
+        },
+    },
+    Opt {
+        long: "kernel-sends",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "asks the kernel when it sent the request of every Nth call, and reports from there to its receiving",
+        details: &["The report then has two more rows: `send lag`, from the write of the last bytes of \
+             a request to the kernel's giving them to the network device, and `kernel to kernel`, from then to its \
+             receipt of the segment that completed the reply. The second is what server and network took, without \
+             anything of this program. Each call that is asked about costs a few microseconds more."],
+        apply: |args, value| {
+            args.results.kernel_sends = NonZeroU32::new(positive("--kernel-sends", value)?);
             Ok(())
         },
     },

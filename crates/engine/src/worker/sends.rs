@@ -1,0 +1,159 @@
+//! Calls of which the kernel is asked when it sent their requests (`Recording::kernel_sends`).
+//!
+//! The kernel numbers the bytes of a connection, and tells when it sent the last byte of a write that it was asked
+//! about. So it is asked about each write as long as a request is under way whose call is one of those, and what it said
+//! of the write with which the request ended is looked up when the reply is complete.
+
+use std::io;
+
+use httperf_stats::{Instant, KernelTimes};
+use slotmap::SlotMap;
+
+use super::calls::Call;
+use super::{CallKey, ConnectionKey, Worker};
+use crate::{Network, SentStamp};
+
+/// What a connection knows of when its requests leave this machine.
+#[derive(Debug, Default)]
+pub(super) struct Sends {
+    /// Bytes written since they are numbered, modulo 2^32.
+    written: u32,
+    /// Calls to ask about whose requests are not written entirely.
+    unwritten: Vec<CallKey>,
+    /// Calls to ask about whose requests are.
+    awaited: Vec<Awaited>,
+}
+
+/// A call whose request is written entirely.
+#[derive(Debug)]
+struct Awaited {
+    call: CallKey,
+    /// The number of the last byte that was written with the last one of the request, and when that was.
+    last_byte: u32,
+    written_at: Instant,
+    sent_at: Option<Instant>,
+}
+
+impl Sends {
+    /// The protocol was given a call to ask about.
+    pub(super) fn submitted(&mut self, call: CallKey) {
+        self.forget(call);
+        self.unwritten.push(call);
+    }
+
+    /// The last of a request went with what was written last, at this instant.
+    pub(super) fn finished(&mut self, call: CallKey, written_at: Instant) {
+        if !self.unwritten.contains(&call) {
+            return;
+        }
+        self.forget(call);
+        let last_byte = self.written.wrapping_sub(1);
+        self.awaited.push(Awaited { call, last_byte, written_at, sent_at: None });
+    }
+
+    /// All requests are written anew.
+    pub(super) fn rewound(&mut self) {
+        self.unwritten.extend(self.awaited.drain(..).map(|awaited| awaited.call));
+    }
+
+    /// The kernel told of a write. If it sent the same bytes again, the first time counts.
+    fn stamped(&mut self, stamp: SentStamp) {
+        for awaited in &mut self.awaited {
+            if awaited.last_byte == stamp.last_byte {
+                awaited.sent_at = awaited.sent_at.or(stamp.at);
+            }
+        }
+    }
+
+    fn forget(&mut self, call: CallKey) {
+        self.unwritten.retain(|&other| other != call);
+        self.awaited.retain(|other| other.call != call);
+    }
+}
+
+/// Writes what the socket takes, and asks the kernel about that if it is a part of a request to ask about.
+pub(super) fn write<N: Network>(
+    network: &mut N,
+    calls: &SlotMap<CallKey, Call>,
+    sends: Option<&mut Sends>,
+    socket: &N::Socket,
+    pieces: [&[u8]; 2],
+) -> io::Result<usize> {
+    let Some(sends) = sends else { return network.write(socket, pieces) };
+    // A call may be given up before its request is written.
+    sends.unwritten.retain(|&call| calls.contains_key(call));
+    let count = if sends.unwritten.is_empty() {
+        network.write(socket, pieces)?
+    } else {
+        network.write_stamped(socket, pieces)?
+    };
+    sends.written = sends.written.wrapping_add(count as u32);
+    Ok(count)
+}
+
+impl<N: Network> Worker<'_, '_, N> {
+    /// The transport of a connection is there, and nothing under way on it: prepares to ask about what is written.
+    pub(super) fn number_sent(&mut self, key: ConnectionKey) {
+        if self.plan.recording.kernel_sends.is_some() {
+            let connection = &mut self.connections[key];
+            if self.network.number_sent(&connection.socket).is_err() {
+                return;
+            }
+            let mut sends = Sends::default();
+            let waiting = connection.engine.pending().into_iter().map(CallKey::from);
+            waiting
+                .filter(|&call| self.plan.recording.asks_of(self.calls[call].serial))
+                .for_each(|call| sends.submitted(call));
+            connection.sends = Some(Box::new(sends));
+        }
+    }
+
+    /// What the kernel said of a call whose reply is complete, if it was to be asked. To be called before the call goes.
+    pub(super) fn kernel_times(&mut self, key: ConnectionKey, call: CallKey) -> Option<KernelTimes> {
+        if !self.plan.recording.asks_of(self.calls[call].serial) {
+            return None;
+        }
+        let connection = &mut self.connections[key];
+        let Some(sends) = &mut connection.sends else { return Some(KernelTimes::default()) };
+        while let Some(stamp) = self.network.take_sent(&connection.socket) {
+            sends.stamped(stamp);
+        }
+        let found = sends.awaited.iter().find(|awaited| awaited.call == call);
+        let sent = found.and_then(|awaited| Some((awaited.written_at, awaited.sent_at?)));
+        sends.forget(call);
+        // Of calls that were given up nobody asks.
+        sends.awaited.retain(|awaited| self.calls.contains_key(awaited.call));
+        Some(KernelTimes {
+            send_lag: sent.map(|(written_at, sent_at)| sent_at - written_at),
+            service: sent.zip(self.stamp).map(|((_, sent_at), received_at)| received_at - sent_at),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use slotmap::SlotMap;
+
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_that_of_the_calls_that_ended_with_the_write() {
+        let mut keys: SlotMap<CallKey, ()> = SlotMap::with_key();
+        let [first, second, third] = [(); 3].map(|()| keys.insert(()));
+        let at = Instant::from_nanos;
+        let mut sends = Sends { written: u32::MAX - 9, ..Sends::default() };
+        [first, second].into_iter().for_each(|call| sends.submitted(call));
+        sends.written = sends.written.wrapping_add(30);
+        [first, second, third].into_iter().for_each(|call| sends.finished(call, at(5)));
+        assert!(sends.unwritten.is_empty() && sends.awaited.len() == 2, "nobody asked about the third");
+        sends.stamped(SentStamp { last_byte: 18, at: Some(at(6)) });
+        assert!(sends.awaited.iter().all(|awaited| awaited.sent_at.is_none()), "an earlier write");
+        sends.stamped(SentStamp { last_byte: 19, at: Some(at(7)) });
+        sends.stamped(SentStamp { last_byte: 19, at: Some(at(900)) });
+        assert!(sends.awaited.iter().all(|awaited| awaited.sent_at == Some(at(7))), "sent twice");
+        sends.rewound();
+        assert_eq!((&sends.unwritten[..], sends.awaited.len()), (&[first, second][..], 0));
+        sends.submitted(first);
+        assert_eq!(sends.unwritten, [second, first], "once");
+    }
+}
