@@ -603,7 +603,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l all-addresses
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -l hog -d 'takes all local ports from 1024 to be used, not only those the kernel hands out'
 complete -c httperf -n "__fish_httperf_using_subcommand doctor" -s h -l help -d 'explains the options and exits'
 complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l rate -d 'looks how exactly X arrivals per second keep their schedule; may be repeated' -r -f
-complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l quick -d 'takes some 15 seconds instead of a minute'
+complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l quick -d 'takes some 20 seconds instead of a minute'
 complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l json -d 'prints JSON instead of a table'
 complete -c httperf -n "__fish_httperf_using_subcommand self-check" -l no-store -d 'does not keep the results'
 complete -c httperf -n "__fish_httperf_using_subcommand self-check" -s h -l help -d 'explains the options and exits'

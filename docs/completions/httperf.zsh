@@ -603,7 +603,7 @@ _arguments "${_arguments_options[@]}" : \
 (self-check)
 _arguments "${_arguments_options[@]}" : \
 '--rate=[looks how exactly X arrivals per second keep their schedule; may be repeated]:X:' \
-'--quick[takes some 15 seconds instead of a minute]' \
+'--quick[takes some 20 seconds instead of a minute]' \
 '--json[prints JSON instead of a table]' \
 '--no-store[does not keep the results]' \
 '-h[explains the options and exits]' \

@@ -89,6 +89,25 @@ fn a_quick_check_measures_everything_and_keeps_it() {
         }
     }
 
+    let by_kernel = field(&document, "latency_by_kernel").as_array().unwrap();
+    assert_eq!(by_kernel.len(), 9, "three delays of three protocols");
+    for row in by_kernel {
+        let offered = number(row, "offered");
+        for name in ["clock", "sends"] {
+            let accuracy = field(row, name);
+            if !sees_packets {
+                assert!(accuracy.is_null());
+                continue;
+            }
+            assert!(number(accuracy, "true_us") >= number(row, "delay_us"), "{row}");
+            assert!(number(accuracy, "bias_p50_us").abs() < 5e3, "{row}");
+            assert!(
+                number(field(accuracy, "error"), "count") >= offered / 2.0,
+                "calls meet their packets: {row}"
+            );
+        }
+    }
+
     let schedule = field(&document, "schedule").as_array().unwrap();
     assert_eq!(schedule.len(), 6);
     for row in schedule {

@@ -75,8 +75,10 @@ impl Capture {
     /// # Errors
     /// That it is not permitted.
     pub(super) fn start(wanted: Wanted) -> io::Result<Self> {
-        // Of IPv4 packets as they are received: those sent would come a second time.
-        let protocol = Protocol::from(i32::from(ETHERTYPE_IPV4.to_be()));
+        // Of every protocol, though only IPv4 gets through the filter: the kernel shows packets to those who want all of
+        // them first. Whoever wants one protocol has its turn behind TCP, and a stamp that is later by as long as TCP
+        // and the waking of programs took: 4 to 20 us, measured.
+        let protocol = Protocol::from(i32::from(ETHERTYPE_ALL.to_be()));
         let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(protocol))?;
         socket.attach_filter(&filter(wanted))?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
@@ -193,12 +195,16 @@ impl Segment {
 /// The first byte of addresses of the loopback network.
 const LOOPBACK: u8 = 127;
 
-const ETHERTYPE_IPV4: u16 = 0x0800;
+const ETHERTYPE_ALL: u16 = 0x0003;
 const PROTOCOL_TCP: u32 = 6;
 const FLAGS_AT: u32 = 13;
 const SYN: u32 = 0x02;
 const PSH: u32 = 0x08;
 const ACK: u32 = 0x10;
+/// Where a filter finds which way a packet goes, and what stands for one that is sent. On the loopback interface it comes
+/// a second time when it is received.
+const DIRECTION_AT: u32 = 0xffff_f004;
+const OUTGOING: u32 = 4;
 
 /// A program for the kernel that lets through the wanted packets of IPv4.
 ///
@@ -213,6 +219,8 @@ fn filter(wanted: Wanted) -> Vec<SockFilter> {
     // before it all that comes there.
     let instructions: &[(u16, u8, u8, u32)] = match wanted.kind {
         Kind::Syn => &[
+            (load_byte, 0, 0, DIRECTION_AT),
+            (jump_if_equal, 11, 0, OUTGOING),
             (load_byte, 0, 0, 9),
             (jump_if_equal, 0, 9, PROTOCOL_TCP),
             (load_half, 0, 0, 6),
@@ -227,6 +235,8 @@ fn filter(wanted: Wanted) -> Vec<SockFilter> {
             (end, 0, 0, 0),
         ],
         Kind::Push => &[
+            (load_byte, 0, 0, DIRECTION_AT),
+            (jump_if_equal, 12, 0, OUTGOING),
             (load_byte, 0, 0, 9),
             (jump_if_equal, 0, 10, PROTOCOL_TCP),
             (load_half, 0, 0, 6),

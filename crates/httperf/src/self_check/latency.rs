@@ -5,13 +5,13 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use httperf_origin::{Config, Stamp};
-use httperf_plan::{Connections, ReplyClock, UriSource};
+use httperf_plan::{Connections, UriSource};
 use httperf_stats::Instant;
 use serde::Serialize;
 
 use super::capture::{Kind, Packet, Wanted};
 use super::lab::{self, Lab, Process, WARM_UP};
-use super::spread::{Spread, difference_us, mean, rounded};
+use super::spread::{Spread, difference_us, mean, median, rounded};
 use super::watch::{Call, Watch};
 
 /// What is measured.
@@ -45,30 +45,28 @@ pub(super) struct Accuracy {
     pub(super) true_us: f64,
     /// The mean of measured minus true.
     pub(super) bias_us: f64,
+    /// The median of that.
+    pub(super) bias_p50_us: f64,
     /// The size of measured minus true.
     pub(super) error: Spread,
 }
 
 impl Accuracy {
     /// Of pairs of a measured and a true time, in µs. `None` if there are none.
-    fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+    pub(super) fn of(pairs: &[(f64, f64)]) -> Option<Self> {
         let truths: Vec<f64> = pairs.iter().map(|&(_, truth)| truth).collect();
         let errors: Vec<f64> = pairs.iter().map(|&(measured, truth)| measured - truth).collect();
         Some(Self {
             true_us: rounded(mean(&truths)?),
             bias_us: rounded(mean(&errors)?),
+            bias_p50_us: rounded(median(&errors)?),
             error: Spread::of(errors)?,
         })
     }
 }
 
-/// A row for each delay, of replies that end by this clock.
-pub(super) fn measure(
-    lab: &Lab<'_>,
-    settings: &Settings,
-    process: Process,
-    clock: ReplyClock,
-) -> anyhow::Result<Vec<Row>> {
+/// A row for each delay.
+pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, process: Process) -> anyhow::Result<Vec<Row>> {
     let count = (settings.rate * (WARM_UP + settings.duration).as_secs_f64()).round() as usize;
     let server = lab.server(Config { stamps: count, ..Config::default() })?;
     let address = lab::address(&server);
@@ -77,7 +75,6 @@ pub(super) fn measure(
     let mut plan = lab.plan(&[address], process.arrivals(settings.rate), connections, limit);
     let uris = (0..count).map(|index| uri(settings.delays, index).into_bytes()).collect();
     plan.uris = UriSource::List { uris, wrap: false };
-    plan.recording.clock = clock;
     let mut watch = Watch::of(&mut plan, count);
     let wanted = Wanted { port: address.port(), kind: Kind::Push, most: 4 * count };
     let capture = lab.capture(wanted);
@@ -105,7 +102,7 @@ pub(super) fn measure(
 }
 
 /// What call number `index` asks for: its turn among the delays, a small body, and its number.
-fn uri(delays: &[Duration], index: usize) -> String {
+pub(super) fn uri(delays: &[Duration], index: usize) -> String {
     let delay = delays[index % delays.len()].as_micros();
     format!("/delay/{delay}us/size/100?{index}")
 }
@@ -167,6 +164,7 @@ mod tests {
             started: Some(at(sent_us)),
             sent: Some(at(sent_us)),
             done: at(done_us),
+            between_kernels: None,
             is_good: true,
         }
     }
@@ -183,7 +181,7 @@ mod tests {
     #[test]
     fn bias_is_the_mean_error_and_its_spread_that_of_sizes() {
         let accuracy = Accuracy::of(&[(1010.0, 1000.0), (1030.0, 1000.0), (2990.0, 3000.0)]).unwrap();
-        assert_eq!((accuracy.true_us, accuracy.bias_us), (1666.667, 10.0));
+        assert_eq!((accuracy.true_us, accuracy.bias_us, accuracy.bias_p50_us), (1666.667, 10.0, 10.0));
         assert_eq!((accuracy.error.p50_us, accuracy.error.max_us, accuracy.error.p99_us), (10.0, 30.0, None));
         assert_eq!(Accuracy::of(&[]), None);
     }

@@ -1,9 +1,10 @@
 //! `httperf self-check`: how exact this machine's measurements are, and how much load it can offer.
 //!
-//! Here are its options and what is done in which order; `latency`, `schedule` and `capacity` measure.
+//! Here are its options and what is done in which order; `latency`, `kernel`, `schedule` and `capacity` measure.
 
 mod capacity;
 mod capture;
+mod kernel;
 mod lab;
 mod latency;
 mod machine;
@@ -22,9 +23,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, anyhow};
 use httperf_engine::Stop as EndOfRun;
-use httperf_plan::ReplyClock;
 
 use self::capacity::{CALLS_PER_CONNECTION, Effort, Highest, Unit};
+use self::kernel::Protocol;
 use self::lab::{Lab, Process};
 use self::results::{Bounds, Capacity, FORMAT, Results, VERSION};
 use self::table::Table;
@@ -83,11 +84,13 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
     let mut latency = Vec::new();
     for process in Process::ALL {
         progress.show(&format!("latency, {} arrivals", process.word()));
-        latency.extend(latency::measure(&lab, &settings.latency, process, ReplyClock::Program)?);
+        latency.extend(latency::measure(&lab, &settings.latency, process)?);
     }
-    progress.show("latency by the kernel's clock");
-    let latency_by_kernel =
-        latency::measure(&lab, &settings.latency, Process::Deterministic, ReplyClock::Kernel)?;
+    let mut latency_by_kernel = Vec::new();
+    for protocol in Protocol::ALL {
+        progress.show(&format!("latency by the kernel's stamps, {}", protocol.word()));
+        latency_by_kernel.extend(kernel::measure(&lab, &settings.latency, protocol)?);
+    }
     let mut schedule = Vec::new();
     for process in Process::ALL {
         for &rate in &settings.rates {
@@ -212,7 +215,7 @@ const EXTENT: &[Opt<Args>] = &[
         short: None,
         value: ValueForm::None,
         tier: Tier::New,
-        help: "takes some 15 seconds instead of a minute",
+        help: "takes some 20 seconds instead of a minute",
         details: &["Fewer samples and a coarser search; the delay of 100 ms is left out."],
         apply: |args, _| {
             args.quick = true;

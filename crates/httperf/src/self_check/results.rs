@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::capacity::Highest;
 use super::machine::Machine;
 use super::spread::Spread;
-use super::{latency, schedule};
+use super::{kernel, latency, schedule};
 
 /// What the document calls itself.
 pub(super) const FORMAT: &str = "httperf-self-check";
@@ -29,8 +29,8 @@ pub(super) struct Results {
     /// Why packets could not be captured, unless they could.
     pub(super) capture_refused: Option<String>,
     pub(super) latency: Vec<latency::Row>,
-    /// The same where replies end by the kernel's clock, of deterministic arrivals.
-    pub(super) latency_by_kernel: Vec<latency::Row>,
+    /// Of times that are taken from the kernel.
+    pub(super) latency_by_kernel: Vec<kernel::Row>,
     pub(super) schedule: Vec<schedule::Row>,
     pub(super) capacity: Capacity,
     pub(super) bounds: Bounds,
@@ -114,6 +114,7 @@ pub(super) mod tests {
 
     use super::*;
     use crate::self_check::capacity::Limit;
+    use crate::self_check::kernel::Protocol;
     use crate::self_check::lab::Process;
     use crate::self_check::latency::Accuracy;
 
@@ -124,7 +125,8 @@ pub(super) mod tests {
     /// Made up, and within bounds.
     pub(in crate::self_check) fn results() -> Results {
         let accuracy = |bias_us: f64| {
-            Some(Accuracy { true_us: 1_052.5, bias_us, error: spread(bias_us, 3.0 * bias_us) })
+            let bias_p50_us = bias_us - 0.25;
+            Some(Accuracy { true_us: 1_052.5, bias_us, bias_p50_us, error: spread(bias_us, 3.0 * bias_us) })
         };
         let latency = |arrivals, packets| latency::Row {
             arrivals,
@@ -132,6 +134,13 @@ pub(super) mod tests {
             offered: 1000,
             server: accuracy(41.25),
             packets,
+        };
+        let by_kernel = |protocol| kernel::Row {
+            protocol,
+            delay_us: 1000.0,
+            offered: 1000,
+            clock: accuracy(1.75),
+            sends: accuracy(0.5).filter(|_| protocol != Protocol::Http2),
         };
         let schedule = |arrivals: Process| schedule::Row {
             arrivals,
@@ -171,7 +180,7 @@ pub(super) mod tests {
             kept_waiting_share: 0.0124,
             capture_refused: None,
             latency: vec![latency(Process::Deterministic, accuracy(8.5)), latency(Process::Poisson, None)],
-            latency_by_kernel: vec![latency(Process::Deterministic, accuracy(1.75))],
+            latency_by_kernel: Protocol::ALL.map(by_kernel).to_vec(),
             schedule: Process::ALL.map(schedule).to_vec(),
             capacity: Capacity {
                 connections: highest(21_234.5, Limit::Server),
@@ -193,7 +202,8 @@ pub(super) mod tests {
         let mut bad = good.clone();
         bad.schedule[0].start = Some(spread(100.0, 999.9));
         bad.schedule[1].start = Some(spread(99.9, 1000.0));
-        bad.latency[0].server = Some(Accuracy { true_us: 0.0, bias_us: -200.0, error: spread(200.0, 300.0) });
+        bad.latency[0].server =
+            Some(Accuracy { true_us: 0.0, bias_us: -200.0, bias_p50_us: 0.0, error: spread(200.0, 300.0) });
         assert_eq!(
             exceeded(&bad),
             [

@@ -127,6 +127,7 @@ mod tests {
                     started: (index > 0).then(|| at(started)),
                     sent: Some(at(started + 50)),
                     done: at(started + 200),
+                    between_kernels: None,
                     is_good: index != 3,
                 }
             })

@@ -1,5 +1,7 @@
 //! What is noted of each call while a run goes on.
 
+use std::time::Duration;
+
 use httperf_engine::{Observation, Observer};
 use httperf_plan::Plan;
 use httperf_stats::Instant;
@@ -29,6 +31,8 @@ pub(super) struct Call {
     pub(super) sent: Option<Instant>,
     /// When it ended.
     pub(super) done: Instant,
+    /// From the kernel's sending its request to its receipt of the reply, if that was asked for and is known.
+    pub(super) between_kernels: Option<Duration>,
     /// Whether that was with a reply of status 200.
     pub(super) is_good: bool,
 }
@@ -69,6 +73,7 @@ impl Observer for Watch {
                     started: None,
                     sent: sample.sent,
                     done: sample.done,
+                    between_kernels: sample.kernel.and_then(|kernel| kernel.service),
                     is_good: sample.status == Some(200),
                 });
             }
@@ -85,8 +90,6 @@ pub(super) fn now() -> Instant {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use httperf_stats::Sample;
 
     use super::*;
