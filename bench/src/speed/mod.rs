@@ -5,6 +5,7 @@ mod calls;
 mod fixed_rate;
 pub(crate) mod multiplexed;
 mod programs;
+mod reports;
 
 use crate::nginx::Nginx;
 use crate::output::Table;
