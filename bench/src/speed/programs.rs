@@ -9,9 +9,11 @@ use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
 use super::reports::{
-    Said, said_by_ab, said_by_bare, said_by_h2load, said_by_httperf, said_by_oha, said_by_wrk,
+    Said, percentiles_of_h2load, percentiles_of_httperf, said_by_ab, said_by_bare, said_by_h2load,
+    said_by_hey, said_by_httperf, said_by_oha, said_by_wrk,
 };
 use crate::child::{Finished, Running};
+use crate::exchanges::{Percentiles, Schedule};
 use crate::output::progress;
 use crate::tools::{Bench, find_program};
 
@@ -28,6 +30,18 @@ pub(crate) enum Program {
     H2load,
     Ab,
     Oha,
+    Hey,
+}
+
+/// How a program takes the times of its calls, where there is a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// By its own clock, and at a fixed rate from when calls were due if it can do that.
+    Usual,
+    /// With the kernel's stamps of what it receives: `--clock=kernel` of httperf.
+    KernelClock,
+    /// From when calls were sent: oha without `--latency-correction`.
+    FromSending,
 }
 
 /// What is spoken.
@@ -55,6 +69,9 @@ pub(crate) struct Load {
     pub(crate) rate: Option<f64>,
     pub(crate) threads: u32,
     pub(crate) seconds: u64,
+    /// Whether the program is to tell percentiles, which some do only if they are asked to.
+    pub(crate) percentiles: bool,
+    pub(crate) timing: Timing,
 }
 
 impl Load {
@@ -69,6 +86,8 @@ impl Load {
             rate: None,
             threads: 1,
             seconds,
+            percentiles: false,
+            timing: Timing::Usual,
         }
     }
 }
@@ -89,9 +108,10 @@ pub(crate) struct Outcome {
     pub(crate) errors: u64,
     pub(crate) rate: f64,
     pub(crate) cpu: Duration,
-    /// What the program itself says, in microseconds: counted from when a call was due, and from when it was sent.
-    pub(crate) latency_p99_us: Option<f64>,
-    pub(crate) service_p99_us: Option<f64>,
+    /// What the program itself says: what it calls latency, which may count from when a call was due, and what it says
+    /// to count from when it was sent.
+    pub(crate) latency: Percentiles,
+    pub(crate) service: Percentiles,
 }
 
 impl Outcome {
@@ -110,6 +130,7 @@ impl fmt::Display for Program {
             Program::H2load => "h2load",
             Program::Ab => "ab",
             Program::Oha => "oha",
+            Program::Hey => "hey",
         })
     }
 }
@@ -158,8 +179,8 @@ impl<'a> Site<'a> {
             errors: said.errors,
             rate: said.rate,
             cpu: finished.cpu,
-            latency_p99_us: said.latency_p99_us,
-            service_p99_us: said.service_p99_us,
+            latency: said.latency,
+            service: said.service,
         })
     }
 
@@ -188,7 +209,13 @@ impl<'a> Site<'a> {
                     command.arg(SYSTEM_BUFFERS);
                 }
                 if let Some(rate) = rate {
-                    command.arg(format!("--request-rate={rate}")).arg("--output").arg(self.result());
+                    command.arg(format!("--request-rate={rate}"));
+                }
+                if load.percentiles {
+                    command.arg("--output").arg(self.result());
+                }
+                if load.timing == Timing::KernelClock {
+                    command.arg("--clock=kernel");
                 }
                 if self.bench.ours.knows("--threads") {
                     command.arg(format!("--threads={}", load.threads));
@@ -208,7 +235,10 @@ impl<'a> Site<'a> {
                 command.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s")]);
                 command.args(["--timeout", TIMEOUT_S]);
                 if let Some(rate) = rate {
-                    command.args(["--latency", &format!("-R{rate}")]);
+                    command.arg(format!("-R{rate}"));
+                }
+                if load.percentiles {
+                    command.arg("--latency");
                 }
                 if load.connection_each {
                     command.args(["-H", "Connection: close"]);
@@ -231,17 +261,35 @@ impl<'a> Site<'a> {
                     // It takes the rate of each of its connections, in whole numbers.
                     command.arg(format!("--rps={}", (rate / f64::from(*connections)).round()));
                 }
+                if load.percentiles {
+                    command.arg("--log-file").arg(self.result());
+                }
                 command.arg(url);
             }
             Program::Ab => {
                 command.args(["-q", &format!("-c{connections}"), "-s", TIMEOUT_S]);
+                if !load.connection_each {
+                    command.arg("-k");
+                }
                 command.args([format!("-t{seconds}"), format!("-n{}", AB_PER_SECOND * seconds), url]);
             }
             Program::Oha => {
                 command.args(["--no-tui", "--output-format", "json", "-c", &connections.to_string()]);
                 command.args(["-z", &format!("{seconds}s"), "--worker-threads=1"]);
                 if let Some(rate) = rate {
-                    command.args(["-q", &rate.to_string(), "--latency-correction"]);
+                    command.args(["-q", &rate.to_string()]);
+                    if load.timing != Timing::FromSending {
+                        command.arg("--latency-correction");
+                    }
+                }
+                command.arg(url);
+            }
+            Program::Hey => {
+                command.args(["-c", &connections.to_string(), "-z", &format!("{seconds}s")]);
+                command.args(["-t", TIMEOUT_S, "-cpus", "1"]);
+                if let Some(rate) = rate {
+                    // It takes the rate of each of its workers.
+                    command.args(["-q", &(rate / f64::from(*connections)).to_string()]);
                 }
                 command.arg(url);
             }
@@ -265,8 +313,9 @@ impl<'a> Site<'a> {
         Ok(path)
     }
 
+    /// Where a program writes figures that are not in its report.
     fn result(&self) -> PathBuf {
-        self.folder.path().join("result.json")
+        self.folder.path().join("result")
     }
 
     fn read(&self, program: Program, load: &Load, finished: &Finished) -> Option<Said> {
@@ -277,20 +326,24 @@ impl<'a> Site<'a> {
             Program::H2load => said_by_h2load(&finished.stdout),
             Program::Ab => said_by_ab(&finished.stdout),
             Program::Oha => said_by_oha(&finished.stdout),
+            Program::Hey => said_by_hey(&finished.stdout),
         }?;
-        if program == Program::Httperf && load.rate.is_some() {
-            let document: serde_json::Value =
-                serde_json::from_slice(&std::fs::read(self.result()).ok()?).ok()?;
-            let p99_us = |name: &str| Some(document["figures"][name]["p99"].as_f64()? * 1e3);
-            said.latency_p99_us = Some(p99_us("latency_ms")?);
-            said.service_p99_us = Some(p99_us("service_ms")?);
+        if load.percentiles {
+            let result = || std::fs::read_to_string(self.result()).ok();
+            match program {
+                Program::Httperf => {
+                    (said.latency, said.service) = percentiles_of_httperf(&result()?)?;
+                }
+                Program::H2load => said.latency = percentiles_of_h2load(&result()?)?,
+                _ => {}
+            }
         }
         Some(said)
     }
 }
 
 impl Program {
-    const ALL: [Program; 7] = [
+    const ALL: [Program; 8] = [
         Program::Httperf,
         Program::Bare,
         Program::Wrk,
@@ -298,7 +351,17 @@ impl Program {
         Program::H2load,
         Program::Ab,
         Program::Oha,
+        Program::Hey,
     ];
+
+    /// How it lays calls at a fixed rate on its connections.
+    pub(crate) fn schedule(self) -> Schedule {
+        match self {
+            Program::H2load | Program::Wrk2 => Schedule::PerConnection,
+            Program::Hey => Schedule::Bursts,
+            _ => Schedule::Common,
+        }
+    }
 
     pub(crate) fn is_installed(self) -> bool {
         self.name().is_none_or(|name| find_program(name).is_some())
@@ -313,6 +376,7 @@ impl Program {
             Program::H2load => Some("h2load"),
             Program::Ab => Some("ab"),
             Program::Oha => Some("oha"),
+            Program::Hey => Some("hey"),
         }
     }
 
@@ -325,25 +389,22 @@ impl Program {
     }
 
     /// What each installed one says of its version.
-    pub(crate) fn versions() -> String {
-        let mut lines: Vec<String> = Self::ALL
+    pub(crate) fn versions() -> Vec<String> {
+        Self::ALL
             .into_iter()
             .filter_map(Self::name)
             .map(|name| match find_program(name) {
                 Some(path) => version(&path, name),
                 None => format!("{name}: not installed, so not measured"),
             })
-            .collect();
-        if let Some(path) = find_program("nginx") {
-            lines.push(version(&path, "nginx"));
-        }
-        format!("Tables 6 are measured with\n  {}\n", lines.join("\n  "))
+            .collect()
     }
 }
 
 /// The first line of what a program says when it is asked for its version, in one of three ways.
-fn version(path: &Path, name: &str) -> String {
+pub(super) fn version(path: &Path, name: &str) -> String {
     let option = match name {
+        "hey" => return "hey, which does not tell its version".to_owned(),
         "wrk" | "wrk2" | "nginx" => "-v",
         "ab" => "-V",
         _ => "--version",
