@@ -1,7 +1,8 @@
 //! Measures httperf from outside: what a connection costs, how exactly the schedule is kept, what an open
-//! connection weighs. `bench/README.md` says how each figure is taken.
+//! connection weighs, whether what is reported is so. `bench/README.md` says how each figure is taken.
 //!
-//! The program is at once the harness and the two programs it measures with: a bare client and a quick server.
+//! The program is at once the harness and the programs it measures with: bare clients, a quick server, and one that
+//! keeps what happened.
 
 mod accuracy;
 mod bare;

@@ -82,6 +82,10 @@ const OPEN_LOOP: [Contestant; 7] = [
     ("hey", Program::Hey, Timing::Usual),
 ];
 
+/// Those of them that are not ours.
+const PROGRAMS: [Program; 6] =
+    [Program::Wrk, Program::Wrk2, Program::H2load, Program::Ab, Program::Oha, Program::Hey];
+
 /// A stall lasts an eighth of a run, and begins in its middle.
 const STALL_SHARE: u64 = 8;
 
@@ -90,7 +94,8 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<St
     if !bench.ours.knows("--request-rate") {
         return Ok(vec!["Tables 9: the program under test has no --request-rate\n".to_owned()]);
     }
-    let mut blocks = vec![format!("Tables 9 are measured with\n  {}\n", Program::versions().join("\n  "))];
+    let mut blocks =
+        vec![format!("Tables 9 are measured with\n  {}\n", Program::versions(&PROGRAMS).join("\n  "))];
     for &delays in &options.delays {
         blocks.push(closed_loop(bench, options, delays)?.to_string());
         blocks.push(open_loop(bench, options, delays)?.to_string());

@@ -64,6 +64,9 @@ const TABLES: [(char, TakeTables); 6] = [
     ('f', calls::two_threads),
 ];
 
+/// Those that are compared with.
+const PROGRAMS: [Program; 5] = [Program::Wrk, Program::Wrk2, Program::H2load, Program::Ab, Program::Oha];
+
 /// Those asked for, or a word on what is missing.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<String>> {
     if !bench.ours.knows("--concurrency") {
@@ -73,7 +76,7 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<St
         return Ok(vec!["Tables 6: nginx is not installed, so speed is not measured\n".to_owned()]);
     };
     let site = Site::new(bench, server.clear_port)?;
-    let mut versions = Program::versions();
+    let mut versions = Program::versions(&PROGRAMS);
     versions.extend(find_program("nginx").map(|path| programs::version(&path, "nginx")));
     let mut blocks = vec![format!("Tables 6 are measured with\n  {}\n", versions.join("\n  "))];
     for (_, take) in TABLES.iter().filter(|(letter, _)| options.tables.contains(letter)) {

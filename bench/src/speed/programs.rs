@@ -343,17 +343,6 @@ impl<'a> Site<'a> {
 }
 
 impl Program {
-    const ALL: [Program; 8] = [
-        Program::Httperf,
-        Program::Bare,
-        Program::Wrk,
-        Program::Wrk2,
-        Program::H2load,
-        Program::Ab,
-        Program::Oha,
-        Program::Hey,
-    ];
-
     /// How it lays calls at a fixed rate on its connections.
     pub(crate) fn schedule(self) -> Schedule {
         match self {
@@ -388,11 +377,11 @@ impl Program {
         }
     }
 
-    /// What each installed one says of its version.
-    pub(crate) fn versions() -> Vec<String> {
-        Self::ALL
-            .into_iter()
-            .filter_map(Self::name)
+    /// What each of these says of its version, if it is installed.
+    pub(crate) fn versions(programs: &[Program]) -> Vec<String> {
+        programs
+            .iter()
+            .filter_map(|program| program.name())
             .map(|name| match find_program(name) {
                 Some(path) => version(&path, name),
                 None => format!("{name}: not installed, so not measured"),
