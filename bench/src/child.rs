@@ -141,7 +141,7 @@ impl Finished {
     }
 }
 
-/// The bench server as a child.
+/// The bench server, or the reference server, as a child.
 #[derive(Debug)]
 pub(crate) struct BenchServer {
     running: Running,
@@ -153,8 +153,13 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 
 impl BenchServer {
     pub(crate) fn start(core: usize, options: &[&str]) -> anyhow::Result<Self> {
+        Self::start_as("server", core, options)
+    }
+
+    /// Starts a server of this program that has a command of its own.
+    pub(crate) fn start_as(name: &str, core: usize, options: &[&str]) -> anyhow::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.arg("server").args(options);
+        command.arg(name).args(options);
         let mut running = Running::start(command, core)?;
         let address = running.place()?.parse()?;
         Ok(BenchServer { running, address })

@@ -134,10 +134,13 @@ fn row(options: &Options, tool: &Tool, option: &str, times_ns: &[u64]) -> Vec<St
 
 /// How late each arrival is, given that the earliest one relative to its due time is not.
 pub(crate) fn lags_us(times_ns: &[u64], rate: f64) -> Vec<f64> {
+    lags_behind_us(times_ns, |index| index as f64 * 1e9 / rate)
+}
+
+/// The same for arrivals that are due this long after the first, in nanoseconds.
+pub(crate) fn lags_behind_us(times_ns: &[u64], due_ns: impl Fn(usize) -> f64) -> Vec<f64> {
     let first = times_ns[0];
-    let offsets = || {
-        times_ns.iter().enumerate().map(|(index, &time)| (time - first) as f64 - index as f64 * 1e9 / rate)
-    };
+    let offsets = || times_ns.iter().enumerate().map(|(index, &time)| (time - first) as f64 - due_ns(index));
     let start = offsets().fold(f64::INFINITY, f64::min);
     offsets().map(|offset| (offset - start) / 1e3).collect()
 }

@@ -1,11 +1,14 @@
 //! Measures httperf from outside: what a connection costs, how exactly the schedule is kept, what an open
-//! connection weighs. `bench/README.md` says how each figure is taken.
+//! connection weighs, whether what is reported is so. `bench/README.md` says how each figure is taken.
 //!
-//! The program is at once the harness and the two programs it measures with: a bare client and a quick server.
+//! The program is at once the harness and the programs it measures with: bare clients, a quick server, and one that
+//! keeps what happened.
 
+mod accuracy;
 mod bare;
 mod child;
 mod cores;
+mod exchanges;
 mod instructions;
 mod lag;
 mod memory;
@@ -52,6 +55,9 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--speed-tables a,b,c,d,e,f]
   http2    tables 8: calls over HTTP/2 and what each costs, against h2load, and memory per idle connection
                     [--http2-pairs N] [--http2-seconds S] [--http2-tables a,b,c,d,e]
+  accuracy tables 9: what load generators say of their calls, beside what happened
+                    [--accuracy-seconds S] [--accuracy-rate R] [--accuracy-connections N]
+                    [--accuracy-delays log-normal,two-modes,stall,jitter]
   instructions  table 7: instructions per call in user space, counted by callgrind
                     [--save records them] [--check fails if they have risen by more than 3 %]
   all      all tables, with the options of each
@@ -61,6 +67,8 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--uri PATH] [--connections N] [--pipeline N]
   bare-tls the bare client of TLS    --target ADDR:PORT --conns N [--groups LIST] [--resume]
   server   the bench server   [--listen ADDR:PORT] [--body-size N] [--nginx-head] [--stall] [--close]
+  accuracy-server  the reference server of tables 9    --delays NAME --record FILE
+                    [--stall-after-ms MS --stall-ms MS]
 
 Tables take --save to keep what they print in bench/results/.
 HTTPERF_BIN names the program under test; by default it is the workspace's own, built first.
@@ -82,14 +90,15 @@ fn run(mut words: Words) -> anyhow::Result<()> {
         Some("bare-kept") => bare::kept::run(&bare::kept::Options::parse(words)?),
         Some("bare-tls") => tls::bare::run(&tls::bare::Options::parse(words)?),
         Some("server") => server::run(&server::Options::parse(words)?),
+        Some("accuracy-server") => accuracy::server::run(&accuracy::server::Options::parse(words)?),
         Some("instructions") => instructions::run(&instructions::Options::parse(words)?),
         Some("smoke") => {
             words.finish()?;
             smoke::run()
         }
-        Some(table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "all")) => {
-            measure(table, words)
-        }
+        Some(
+            table @ ("rates" | "lag" | "memory" | "tls" | "record" | "speed" | "http2" | "accuracy" | "all"),
+        ) => measure(table, words),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             Ok(())
@@ -110,6 +119,7 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     let record = record::Options::parse(&mut words)?;
     let speed = speed::Options::parse(&mut words)?;
     let http2 = multiplexed::Options::parse(&mut words)?;
+    let accuracy = accuracy::Options::parse(&mut words)?;
     words.finish()?;
 
     let bench = Bench::prepare()?;
@@ -143,6 +153,11 @@ fn measure(table: &str, mut words: Words) -> anyhow::Result<()> {
     }
     if wanted("http2") {
         for table in multiplexed::measure(&bench, &http2)? {
+            output.block(&table);
+        }
+    }
+    if wanted("accuracy") {
+        for table in accuracy::measure(&bench, &accuracy)? {
             output.block(&table);
         }
     }

@@ -4,7 +4,7 @@ use anyhow::ensure;
 
 use crate::speed::multiplexed;
 use crate::tools::Bench;
-use crate::{instructions, lag, memory, ports, rates, record, speed, tls};
+use crate::{accuracy, instructions, lag, memory, ports, rates, record, speed, tls};
 
 /// Fails if a piece of the bench does not work. What is not installed or not permitted is named and left out.
 pub(crate) fn run() -> anyhow::Result<()> {
@@ -60,6 +60,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
         ..Default::default()
     };
     for table in multiplexed::measure(&bench, &http2)? {
+        println!("{table}");
+    }
+    for table in accuracy::measure(&bench, &accuracy::Options::smoke())? {
         println!("{table}");
     }
     match instructions::smoke(&bench)? {

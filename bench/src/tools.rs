@@ -100,11 +100,14 @@ fn build(profile: &str) -> anyhow::Result<PathBuf> {
     Ok(target.join(if profile == "dev" { "debug" } else { profile }).join("httperf"))
 }
 
-/// Where a program is, if it is on PATH or where Debian has its servers.
+/// Where a program is, if it is on PATH, where Debian has its servers, or where `scripts/bench-tools.sh` puts others.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = std::env::current_exe().ok();
+    let target = own.as_deref().and_then(Path::parent).and_then(Path::parent);
     std::env::split_paths(&path)
         .chain(["/usr/sbin".into()])
+        .chain(target.map(|folder| folder.join("tools")))
         .map(|folder| folder.join(name))
         .find(|candidate| candidate.is_file())
 }

@@ -5,22 +5,13 @@ use std::collections::HashMap;
 use super::Options;
 use super::calls::in_turn;
 use super::programs::{Load, Outcome, Program, Site};
-use crate::lag::lags_us;
-use crate::output::{Table, median, progress, quantile, thousands};
+use crate::exchanges::{self, Exchange, Percentiles, Schedule, Scheduled};
+use crate::output::{Table, median, progress, thousands};
 use crate::pcap::{self, Segment};
 use crate::tcpdump::Tcpdump;
 
 /// Connections over which the calls go.
 const CONNECTIONS: u32 = 64;
-
-/// How a program lays its calls on its connections.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Schedule {
-    /// One for all: whichever is free takes the next call.
-    Common,
-    /// Each connection has its own, with its share of the rate.
-    PerConnection,
-}
 
 /// What a capture shows of a run.
 #[derive(Debug)]
@@ -126,8 +117,8 @@ fn lag_row(program: Program, seen: &[Seen], ratios: &[f64]) -> Vec<String> {
 
 fn latency_row(program: Program, runs: &[Seen]) -> Vec<String> {
     let mut cells = vec![program.to_string()];
-    let service = |run: &Seen| (run.outcome.service_p99_us, run.service_p99_us);
-    let latency = |run: &Seen| (run.outcome.latency_p99_us, run.latency_p99_us);
+    let service = |run: &Seen| (run.outcome.service.p99_us, run.service_p99_us);
+    let latency = |run: &Seen| (run.outcome.latency.p99_us, run.latency_p99_us);
     for p99s in [runs.iter().map(service).collect::<Vec<_>>(), runs.iter().map(latency).collect()] {
         let (said, seen): (Vec<Option<f64>>, Vec<f64>) = p99s.into_iter().unzip();
         let differences: Vec<f64> =
@@ -158,44 +149,34 @@ fn run(site: &Site<'_>, program: Program, load: &Load) -> anyhow::Result<Capture
         Ok(tcpdump) => tcpdump,
         Err(reason) => return Ok(Capture::Refused(reason)),
     };
-    let outcome = site.run(program, load)?;
+    // h2load would have to list all its calls.
+    let percentiles = program != Program::H2load;
+    let outcome = site.run(program, &Load { percentiles, ..*load })?;
     progress("reading the capture");
     let segments = match tcpdump.finish()? {
         Ok(capture) => pcap::segments(&capture)?,
         Err(reason) => return Ok(Capture::Refused(reason)),
     };
     let rate = load.rate.expect("a fixed rate is what is measured");
-    let schedule = match program {
-        Program::H2load | Program::Wrk2 => Schedule::PerConnection,
-        _ => Schedule::Common,
-    };
-    let exchanges = exchanges(&segments, port);
+    let exchanges = paired(&segments, port);
     anyhow::ensure!(exchanges.len() > 1, "the capture shows no requests of {program}");
-    Ok(Capture::Taken(look(&exchanges, schedule, rate, load.connections, outcome)))
-}
-
-/// A request, and when the last of its reply passed, if it did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Exchange {
-    client_port: u16,
-    request_ns: u64,
-    replied_ns: Option<u64>,
+    Ok(Capture::Taken(look(&exchanges, program.schedule(), rate, load.connections, outcome)))
 }
 
 /// Pairs up requests and replies. Each connection has one call under way at a time, and each request is one segment.
-fn exchanges(segments: &[Segment], server_port: u16) -> Vec<Exchange> {
+fn paired(segments: &[Segment], server_port: u16) -> Vec<Exchange> {
     let mut all: Vec<Exchange> = Vec::new();
-    let mut latest: HashMap<u16, (usize, u32)> = HashMap::new();
+    let mut latest: HashMap<u64, (usize, u32)> = HashMap::new();
     for segment in segments.iter().filter(|segment| segment.payload_size > 0) {
         if segment.destination_port == server_port {
-            let client_port = segment.source.1;
+            let client_port = u64::from(segment.source.1);
             // What was sent again carries the number of the first.
             if latest.get(&client_port).is_some_and(|&(_, sequence)| sequence == segment.sequence) {
                 continue;
             }
             latest.insert(client_port, (all.len(), segment.sequence));
-            all.push(Exchange { client_port, request_ns: segment.time_ns, replied_ns: None });
-        } else if let Some(&(index, _)) = latest.get(&segment.destination_port) {
+            all.push(Exchange { connection: client_port, request_ns: segment.time_ns, replied_ns: None });
+        } else if let Some(&(index, _)) = latest.get(&segment.destination_port.into()) {
             all[index].replied_ns = Some(segment.time_ns);
         }
     }
@@ -204,52 +185,25 @@ fn exchanges(segments: &[Segment], server_port: u16) -> Vec<Exchange> {
 }
 
 fn look(exchanges: &[Exchange], schedule: Schedule, rate: f64, connections: u32, outcome: Outcome) -> Seen {
-    let mut groups: HashMap<u16, Vec<Exchange>> = HashMap::new();
-    let share = match schedule {
-        Schedule::Common => {
-            groups.insert(0, exchanges.to_vec());
-            rate
-        }
-        Schedule::PerConnection => {
-            for exchange in exchanges {
-                groups.entry(exchange.client_port).or_default().push(*exchange);
-            }
-            rate / f64::from(connections)
-        }
-    };
-    let (mut lags, mut latencies) = (Vec::new(), Vec::new());
-    for group in groups.values() {
-        let times: Vec<u64> = group.iter().map(|exchange| exchange.request_ns).collect();
-        for (exchange, lag) in group.iter().zip(lags_us(&times, share)) {
-            lags.push(lag);
-            latencies.extend(service_us(exchange).map(|service| lag + service));
-        }
-    }
-    let mut services: Vec<f64> = exchanges.iter().filter_map(service_us).collect();
-    for values in [&mut lags, &mut latencies, &mut services] {
-        values.sort_by(f64::total_cmp);
-    }
-    let p99 = |values: &[f64]| if values.is_empty() { f64::NAN } else { quantile(values, 0.99) };
-    let span_s = (exchanges[exchanges.len() - 1].request_ns - exchanges[0].request_ns) as f64 / 1e9;
+    let scheduled = Scheduled::of(exchanges, schedule, rate, connections);
+    let lag = Percentiles::of(scheduled.lags_us);
+    let latency = Percentiles::of(scheduled.latencies_us);
+    let service = Percentiles::of(exchanges.iter().filter_map(Exchange::service_us).collect());
+    let known = |percentile: Option<f64>| percentile.unwrap_or(f64::NAN);
     Seen {
         outcome,
-        rate: (exchanges.len() - 1) as f64 / span_s,
-        lag_p50_us: quantile(&lags, 0.5),
-        lag_p99_us: quantile(&lags, 0.99),
-        lag_max_us: quantile(&lags, 1.0),
-        latency_p99_us: p99(&latencies),
-        service_p99_us: p99(&services),
+        rate: exchanges::rate(exchanges),
+        lag_p50_us: known(lag.p50_us),
+        lag_p99_us: known(lag.p99_us),
+        lag_max_us: known(lag.max_us),
+        latency_p99_us: known(latency.p99_us),
+        service_p99_us: known(service.p99_us),
     }
-}
-
-fn service_us(exchange: &Exchange) -> Option<f64> {
-    Some((exchange.replied_ns? - exchange.request_ns) as f64 / 1e3)
 }
 
 #[cfg(test)]
 mod tests {
     use std::net::Ipv4Addr;
-    use std::time::Duration;
 
     use super::*;
 
@@ -265,18 +219,6 @@ mod tests {
         }
     }
 
-    fn looked_at(exchanges: &[Exchange], schedule: Schedule, rate: f64, connections: u32) -> Seen {
-        let outcome = Outcome {
-            replies: 1,
-            errors: 0,
-            rate,
-            cpu: Duration::ZERO,
-            latency_p99_us: None,
-            service_p99_us: None,
-        };
-        look(exchanges, schedule, rate, connections, outcome)
-    }
-
     #[test]
     fn a_reply_ends_with_its_last_segment_and_belongs_to_its_connection() {
         let segments = [
@@ -288,43 +230,17 @@ mod tests {
             segment(170, 1, SERVER, 15),
         ];
         let expected = [
-            Exchange { client_port: 1, request_ns: 100_000, replied_ns: Some(150_000) },
-            Exchange { client_port: 2, request_ns: 110_000, replied_ns: Some(160_000) },
-            Exchange { client_port: 1, request_ns: 170_000, replied_ns: None },
+            Exchange { connection: 1, request_ns: 100_000, replied_ns: Some(150_000) },
+            Exchange { connection: 2, request_ns: 110_000, replied_ns: Some(160_000) },
+            Exchange { connection: 1, request_ns: 170_000, replied_ns: None },
         ];
-        assert_eq!(exchanges(&segments, SERVER), expected);
+        assert_eq!(paired(&segments, SERVER), expected);
     }
 
     #[test]
     fn a_request_sent_again_counts_once() {
         let segments = [segment(100, 1, SERVER, 5), segment(400, 1, SERVER, 5), segment(500, SERVER, 1, 9)];
-        let expected = [Exchange { client_port: 1, request_ns: 100_000, replied_ns: Some(500_000) }];
-        assert_eq!(exchanges(&segments, SERVER), expected);
-    }
-
-    fn exchange(client_port: u16, request_us: u64) -> Exchange {
-        Exchange {
-            client_port,
-            request_ns: request_us * 1_000,
-            replied_ns: Some(request_us * 1_000 + 50_000),
-        }
-    }
-
-    #[test]
-    fn latency_counts_from_the_schedule_and_service_from_the_request() {
-        let seen = looked_at(
-            &[exchange(1, 0), exchange(1, 1_300), exchange(1, 2_000)],
-            Schedule::Common,
-            1_000.0,
-            1,
-        );
-        assert_eq!((seen.lag_p99_us, seen.latency_p99_us, seen.service_p99_us), (300.0, 350.0, 50.0));
-    }
-
-    #[test]
-    fn connections_with_schedules_of_their_own_are_not_late_for_starting_together() {
-        let together = [exchange(1, 0), exchange(2, 1), exchange(1, 1_000), exchange(2, 1_001)];
-        assert_eq!(looked_at(&together, Schedule::PerConnection, 2_000.0, 2).lag_max_us, 0.0);
-        assert!(looked_at(&together, Schedule::Common, 2_000.0, 2).lag_max_us > 400.0);
+        let expected = [Exchange { connection: 1, request_ns: 100_000, replied_ns: Some(500_000) }];
+        assert_eq!(paired(&segments, SERVER), expected);
     }
 }

@@ -4,11 +4,12 @@
 mod calls;
 mod fixed_rate;
 pub(crate) mod multiplexed;
-mod programs;
+pub(crate) mod programs;
+mod reports;
 
 use crate::nginx::Nginx;
 use crate::output::Table;
-use crate::tools::Bench;
+use crate::tools::{Bench, find_program};
 use crate::words::Words;
 
 use self::programs::{Program, Site};
@@ -63,6 +64,9 @@ const TABLES: [(char, TakeTables); 6] = [
     ('f', calls::two_threads),
 ];
 
+/// Those that are compared with.
+const PROGRAMS: [Program; 5] = [Program::Wrk, Program::Wrk2, Program::H2load, Program::Ab, Program::Oha];
+
 /// Those asked for, or a word on what is missing.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<String>> {
     if !bench.ours.knows("--concurrency") {
@@ -72,7 +76,9 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<St
         return Ok(vec!["Tables 6: nginx is not installed, so speed is not measured\n".to_owned()]);
     };
     let site = Site::new(bench, server.clear_port)?;
-    let mut blocks = vec![Program::versions()];
+    let mut versions = Program::versions(&PROGRAMS);
+    versions.extend(find_program("nginx").map(|path| programs::version(&path, "nginx")));
+    let mut blocks = vec![format!("Tables 6 are measured with\n  {}\n", versions.join("\n  "))];
     for (_, take) in TABLES.iter().filter(|(letter, _)| options.tables.contains(letter)) {
         blocks.extend(take(&site, options)?.iter().map(ToString::to_string));
     }

@@ -1,4 +1,4 @@
-//! The programs that are compared: how each is told what to do, and how its output is read.
+//! The programs that are compared, and how each is told what to do.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,12 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
+use super::reports::{
+    Said, percentiles_of_h2load, percentiles_of_httperf, said_by_ab, said_by_bare, said_by_h2load,
+    said_by_hey, said_by_httperf, said_by_oha, said_by_wrk,
+};
 use crate::child::{Finished, Running};
+use crate::exchanges::{Percentiles, Schedule};
 use crate::output::progress;
 use crate::tools::{Bench, find_program};
 
@@ -25,6 +30,18 @@ pub(crate) enum Program {
     H2load,
     Ab,
     Oha,
+    Hey,
+}
+
+/// How a program takes the times of its calls, where there is a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timing {
+    /// By its own clock, and at a fixed rate from when calls were due if it can do that.
+    Usual,
+    /// With the kernel's stamps of what it receives: `--clock=kernel` of httperf.
+    KernelClock,
+    /// From when calls were sent: oha without `--latency-correction`.
+    FromSending,
 }
 
 /// What is spoken.
@@ -52,6 +69,9 @@ pub(crate) struct Load {
     pub(crate) rate: Option<f64>,
     pub(crate) threads: u32,
     pub(crate) seconds: u64,
+    /// Whether the program is to tell percentiles, which some do only if they are asked to.
+    pub(crate) percentiles: bool,
+    pub(crate) timing: Timing,
 }
 
 impl Load {
@@ -66,6 +86,8 @@ impl Load {
             rate: None,
             threads: 1,
             seconds,
+            percentiles: false,
+            timing: Timing::Usual,
         }
     }
 }
@@ -86,25 +108,16 @@ pub(crate) struct Outcome {
     pub(crate) errors: u64,
     pub(crate) rate: f64,
     pub(crate) cpu: Duration,
-    /// What the program itself says, in microseconds: counted from when a call was due, and from when it was sent.
-    pub(crate) latency_p99_us: Option<f64>,
-    pub(crate) service_p99_us: Option<f64>,
+    /// What the program itself says: what it calls latency, which may count from when a call was due, and what it says
+    /// to count from when it was sent.
+    pub(crate) latency: Percentiles,
+    pub(crate) service: Percentiles,
 }
 
 impl Outcome {
     pub(crate) fn cpu_us_per_reply(&self) -> f64 {
         self.cpu.as_secs_f64() * 1e6 / self.replies as f64
     }
-}
-
-/// What a program says of its run.
-#[derive(Debug, Default, PartialEq)]
-struct Said {
-    replies: u64,
-    errors: u64,
-    rate: f64,
-    latency_p99_us: Option<f64>,
-    service_p99_us: Option<f64>,
 }
 
 impl fmt::Display for Program {
@@ -117,6 +130,7 @@ impl fmt::Display for Program {
             Program::H2load => "h2load",
             Program::Ab => "ab",
             Program::Oha => "oha",
+            Program::Hey => "hey",
         })
     }
 }
@@ -165,8 +179,8 @@ impl<'a> Site<'a> {
             errors: said.errors,
             rate: said.rate,
             cpu: finished.cpu,
-            latency_p99_us: said.latency_p99_us,
-            service_p99_us: said.service_p99_us,
+            latency: said.latency,
+            service: said.service,
         })
     }
 
@@ -195,7 +209,13 @@ impl<'a> Site<'a> {
                     command.arg(SYSTEM_BUFFERS);
                 }
                 if let Some(rate) = rate {
-                    command.arg(format!("--request-rate={rate}")).arg("--output").arg(self.result());
+                    command.arg(format!("--request-rate={rate}"));
+                }
+                if load.percentiles {
+                    command.arg("--output").arg(self.result());
+                }
+                if load.timing == Timing::KernelClock {
+                    command.arg("--clock=kernel");
                 }
                 if self.bench.ours.knows("--threads") {
                     command.arg(format!("--threads={}", load.threads));
@@ -215,7 +235,10 @@ impl<'a> Site<'a> {
                 command.args(["-t1", &format!("-c{connections}"), &format!("-d{seconds}s")]);
                 command.args(["--timeout", TIMEOUT_S]);
                 if let Some(rate) = rate {
-                    command.args(["--latency", &format!("-R{rate}")]);
+                    command.arg(format!("-R{rate}"));
+                }
+                if load.percentiles {
+                    command.arg("--latency");
                 }
                 if load.connection_each {
                     command.args(["-H", "Connection: close"]);
@@ -238,17 +261,35 @@ impl<'a> Site<'a> {
                     // It takes the rate of each of its connections, in whole numbers.
                     command.arg(format!("--rps={}", (rate / f64::from(*connections)).round()));
                 }
+                if load.percentiles {
+                    command.arg("--log-file").arg(self.result());
+                }
                 command.arg(url);
             }
             Program::Ab => {
                 command.args(["-q", &format!("-c{connections}"), "-s", TIMEOUT_S]);
+                if !load.connection_each {
+                    command.arg("-k");
+                }
                 command.args([format!("-t{seconds}"), format!("-n{}", AB_PER_SECOND * seconds), url]);
             }
             Program::Oha => {
                 command.args(["--no-tui", "--output-format", "json", "-c", &connections.to_string()]);
                 command.args(["-z", &format!("{seconds}s"), "--worker-threads=1"]);
                 if let Some(rate) = rate {
-                    command.args(["-q", &rate.to_string(), "--latency-correction"]);
+                    command.args(["-q", &rate.to_string()]);
+                    if load.timing != Timing::FromSending {
+                        command.arg("--latency-correction");
+                    }
+                }
+                command.arg(url);
+            }
+            Program::Hey => {
+                command.args(["-c", &connections.to_string(), "-z", &format!("{seconds}s")]);
+                command.args(["-t", TIMEOUT_S, "-cpus", "1"]);
+                if let Some(rate) = rate {
+                    // It takes the rate of each of its workers.
+                    command.args(["-q", &(rate / f64::from(*connections)).to_string()]);
                 }
                 command.arg(url);
             }
@@ -272,8 +313,9 @@ impl<'a> Site<'a> {
         Ok(path)
     }
 
+    /// Where a program writes figures that are not in its report.
     fn result(&self) -> PathBuf {
-        self.folder.path().join("result.json")
+        self.folder.path().join("result")
     }
 
     fn read(&self, program: Program, load: &Load, finished: &Finished) -> Option<Said> {
@@ -284,28 +326,31 @@ impl<'a> Site<'a> {
             Program::H2load => said_by_h2load(&finished.stdout),
             Program::Ab => said_by_ab(&finished.stdout),
             Program::Oha => said_by_oha(&finished.stdout),
+            Program::Hey => said_by_hey(&finished.stdout),
         }?;
-        if program == Program::Httperf && load.rate.is_some() {
-            let document: serde_json::Value =
-                serde_json::from_slice(&std::fs::read(self.result()).ok()?).ok()?;
-            let p99_us = |name: &str| Some(document["figures"][name]["p99"].as_f64()? * 1e3);
-            said.latency_p99_us = Some(p99_us("latency_ms")?);
-            said.service_p99_us = Some(p99_us("service_ms")?);
+        if load.percentiles {
+            let result = || std::fs::read_to_string(self.result()).ok();
+            match program {
+                Program::Httperf => {
+                    (said.latency, said.service) = percentiles_of_httperf(&result()?)?;
+                }
+                Program::H2load => said.latency = percentiles_of_h2load(&result()?)?,
+                _ => {}
+            }
         }
         Some(said)
     }
 }
 
 impl Program {
-    const ALL: [Program; 7] = [
-        Program::Httperf,
-        Program::Bare,
-        Program::Wrk,
-        Program::Wrk2,
-        Program::H2load,
-        Program::Ab,
-        Program::Oha,
-    ];
+    /// How it lays calls at a fixed rate on its connections.
+    pub(crate) fn schedule(self) -> Schedule {
+        match self {
+            Program::H2load | Program::Wrk2 => Schedule::PerConnection,
+            Program::Hey => Schedule::Bursts,
+            _ => Schedule::Common,
+        }
+    }
 
     pub(crate) fn is_installed(self) -> bool {
         self.name().is_none_or(|name| find_program(name).is_some())
@@ -320,6 +365,7 @@ impl Program {
             Program::H2load => Some("h2load"),
             Program::Ab => Some("ab"),
             Program::Oha => Some("oha"),
+            Program::Hey => Some("hey"),
         }
     }
 
@@ -331,26 +377,23 @@ impl Program {
         }
     }
 
-    /// What each installed one says of its version.
-    pub(crate) fn versions() -> String {
-        let mut lines: Vec<String> = Self::ALL
-            .into_iter()
-            .filter_map(Self::name)
+    /// What each of these says of its version, if it is installed.
+    pub(crate) fn versions(programs: &[Program]) -> Vec<String> {
+        programs
+            .iter()
+            .filter_map(|program| program.name())
             .map(|name| match find_program(name) {
                 Some(path) => version(&path, name),
                 None => format!("{name}: not installed, so not measured"),
             })
-            .collect();
-        if let Some(path) = find_program("nginx") {
-            lines.push(version(&path, "nginx"));
-        }
-        format!("Tables 6 are measured with\n  {}\n", lines.join("\n  "))
+            .collect()
     }
 }
 
 /// The first line of what a program says when it is asked for its version, in one of three ways.
-fn version(path: &Path, name: &str) -> String {
+pub(super) fn version(path: &Path, name: &str) -> String {
     let option = match name {
+        "hey" => return "hey, which does not tell its version".to_owned(),
         "wrk" | "wrk2" | "nginx" => "-v",
         "ab" => "-V",
         _ => "--version",
@@ -359,167 +402,4 @@ fn version(path: &Path, name: &str) -> String {
     let said = said.map(|said| [said.stdout, said.stderr].concat()).unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     said.lines().next().filter(|line| !line.is_empty()).unwrap_or(name).to_owned()
-}
-
-fn said_by_httperf(output: &str) -> Option<Said> {
-    let total = output.lines().find(|line| line.starts_with("Total: connections "))?;
-    let errors = output.lines().find(|line| line.starts_with("Errors: total "))?;
-    let (replies, duration_s): (u64, f64) =
-        (number_after(total, " replies ")?, number_after(total, " test-duration ")?);
-    Some(Said {
-        replies,
-        errors: number_after(errors, " total ")?,
-        rate: replies as f64 / duration_s,
-        ..Said::default()
-    })
-}
-
-fn said_by_bare(output: &str) -> Option<Said> {
-    let line = output.lines().find(|line| line.starts_with("bare: connections "))?;
-    let (replies, duration_s): (u64, f64) =
-        (number_after(line, " replies ")?, number_after(line, " duration ")?);
-    Some(Said { replies, rate: replies as f64 / duration_s, ..Said::default() })
-}
-
-fn said_by_wrk(output: &str) -> Option<Said> {
-    let line = |start: &str| output.lines().map(str::trim).find(|line| line.starts_with(start));
-    let socket_errors: u64 = line("Socket errors:")
-        .map_or(0, |line| line.split([' ', ',']).filter_map(|word| word.parse::<u64>().ok()).sum());
-    let refused: u64 =
-        line("Non-2xx or 3xx responses:").and_then(|line| number_after(line, ": ")).unwrap_or(0);
-    Some(Said {
-        replies: number_before(output, " requests in ")?,
-        errors: socket_errors + refused,
-        rate: number_after(line("Requests/sec:")?, ":")?,
-        latency_p99_us: line("99.000%")
-            .or(line("99%"))
-            .and_then(|line| microseconds(line.split_whitespace().nth(1)?)),
-        service_p99_us: None,
-    })
-}
-
-fn said_by_h2load(output: &str) -> Option<Said> {
-    let requests = output.lines().find(|line| line.starts_with("requests: "))?;
-    Some(Said {
-        replies: number_before(requests, " succeeded, ")?,
-        errors: number_before::<u64>(requests, " failed, ")? + number_before::<u64>(requests, " errored, ")?,
-        rate: number_before(output, " req/s, ")?,
-        ..Said::default()
-    })
-}
-
-fn said_by_ab(output: &str) -> Option<Said> {
-    let value = |name: &str| output.lines().find(|line| line.starts_with(name));
-    let replies: u64 = number_after(value("Complete requests:")?, ":")?;
-    let duration_s: f64 = number_after(value("Time taken for tests:")?, ":")?;
-    Some(Said {
-        replies,
-        errors: number_after(value("Failed requests:")?, ":")?,
-        rate: replies as f64 / duration_s,
-        ..Said::default()
-    })
-}
-
-fn said_by_oha(output: &str) -> Option<Said> {
-    let document: serde_json::Value = serde_json::from_str(output).ok()?;
-    let sum = |name: &str| -> u64 {
-        let counts = document[name].as_object();
-        // What was under way at the end is not an error.
-        counts
-            .into_iter()
-            .flatten()
-            .filter(|(why, _)| *why != "aborted due to deadline")
-            .filter_map(|(_, count)| count.as_u64())
-            .sum()
-    };
-    let replies = sum("statusCodeDistribution");
-    Some(Said {
-        replies,
-        errors: sum("errorDistribution"),
-        rate: replies as f64 / document["summary"]["total"].as_f64()?,
-        latency_p99_us: document["latencyPercentiles"]["p99"].as_f64().map(|seconds| seconds * 1e6),
-        service_p99_us: None,
-    })
-}
-
-/// The number before the first `mark`.
-fn number_before<T: std::str::FromStr>(text: &str, mark: &str) -> Option<T> {
-    let (before, _) = text.split_once(mark)?;
-    before.split_whitespace().next_back()?.parse().ok()
-}
-
-/// The number after the first `mark`.
-fn number_after<T: std::str::FromStr>(text: &str, mark: &str) -> Option<T> {
-    let (_, after) = text.split_once(mark)?;
-    after.split_whitespace().next()?.parse().ok()
-}
-
-/// A time as wrk writes it.
-fn microseconds(text: &str) -> Option<f64> {
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let (number, unit) = text.split_at(unit_at);
-    let factor = match unit {
-        "us" => 1.0,
-        "ms" => 1e3,
-        "s" => 1e6,
-        "m" => 60e6,
-        _ => return None,
-    };
-    number.parse::<f64>().ok().map(|number| number * factor)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_report_of_httperf_is_read() {
-        let report = "\nTotal: connections 8 requests 300 replies 298 test-duration 2.000 s\n\
-                      \nErrors: total 2 client-timo 1 socket-timo 0 connrefused 0 connreset 1\n";
-        let expected = Said { replies: 298, errors: 2, rate: 149.0, ..Said::default() };
-        assert_eq!(said_by_httperf(report), Some(expected));
-    }
-
-    #[test]
-    fn a_report_of_wrk_is_read_with_its_errors() {
-        let report = "Running 3s test @ http://127.0.0.1:18099/1k\n  1 threads and 8 connections\n\
-                      \x20 Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency   107.88us  101.45us   3.13ms\n\
-                      \x20 158453 requests in 4.00s, 191.01MB read\n\
-                      \x20 Socket errors: connect 0, read 3, write 0, timeout 1\n\
-                      \x20 Non-2xx or 3xx responses: 2\nRequests/sec:  39613.25\nTransfer/sec:     47.75MB\n";
-        let expected = Said { replies: 158_453, errors: 6, rate: 39_613.25, ..Said::default() };
-        assert_eq!(said_by_wrk(report), Some(expected));
-    }
-
-    #[test]
-    fn a_latency_of_wrk2_is_read_with_its_unit() {
-        let report = "  Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%  621.00us\n 99.000%    1.35ms\n\
-                      \x20 2000 requests in 2.00s, 2.4MB read\nRequests/sec:   1000.00\n";
-        assert_eq!(said_by_wrk(report).unwrap().latency_p99_us, Some(1_350.0));
-    }
-
-    #[test]
-    fn a_report_of_h2load_is_read() {
-        let report = "finished in 1.01s, 41805.00 req/s, 50.39MB/s\n\
-                      requests: 41805 total, 41933 started, 41805 done, 41800 succeeded, 5 failed, 1 errored, 0 timeout\n";
-        let expected = Said { replies: 41_800, errors: 6, rate: 41_805.0, ..Said::default() };
-        assert_eq!(said_by_h2load(report), Some(expected));
-    }
-
-    #[test]
-    fn a_report_of_ab_is_read() {
-        let report = "Time taken for tests:   2.000 seconds\nComplete requests:      7800\nFailed requests:        3\n";
-        let expected = Said { replies: 7_800, errors: 3, rate: 3_900.0, ..Said::default() };
-        assert_eq!(said_by_ab(report), Some(expected));
-    }
-
-    #[test]
-    fn a_report_of_oha_is_read_without_what_was_cut_at_the_end() {
-        let report = r#"{"summary": {"total": 2.0}, "latencyPercentiles": {"p99": 0.0015},
-                         "statusCodeDistribution": {"200": 1000, "404": 10},
-                         "errorDistribution": {"aborted due to deadline": 64, "connection refused": 1}}"#;
-        let said = said_by_oha(report).unwrap();
-        assert_eq!((said.replies, said.errors, said.rate), (1_010, 1, 505.0));
-        assert_eq!(said.latency_p99_us, Some(1_500.0));
-    }
 }

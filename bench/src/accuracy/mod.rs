@@ -1,0 +1,287 @@
+//! Tables 9: what load generators say of their calls, beside what happened, as the reference server stamped it.
+
+mod delays;
+pub(crate) mod server;
+
+use anyhow::{Context, ensure};
+
+use crate::child::BenchServer;
+use crate::exchanges::{Exchange, Percentiles, Scheduled};
+use crate::output::{Table, thousands};
+use crate::speed::programs::{Load, Outcome, Program, Site, Timing};
+use crate::tools::Bench;
+use crate::words::Words;
+
+use self::delays::Delays;
+use self::server::read_record;
+
+/// How much of it to measure.
+#[derive(Debug)]
+pub(crate) struct Options {
+    /// How long a run takes. Whole seconds, for wrk knows no other.
+    pub(crate) seconds: u64,
+    /// Calls per second of the open loop.
+    pub(crate) rate: f64,
+    pub(crate) connections: u32,
+    pub(crate) delays: Vec<Delays>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { seconds: 8, rate: 800.0, connections: 32, delays: Delays::ALL.to_vec() }
+    }
+}
+
+impl Options {
+    pub(crate) fn parse(words: &mut Words) -> anyhow::Result<Self> {
+        let default = Options::default();
+        let options = Options {
+            seconds: words.value("--accuracy-seconds")?.unwrap_or(default.seconds),
+            rate: words.value("--accuracy-rate")?.unwrap_or(default.rate),
+            connections: words.value("--accuracy-connections")?.unwrap_or(default.connections),
+            delays: words.list("--accuracy-delays")?.unwrap_or(default.delays),
+        };
+        ensure!(options.seconds > 0, "--accuracy-seconds: expected a number above 0, got 0");
+        ensure!(
+            options.connections > 0
+                && options.rate > 0.0
+                && options.rate % f64::from(options.connections) == 0.0,
+            "--accuracy-rate: expected a multiple of the connections, which h2load needs, got {} for {}",
+            options.rate,
+            options.connections
+        );
+        Ok(options)
+    }
+
+    /// For a moment, with a stall, which is all that the server can do.
+    pub(crate) fn smoke() -> Self {
+        Options { seconds: 1, rate: 320.0, connections: 4, delays: vec![Delays::Stall] }
+    }
+}
+
+/// A program, with one of its ways to take times.
+type Contestant = (&'static str, Program, Timing);
+
+const CLOSED_LOOP: [Contestant; 7] = [
+    ("httperf", Program::Httperf, Timing::Usual),
+    ("httperf --clock=kernel", Program::Httperf, Timing::KernelClock),
+    ("oha", Program::Oha, Timing::Usual),
+    ("wrk", Program::Wrk, Timing::Usual),
+    ("h2load", Program::H2load, Timing::Usual),
+    ("hey", Program::Hey, Timing::Usual),
+    ("ab", Program::Ab, Timing::Usual),
+];
+
+const OPEN_LOOP: [Contestant; 7] = [
+    ("httperf", Program::Httperf, Timing::Usual),
+    ("httperf --clock=kernel", Program::Httperf, Timing::KernelClock),
+    ("oha, corrected", Program::Oha, Timing::Usual),
+    ("oha", Program::Oha, Timing::FromSending),
+    ("wrk2", Program::Wrk2, Timing::Usual),
+    ("h2load", Program::H2load, Timing::Usual),
+    ("hey", Program::Hey, Timing::Usual),
+];
+
+/// Those of them that are not ours.
+const PROGRAMS: [Program; 6] =
+    [Program::Wrk, Program::Wrk2, Program::H2load, Program::Ab, Program::Oha, Program::Hey];
+
+/// A stall lasts an eighth of a run, and begins in its middle.
+const STALL_SHARE: u64 = 8;
+
+/// A table for each kind of delays and each loop.
+pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<String>> {
+    if !bench.ours.knows("--request-rate") {
+        return Ok(vec!["Tables 9: the program under test has no --request-rate\n".to_owned()]);
+    }
+    let mut blocks =
+        vec![format!("Tables 9 are measured with\n  {}\n", Program::versions(&PROGRAMS).join("\n  "))];
+    for &delays in &options.delays {
+        blocks.push(closed_loop(bench, options, delays)?.to_string());
+        blocks.push(open_loop(bench, options, delays)?.to_string());
+    }
+    Ok(blocks)
+}
+
+const COLUMNS: [&str; 11] =
+    ["program", "p50", "true", "p90", "true", "p99", "true", "max", "true", "calls/s", "true"];
+
+fn closed_loop(bench: &Bench, options: &Options, delays: Delays) -> anyhow::Result<Table> {
+    let mut table = Table::new(
+        format!(
+            "Table 9. Closed loop, {} connections, {} s; {}; ms, as said and as it was",
+            options.connections,
+            options.seconds,
+            delays.description()
+        ),
+        &COLUMNS,
+    );
+    let load = Load { percentiles: true, ..Load::closed_loop(options.connections, options.seconds) };
+    for contestant in CLOSED_LOOP {
+        let Some(run) = run(&mut table, bench, &load, delays, contestant)? else { continue };
+        // Ours counts its latency in a closed loop from when a call could be made, the others from sending alone.
+        let said = if contestant.1 == Program::Httperf { run.outcome.service } else { run.outcome.latency };
+        table.row(row(contestant.0, &run, &said, &run.service()));
+    }
+    table.note("true: from the kernel's receipt of the request to the writing of its reply, at the server");
+    Ok(table)
+}
+
+fn open_loop(bench: &Bench, options: &Options, delays: Delays) -> anyhow::Result<Table> {
+    let mut columns = COLUMNS.to_vec();
+    columns.push("service p99");
+    let mut table = Table::new(
+        format!(
+            "Table 9. {} calls/s on {} connections, {} s; {}; ms, as said and as it was",
+            thousands(options.rate as u64),
+            options.connections,
+            options.seconds,
+            delays.description()
+        ),
+        &columns,
+    );
+    let load = Load {
+        rate: Some(options.rate),
+        percentiles: true,
+        ..Load::closed_loop(options.connections, options.seconds)
+    };
+    for contestant in OPEN_LOOP {
+        let Some(run) = run(&mut table, bench, &load, delays, contestant)? else { continue };
+        let schedule = contestant.1.schedule();
+        let scheduled = Scheduled::of(&run.exchanges, schedule, options.rate, options.connections);
+        let mut cells =
+            row(contestant.0, &run, &run.outcome.latency, &Percentiles::of(scheduled.latencies_us));
+        cells.push(in_ms(run.service().p99_us));
+        table.row(cells);
+    }
+    table.note("true: from when the request was due to the writing of its reply, at the server");
+    table.note("service p99: the same from the kernel's receipt of the request");
+    table.note("wrk and ab have no fixed rate");
+    Ok(table)
+}
+
+/// What came of a run: what the program said, and what the server saw.
+struct Run {
+    outcome: Outcome,
+    exchanges: Vec<Exchange>,
+    seconds: u64,
+}
+
+impl Run {
+    /// Requests that came per second of the run, which begins with the first.
+    fn rate(&self) -> f64 {
+        let end_ns = self.exchanges[0].request_ns + self.seconds * 1_000_000_000;
+        self.exchanges.partition_point(|exchange| exchange.request_ns < end_ns) as f64 / self.seconds as f64
+    }
+
+    /// From when each request came to its reply.
+    fn service(&self) -> Percentiles {
+        Percentiles::of(self.exchanges.iter().filter_map(Exchange::service_us).collect())
+    }
+}
+
+/// One run against a fresh server; a note in place of it if the program is not here.
+fn run(
+    table: &mut Table,
+    bench: &Bench,
+    load: &Load,
+    delays: Delays,
+    (name, program, timing): Contestant,
+) -> anyhow::Result<Option<Run>> {
+    if !program.is_installed() {
+        table.note(format!("{name}: not installed"));
+        return Ok(None);
+    }
+    if timing == Timing::KernelClock && !bench.ours.knows("--clock") {
+        table.note(format!("{name}: the program under test has no such option"));
+        return Ok(None);
+    }
+    let folder = tempfile::tempdir()?;
+    let record = folder.path().join("record");
+    let mut options = vec!["--delays".to_owned(), delays.to_string()];
+    options.extend(["--record".to_owned(), record.display().to_string()]);
+    if delays == Delays::Stall {
+        let run_ms = load.seconds * 1_000;
+        options.extend(["--stall-after-ms".to_owned(), (run_ms / 2).to_string()]);
+        options.extend(["--stall-ms".to_owned(), (run_ms / STALL_SHARE).to_string()]);
+    }
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let server = BenchServer::start_as("accuracy-server", bench.cores.server, &options)?;
+    let site = Site::new(bench, server.address.port())?;
+    let outcome = site.run(program, &Load { timing, ..*load })?;
+    let counts = server.stop()?;
+
+    if !counts.ends_with(" unstamped 0") {
+        table.note(format!("{name}: some requests without the kernel's stamp: {counts}"));
+    }
+    if outcome.errors > 0 {
+        table.note(format!("{name}: {} errors", thousands(outcome.errors)));
+    }
+    let text = std::fs::read_to_string(&record)
+        .with_context(|| format!("no record of the server in {}", record.display()))?;
+    let exchanges = read_record(&text)?;
+    ensure!(exchanges.len() > 1, "the server saw no requests of {name}: {counts}");
+    Ok(Some(Run { outcome, exchanges, seconds: load.seconds }))
+}
+
+fn row(name: &str, run: &Run, said: &Percentiles, truth: &Percentiles) -> Vec<String> {
+    let mut cells = vec![name.to_owned()];
+    for percentile in [
+        |of: &Percentiles| of.p50_us,
+        |of: &Percentiles| of.p90_us,
+        |of: &Percentiles| of.p99_us,
+        |of: &Percentiles| of.max_us,
+    ] {
+        cells.extend([in_ms(percentile(said)), in_ms(percentile(truth))]);
+    }
+    cells.extend([run.outcome.rate, run.rate()].map(|rate| thousands(rate.round() as u64)));
+    cells
+}
+
+/// To a hundredth of a millisecond, and whole ones from a hundred on.
+fn in_ms(time_us: Option<f64>) -> String {
+    match time_us {
+        None => "-".to_owned(),
+        Some(us) if us >= 100_000.0 => format!("{:.0}", us / 1e3),
+        Some(us) => format!("{:.2}", us / 1e3),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn times_have_as_many_digits_as_matter() {
+        assert_eq!(in_ms(None), "-");
+        assert_eq!(in_ms(Some(1_062.0)), "1.06");
+        assert_eq!(in_ms(Some(51_230.0)), "51.23");
+        assert_eq!(in_ms(Some(1_000_400.0)), "1000");
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_time_a_run_was_to_take() {
+        let at = |request_ns| Exchange { connection: 1, request_ns, replied_ns: None };
+        let outcome = Outcome {
+            replies: 3,
+            errors: 0,
+            rate: 3.0,
+            cpu: Duration::ZERO,
+            latency: Percentiles::default(),
+            service: Percentiles::default(),
+        };
+        let exchanges = vec![at(7), at(500_000_000), at(1_000_000_000), at(1_000_000_007)];
+        assert_eq!(Run { outcome, exchanges, seconds: 1 }.rate(), 3.0);
+    }
+
+    #[test]
+    fn options_make_sense_together() {
+        let parse = |line: &str| Options::parse(&mut Words::new(line.split(' ').map(String::from)));
+        assert_eq!(parse("--accuracy-delays stall,jitter").unwrap().delays, [Delays::Stall, Delays::Jitter]);
+        assert!(parse("--accuracy-rate 100").is_err());
+        assert!(parse("--accuracy-connections 0").is_err());
+        assert!(parse("--accuracy-seconds 0").is_err());
+    }
+}

@@ -1,0 +1,391 @@
+//! The reference server: it answers each request after a delay that is known beforehand, and keeps when the request
+//! came and when its reply left. One thread, one poller, and a heap of the replies that are due.
+//!
+//! A request came when the kernel received its last segment, whether or not the server stood still then. A reply leaves
+//! when the server turns to writing it. Both are instants of the wall clock, since that is the kernel's.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::net::SocketAddrV4;
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context, bail};
+use httperf_sys::{receive, stamp_received};
+use rustix::buffer::spare_capacity;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, EventData, EventFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendFlags, SocketAddrAny, SocketFlags, SocketType, accept_with, bind, getsockname, listen,
+    send, socket_with,
+};
+use rustix::thread::set_current_timer_slack;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::delays::{Delays, Sequence};
+use crate::exchanges::Exchange;
+use crate::open_files;
+use crate::words::Words;
+
+/// What the server should do.
+#[derive(Debug)]
+pub(crate) struct Options {
+    delays: Delays,
+    /// Where it writes what it saw.
+    record: PathBuf,
+    stall: Option<Stall>,
+}
+
+/// A time in which nothing is read and nothing is answered.
+#[derive(Debug, Clone, Copy)]
+struct Stall {
+    /// From the first request on.
+    after: Duration,
+    length: Duration,
+}
+
+impl Options {
+    pub(crate) fn parse(mut words: Words) -> anyhow::Result<Self> {
+        let after: Option<u64> = words.value("--stall-after-ms")?;
+        let length: Option<u64> = words.value("--stall-ms")?;
+        let options = Options {
+            delays: words.value("--delays")?.context("--delays: expected a name, got nothing")?,
+            record: words.value("--record")?.context("--record: expected a file, got nothing")?,
+            stall: after.zip(length).map(|(after, length)| Stall {
+                after: Duration::from_millis(after),
+                length: Duration::from_millis(length),
+            }),
+        };
+        words.finish()?;
+        Ok(options)
+    }
+}
+
+/// Serves until SIGTERM or SIGINT, then writes down what it saw.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    open_files::raise();
+    let mut server = Server::start(options)?;
+    // As exact as it can be: Linux otherwise wakes sleepers up to 50 us late.
+    set_current_timer_slack(NonZeroU64::new(1))?;
+    println!("listening on {}", server.address()?);
+    server.serve()?;
+    write_record(&options.record, &server.exchanges)?;
+    let reply_count = server.exchanges.iter().filter(|exchange| exchange.replied_ns.is_some()).count();
+    println!(
+        "server: requests {} replies {reply_count} unstamped {}",
+        server.exchanges.len(),
+        server.unstamped_count
+    );
+    Ok(())
+}
+
+/// A line for each request: its connection, when it came, and when its reply left, if it did.
+fn write_record(path: &Path, exchanges: &[Exchange]) -> anyhow::Result<()> {
+    let cannot_write = || format!("cannot write {}", path.display());
+    let mut file = BufWriter::new(File::create(path).with_context(cannot_write)?);
+    for exchange in exchanges {
+        let replied = exchange.replied_ns.map_or_else(|| "-".to_owned(), |time_ns| time_ns.to_string());
+        writeln!(file, "{} {} {replied}", exchange.connection, exchange.request_ns)
+            .with_context(cannot_write)?;
+    }
+    file.flush().with_context(cannot_write)
+}
+
+/// What a server wrote down, in the order in which requests came.
+pub(crate) fn read_record(text: &str) -> anyhow::Result<Vec<Exchange>> {
+    let read = |line: &str| -> Option<Exchange> {
+        let mut words = line.split(' ');
+        let connection = words.next()?.parse().ok()?;
+        let request_ns = words.next()?.parse().ok()?;
+        let replied_ns = match words.next()? {
+            "-" => None,
+            time => Some(time.parse().ok()?),
+        };
+        Some(Exchange { connection, request_ns, replied_ns })
+    };
+    let mut exchanges = text
+        .lines()
+        .map(|line| read(line).with_context(|| format!("expected a request, got `{line}`")))
+        .collect::<anyhow::Result<Vec<Exchange>>>()?;
+    exchanges.sort_by_key(|exchange| exchange.request_ns);
+    Ok(exchanges)
+}
+
+const BACKLOG: i32 = 4096;
+const EVENT_BATCH: usize = 1024;
+/// Larger than any request a program sends, so that one read empties the socket.
+const READ_SIZE: usize = 16 * 1024;
+/// A connection whose request has no end by then is closed.
+const HEAD_SIZE_MAX: usize = READ_SIZE;
+/// Room for as many before the record has to be moved.
+const EXPECTED_EXCHANGES: usize = 1 << 20;
+
+const LISTENER: u64 = u64::MAX;
+const STOP: u64 = u64::MAX - 1;
+
+struct Server {
+    poller: OwnedFd,
+    listener: OwnedFd,
+    /// A byte arrives here when the process is asked to end.
+    _stop: UnixStream,
+    delays: Sequence,
+    stall: Option<Stall>,
+    first_request: Option<Instant>,
+    /// By number, in the order in which they came.
+    connections: HashMap<u64, Connection>,
+    connection_count: u64,
+    exchanges: Vec<Exchange>,
+    due: BinaryHeap<Reverse<Due>>,
+    /// Requests that the kernel did not stamp, and which count from when they were read.
+    unstamped_count: u64,
+}
+
+struct Connection {
+    socket: OwnedFd,
+    /// The part of a request that is here.
+    head: Vec<u8>,
+}
+
+/// A reply that waits. The earliest comes first; of several at once, that of the earliest request.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Due {
+    at: Instant,
+    /// Its index among the exchanges.
+    exchange: usize,
+    /// Whether the connection ends with it.
+    closes: bool,
+}
+
+impl Server {
+    fn start(options: &Options) -> anyhow::Result<Self> {
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let listener = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+        // The kernel begins to stamp a little after the first socket asked for it.
+        stamp_received(&listener).context("the kernel does not stamp what it receives")?;
+        bind(&listener, &SocketAddrV4::new([127, 0, 0, 1].into(), 0))?;
+        listen(&listener, BACKLOG)?;
+
+        let (stop, stop_writer) = UnixStream::pair()?;
+        signal_hook::low_level::pipe::register(SIGTERM, stop_writer.try_clone()?)?;
+        signal_hook::low_level::pipe::register(SIGINT, stop_writer)?;
+
+        let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        epoll::add(&poller, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        epoll::add(&poller, &stop, EventData::new_u64(STOP), EventFlags::IN)?;
+        Ok(Server {
+            poller,
+            listener,
+            _stop: stop,
+            delays: options.delays.sequence(),
+            stall: options.stall,
+            first_request: None,
+            connections: HashMap::new(),
+            connection_count: 0,
+            exchanges: Vec::with_capacity(EXPECTED_EXCHANGES),
+            due: BinaryHeap::new(),
+            unstamped_count: 0,
+        })
+    }
+
+    fn address(&self) -> anyhow::Result<SocketAddrV4> {
+        let address: SocketAddrAny = getsockname(&self.listener)?;
+        Ok(SocketAddrV4::try_from(address)?)
+    }
+
+    fn serve(&mut self) -> anyhow::Result<()> {
+        let mut events = Vec::with_capacity(EVENT_BATCH);
+        let mut buffer = vec![0; READ_SIZE];
+        loop {
+            let timeout = self.due.peek().map(|Reverse(due)| until(due.at));
+            match epoll::wait(&self.poller, spare_capacity(&mut events), timeout.as_ref()) {
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            self.stall_if_due();
+            for event in events.drain(..) {
+                match event.data.u64() {
+                    STOP => return Ok(()),
+                    LISTENER => self.accept()?,
+                    number => self.read(number, &mut buffer),
+                }
+            }
+            self.answer_due();
+        }
+    }
+
+    fn stall_if_due(&mut self) {
+        let (Some(stall), Some(first)) = (self.stall, self.first_request) else { return };
+        if first.elapsed() >= stall.after {
+            self.stall = None;
+            sleep(stall.length);
+        }
+    }
+
+    fn accept(&mut self) -> anyhow::Result<()> {
+        loop {
+            let socket = match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
+                Ok(socket) => socket,
+                Err(Errno::AGAIN) => return Ok(()),
+                // The peer gave up while it waited in the queue.
+                Err(Errno::CONNABORTED | Errno::INTR) => continue,
+                Err(error) => bail!("cannot accept connection {}: {error}", self.connection_count + 1),
+            };
+            stamp_received(&socket)?;
+            let number = self.connection_count;
+            epoll::add(&self.poller, &socket, EventData::new_u64(number), EventFlags::IN)?;
+            self.connections.insert(number, Connection { socket, head: Vec::new() });
+            self.connection_count += 1;
+        }
+    }
+
+    /// Reads what a connection has, and lays down when each request in it is to be answered.
+    fn read(&mut self, number: u64, buffer: &mut [u8]) {
+        let Some(connection) = self.connections.get_mut(&number) else { return };
+        let stamped = match receive(&connection.socket, buffer, false) {
+            Ok(stamped) if stamped.count > 0 => stamped,
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,
+            // The end of the stream, or an error, which ends it too.
+            _ => {
+                self.connections.remove(&number);
+                return;
+            }
+        };
+        let now = Instant::now();
+        connection.head.extend_from_slice(&buffer[..stamped.count]);
+        while let Some(head) = take_head(&mut connection.head) {
+            self.first_request.get_or_insert(now);
+            self.unstamped_count += u64::from(stamped.stamp.is_none());
+            let exchange = self.exchanges.len();
+            self.exchanges.push(Exchange {
+                connection: number,
+                request_ns: stamped.stamp.map_or_else(wall_clock_ns, in_ns),
+                replied_ns: None,
+            });
+            let at = now + self.delays.draw();
+            self.due.push(Reverse(Due { at, exchange, closes: asks_to_close(&head) }));
+        }
+        if connection.head.len() > HEAD_SIZE_MAX {
+            self.connections.remove(&number);
+        }
+    }
+
+    fn answer_due(&mut self) {
+        while let Some(Reverse(due)) = self.due.peek() {
+            if due.at > Instant::now() {
+                return;
+            }
+            let exchange = &mut self.exchanges[due.exchange];
+            if let Some(connection) = self.connections.get(&exchange.connection) {
+                let reply = if due.closes { CLOSING_REPLY } else { REPLY };
+                // Before the call: the peer may have it before the call returns.
+                let now_ns = wall_clock_ns();
+                let sent = send(&connection.socket, reply, SendFlags::NOSIGNAL);
+                // A reply fits into an empty socket; a peer that reads none has its connection closed.
+                let is_sent = sent == Ok(reply.len());
+                if is_sent {
+                    exchange.replied_ns = Some(now_ns);
+                }
+                if due.closes || !is_sent {
+                    self.connections.remove(&exchange.connection);
+                }
+            }
+            self.due.pop();
+        }
+    }
+}
+
+/// ab, which speaks HTTP/1.0, wants to be told that the connection is kept.
+const REPLY: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: keep-alive\r\n\r\nHello world\n";
+const CLOSING_REPLY: &[u8] =
+    b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nHello world\n";
+
+fn until(at: Instant) -> Timespec {
+    let duration = at.saturating_duration_since(Instant::now());
+    Timespec::try_from(duration).expect("a delay does not last for ages")
+}
+
+fn wall_clock_ns() -> u64 {
+    in_ns(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+}
+
+fn in_ns(time: Duration) -> u64 {
+    time.as_nanos() as u64
+}
+
+/// Takes the head of the first request, if all of it is here. Requests have no bodies.
+fn take_head(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
+    const END: &[u8] = b"\r\n\r\n";
+    let end = bytes.windows(END.len()).position(|window| window == END)? + END.len();
+    Some(bytes.drain(..end).collect())
+}
+
+/// Whether the connection is to end with the reply: over HTTP/1.0 unless it is to be kept, over HTTP/1.1 if asked for.
+fn asks_to_close(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head).to_ascii_lowercase();
+    let mut lines = text.lines();
+    let is_http10 = lines.next().is_some_and(|line| line.ends_with("http/1.0"));
+    match lines.find_map(|line| line.strip_prefix("connection:")).map(str::trim) {
+        Some("close") => true,
+        Some("keep-alive") => false,
+        _ => is_http10,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_is_taken_when_all_of_it_is_here() {
+        let text = b"GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+        let (first, second) = text.split_at(text.len() / 2);
+        for cut in 0..first.len() {
+            assert_eq!(take_head(&mut first[..cut].to_vec()), None, "{cut}");
+        }
+        let mut bytes = text.to_vec();
+        assert_eq!(take_head(&mut bytes).as_deref(), Some(first));
+        assert_eq!(take_head(&mut bytes).as_deref(), Some(second));
+        assert_eq!(take_head(&mut bytes), None);
+    }
+
+    #[test]
+    fn a_connection_is_closed_when_the_request_says_so() {
+        for (head, expected) in [
+            ("GET / HTTP/1.1\r\nHost: a\r\n\r\n", false),
+            ("GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n", true),
+            ("GET / HTTP/1.0\r\nHost: a\r\n\r\n", true),
+            ("GET / HTTP/1.0\r\nconnection: Keep-Alive\r\n\r\n", false),
+        ] {
+            assert_eq!(asks_to_close(head.as_bytes()), expected, "{head}");
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let at = |request_ns, replied_ns| Exchange { connection: 7, request_ns, replied_ns };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("record");
+        write_record(&path, &[at(5, Some(9)), at(3, None)]).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(read_record(&text).unwrap(), [at(3, None), at(5, Some(9))]);
+        assert!(read_record("7 5\n").is_err());
+    }
+
+    #[test]
+    fn of_replies_the_earliest_is_due_first() {
+        let start = Instant::now();
+        let due = |milliseconds, exchange| {
+            Reverse(Due { at: start + Duration::from_millis(milliseconds), exchange, closes: false })
+        };
+        let mut heap: BinaryHeap<_> = [due(3, 0), due(1, 2), due(1, 1)].into();
+        let order: Vec<usize> = std::iter::from_fn(|| heap.pop()).map(|Reverse(due)| due.exchange).collect();
+        assert_eq!(order, [1, 2, 0]);
+    }
+}
