@@ -235,7 +235,8 @@ impl Network for OsNetwork {
     fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
         match &mut self.stamps {
             Some(stamps) => stamps.receive(socket, buffer, false),
-            None => Ok(rustix::io::read(socket, buffer)?.into()),
+            // Not `read`, which takes a tenth of a microsecond more.
+            None => Ok(rustix::net::recv(socket, buffer, RecvFlags::empty())?.1.into()),
         }
     }
 
