@@ -99,6 +99,7 @@ pub(crate) fn syn_times_ns(
         timeout_s: 1,
         reset: true,
         extra: if option.is_empty() { Vec::new() } else { vec![option.to_owned()] },
+        preloaded: None,
     };
     let limit = Duration::from_secs_f64(2.0 * options.seconds + 3.0);
     // The bare client first asks once to learn the size of the reply: a connection off the schedule, long before.

@@ -106,6 +106,7 @@ pub(crate) fn hold(bench: &Bench, connections: u64, rate: f64) -> anyhow::Result
         timeout_s: 60,
         reset: true,
         extra: if several { vec![ADDRESSES.into()] } else { Vec::new() },
+        preloaded: None,
     };
     let mut client = bench.ours.start(bench.cores.client, &job)?;
     let limit = Duration::from_secs_f64(connections as f64 / rate + 10.0);

@@ -65,6 +65,7 @@ pub(crate) fn run(bench: &Bench, options: &Options, extra: &[&str]) -> anyhow::R
         timeout_s: 5,
         reset: false,
         extra: extra.iter().map(ToString::to_string).collect(),
+        preloaded: None,
     };
     let limit = Duration::from_secs_f64(3.0 * options.total as f64 / options.rate + 10.0);
     let counts = bench.ours.measure(bench.cores.client, &job, limit)?.counts;

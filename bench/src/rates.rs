@@ -120,6 +120,7 @@ fn run_job(bench: &Bench, tool: &Tool, conns: u64, rate: f64, limit: Duration) -
         timeout_s: 1,
         reset: true,
         extra: Vec::new(),
+        preloaded: None,
     };
     let measured = tool.measure(bench.cores.client, &job, limit)?;
     server.stop()?;

@@ -1,5 +1,6 @@
 //! Table 5: what recording costs, in processor time and in memory, and what a display does to the schedule.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -11,14 +12,14 @@ use crate::child::{BenchServer, Running};
 use crate::memory::rss_kib;
 use crate::output::{Table, median, progress, thousands};
 use crate::rates::spread_row;
-use crate::tools::{Bench, Job};
+use crate::tools::{Bench, Job, find_program};
 use crate::words::Words;
 
 /// How often, how long, how much.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) pairs: usize,
-    /// Requests of a run in 5a.
+    /// Requests of a run in 5a and 5d.
     pub(crate) requests: u64,
     /// The two moments between which memory grows, in seconds.
     pub(crate) growth: (f64, f64),
@@ -48,40 +49,85 @@ impl Options {
 /// Connections of the work that keeps its connections: all at once, each with one call after the other.
 const KEPT: u64 = 20;
 
-/// All three.
+/// All four.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<Table>> {
-    Ok(vec![cpu(bench, options)?, growth(bench, options)?, display(bench, options)?])
+    Ok(vec![
+        recording(bench, options)?,
+        growth(bench, options)?,
+        display(bench, options)?,
+        stamps(bench, options)?,
+    ])
 }
 
 /// Full recording and the classic record in turn.
-fn cpu(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
-    let mut table = Table::new(
-        format!("Table 5a. CPU per request with all recording on, {} pairs in turn", options.pairs),
-        &["work", "", "median", "smallest", "largest"],
-    );
+fn recording(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
+    let title = format!("Table 5a. CPU per request with all recording on, {} pairs in turn", options.pairs);
+    let sides = ["full", "classic"].map(|record| Side { name: record, record, preloaded: None });
+    compare(bench, options, title, sides)
+}
+
+/// Full recording with and without the kernel's time stamps in turn.
+fn stamps(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
+    let title = format!("Table 5d. CPU per request with time stamps, {} pairs in turn", options.pairs);
+    let folder = tempfile::tempdir()?;
+    let Some(library) = unstamped(folder.path())? else {
+        let mut table = Table::new(title, &["work"]);
+        table.note("left out: there is no C compiler");
+        return Ok(table);
+    };
+    let stamped = Side { name: "stamped", record: "full", preloaded: None };
+    let unstamped = Side { name: "unstamped", preloaded: Some(&library), ..stamped };
+    compare(bench, options, title, [stamped, unstamped])
+}
+
+/// Builds the library with which the system seems to have no stamps; `None` without a C compiler.
+fn unstamped(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    let Some(compiler) = find_program("cc") else { return Ok(None) };
+    let (source, library) = (folder.join("unstamped.c"), folder.join("unstamped.so"));
+    std::fs::write(&source, include_str!("unstamped.c"))?;
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl");
+    anyhow::ensure!(command.status()?.success(), "the C compiler fails");
+    Ok(Some(library))
+}
+
+/// A way of running the program.
+#[derive(Debug, Clone, Copy)]
+struct Side<'a> {
+    name: &'a str,
+    record: &'a str,
+    /// A library that is loaded before the C library.
+    preloaded: Option<&'a Path>,
+}
+
+/// Both sides in turn, for each work.
+fn compare(bench: &Bench, options: &Options, title: String, sides: [Side<'_>; 2]) -> anyhow::Result<Table> {
+    let mut table = Table::new(title, &["work", "", "median", "smallest", "largest"]);
     let kept =
         Work { name: "connections kept", conns: KEPT, calls: options.requests / KEPT, rate: f64::INFINITY };
     let new = Work { name: "a connection each", conns: options.requests / 10, calls: 1, rate: 10_000.0 };
     for work in [kept, new] {
-        let (mut full, mut classic) = (Vec::new(), Vec::new());
+        let mut cpu_us = [Vec::new(), Vec::new()];
         // The first run finds cold caches.
-        work.run(bench, "full")?;
+        work.run(bench, sides[0])?;
         for pair in 0..options.pairs {
             // Which goes first changes, so that neither always finds what the other left.
-            let order = if pair % 2 == 0 { ["full", "classic"] } else { ["classic", "full"] };
-            for record in order {
-                let cpu_us = work.run(bench, record)?;
-                if record == "full" { full.push(cpu_us) } else { classic.push(cpu_us) }
+            let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
+            for side in order {
+                cpu_us[side].push(work.run(bench, sides[side])?);
             }
         }
-        let ratios: Vec<f64> = full.iter().zip(&classic).map(|(full, classic)| full / classic).collect();
-        for (name, values, digits) in
-            [("full, us", &full, 2), ("classic, us", &classic, 2), ("ratio of a pair", &ratios, 3)]
-        {
+        let mut row = |name: &str, values: &[f64], digits| {
             let mut cells = vec![work.name.to_owned()];
             cells.extend(spread_row(name, values, digits));
             table.row(cells);
+        };
+        for (side, values) in sides.iter().zip(&cpu_us) {
+            row(&format!("{}, us", side.name), values, 2);
         }
+        let ratios: Vec<f64> =
+            cpu_us[0].iter().zip(&cpu_us[1]).map(|(first, second)| first / second).collect();
+        row("ratio of a pair", &ratios, 3);
         table.note(format!(
             "{}: {} connections, {} calls on each",
             work.name,
@@ -101,8 +147,8 @@ struct Work {
 
 impl Work {
     /// CPU time per request, in microseconds.
-    fn run(&self, bench: &Bench, record: &str) -> anyhow::Result<f64> {
-        progress(&format!("{}, --record={record}", self.name));
+    fn run(&self, bench: &Bench, side: Side<'_>) -> anyhow::Result<f64> {
+        progress(&format!("{}, {}", self.name, side.name));
         let server = BenchServer::start(bench.cores.server, &[])?;
         let job = Job {
             target: server.address,
@@ -110,7 +156,8 @@ impl Work {
             rate: self.rate,
             timeout_s: 5,
             reset: true,
-            extra: vec![format!("--num-calls={}", self.calls), format!("--record={record}")],
+            extra: vec![format!("--num-calls={}", self.calls), format!("--record={}", side.record)],
+            preloaded: side.preloaded.map(Path::to_owned),
         };
         let measured = bench.ours.measure(bench.cores.client, &job, Duration::from_secs(120))?;
         server.stop()?;
@@ -134,6 +181,7 @@ fn growth(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
         timeout_s: 5,
         reset: true,
         extra: vec!["--num-calls=100".into(), format!("--runtime={}", last + 5.0)],
+        preloaded: None,
     };
     let mut client = bench.ours.start(bench.cores.client, &job)?;
     let began = Instant::now();
@@ -166,7 +214,7 @@ fn display(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
         ),
         &["display", "lag p50 us", "lag p99 us", "p99 smallest", "p99 largest"],
     );
-    if !std::path::Path::new("/usr/bin/script").exists() {
+    if !Path::new("/usr/bin/script").exists() {
         table.note("left out: `script`, which makes a terminal, is not installed");
         return Ok(table);
     }

@@ -154,6 +154,8 @@ pub(crate) struct Job {
     pub(crate) reset: bool,
     /// Further words, for the httperfs.
     pub(crate) extra: Vec<String>,
+    /// A library that is loaded before the C library, for the httperfs.
+    pub(crate) preloaded: Option<PathBuf>,
 }
 
 /// What a program said of its run.
@@ -238,6 +240,7 @@ impl Tool {
                     command.arg("--report=classic");
                 }
                 command.args(&job.extra);
+                command.envs(job.preloaded.iter().map(|library| ("LD_PRELOAD", library)));
             }
             Kind::Bare => {
                 command.arg("bare").args(["--target", &job.target.to_string()]);

@@ -67,7 +67,7 @@ mod digits {
 impl DurationMoments {
     /// Adds one.
     pub fn add(&mut self, duration: Duration) {
-        let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        let ns = crate::nanos::whole(duration);
         self.min_ns = if self.count == 0 { ns } else { self.min_ns.min(ns) };
         self.max_ns = self.max_ns.max(ns);
         self.count += 1;

@@ -140,8 +140,7 @@ pub fn samples_needed(share: f64) -> u64 {
 
 /// To the nearest microsecond, 1 h at most.
 pub(crate) fn whole_micros(duration: Duration) -> u64 {
-    let micros =
-        duration.as_secs().saturating_mul(1_000_000) + u64::from((duration.subsec_nanos() + 500) / 1000);
+    let micros = crate::nanos::whole(duration).saturating_add(500) / 1000;
     micros.min(MAX_US)
 }
 

@@ -6,7 +6,7 @@
 //! connections names the port that is to be used next (`IP_LOCAL_PORT_RANGE`, Linux 6.3), and goes round: that one has
 //! been closed for longest. What a port can be used for is still the kernel's decision, when it connects.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
@@ -31,8 +31,9 @@ const ATTEMPTS_EARNED: u32 = 4;
 /// have used thousands side by side.
 const STRETCH: u32 = 16;
 
-/// A round begins at one of this many random ports: the one with most free ports behind it.
-const BEGINNINGS: u64 = 16;
+/// Where many ports may be taken, a round begins at one of this many random ports: the one with most free ports behind
+/// it.
+const BEGINNINGS: usize = 16;
 
 /// A run that needs this part of the ephemeral ports or more, towards one server, chooses its own.
 const MANY: f64 = 1.0 / 4.0;
@@ -58,7 +59,7 @@ impl Ports {
     pub(super) fn new(plan: &Plan, root: &Path) -> Self {
         if plan.sockets.hog {
             let taken = taken(root);
-            return Self::Hogged(Rounds::new((FIRST, u16::MAX), |port| taken[usize::from(port)]));
+            return Self::Hogged(Rounds::avoiding((FIRST, u16::MAX), |port| taken[usize::from(port)]));
         }
         // With TCP Fast Open the port is chosen when the first bytes are sent.
         let range = ephemeral(root).filter(|_| !plan.sockets.fast_open);
@@ -73,7 +74,7 @@ impl Ports {
     /// Chooses ephemeral ports from now on, if there are any.
     fn choose(&mut self) {
         if let Self::Kernel { range: Some(range), .. } = *self {
-            *self = Self::Ephemeral(Rounds::new(range, |_| false));
+            *self = Self::Ephemeral(Rounds::new(range));
         }
     }
 
@@ -139,7 +140,8 @@ pub(super) struct Rounds<K> {
     range: (u16, u16),
     /// Where each begins.
     begin: u16,
-    rounds: HashMap<K, Round>,
+    /// Few runs have many: a comparison or two take less time than a hash.
+    rounds: BTreeMap<K, Round>,
 }
 
 #[derive(Debug)]
@@ -149,20 +151,22 @@ struct Round {
     attempts: u32,
 }
 
-impl<K: std::hash::Hash + Eq> Rounds<K> {
+impl<K: Ord> Rounds<K> {
     /// They begin at a random port, so that runs which follow each other closely, or go on side by side, do not use the
-    /// same ones: where few of those that follow are taken.
-    fn new(range: (u16, u16), is_taken: impl Fn(u16) -> bool) -> Self {
-        let random = RandomState::new().build_hasher().finish();
-        let ports = || (range.0..=range.1).cycle();
-        let free_from = |skipped: u64| {
-            let from = ports().skip(skipped as usize % size(range) as usize);
-            let free = from.clone().take(size(range) as usize).take_while(|&port| !is_taken(port)).count();
-            (free, from.clone().next().unwrap_or(range.0))
+    /// same ones.
+    fn new(range: (u16, u16)) -> Self {
+        let random = RandomState::new().build_hasher().finish() % u64::from(size(range));
+        Self { range, begin: further(range, range.0, random as u32), rounds: BTreeMap::new() }
+    }
+
+    /// They begin at a random port with few behind it that are taken.
+    fn avoiding(range: (u16, u16), is_taken: impl Fn(u16) -> bool) -> Self {
+        let free_ports = |rounds: &Self| {
+            let ports = (0..size(range)).map(|by| further(range, rounds.begin, by));
+            ports.take_while(|&port| !is_taken(port)).count()
         };
-        let beginnings = (1..=BEGINNINGS).map(|nth| free_from(random.wrapping_mul(2 * nth + 1) >> 32));
-        let (_, begin) = beginnings.max().expect("there are some");
-        Self { range, begin, rounds: HashMap::new() }
+        let several = std::iter::repeat_with(|| Self::new(range)).take(BEGINNINGS);
+        several.max_by_key(free_ports).expect("there are some")
     }
 
     /// Tries ports in turn until `attempt` says that one was free.
@@ -245,7 +249,7 @@ mod tests {
     }
 
     fn rounds(range: (u16, u16)) -> Rounds<u8> {
-        Rounds::new(range, |_| false)
+        Rounds::new(range)
     }
 
     #[test]
@@ -273,7 +277,7 @@ mod tests {
     fn ports_that_an_earlier_run_used_side_by_side_are_leapt_over() {
         let is_taken = |port: u16| (20_000..60_000).contains(&port);
         // With a look before the start the first is free at once.
-        let mut looked = Rounds::new((FIRST, u16::MAX), is_taken);
+        let mut looked = Rounds::avoiding((FIRST, u16::MAX), is_taken);
         assert_eq!(find(&mut looked, 1, is_taken).1, 1);
         // Without it, a few stretches are tried, and never more than that.
         let mut rounds = rounds((FIRST, u16::MAX));
@@ -298,10 +302,10 @@ mod tests {
         assert!((0..100).all(|_| tries(&mut rounds, 1, false) == 1));
         assert_eq!(tries(&mut rounds, 1, true), 256);
         // Of a small range each port is tried once.
-        let mut small = Rounds::new((50_000, 50_009), |_| false);
+        let mut small = Rounds::new((50_000, 50_009));
         assert_eq!(find(&mut small, 1, |port| port != 50_007).0, Some(50_007));
         assert_eq!(find(&mut small, 1, |_| true).1, 10);
-        let mut single = Rounds::new((7, 7), |_| false);
+        let mut single = Rounds::new((7, 7));
         assert_eq!(find(&mut single, 1, |_| false).0, Some(7));
     }
 

@@ -89,14 +89,14 @@ impl Stamps {
 #[derive(Clone, Copy, Debug)]
 struct Readings {
     now: Instant,
-    /// Since the Unix epoch.
-    wall: Duration,
+    /// Nanoseconds since the Unix epoch.
+    wall: i64,
 }
 
 impl Readings {
     /// Lead of the wall clock, in nanoseconds.
     fn distance(self) -> i64 {
-        nanos(self.wall).wrapping_sub(self.now.as_nanos().cast_signed())
+        self.wall.wrapping_sub(self.now.as_nanos().cast_signed())
     }
 }
 
@@ -105,9 +105,10 @@ fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
-fn wall_clock() -> Duration {
+/// Nanoseconds since the Unix epoch.
+fn wall_clock() -> i64 {
     let now = clock_gettime(ClockId::Realtime);
-    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or_default())
+    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 /// Reads both clocks with as short a pause in between as can be had: the wall clock between two readings of the other.
@@ -186,7 +187,7 @@ mod tests {
     /// Readings at this time of the run, of a wall clock that was set by so much.
     fn at(nanos: u64, set_by: i64) -> Readings {
         let wall = AHEAD.strict_add_signed(set_by) + nanos;
-        Readings { now: Instant::from_nanos(nanos), wall: Duration::from_nanos(wall) }
+        Readings { now: Instant::from_nanos(nanos), wall: wall.cast_signed() }
     }
 
     /// The clocks are compared at this time, where a pause before the wall clock was read makes it seem ahead.
@@ -198,7 +199,8 @@ mod tests {
 
     /// When something was by the run's clock that was stamped at this time of it.
     fn stamped(clocks: &mut Clocks, nanos: u64, set_by: i64, fresh: u64) -> Option<u64> {
-        clocks.instant(at(nanos, set_by).wall, || Instant::from_nanos(fresh)).map(Instant::as_nanos)
+        let wall = Duration::from_nanos(at(nanos, set_by).wall.cast_unsigned());
+        clocks.instant(wall, || Instant::from_nanos(fresh)).map(Instant::as_nanos)
     }
 
     #[test]
@@ -260,7 +262,7 @@ mod tests {
             stamps.handle_now(now());
         }
         assert_eq!(stamps.clock_steps(), 0);
-        let (stamp, fresh) = (wall_clock(), now());
+        let (stamp, fresh) = (Duration::from_nanos(wall_clock().cast_unsigned()), now());
         let at = stamps.clocks.instant(stamp, now).expect("it is now");
         assert!(at <= fresh + FUTURE_MAX && fresh - at < Duration::from_secs(10), "{at:?} {fresh:?}");
     }

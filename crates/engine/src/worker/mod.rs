@@ -331,7 +331,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         let mut now = self.network.now();
         while !self.is_finished() && !self.network.stop_requested() && !self.phases.is_over() {
             let wake_at = now + SLEEP_MAX;
-            let deadline = self.next_instant().map_or(wake_at, |deadline| deadline.min(wake_at));
+            let deadline = self.next_instant(wake_at);
             // Where there is more to do already, a turn should not take longer than a sleep may.
             let wake_at = if deadline > now { deadline } else { wake_at };
             self.network.wait(Some(deadline), &mut ready)?;
@@ -396,10 +396,10 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         self.numbers.are_used_up(|| self.arrivals.next_index(), &self.requests)
     }
 
-    /// When the loop must wake at the latest; `None` if only readiness matters.
-    fn next_instant(&mut self) -> Option<Instant> {
+    /// When the loop must wake if nothing becomes ready: at `latest`, or when something is due before that.
+    fn next_instant(&mut self, latest: Instant) -> Instant {
         if !self.unread.is_empty() || self.pool.as_ref().is_some_and(Pool::can_serve) {
-            return Some(self.start);
+            return self.start;
         }
         let is_waiting = self.is_full() == Some(Excess::Waits);
         let arrival = if is_waiting || !self.may_start() || self.requests_are_used_up() {
@@ -413,7 +413,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         [arrival, timer, self.deadlines.next(), sample, self.next_second, interval, self.phases.next_change()]
             .into_iter()
             .flatten()
-            .min()
+            .fold(latest, Instant::min)
     }
 
     /// Starts the arrivals that are due, as far as there is room for them.
