@@ -108,7 +108,7 @@ complete -c httperf -n "__fish_httperf_needs_command" -l split -d 'tells calls a
 status\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -l clock -d 'ends replies when the program finds them, or when the kernel received them' -r -f -a "program\t''
 kernel\t''"
-complete -c httperf -n "__fish_httperf_needs_command" -l kernel-sends -d 'asks the kernel when it sent the request of every Nth call, and reports from there to its receiving' -r -f
+complete -c httperf -n "__fish_httperf_needs_command" -l kernel-sends -d 'reports every Nth call from the kernel\'s sending the request to its receiving the reply' -r -f
 complete -c httperf -n "__fish_httperf_needs_command" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_needs_command" -l slo -d 'says what the server is to keep to, such as \'p99<50ms, errors<0.1%\'' -r -f
@@ -271,7 +271,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l split -d 'tell
 status\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l clock -d 'ends replies when the program finds them, or when the kernel received them' -r -f -a "program\t''
 kernel\t''"
-complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l kernel-sends -d 'asks the kernel when it sent the request of every Nth call, and reports from there to its receiving' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l kernel-sends -d 'reports every Nth call from the kernel\'s sending the request to its receiving the reply' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand sweep" -l slo -d 'says what the server is to keep to, such as \'p99<50ms, errors<0.1%\'' -r -f
@@ -391,7 +391,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l split -d 't
 status\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l clock -d 'ends replies when the program finds them, or when the kernel received them' -r -f -a "program\t''
 kernel\t''"
-complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l kernel-sends -d 'asks the kernel when it sent the request of every Nth call, and reports from there to its receiving' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l kernel-sends -d 'reports every Nth call from the kernel\'s sending the request to its receiving the reply' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand capacity" -l json -d 'prints the figure with all trials as a JSON document'
@@ -520,7 +520,7 @@ complete -c httperf -n "__fish_httperf_using_subcommand ab" -l split -d 'tells c
 status\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l clock -d 'ends replies when the program finds them, or when the kernel received them' -r -f -a "program\t''
 kernel\t''"
-complete -c httperf -n "__fish_httperf_using_subcommand ab" -l kernel-sends -d 'asks the kernel when it sent the request of every Nth call, and reports from there to its receiving' -r -f
+complete -c httperf -n "__fish_httperf_using_subcommand ab" -l kernel-sends -d 'reports every Nth call from the kernel\'s sending the request to its receiving the reply' -r -f
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l record -d 'records all there is to know of a run, or what the classic report shows' -r -f -a "classic\t''
 full\t''"
 complete -c httperf -n "__fish_httperf_using_subcommand ab" -l slo -d 'says what the server is to keep to, such as \'p99<50ms, errors<0.1%\'' -r -f

@@ -95,7 +95,7 @@ _httperf() {
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
 '--clock=[ends replies when the program finds them, or when the kernel received them]:program|kernel:(program kernel)' \
-'--kernel-sends=[asks the kernel when it sent the request of every Nth call, and reports from there to its receiving]:N:' \
+'--kernel-sends=[reports every Nth call from the kernel'\''s sending the request to its receiving the reply]:N:' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--slo=[says what the server is to keep to, such as '\''p99<50ms, errors<0.1%'\'']:EXPR:' \
 '--output=[writes the result as a JSON document, to be rendered, merged or run again]:FILE:_files' \
@@ -250,7 +250,7 @@ _arguments "${_arguments_options[@]}" : \
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
 '--clock=[ends replies when the program finds them, or when the kernel received them]:program|kernel:(program kernel)' \
-'--kernel-sends=[asks the kernel when it sent the request of every Nth call, and reports from there to its receiving]:N:' \
+'--kernel-sends=[reports every Nth call from the kernel'\''s sending the request to its receiving the reply]:N:' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--slo=[says what the server is to keep to, such as '\''p99<50ms, errors<0.1%'\'']:EXPR:' \
 '--strict[exits with status 2 if a run is SUSPECT, and 3 if one is INVALID]' \
@@ -371,7 +371,7 @@ _arguments "${_arguments_options[@]}" : \
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
 '--clock=[ends replies when the program finds them, or when the kernel received them]:program|kernel:(program kernel)' \
-'--kernel-sends=[asks the kernel when it sent the request of every Nth call, and reports from there to its receiving]:N:' \
+'--kernel-sends=[reports every Nth call from the kernel'\''s sending the request to its receiving the reply]:N:' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--json[prints the figure with all trials as a JSON document]' \
 '-h[explains the options and exits]' \
@@ -499,7 +499,7 @@ _arguments "${_arguments_options[@]}" : \
 '--exemplars=[keeps the N slowest calls, with where their time went]:N:' \
 '--split=[tells calls apart by request target, or by the status of the reply]:uri|status:(uri status)' \
 '--clock=[ends replies when the program finds them, or when the kernel received them]:program|kernel:(program kernel)' \
-'--kernel-sends=[asks the kernel when it sent the request of every Nth call, and reports from there to its receiving]:N:' \
+'--kernel-sends=[reports every Nth call from the kernel'\''s sending the request to its receiving the reply]:N:' \
 '--record=[records all there is to know of a run, or what the classic report shows]:classic|full:(classic full)' \
 '--slo=[says what the server is to keep to, such as '\''p99<50ms, errors<0.1%'\'']:EXPR:' \
 '--force[tells what there is to tell even if most rounds are left out]' \

@@ -160,7 +160,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         short: None,
         value: ValueForm::Required("N"),
         tier: Tier::New,
-        help: "asks the kernel when it sent the request of every Nth call, and reports from there to its receiving",
+        help: "reports every Nth call from the kernel's sending the request to its receiving the reply",
         details: &["The report then has two more rows: `send lag`, from the write of the last bytes of \
              a request to the kernel's giving them to the network device, and `kernel to kernel`, from then to its \
              receipt of the segment that completed the reply. The second is what server and network took, without \
