@@ -21,7 +21,7 @@ impl Exchange {
     }
 }
 
-/// How a program lays its calls on its connections.
+/// The ways in which programs lay their calls on connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Schedule {
     /// One for all: whichever is free takes the next call.
@@ -32,7 +32,7 @@ pub(crate) enum Schedule {
     Bursts,
 }
 
-/// What exchanges show that were due on a schedule.
+/// Exchanges that were due on a schedule, held against it.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduled {
     /// From when each request was due to when it passed.

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use rand_pcg::Pcg64Mcg;
 
-/// How long the server takes for its replies.
+/// The delays of a server's replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delays {
     LogNormal,

@@ -15,7 +15,7 @@ use crate::words::Words;
 use self::delays::Delays;
 use self::server::read_record;
 
-/// How much of it to measure.
+/// The extent of the measurement.
 #[derive(Debug)]
 pub(crate) struct Options {
     /// How long a run takes. Whole seconds, for wrk knows no other.
@@ -160,7 +160,7 @@ fn open_loop(bench: &Bench, options: &Options, delays: Delays) -> anyhow::Result
     Ok(table)
 }
 
-/// What came of a run: what the program said, and what the server saw.
+/// A run, as the program tells it and as the server saw it.
 struct Run {
     outcome: Outcome,
     exchanges: Vec<Exchange>,

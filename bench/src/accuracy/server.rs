@@ -34,7 +34,7 @@ use crate::exchanges::Exchange;
 use crate::open_files;
 use crate::words::Words;
 
-/// What the server should do.
+/// The server's delays, and where its record goes.
 #[derive(Debug)]
 pub(crate) struct Options {
     delays: Delays,
@@ -98,7 +98,7 @@ fn write_record(path: &Path, exchanges: &[Exchange]) -> anyhow::Result<()> {
     file.flush().with_context(cannot_write)
 }
 
-/// What a server wrote down, in the order in which requests came.
+/// A server's record, in the order in which requests came.
 pub(crate) fn read_record(text: &str) -> anyhow::Result<Vec<Exchange>> {
     let read = |line: &str| -> Option<Exchange> {
         let mut words = line.split(' ');
@@ -326,7 +326,8 @@ fn take_head(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
     Some(bytes.drain(..end).collect())
 }
 
-/// Whether the connection is to end with the reply: over HTTP/1.0 unless it is to be kept, over HTTP/1.1 if asked for.
+/// A request asks for the connection to end with the reply: over HTTP/1.0 unless it says otherwise, over HTTP/1.1 if it
+/// says so.
 fn asks_to_close(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head).to_ascii_lowercase();
     let mut lines = text.lines();

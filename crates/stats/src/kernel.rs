@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timing;
 
-/// What the kernel said of one such call, as far as it said something.
+/// The kernel's times of one such call, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelTimes {
     /// From the write of the last bytes of its request to their leaving this machine.
@@ -16,7 +16,7 @@ pub struct KernelTimes {
     pub service: Option<Duration>,
 }
 
-/// What the kernel said of all of them that were answered.
+/// The kernel's times of all of them that were answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelFigures {
     /// From the writes of the last bytes of requests to the instants at which the kernel gave these to the device.

@@ -1,8 +1,8 @@
 //! Calls of which the kernel is asked when it sent their requests (`Recording::kernel_sends`).
 //!
-//! The kernel numbers the bytes of a connection, and tells when it sent the last byte of a write that it was asked
-//! about. So it is asked about each write as long as a request is under way whose call is one of those, and what it said
-//! of the write with which the request ended is looked up when the reply is complete.
+//! The kernel numbers the bytes of a connection, and tells when it sent the last byte of a write about which it was asked.
+//! It is asked about each write that may hold a part of such a request. When the reply is complete, its stamp of the write
+//! with which the request ended is looked up.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use super::calls::Call;
 use super::{CallKey, ConnectionKey, Worker};
 use crate::{Network, SentStamp};
 
-/// What a connection knows of when its requests leave this machine.
+/// The calls of a connection about which the kernel is asked.
 #[derive(Debug, Default)]
 pub(super) struct Sends {
     /// Bytes written since they are numbered, modulo 2^32.
@@ -108,7 +108,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
     }
 
-    /// What the kernel said of a call whose reply is complete, if it was to be asked. To be called before the call goes.
+    /// The kernel's times of a call whose reply is complete, if it was to be asked. To be called before the call goes.
     pub(super) fn kernel_times(&mut self, key: ConnectionKey, call: CallKey) -> Option<KernelTimes> {
         if !self.plan.recording.asks_of(self.calls[call].serial) {
             return None;

@@ -1,22 +1,22 @@
-//! How exact times are that are taken from the kernel: with `--clock=kernel`, and with `--kernel-sends` from kernel to
-//! kernel. Held against the packets, for HTTP/1.1 in the clear and over TLS, and for HTTP/2.
+//! The error of times that are taken from the kernel: with `--clock=kernel`, and with `--kernel-sends` from kernel to
+//! kernel. They are held against the packets, for HTTP/1.1 in the clear and over TLS, and for HTTP/2.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use httperf_origin::{Config, Credentials, KeyType, Tickets, Tls as ServerTls};
-use httperf_plan::{Connections, Endpoint, HttpVersion, ReplyClock, Tls, UriSource};
+use httperf_plan::{Endpoint, HttpVersion, ReplyClock, Tls};
 use httperf_stats::Instant;
 use serde::Serialize;
 
-use super::capture::{Capture, Kind, Packet, Wanted};
-use super::lab::{self, Lab, Process, WARM_UP};
-use super::latency::{Accuracy, Settings, uri};
+use super::capture::Packet;
+use super::lab::{Lab, Process};
+use super::latency::{Accuracy, Seen, Settings};
 use super::spread::{difference_us, rounded};
-use super::watch::{Call, Watch};
+use super::watch::Call;
 
-/// What is spoken.
+/// A protocol between generator and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Protocol {
@@ -56,36 +56,19 @@ const PACKETS_MAX: usize = 16;
 
 /// A row for each delay, of deterministic arrivals.
 pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, protocol: Protocol) -> anyhow::Result<Vec<Row>> {
-    let count = (settings.rate * (WARM_UP + settings.duration).as_secs_f64()).round() as usize;
     let is_secured = protocol == Protocol::Http1Tls;
-    let server = lab.server(Config { tls: is_secured.then(server_tls), ..Config::default() })?;
-    let address = lab::address(&server);
-    let connections = Connections::new(count as u64, 1, 1);
-    let limit = settings.duration * 2 + Duration::from_secs(1);
-    let arrivals = Process::Deterministic.arrivals(settings.rate);
-    let mut plan = lab.plan(&[address], arrivals, connections, limit);
-    let uris = (0..count).map(|index| uri(settings.delays, index).into_bytes()).collect();
-    plan.uris = UriSource::List { uris, wrap: false };
-    plan.tls = is_secured.then(Tls::default);
-    if protocol == Protocol::Http2 {
-        plan.request.version = HttpVersion::Http2;
-    }
-    plan.recording.clock = ReplyClock::Kernel;
-    plan.recording.kernel_sends = Some(NonZeroU32::MIN);
-    let mut watch = Watch::of(&mut plan, count);
-    let wanted = Wanted { port: address.port(), kind: Kind::Push, most: PACKETS_MAX * count };
-    let capture = lab.capture(wanted);
-    lab.run(&plan, &mut watch)?;
-    let packets = capture.map(Capture::finish);
-    lab::stopped(server)?;
-    let measured_from = watch.run_start().map(|start| start + WARM_UP);
-    let calls = watch.into_calls();
-    let passed = packets.map(|packets| passed(&calls, &packets));
+    let server = Config { tls: is_secured.then(server_tls), ..Config::default() };
+    let seen = Seen::of(lab, settings, Process::Deterministic, server, PACKETS_MAX, |plan| {
+        plan.tls = is_secured.then(Tls::default);
+        if protocol == Protocol::Http2 {
+            plan.request.version = HttpVersion::Http2;
+        }
+        plan.recording.clock = ReplyClock::Kernel;
+        plan.recording.kernel_sends = Some(NonZeroU32::MIN);
+    })?;
+    let passed = seen.packets.as_ref().map(|packets| passed(&seen.calls, packets));
     let rows = settings.delays.iter().enumerate().map(|(turn, delay)| {
-        let is_measured = |call: &&Call| {
-            call.index % settings.delays.len() == turn && measured_from.is_some_and(|from| call.due >= from)
-        };
-        let calls: Vec<&Call> = calls.iter().filter(is_measured).collect();
+        let calls = seen.measured(settings, turn);
         let against = |measured: fn(&Call) -> Option<f64>| {
             let passed = passed.as_ref()?;
             let pair = |call: &&Call| Some((measured(call)?, *passed.get(&call.index)?));
@@ -114,10 +97,10 @@ fn server_tls() -> ServerTls {
 /// Both clocks are read a moment apart, so that a packet may seem to have passed before it was written.
 const CLOCK_ERROR: Duration = Duration::from_micros(1);
 
-/// How long each call took in µs by the packets, by its number: from the passing of its request to that of the last
-/// packet of its reply. What is in the packets need not be known: the generator is one thread, so the first packet that
-/// passes after it has begun to write a request is that request, and the server says nothing after its reply, unless the
-/// client has said goodbye.
+/// The true times of calls in µs by the packets, by their numbers: from the passing of a request to that of the last packet
+/// of its reply. The contents of packets need not be known: the generator is one thread, so the first packet that passes
+/// after it has begun to write a request is that request, and the server says nothing after its reply, unless the client
+/// has said goodbye.
 fn passed(calls: &[Call], packets: &[Packet]) -> HashMap<usize, f64> {
     let truth = |call: &Call| {
         let from = Instant::from_nanos(call.sent?.as_nanos().saturating_sub(CLOCK_ERROR.as_nanos() as u64));

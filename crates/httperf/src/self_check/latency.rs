@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use httperf_origin::{Config, Stamp};
-use httperf_plan::{Connections, UriSource};
+use httperf_plan::{Connections, Plan, UriSource};
 use httperf_stats::Instant;
 use serde::Serialize;
 
-use super::capture::{Kind, Packet, Wanted};
+use super::capture::{Capture, Kind, Packet, Wanted};
 use super::lab::{self, Lab, Process, WARM_UP};
 use super::spread::{Spread, difference_us, mean, median, rounded};
 use super::watch::{Call, Watch};
@@ -22,6 +22,13 @@ pub(super) struct Settings {
     /// Calls in a second, of all delays together.
     pub(super) rate: f64,
     pub(super) duration: Duration,
+}
+
+impl Settings {
+    /// Calls of a run, warm-up included.
+    fn count(&self) -> usize {
+        (self.rate * (WARM_UP + self.duration).as_secs_f64()).round() as usize
+    }
 }
 
 /// Calls of one delay.
@@ -67,29 +74,12 @@ impl Accuracy {
 
 /// A row for each delay.
 pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, process: Process) -> anyhow::Result<Vec<Row>> {
-    let count = (settings.rate * (WARM_UP + settings.duration).as_secs_f64()).round() as usize;
-    let server = lab.server(Config { stamps: count, ..Config::default() })?;
-    let address = lab::address(&server);
-    let connections = Connections::new(count as u64, 1, 1);
-    let limit = settings.duration * 2 + Duration::from_secs(1);
-    let mut plan = lab.plan(&[address], process.arrivals(settings.rate), connections, limit);
-    let uris = (0..count).map(|index| uri(settings.delays, index).into_bytes()).collect();
-    plan.uris = UriSource::List { uris, wrap: false };
-    let mut watch = Watch::of(&mut plan, count);
-    let wanted = Wanted { port: address.port(), kind: Kind::Push, most: 4 * count };
-    let capture = lab.capture(wanted);
-    lab.run(&plan, &mut watch)?;
-    let packets = capture.map(super::capture::Capture::finish);
-    let stamps = lab::stopped(server)?.stamps;
-    let measured_from = watch.run_start().map(|start| start + WARM_UP);
-    let calls = watch.into_calls();
-    let by_server = by_server(&stamps);
-    let by_packets = packets.map(|packets| by_packets(&packets));
+    let config = Config { stamps: settings.count(), ..Config::default() };
+    let seen = Seen::of(lab, settings, process, config, REQUEST_AND_REPLY, |_| {})?;
+    let by_server = by_server(&seen.stamps);
+    let by_packets = seen.packets.as_deref().map(by_packets);
     let rows = settings.delays.iter().enumerate().map(|(turn, delay)| {
-        let is_measured = |call: &&Call| {
-            call.index % settings.delays.len() == turn && measured_from.is_some_and(|from| call.due >= from)
-        };
-        let calls: Vec<&Call> = calls.iter().filter(is_measured).collect();
+        let calls = seen.measured(settings, turn);
         Row {
             arrivals: process,
             delay_us: rounded(delay.as_secs_f64() * 1e6),
@@ -101,8 +91,62 @@ pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, process: Process) -> a
     Ok(rows.collect())
 }
 
+/// Packets of a call, at most, where some are sent again.
+const REQUEST_AND_REPLY: usize = 4;
+
+/// A run in which calls of each delay took turns, each on a connection of its own.
+pub(super) struct Seen {
+    pub(super) calls: Vec<Call>,
+    /// `None` where they cannot be captured.
+    pub(super) packets: Option<Vec<Packet>>,
+    /// The server's, if it was to take them.
+    stamps: Vec<Stamp>,
+    /// The end of the warm-up, if any call ended.
+    measured_from: Option<Instant>,
+}
+
+impl Seen {
+    /// Carries out such a run against a server of this kind. A call has so many packets at most; `adapt` makes the plan
+    /// what it is to be.
+    pub(super) fn of(
+        lab: &Lab<'_>,
+        settings: &Settings,
+        process: Process,
+        server: Config,
+        packets_max: usize,
+        adapt: impl FnOnce(&mut Plan),
+    ) -> anyhow::Result<Self> {
+        let count = settings.count();
+        let server = lab.server(server)?;
+        let address = lab::address(&server);
+        let connections = Connections::new(count as u64, 1, 1);
+        let limit = settings.duration * 2 + Duration::from_secs(1);
+        let mut plan = lab.plan(&[address], process.arrivals(settings.rate), connections, limit);
+        let uris = (0..count).map(|index| uri(settings.delays, index).into_bytes()).collect();
+        plan.uris = UriSource::List { uris, wrap: false };
+        adapt(&mut plan);
+        let mut watch = Watch::of(&mut plan, count);
+        let wanted = Wanted { port: address.port(), kind: Kind::Push, most: packets_max * count };
+        let capture = lab.capture(wanted);
+        lab.run(&plan, &mut watch)?;
+        let packets = capture.map(Capture::finish);
+        let stamps = lab::stopped(server)?.stamps;
+        let measured_from = watch.run_start().map(|start| start + WARM_UP);
+        Ok(Self { calls: watch.into_calls(), packets, stamps, measured_from })
+    }
+
+    /// The calls of a delay that were due after the warm-up.
+    pub(super) fn measured(&self, settings: &Settings, turn: usize) -> Vec<&Call> {
+        let is_measured = |call: &&Call| {
+            call.index % settings.delays.len() == turn
+                && self.measured_from.is_some_and(|from| call.due >= from)
+        };
+        self.calls.iter().filter(is_measured).collect()
+    }
+}
+
 /// What call number `index` asks for: its turn among the delays, a small body, and its number.
-pub(super) fn uri(delays: &[Duration], index: usize) -> String {
+fn uri(delays: &[Duration], index: usize) -> String {
     let delay = delays[index % delays.len()].as_micros();
     format!("/delay/{delay}us/size/100?{index}")
 }
