@@ -50,18 +50,18 @@ fn write_latency(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     writeln!(f, "\nLatency as measured - as it was, in us, for calls that the server delays")?;
     write_latency_rows(f, &results.latency)?;
     writeln!(f, "\nThe same by the kernel's time stamps, against the packets; bias is the median")?;
-    writeln!(f, "{:47}{:>20}{:>22}", "", "--clock=kernel", "--kernel-sends")?;
+    writeln!(f, "{:41}{:>19}{:>19}", "", "--clock=kernel", "--kernel-sends")?;
     let (protocol, delay) = ("protocol", "delay");
-    let title = format!("{:>10}{:>12}", "bias", "p99 error");
-    writeln!(f, "{protocol:<15}{delay:>10}{:>8}{:>12}{title}{title}", "calls", "by packets")?;
+    let title = format!("{:>8}{:>11}", "bias", "p99 error");
+    writeln!(f, "{protocol:<13}{delay:>9}{:>7}{:>12}{title}{title}", "calls", "by packets")?;
     for row in &results.latency_by_kernel {
-        write!(f, "{:<15}{:>10.0}{:>8}", row.protocol.word(), row.delay_us, row.offered)?;
+        write!(f, "{:<13}{:>9.0}{:>7}", row.protocol.word(), row.delay_us, row.offered)?;
         let truth = row.clock.as_ref().map(|clock| clock.true_us);
         write!(f, "{:>12}", micros(truth))?;
         for accuracy in [&row.clock, &row.sends] {
             let bias = accuracy.as_ref().map(|found| format!("{:+.1}", found.bias_p50_us));
             let bias = bias.unwrap_or_else(|| "n/a".to_owned());
-            write!(f, "{bias:>10}{:>12}", micros(accuracy.as_ref().and_then(|found| found.error.p99_us)))?;
+            write!(f, "{bias:>8}{:>11}", micros(accuracy.as_ref().and_then(|found| found.error.p99_us)))?;
         }
         writeln!(f)?;
     }
