@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use httperf_stats::{Outcome, Summary};
+use httperf_stats::{Failure, Outcome, Summary};
 use rustix::process::Signal;
 
 use super::abrupt;
@@ -38,27 +38,50 @@ const OFTEN: u32 = 50;
 /// A load at a rate, over connections that are kept.
 const AT_A_RATE: &str = "--request-rate 300 --concurrency 4 --streams 8 --duration 2 --drain 10";
 
+/// A run during which the server is reloaded again and again.
+///
+/// Caddy closes its old socket while connections wait in it to be accepted, and the kernel resets those, which no client
+/// can help. A run in which it did is made again, a few times at most.
+fn run_reloaded(peer: &Peer, make: Make, arguments: &str) -> Ran {
+    let once = || run_while(peer, arguments, OFTEN, Duration::from_millis(250), || peer.reload());
+    let mut run = once();
+    for _ in 0..3 {
+        if make != Make::Caddy || !has_lost_unaccepted(&run.summary) {
+            break;
+        }
+        run = once();
+    }
+    run
+}
+
+/// Connections were reset, all of them before they were established, and nothing else went wrong.
+fn has_lost_unaccepted(summary: &Summary) -> bool {
+    let resets = summary.errors.count(Failure::Reset);
+    resets > 0
+        && resets == summary.errors.total()
+        && resets == summary.connections - summary.connect.moments.count()
+}
+
 /// Every call is answered while the server is reloaded, in whatever way calls are made.
 #[track_caller]
 fn check_reload(make: Make) {
     for settings in [CLEAR, SECURE] {
         let peer = peer!(Peer::start(make, settings));
         let small = peer.path("small.txt");
-        let pause = Duration::from_millis(250);
-        let run = run_while(&peer, &format!("{AT_A_RATE} --uri {small}"), OFTEN, pause, || peer.reload());
+        let run = run_reloaded(&peer, make, &format!("{AT_A_RATE} --uri {small}"));
         run.is_all_answered();
         run.check("replies=600 2xx=600");
         assert!(run.http2().goaways.count("NO_ERROR") > 0, "{peer}: {run}");
         assert!(run.summary.connections > 4, "{peer}: {run}");
         let sessions = format!("--wsess 60,16,0.05 --burst-length 4 --rate 40 --uri {small}");
-        let run = run_while(&peer, &sessions, OFTEN, pause, || peer.reload());
+        let run = run_reloaded(&peer, make, &sessions);
         run.is_all_answered();
         run.check("replies=960 2xx=960 sess_ok=60 sess_all=60");
         // The workload is made of connections: what they do not take any more is not made, which is no error.
         let connections = format!(
             "--rate 100 --num-conns 120 --num-calls 20 --burst-length 4 --call-pause 0.04 --uri {small}"
         );
-        let run = run_while(&peer, &connections, OFTEN, pause, || peer.reload());
+        let run = run_reloaded(&peer, make, &connections);
         run.check("connections=120 errors=0");
         let Summary { replies, closed_early, calls_not_offered, .. } = run.summary;
         assert!(closed_early > 0, "{peer}: {run}");
