@@ -8,7 +8,7 @@ use crate::output::quantile;
 /// A request, and when the last of its reply passed, if it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// Which connection it was on.
+    /// The connection that carried it.
     pub(crate) connection: u64,
     pub(crate) request_ns: u64,
     pub(crate) replied_ns: Option<u64>,

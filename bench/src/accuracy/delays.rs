@@ -39,7 +39,7 @@ impl Delays {
         }
     }
 
-    /// What they are, for a title.
+    /// Their description, for a title.
     pub(crate) fn description(self) -> &'static str {
         match self {
             Delays::LogNormal => "log-normal delays, median 5 ms, sigma 1",

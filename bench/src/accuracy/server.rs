@@ -159,7 +159,7 @@ struct Due {
     at: Instant,
     /// Its index among the exchanges.
     exchange: usize,
-    /// Whether the connection ends with it.
+    /// The connection ends with it.
     closes: bool,
 }
 

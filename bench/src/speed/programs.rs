@@ -33,7 +33,7 @@ pub(crate) enum Program {
     Hey,
 }
 
-/// How a program takes the times of its calls, where there is a choice.
+/// The ways to take the times of calls, where a program has a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Timing {
     /// By its own clock, and at a fixed rate from when calls were due if it can do that.
@@ -343,7 +343,7 @@ impl<'a> Site<'a> {
 }
 
 impl Program {
-    /// How it lays calls at a fixed rate on its connections.
+    /// The way in which it lays calls at a fixed rate on its connections.
     pub(crate) fn schedule(self) -> Schedule {
         match self {
             Program::H2load | Program::Wrk2 => Schedule::PerConnection,
@@ -377,7 +377,7 @@ impl Program {
         }
     }
 
-    /// What each of these says of its version, if it is installed.
+    /// The version of each of these, as it says it, if it is installed.
     pub(crate) fn versions(programs: &[Program]) -> Vec<String> {
         programs
             .iter()

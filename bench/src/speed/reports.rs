@@ -1,8 +1,8 @@
-//! How the output of each program is read.
+//! Reads the output of each program.
 
 use crate::exchanges::Percentiles;
 
-/// What a program says of its run.
+/// The figures that a program gives of its run.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Said {
     pub(super) replies: u64,

@@ -94,18 +94,17 @@ pub(super) fn write<N: Network>(
 impl<N: Network> Worker<'_, '_, N> {
     /// The transport of a connection is there, and nothing under way on it: prepares to ask about what is written.
     pub(super) fn number_sent(&mut self, key: ConnectionKey) {
-        if self.plan.recording.kernel_sends.is_some() {
-            let connection = &mut self.connections[key];
-            if self.network.number_sent(&connection.socket).is_err() {
-                return;
-            }
-            let mut sends = Sends::default();
-            let waiting = connection.engine.pending().into_iter().map(CallKey::from);
-            waiting
-                .filter(|&call| self.plan.recording.asks_of(self.calls[call].serial))
-                .for_each(|call| sends.submitted(call));
-            connection.sends = Some(Box::new(sends));
+        let connection = &mut self.connections[key];
+        if self.plan.recording.kernel_sends.is_none() || self.network.number_sent(&connection.socket).is_err()
+        {
+            return;
         }
+        let mut sends = Sends::default();
+        let waiting = connection.engine.pending().into_iter().map(CallKey::from);
+        waiting
+            .filter(|&call| self.plan.recording.asks_of(self.calls[call].serial))
+            .for_each(|call| sends.submitted(call));
+        connection.sends = Some(Box::new(sends));
     }
 
     /// The kernel's times of a call whose reply is complete, if it was to be asked. To be called before the call goes.
