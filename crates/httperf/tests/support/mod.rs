@@ -2,10 +2,15 @@
 #![allow(dead_code, unused_imports, unused_macros, reason = "every test program uses a part of it")]
 
 pub(crate) mod bench;
+pub(crate) mod certificates;
 pub(crate) mod group;
+pub(crate) mod machine;
 pub(crate) mod program;
+pub(crate) mod real_server;
+pub(crate) mod reference;
 pub(crate) mod report;
 pub(crate) mod running;
+pub(crate) mod terminal;
 
 /// Whether a missing server or reference is an error rather than a reason to skip: on the build machines,
 /// where `CI` is set, everything must be there.

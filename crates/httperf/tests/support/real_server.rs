@@ -4,7 +4,6 @@
 //! chunks) and `/moved` (a redirect); nginx and Apache also `/large.bin`, which takes no room on the disk; Python
 //! sends back what is sent to `/echo`. nginx compresses what is below `/gzip/` for those who ask for it, and says of
 //! files whose names end in `.gz`, `.br` and `.zst` that they are compressed.
-#![allow(dead_code, reason = "every test program uses a part of it")]
 
 use std::env;
 use std::fs::{self, File, Permissions};
@@ -27,6 +26,9 @@ const START_WAIT: Duration = Duration::from_secs(10);
 
 /// Another process can take a port between its choice and its use: then another one is tried.
 const ATTEMPTS: usize = 3;
+
+/// The size in bytes of `/large.bin`, a file with a hole in place of its contents.
+const LARGE_SIZE: u64 = 100 * 1024 * 1024;
 
 /// Which server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,7 +211,7 @@ fn write_documents(docs: &Path, kind: Kind) -> std::io::Result<()> {
     };
     fs::write(docs.join("page.shtml"), page.trim_end())?;
     // A file with a hole in place of its contents.
-    File::create(docs.join("large.bin"))?.set_len(super::LARGE_SIZE)
+    File::create(docs.join("large.bin"))?.set_len(LARGE_SIZE)
 }
 
 fn nginx(program: &Path, root: &Path) -> Command {

@@ -1,5 +1,6 @@
 //! Servers and proxies of other makes, started by a test on ports of their own and stopped with it.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs::{self, File, Permissions};
 use std::io::{self, Write as _};
@@ -7,7 +8,7 @@ use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -166,27 +167,29 @@ pub(crate) fn tool(name: &str) -> Option<PathBuf> {
     or_skip(name, Some(target.join("tools").join(name)).filter(|file| file.exists()))
 }
 
-/// Builds the one server in Go that a test file has, once for a run of the tests and all that share its folder. `source` is
-/// below `tests`; `name` is that of its folder.
+/// Builds a server in Go, once for a run of the tests. `source` is below `tests/it`; `name` is that of the folder of what
+/// is built, beside those of other runs.
 pub(crate) fn go_program(source: &str, name: &str) -> Option<PathBuf> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    BUILT
-        .get_or_init(|| {
-            let go = tool("go")?;
-            let folder = go.parent()?.join(name);
-            fs::create_dir_all(&folder).expect("the folder of what was built can be written to");
-            let built = Command::new(&go)
-                .args(["build", "-o"])
-                .arg(folder.join("server"))
-                .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(source))
-                .env("GOFLAGS", "-buildvcs=false")
-                .env("GOTOOLCHAIN", "local")
-                .output()
-                .expect("go can be started");
-            assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-            Some(folder.join("server"))
-        })
-        .clone()
+    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(program) = built.get(name) {
+        return Some(program.clone());
+    }
+    let go = tool("go")?;
+    let folder = go.parent()?.join(name);
+    fs::create_dir_all(&folder).expect("the folder of what was built can be written to");
+    let program = folder.join("server");
+    let output = Command::new(&go)
+        .args(["build", "-o"])
+        .arg(&program)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(source))
+        .env("GOFLAGS", "-buildvcs=false")
+        .env("GOTOOLCHAIN", "local")
+        .output()
+        .expect("go can be started");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    built.insert(name.to_owned(), program.clone());
+    Some(program)
 }
 
 /// What was found of this name; if nothing was, a word on stdout.

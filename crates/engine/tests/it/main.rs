@@ -1,0 +1,12 @@
+//! Whole workers against servers in memory, on a virtual clock.
+
+mod accounts;
+mod allocations;
+mod http2;
+mod load;
+mod proxied;
+mod receive;
+mod review;
+mod simulation;
+mod threads;
+mod tls;

@@ -1,0 +1,29 @@
+//! The program from outside: its options, its output, its files, and its behaviour with servers of other makes.
+
+mod ab;
+mod abbreviations;
+mod bad_input;
+mod books;
+mod command_line;
+mod compare;
+mod doctor;
+mod early_replies;
+mod endings;
+mod generated;
+mod http2_options;
+mod http2_servers;
+mod material;
+mod monitor;
+mod objectives;
+mod old_scripts;
+mod plot;
+mod real_servers;
+mod results;
+mod serve;
+mod sources;
+mod tls_both_ends;
+mod tls_lab;
+mod tls_servers;
+
+#[path = "../support/mod.rs"]
+mod support;

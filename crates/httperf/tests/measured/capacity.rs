@@ -1,0 +1,585 @@
+//! `httperf capacity` as a user meets it: against servers whose capacity is known, or can be, and with words that mean
+//! nothing.
+//!
+//! A machine that is busy with other things spoils trials, and a search that says so is right: it is made again then.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::support::group::Group;
+use crate::support::machine::{alone, shared};
+use crate::support::program::{Exit, Invocation, Killed, Outcome, under_test};
+use crate::support::{must_not_skip, words};
+use serde_json::Value;
+
+/// How often a search is made that other programs spoil.
+const ATTEMPTS: usize = 3;
+
+/// How long a server may take until it accepts connections.
+const START_WAIT: Duration = Duration::from_secs(10);
+
+/// Trials that are short, as a test is to be.
+const SHORT: &str = "--trial-min .5 --trial-max 2 --pause .1";
+
+/// `httperf serve`.
+struct Served {
+    child: Killed,
+    port: u16,
+}
+
+impl Served {
+    fn start(options: &[&str]) -> Self {
+        let mut child = Killed(
+            Command::new(under_test())
+                .args(["serve", "--listen", "127.0.0.1:0"])
+                .args(options)
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap(),
+        );
+        let mut line = String::new();
+        BufReader::new(child.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let port = line.trim_end_matches("/\n").rsplit(':').next().and_then(|port| port.parse().ok());
+        Self { child, port: port.unwrap() }
+    }
+}
+
+/// A server that holds each call for as long as a function of the time says, told when the call came. It has a thread
+/// for each connection, which ends with the test.
+fn holding(hold: impl FnMut(Duration) -> Duration + Send + 'static) -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let hold = Arc::new(Mutex::new(hold));
+    let began = Instant::now();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let hold = Arc::clone(&hold);
+            thread::spawn(move || answer(stream.unwrap(), began, &*hold));
+        }
+    });
+    port
+}
+
+fn answer(mut stream: TcpStream, began: Instant, hold: &Mutex<impl FnMut(Duration) -> Duration>) {
+    let mut unread = Vec::new();
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut bytes) {
+        unread.extend_from_slice(&bytes[..count]);
+        while let Some(end) = unread.windows(4).position(|window| window == b"\r\n\r\n") {
+            unread.drain(..end + 4);
+            let time = (hold.lock().unwrap())(began.elapsed());
+            thread::sleep(time);
+            if stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn capacity(port: u16, options: &str) -> Invocation {
+    let url = format!("http://127.0.0.1:{port}/");
+    let mut arguments = words(&format!("capacity {options}"));
+    arguments.push(url);
+    Invocation { limit: Duration::from_secs(120), ..Invocation::new(&under_test(), arguments) }
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+/// The document that a search prints.
+#[track_caller]
+fn document(outcome: &Outcome) -> Value {
+    let errors = text(&outcome.stderr);
+    serde_json::from_slice(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"))
+}
+
+/// Whether the machine had something else to do in a trial.
+fn is_disturbed(document: &Value) -> bool {
+    let codes = ["client_cpu", "kept_waiting", "time_stolen", "schedule_lag", "rate"];
+    let trials = document["trials"].as_array().unwrap();
+    let mut reasons = trials.iter().flat_map(|trial| trial["verdict"]["reasons"].as_array().unwrap());
+    reasons.any(|reason| reason["level"] != "VALID" && codes.iter().any(|code| reason["code"] == *code))
+}
+
+/// What a search finds that is as it should be, after at most so many attempts, if others disturbed those before.
+#[track_caller]
+fn found(port: u16, options: &str, is_right: impl Fn(&Value) -> bool) -> Value {
+    let _alone = alone();
+    for attempt in 1.. {
+        let outcome = capacity(port, &format!("{options} --json")).run().unwrap();
+        assert_eq!(outcome.exit, Exit::Code(0), "{}", text(&outcome.stderr));
+        let document = document(&outcome);
+        if is_right(&document) {
+            return document;
+        }
+        let shown = shown(&document);
+        assert!(attempt < ATTEMPTS && is_disturbed(&document), "attempt {attempt}: {shown}");
+        println!("attempt {attempt} was disturbed: {shown}");
+    }
+    unreachable!("the last attempt returns or panics")
+}
+
+/// A search in a few lines.
+fn shown(document: &Value) -> String {
+    let trials = document["trials"].as_array().unwrap().iter().map(|trial| {
+        format!("\n{} for {} s: {} {}", trial["rate"], trial["length_s"], trial["outcome"], trial["reasons"])
+    });
+    format!("{}{}", document["found"], trials.collect::<String>())
+}
+
+/// Whether the figure is this one, as exactly as a search is by default.
+fn is_near(document: &Value, expected: f64) -> bool {
+    let rate = document["found"]["capacity"]["rate"].as_f64();
+    rate.is_some_and(|rate| (rate / expected - 1.0).abs() <= 0.03)
+}
+
+#[test]
+fn the_capacity_of_a_token_bucket_is_found_in_twelve_trials_or_fewer() {
+    let server = Served::start(&["--capacity", "2000"]);
+    let found = found(server.port, &format!("--slo 'p99<50ms, errors<0.1%' {SHORT}"), |document| {
+        is_near(document, 2000.0) && document["trials"].as_array().unwrap().len() <= 12
+    });
+    let Value::Object(figure) = &found["found"]["capacity"] else { panic!("{}", shown(&found)) };
+    assert!(
+        figure["low"].as_f64() < figure["rate"].as_f64() && figure["rate"].as_f64() < figure["high"].as_f64()
+    );
+    assert_eq!(found["found"]["end"], "precise");
+    assert_eq!(found["settings"]["implied"], Value::Null);
+}
+
+#[test]
+fn each_trial_draws_random_numbers_of_its_own() {
+    let _alone = alone();
+    let server = Served::start(&[]);
+    let options =
+        "--slo 'p90<1s' --period e1 --max-rate 200 --trial-min .3 --trial-max .6 --pause 0 --trials 4 --json";
+    let outcome = capacity(server.port, options).run().unwrap();
+    let document = document(&outcome);
+    let trials = document["trials"].as_array().unwrap();
+    assert!(trials.len() > 1);
+    assert!(trials.iter().map(|trial| trial["stream"].as_u64().unwrap()).eq(0..trials.len() as u64));
+    assert_eq!(document["plan"]["client"]["stream"], Value::Null);
+}
+
+#[test]
+fn calls_over_kept_connections_have_a_capacity_too() {
+    let server = Served::start(&["--capacity", "800"]);
+    let options = format!("--slo 'p99<50ms' --search=request-rate --concurrency=100 {SHORT}");
+    let found = found(server.port, &options, |document| is_near(document, 800.0));
+    assert_eq!(found["settings"]["implied"], "errors<1%");
+}
+
+#[test]
+fn a_server_that_degrades_slowly_is_found_where_it_passes_the_bound() {
+    // 10 ms when it is idle, 100 ms at nine tenths of 500 calls a second.
+    let mut last = std::collections::VecDeque::new();
+    let port = holding(move |at| {
+        last.push_back(at);
+        if last.len() > 100 {
+            last.pop_front();
+        }
+        let span = (at - last[0]).as_secs_f64();
+        let load = ((last.len() - 1) as f64 / span.max(1e-9) / 500.0).min(0.95);
+        Duration::from_secs_f64(0.01 / (1.0 - load))
+    });
+    let options = format!("--slo 'p50<50ms' --search=request-rate --concurrency=100 {SHORT}");
+    found(port, &options, |document| is_near(document, 400.0));
+}
+
+#[test]
+fn a_server_that_collapses_is_found_at_its_knee() {
+    // Each call takes its turn, which is twice as long when twenty are waiting.
+    let mut free = Duration::ZERO;
+    let port = holding(move |at| {
+        let turn = free.max(at);
+        let is_crowded = (turn - at) > Duration::from_millis(40);
+        free = turn + Duration::from_millis(if is_crowded { 4 } else { 2 });
+        turn - at
+    });
+    let options = format!("--slo 'p99<100ms' --search=request-rate --concurrency=100 {SHORT}");
+    found(port, &options, |document| is_near(document, 500.0));
+}
+
+#[test]
+fn the_highest_rate_allowed_may_be_sustained() {
+    let server = Served::start(&[]);
+    let _alone = alone();
+    let options = format!("--slo 'p99<1s' --max-rate 250 {SHORT}");
+    let outcome = capacity(server.port, &options).run().unwrap();
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", text(&outcome.stderr));
+    let first = text(&outcome.stdout).lines().next().unwrap();
+    assert_eq!(first, "capacity at least 250 connections/s (--max-rate was sustained)");
+}
+
+#[test]
+fn the_lowest_rate_allowed_may_be_too_high() {
+    let server = Served::start(&["--delay", "100ms"]);
+    let _alone = alone();
+    let options = format!("--slo 'p50<50ms' --min-rate 50 --start 100 {SHORT}");
+    let outcome = capacity(server.port, &options).run().unwrap();
+    let report = text(&outcome.stdout);
+    assert_eq!(outcome.exit, Exit::Code(4), "{report}");
+    assert!(
+        report.starts_with("capacity below 50 connections/s (--min-rate was not sustained)\n"),
+        "{report}"
+    );
+    assert!(report.contains("beyond: missed p50<50ms"), "{report}");
+}
+
+#[test]
+fn a_client_that_cannot_offer_more_says_so() {
+    let server = Served::start(&["--delay", "100ms"]);
+    let _alone = alone();
+    // Ten connections at a time, each for a tenth of a second.
+    let options = format!("--slo 'p99<10s' --max-connections=10 --start 50 --json {SHORT}");
+    let outcome = capacity(server.port, &options).run().unwrap();
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", text(&outcome.stderr));
+    let document = document(&outcome);
+    assert_eq!(document["found"]["end"], "client_limited", "{}", shown(&document));
+    assert!(document["found"]["sustained"].as_f64().unwrap() < 120.0, "{}", shown(&document));
+    let because = document["found"]["because"].as_str().unwrap();
+    assert!(because.starts_with("arrivals skipped: "), "{because}");
+    assert_eq!(document["found"]["capacity"], Value::Null);
+}
+
+#[test]
+fn descriptors_that_run_out_are_the_client_s_limit() {
+    let server = Served::start(&["--delay", "500ms"]);
+    let _alone = alone();
+    let options = format!("--slo 'errors<1%' --start 20 --json {SHORT}");
+    let mut invocation = capacity(server.port, &options);
+    invocation.descriptors = Some(64);
+    let outcome = invocation.run().unwrap();
+    let document = document(&outcome);
+    let end = document["found"]["end"].as_str().unwrap();
+    assert!(matches!(end, "client_limited" | "client_disturbed"), "{}", shown(&document));
+    assert_eq!(outcome.exit, Exit::Code(0), "{}", text(&outcome.stderr));
+    assert!(
+        document["found"]["because"].as_str().unwrap().starts_with("descriptors: "),
+        "{}",
+        shown(&document)
+    );
+}
+
+#[test]
+fn an_interrupt_leaves_what_is_known() {
+    let server = Served::start(&[]);
+    let _alone = alone();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let options =
+        format!("--slo 'p99<1s' --trial-min .5 --trial-max 2 --pause .1 --output {}", file.path().display());
+    let mut invocation = capacity(server.port, &options);
+    invocation.interrupt_after = Some(Duration::from_secs(4));
+    let outcome = invocation.run().unwrap();
+    let report = text(&outcome.stdout);
+    assert_eq!((outcome.exit, text(&outcome.stderr)), (Exit::Code(0), ""), "{report}");
+    let first = report.lines().next().unwrap();
+    assert!(first.starts_with("capacity at least ") && first.ends_with(" (interrupted)"), "{report}");
+    let document: Value = serde_json::from_slice(&fs::read(file.path()).unwrap()).unwrap();
+    assert_eq!(document["found"]["end"], "asked");
+    let trials = document["trials"].as_array().unwrap();
+    assert!(!trials.is_empty() && report.lines().count() == 5 + trials.len(), "{report}");
+}
+
+#[test]
+fn a_server_that_vanishes_ends_the_search_and_leaves_what_is_known() {
+    let server = Served::start(&[]);
+    let port = server.port;
+    let mut child = server.child;
+    let killer = thread::spawn(move || {
+        thread::sleep(Duration::from_secs(3));
+        child.0.kill().unwrap();
+    });
+    let outcome = capacity(port, "--slo 'p99<1s' --trial-min .5 --trial-max 1 --pause .1").run().unwrap();
+    killer.join().unwrap();
+    let report = text(&outcome.stdout);
+    assert_eq!(outcome.exit, Exit::Code(1), "{report}");
+    assert!(report.starts_with("capacity at least "), "{report}");
+    assert!(
+        report.lines().next().unwrap().ends_with("(ended early: the server no longer answers)"),
+        "{report}"
+    );
+}
+
+#[test]
+fn a_document_follows_its_schema() {
+    let server = Served::start(&[]);
+    let _alone = alone();
+    let options = format!("--slo 'p99<1s' --max-rate 120 --json {SHORT}");
+    let document = document(&capacity(server.port, &options).run().unwrap());
+    let schema: Value = serde_json::from_str(&httperf_report::capacity::schema()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&document).map(|error| error.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+}
+
+/// nginx that answers `503` to more than so many requests per second.
+struct Nginx {
+    _group: Group,
+    _folder: tempfile::TempDir,
+    port: u16,
+}
+
+impl Nginx {
+    /// `None`, with a word on stdout, if it is not installed.
+    fn start(per_second: u32) -> Option<Self> {
+        let program = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"];
+        let Some(program) = program.into_iter().find(|file| fs::exists(file).unwrap_or(false)) else {
+            assert!(!must_not_skip(), "nginx must be installed");
+            println!("skipped: nginx not installed");
+            return None;
+        };
+        (0..ATTEMPTS)
+            .find_map(|_| Self::try_start(program, per_second))
+            .or_else(|| panic!("nginx does not start"))
+    }
+
+    fn try_start(program: &str, per_second: u32) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+        let root = folder.path().display();
+        let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
+        let configuration = format!(
+            "{user} daemon off; master_process off; pid {root}/pid; error_log /dev/null;
+            events {{ worker_connections 2048; }}
+            http {{
+                access_log off;
+                client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
+                uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
+                limit_req_zone $binary_remote_addr zone=all:1m rate={per_second}r/s;
+                server {{
+                    listen 127.0.0.1:{port};
+                    root {root};
+                    location / {{ limit_req zone=all burst=25 nodelay; }}
+                }}
+            }}\n"
+        );
+        fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
+        fs::write(folder.path().join("index.html"), "ok").unwrap();
+        let mut command = Command::new(program);
+        command.args(["-p", &root.to_string(), "-c", "nginx.conf"]);
+        let mut group = Group::spawn(command.stdout(Stdio::null()).stderr(Stdio::null())).unwrap();
+        let began = Instant::now();
+        while began.elapsed() < START_WAIT && group.child().try_wait().unwrap().is_none() {
+            // With its id it has its port, and not somebody else.
+            let has_started = fs::read(folder.path().join("pid")).is_ok_and(|text| !text.is_empty());
+            if has_started && TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
+                return Some(Self { _group: group, _folder: folder, port });
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+}
+
+#[test]
+fn the_limit_that_nginx_is_set_to_is_found_by_its_refusals() {
+    let Some(nginx) = Nginx::start(600) else { return };
+    let found = found(nginx.port, &format!("--slo '5xx<1%, p99<1s' {SHORT} --trial-max 4"), |document| {
+        // What it lets through in a burst adds to what it allows: 25 calls of a trial.
+        is_near(document, 605.0)
+    });
+    let trials = found["trials"].as_array().unwrap();
+    assert!(trials.iter().any(|trial| trial["outcome"] == "overload"), "{}", shown(&found));
+}
+
+/// A server in Python that computes for about 4 ms for each reply, one at a time.
+const BUSY_SERVER: &str = r#"
+import http.server, socketserver, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+
+    def do_GET(self):
+        end = time.thread_time() + 0.004
+        while time.thread_time() < end:
+            pass
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"ok")
+
+    def log_message(self, *args):
+        pass
+
+class Server(socketserver.ThreadingTCPServer):
+    request_queue_size = 1024
+    daemon_threads = True
+
+with Server(("127.0.0.1", 0), Handler) as server:
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+"#;
+
+#[test]
+fn a_server_that_computes_is_found_near_what_a_closed_loop_gets_out_of_it() {
+    let mut command = Command::new("python3");
+    let spawned = command.args(["-c", BUSY_SERVER]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    let Ok(child) = spawned else {
+        assert!(!must_not_skip(), "python3 must be installed");
+        println!("skipped: python3 not installed");
+        return;
+    };
+    let mut child = Killed(child);
+    let mut line = String::new();
+    BufReader::new(child.0.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let port: u16 = line.trim().parse().unwrap();
+    let closed_loop = || {
+        let url = format!("http://127.0.0.1:{port}/");
+        let arguments = ["--concurrency=4", "--duration=3", "--output=-", &url];
+        let outcome = Invocation::new(&under_test(), arguments).run().unwrap();
+        document(&outcome)["figures"]["reply_rate"].as_f64().unwrap()
+    };
+    let options =
+        format!("--slo 'p90<300ms' --search=request-rate --concurrency=4 --start 20 --precision 10% {SHORT}");
+    found(port, &options, |document| {
+        let most = closed_loop();
+        // Other programs take their part of the processor, now more and now less.
+        document["found"]["capacity"]["rate"]
+            .as_f64()
+            .is_some_and(|rate| most / 2.0 < rate && rate < most * 2.0)
+    });
+}
+
+/// What the program says of a command line, with the address of a server that is not there in place of `URL`.
+#[track_caller]
+fn check_refused(options: &str, expected: &str) {
+    let arguments = words(&format!("capacity {options}"));
+    let outcome = Invocation::new(&under_test(), arguments).run().unwrap();
+    let expected = format!("httperf capacity: {expected}\n");
+    assert_eq!((text(&outcome.stderr), text(&outcome.stdout)), (&expected[..], ""), "{options}");
+    assert_eq!(outcome.exit, Exit::Code(1), "{options}");
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_in_a_sentence() {
+    let _shared = shared();
+    for (options, expected) in [
+        (
+            "",
+            "--slo: expected objectives such as `p99<50ms, errors<0.1%`, which say what the server is to keep to; got none",
+        ),
+        ("--slo p99<fast", "--slo: expected a number at character 5, got `p99<fast`\n  p99<fast\n      ^"),
+        (
+            "--slo p99<5ms --slo p99>=5ms",
+            "--slo: expected an upper bound, as times get longer with the rate, got `p99>=5ms`",
+        ),
+        (
+            "--slo errors<1%,failed>2%",
+            "--slo: expected objectives that can be met together, got `errors<1%` and `failed>2%`",
+        ),
+        (
+            "--slo replies>900",
+            "--slo: expected a time or a share, as the rate is what is searched for, got `replies>900/s`",
+        ),
+        (
+            "--slo lag.p99<1ms",
+            "--slo: expected a figure of the server's, as the lag is the client's own, got `lag.p99<1ms`",
+        ),
+        (
+            "--slo session.p99<1s",
+            "--slo: `session.p99<1s` needs a session workload (--wsess, --wsesslog or --wsesspage)",
+        ),
+        (
+            "--slo handshake.p99<1s",
+            "--slo: `handshake.p99<1s` needs TLS, which an https:// URL or --ssl asks for",
+        ),
+        (
+            "--slo p99.99<1s --max-rate 100",
+            "--trial-max: expected at least 100 s, as p99.99 needs 10000 samples and --max-rate is 100, got `60`",
+        ),
+        ("--slo p99<1s --start 0", "--start: expected a rate per second above 0, at most 1e9, got `0`"),
+        (
+            "--slo p99<1s --min-rate -5",
+            "--min-rate: expected a rate per second above 0, at most 1e9, got `-5`",
+        ),
+        (
+            "--slo p99<1s --max-rate inf",
+            "--max-rate: expected a rate per second above 0, at most 1e9, got `inf`",
+        ),
+        ("--slo p99<1s --min-rate 9 --max-rate 5", "--max-rate: expected at least --min-rate 9, got `5`"),
+        ("--slo p99<1s --min-rate 9 --start 5", "--start: expected at least --min-rate 9, got `5`"),
+        ("--slo p99<1s --start 9 --max-rate 5", "--start: expected at most --max-rate 5, got `9`"),
+        ("--slo p99<1s --trial-max 1", "--trial-max: expected at least --trial-min 2, got `1`"),
+        ("--slo p99<1s --precision 0%", "--precision: expected a percentage from 0.1% to 50%, got `0%`"),
+        ("--slo p99<1s --trials 0", "--trials: expected a number from 1 to 1000, got `0`"),
+        ("--slo p99<1s --search calls", "--search: expected rate or request-rate, got `calls`"),
+        ("--slo p99<1s --output -", "--output: expected the name of a file, got `-`"),
+        (
+            "--slo p99<1s --rate 100",
+            "--rate: expected none, as the search chooses rates; --start, --min-rate and --max-rate bound them, and \
+             --period=e1 makes arrivals a Poisson process",
+        ),
+        (
+            "--slo p99<1s --num-conns 100",
+            "--num-conns: expected none, as the search chooses how long trials are; --trial-min and --trial-max bound it",
+        ),
+        (
+            "--slo p99<1s --duration 10",
+            "--duration: expected none, as the search chooses how long trials are; --trial-min and --trial-max bound it",
+        ),
+        (
+            "--slo p99<1s --search=request-rate --num-calls 10",
+            "--num-calls: expected none, as the search chooses how long trials are; --trial-min and --trial-max bound it",
+        ),
+        ("--slo p99<1s --request-period e1", "--request-period: expected --search=request-rate beside it"),
+        (
+            "--slo p99<1s --search=request-rate --wsess=1,1,1",
+            "--search=request-rate: expected no session workload beside it",
+        ),
+        (
+            "--slo p99<1s --abort-on-slo",
+            "--abort-on-slo: expected none, as a search learns from trials that miss an objective",
+        ),
+        (
+            "--slo p99<1s --record=classic",
+            "--record: expected full, as objectives need the figures that classic leaves out",
+        ),
+    ] {
+        check_refused(options, expected);
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_one_sentence() {
+    let _shared = shared();
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let expected = "no reply from the server: connection refused";
+    check_refused(&format!("--slo p99<1s --server 127.0.0.1 --port {port}"), expected);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_found_before_the_first_trial() {
+    let _shared = shared();
+    let server = Served::start(&[]);
+    let began = Instant::now();
+    let outcome = capacity(server.port, "--slo p99<1s --output /no/such/file").run().unwrap();
+    let message = text(&outcome.stderr);
+    assert!(message.starts_with("httperf capacity: --output: cannot write `/no/such/file`: "), "{message}");
+    assert_eq!((outcome.exit, message.lines().count()), (Exit::Code(1), 1));
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn a_search_that_cannot_save_goes_on_and_says_so_once() {
+    let server = Served::start(&[]);
+    let _alone = alone();
+    let options = format!("--slo 'p99<1s' --max-rate 250 --output /dev/full {SHORT}");
+    let outcome = capacity(server.port, &options).run().unwrap();
+    assert!(
+        text(&outcome.stdout).starts_with("capacity at least 250 connections/s"),
+        "{}",
+        text(&outcome.stdout)
+    );
+    assert_eq!((outcome.exit, text(&outcome.stderr).lines().count()), (Exit::Code(1), 1));
+}

@@ -1,0 +1,8 @@
+//! The embedded server as clients of other makes and of our own see it.
+
+mod behaviour;
+mod client;
+mod faults;
+mod http2;
+mod http2_clients;
+mod tls;

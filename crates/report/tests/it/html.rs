@@ -1,0 +1,358 @@
+//! The page as text: what is in it, and what can never be.
+
+use httperf_plan::{Authority, Endpoint, Proxy};
+use httperf_report::html::{page, sweep_page};
+use httperf_report::result::{Document, merge};
+use lol_html::{HtmlRewriter, Settings, element};
+
+use crate::documents;
+use crate::sweeps;
+
+/// Bytes of a page at most.
+const SIZE_MAX: usize = 6_000_000;
+
+/// An element as a browser sees it: its name, and its attributes by name.
+type Element = (String, Vec<(String, String)>);
+
+fn elements(page: &str) -> Vec<Element> {
+    let mut found = Vec::new();
+    let collect = element!("*", |element| {
+        let attributes = element.attributes().iter().map(|attribute| (attribute.name(), attribute.value()));
+        found.push((element.tag_name(), attributes.collect()));
+        Ok(())
+    });
+    let settings = Settings::new().append_element_content_handler(collect);
+    let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| ());
+    rewriter.write(page.as_bytes()).expect("a page is HTML");
+    rewriter.end().expect("a page is HTML");
+    found
+}
+
+/// The page without style and scripts.
+fn visible(page: &str) -> String {
+    let mut text = page.to_owned();
+    for (open, close) in [("<style>", "</style>"), ("<script", "</script>")] {
+        while let Some(from) = text.find(open) {
+            let to = from + text[from..].find(close).expect("what begins ends") + close.len();
+            text.replace_range(from..to, "");
+        }
+    }
+    text
+}
+
+fn every_kind() -> Vec<Document> {
+    vec![
+        documents::a_busy_moment(),
+        documents::sessions_over_tls(),
+        documents::over_http2(),
+        documents::hostile(),
+        documents::without_replies(),
+        documents::without_anything(),
+        documents::one_call(),
+        documents::one_second(),
+        documents::without_detail(),
+        documents::slow_to_connect(),
+        documents::with_objectives(),
+    ]
+}
+
+#[test]
+fn a_page_names_the_server_and_the_way_to_it() {
+    let mut document = documents::one_call();
+    let shows = |document: &Document, text: &str| {
+        let page = page(document);
+        assert!(page.contains(text), "no `{text}` in {}", visible(&page));
+    };
+    let target = &mut document.plan.targets[0];
+    target.further_endpoints = vec![Endpoint::Tcp(([127, 0, 0, 2], 80).into())];
+    shows(&document, "http://server at 127.0.0.1:80, 127.0.0.2:80");
+    let authority = |host: &str, port| Authority { host: host.into(), port };
+    document.plan.targets[0].authority = Some(authority("server.example", 8080));
+    shows(&document, "http://server:8080 at 127.0.0.1:80, 127.0.0.2:80");
+    document.plan.proxy =
+        Some(Proxy { authority: authority("proxy", 80), authorization: None, tunnel: false });
+    shows(&document, "http://server:8080 through the proxy at 127.0.0.1:80");
+}
+
+#[test]
+fn a_page_shows_a_run() {
+    let text = visible(&page(&documents::one_second()));
+    // The hashes of the scripts change with them.
+    let (before, rest) = text.split_once("script-src ").unwrap();
+    let (_, after) = rest.split_once(';').unwrap();
+    insta::assert_snapshot!(format!("{before}script-src …;{after}"));
+}
+
+#[test]
+fn everything_has_its_place() {
+    let page = page(&documents::a_busy_moment());
+    let places = [
+        "<h1>http://shop.example</h1>",
+        "2026-11-21 07:00:00 UTC",
+        "</span>VALID</h2>",
+        "<strong>server stall:</strong> the server stood still for",
+        "id=\"key-figures\"",
+        "95 %: ",
+        "Latency p99.9",
+        "id=\"throughput\"",
+        "id=\"latency\"",
+        "id=\"percentiles\"",
+        "id=\"errors\"",
+        "connreset",
+        "id=\"lag\"",
+        "id=\"lag-percentiles\"",
+        "id=\"open\"",
+        "id=\"percentile-table\"",
+        "id=\"slowest-calls\"",
+        "<span class=\"response\" style=\"width: ",
+        "db;dur=",
+        "id=\"groups\"",
+        "id=\"again\"",
+        "httperf rerun RESULT.json",
+        "AMD EPYC",
+        "Connection rate: ",
+    ];
+    let mut from = 0;
+    for place in places {
+        let at = page[from..].find(place);
+        from += at.unwrap_or_else(|| panic!("`{place}` is not where it should be"));
+    }
+    let of_tls = visible(&self::page(&documents::sessions_over_tls()));
+    for text in
+        ["id=\"tls\"", "TLSv1.3 (", "CN=rcgen self signed cert", "handshake, resumed", "Sessions started"]
+    {
+        assert!(of_tls.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn what_http2_did_has_a_section_and_rows_of_its_own() {
+    let text = visible(&page(&documents::over_http2()));
+    for part in [
+        "HTTP/2 in the clear, GET",
+        "wait for a stream",
+        "wait for a window",
+        "<h2 id=\"http2\">HTTP/2</h2>",
+        "<dt>Streams</dt><dd>1,200 opened</dd>",
+        "<dt>At once on a connection</dt><dd>100 at most, 99.2 on average</dd>",
+        "<dt>Not processed by the server</dt><dd>3, 2 calls made again</dd>",
+        "<dt>Reset by the server</dt><dd>INTERNAL_ERROR (1)</dd>",
+        "<dt>Connections ended because of</dt><dd>/&#60;img src=x onerror=alert(2)&#62;",
+        "<td>139.0</td><td>5.1</td><td>0.037</td><td>160,680</td>",
+        "900 of 1200 calls waited for a stream, as the server allows 100 at once on a connection",
+    ] {
+        assert!(text.contains(part), "{part}");
+    }
+    assert!(!visible(&page(&documents::one_second())).contains("id=\"http2\""));
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup_or_script() {
+    let page = page(&documents::hostile());
+    let allowed = elements(&self::page(&documents::a_busy_moment()));
+    let names = |elements: &[Element]| {
+        let mut names: Vec<String> = elements.iter().map(|(name, _)| name.clone()).collect();
+        names.sort();
+        names.dedup();
+        names
+    };
+    let found = elements(&page);
+    for name in names(&found) {
+        assert!(names(&allowed).contains(&name), "{name}");
+    }
+    assert_eq!(found.iter().filter(|(name, _)| name == "script").count(), 3);
+    for (name, attributes) in &found {
+        let handler = attributes.iter().find(|(attribute, _)| attribute.starts_with("on"));
+        assert_eq!(handler, None, "{name}");
+    }
+    let (_, data) = page.split_once("<script id=\"charts\" type=\"application/json\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    assert!(!data.contains('<'), "{data}");
+    assert!(!data.contains("evil") && !data.contains("alert"), "{data}");
+    // It is shown for what it is.
+    let text = visible(&page);
+    for shown in ["&#60;/script&#62;&#60;script&#62;alert(1)", "&#60;img src=x onerror=alert(2)&#62;"] {
+        assert!(text.matches(shown).count() > 5, "{shown}");
+    }
+}
+
+#[test]
+fn a_page_needs_nothing_but_itself() {
+    for document in every_kind() {
+        let page = page(&document);
+        for (name, attributes) in elements(&page) {
+            for (attribute, value) in attributes {
+                let is_reference = ["src", "srcset", "href", "action", "data", "poster", "background"]
+                    .contains(&attribute.as_str());
+                assert!(!is_reference || value == "data:,", "{name} {attribute}={value}");
+            }
+        }
+        let (_, style) = page.split_once("<style>").unwrap();
+        let (style, _) = style.split_once("</style>").unwrap();
+        for loads in ["@import", "url(", "image-set("] {
+            assert!(!style.contains(loads), "{loads}");
+        }
+    }
+}
+
+#[test]
+fn a_page_is_small_enough_to_be_sent_by_mail() {
+    for document in every_kind().into_iter().chain([documents::a_busy_minute(), documents::twenty_minutes()])
+    {
+        let size = page(&document).len();
+        assert!(size < SIZE_MAX, "{size}");
+    }
+}
+
+#[test]
+fn ids_are_there_once() {
+    for document in every_kind() {
+        let attributes = elements(&page(&document)).into_iter().flat_map(|(_, attributes)| attributes);
+        let (mut ids, mut labels) = (Vec::new(), Vec::new());
+        for (name, value) in attributes {
+            match name.as_str() {
+                "id" => ids.push(value),
+                "aria-labelledby" => labels.push(value),
+                _ => {}
+            }
+        }
+        let count = ids.len();
+        ids.sort();
+        ids.dedup();
+        assert_eq!(ids.len(), count, "{ids:?}");
+        assert!(labels.iter().all(|label| ids.contains(label)), "{labels:?}");
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    let cases = [
+        (documents::without_anything(), "The run was too short to be shown over time."),
+        (documents::without_anything(), "The run was ended early, as asked for."),
+        (documents::without_replies(), "No call was answered, so there is no latency to show."),
+        (documents::without_replies(), "There were no replies."),
+        (documents::one_call(), "only 1 call was answered"),
+        (documents::one_second(), "No connection failed."),
+        (documents::without_detail(), "was not recorded (--record=classic)"),
+    ];
+    for (document, sentence) in cases {
+        let text = visible(&page(&document));
+        assert!(text.contains(sentence), "{sentence}: {text}");
+    }
+}
+
+#[test]
+fn why_the_clocks_differ_is_said_where_they_do() {
+    let sentence = "latency counts from the schedule";
+    let text = visible(&page(&documents::slow_to_connect()));
+    assert!(text.contains(&format!("<p class=\"card sentence\">{sentence}")), "{text}");
+    assert!(!visible(&page(&documents::one_second())).contains(sentence));
+}
+
+#[test]
+fn a_command_can_be_given_to_a_shell_as_it_stands() {
+    let mut document = documents::one_second();
+    document.parts[0].command =
+        ["httperf", "--add-header=It's: $HOME\n", "--uri=/a b"].map(str::to_owned).into();
+    let text = visible(&page(&document));
+    let (_, command) = text.split_once("<div class=\"command\"><code>").unwrap();
+    let (command, _) = command.split_once("</code>").unwrap();
+    let command = command.replace("&#34;", "\"").replace("&#39;", "'");
+    let words = shlex::split(&command).unwrap();
+    assert_eq!(words, document.parts[0].command, "{command}");
+}
+
+#[test]
+fn the_parts_of_a_merged_result_are_all_there() {
+    let part = |host: &str, rate: &str| {
+        let mut document = documents::one_second();
+        document.parts[0].machine.host = host.to_owned();
+        document.parts[0].command = vec!["httperf".to_owned(), rate.to_owned()];
+        document
+    };
+    let merged = merge(vec![part("one", "--rate=200"), part("two", "--rate=201")]).unwrap();
+    let text = visible(&page(&merged));
+    let shown = [
+        "2 parts, added up",
+        "400.0 connections/s asked of 2 parts",
+        "--rate=200",
+        "--rate=201",
+        "<dd>one</dd>",
+        "<dd>two</dd>",
+    ];
+    for shown in shown {
+        assert!(text.contains(shown), "{shown}");
+    }
+}
+
+#[test]
+fn long_lists_and_texts_are_cut() {
+    let mut document = documents::one_second();
+    let call = document.summary.slowest[0].clone();
+    let uri = format!("/{}", "x".repeat(100_000));
+    document.summary.slowest = vec![httperf_stats::SlowCall { uri: uri.clone(), ..call }; 5_000];
+    document.plan.uris = httperf_plan::UriSource::List { uris: vec![uri.into_bytes(); 100], wrap: true };
+    let page = page(&document);
+    assert!(page.len() < SIZE_MAX);
+    assert!(page.contains("The result has 4900 more."));
+}
+
+#[test]
+fn the_page_of_a_sweep_has_everything_in_its_place() {
+    let page = sweep_page(&sweeps::limited_by_the_generator());
+    let places = [
+        "<title>Sweep: http://server, 2026-11-21 07:00:00 UTC</title>",
+        "<h1>http://server</h1>",
+        "2026-11-21 07:00:00 UTC · 8 runs · from loadgen-3",
+        "<dt>Knee</dt>",
+        "<dt>Most replies without error</dt>",
+        "<dt>Limited by the generator</dt>",
+        "of 8 runs (12.5 %)",
+        "All runs that were asked for have been made.",
+        "At 100 connections/s the generator was the bottleneck",
+        "id=\"replies\"",
+        "id=\"errors\"",
+        "id=\"times\"",
+        "id=\"runs\"",
+        "<th scope=\"row\">10</th>",
+        "<span class=\"kind invalid\">INVALID</span>",
+        "client cpu",
+        "The notes in full",
+        "<strong>client cpu:</strong>",
+        "id=\"again\"",
+        "10, 20, 30, 40, 50, 60, 80, 100 connections/s",
+        "after 3 rates in a row",
+        "<dt>Server</dt>",
+        "AMD EPYC",
+    ];
+    let mut from = 0;
+    for place in places {
+        let at = page[from..].find(place);
+        from += at.unwrap_or_else(|| panic!("`{place}` is not where it should be in {}", visible(&page)));
+    }
+    assert!(page.len() < SIZE_MAX);
+    let repeated = visible(&sweep_page(&sweeps::saturating()));
+    assert!(repeated.contains("<small>run 2</small>") && !repeated.contains("bottleneck"), "{repeated}");
+}
+
+#[test]
+fn a_sweep_without_runs_has_a_page() {
+    let page = visible(&sweep_page(&sweeps::empty()));
+    assert!(page.contains("No run was made.") && page.contains("It is not complete"), "{page}");
+}
+
+#[test]
+fn nothing_from_outside_becomes_markup_or_script_in_the_page_of_a_sweep() {
+    let page = sweep_page(&sweeps::hostile());
+    let allowed = elements(&sweep_page(&sweeps::limited_by_the_generator()));
+    let found = elements(&page);
+    for (name, attributes) in &found {
+        assert!(allowed.iter().any(|(allowed, _)| allowed == name), "{name}");
+        let handler = attributes.iter().find(|(attribute, _)| attribute.starts_with("on"));
+        assert_eq!(handler, None, "{name}");
+    }
+    assert_eq!(found.iter().filter(|(name, _)| name == "script").count(), 3);
+    let (_, data) = page.split_once("<script id=\"charts\" type=\"application/json\">").unwrap();
+    let (data, _) = data.split_once("</script>").unwrap();
+    assert!(!data.contains('<') && !data.contains("alert"), "{data}");
+}

@@ -1,0 +1,19 @@
+//! Every form of a report, from hand-made and from simulated runs.
+
+mod books;
+mod browser;
+mod compare;
+mod compare_browser;
+mod documents;
+mod html;
+mod html_browser;
+mod mutations;
+mod objectives;
+mod pictures;
+mod reports;
+mod result;
+mod sweep;
+mod sweeps;
+mod tls_lab;
+mod verdict;
+mod whole_runs;

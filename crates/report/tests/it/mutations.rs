@@ -1,0 +1,277 @@
+//! Documents that somebody edited: one value at a time is replaced by one that does not belong there. Each is refused in
+//! a sentence that names a field, or rendered in every form; none of them may panic or take for ever.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::abort;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use httperf_plan::{Arrivals, Plan, Script, ScriptedSession, Step, Workload};
+use httperf_report::compare::{Named, Settings, results};
+use httperf_report::pictures::{self, Style};
+use httperf_report::result::{Document, Part, ReadError, merge};
+use httperf_report::{csv_row, hgrm, html, junit};
+use httperf_stats::Summary;
+use serde_json::{Value, json};
+
+use crate::documents;
+
+/// What takes the place of a value.
+fn replacements() -> [Value; 10] {
+    [
+        json!(0),
+        json!(-1),
+        json!(1),
+        json!(1.0),
+        json!(1e308),
+        json!(u64::MAX),
+        json!(""),
+        json!([]),
+        json!({}),
+        json!(null),
+    ]
+}
+
+/// The ways to all values of a document, as JSON pointers. What programs work out anew is left out.
+fn pointers(value: &Value, at: String, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (name, field) in fields {
+                let escaped = name.replace('~', "~0").replace('/', "~1");
+                pointers(field, format!("{at}/{escaped}"), found);
+            }
+        }
+        Value::Array(elements) => {
+            // The first, one in the middle and the last are as good as all.
+            let count = elements.len();
+            let mut places = vec![0, count / 2, count.saturating_sub(1)];
+            places.dedup();
+            for place in places.into_iter().filter(|&place| place < count) {
+                pointers(&elements[place], format!("{at}/{place}"), found);
+            }
+        }
+        _ => {}
+    }
+    if !at.is_empty() && !at.starts_with("/figures") && !at.starts_with("/objectives") {
+        found.push(at);
+    }
+}
+
+/// Says what is tried, so that a mutation that takes for ever can be named.
+#[derive(Clone, Default)]
+struct Watch(Arc<Mutex<Option<(String, Instant)>>>);
+
+impl Watch {
+    /// More than any takes on a machine with much else to do.
+    const PATIENCE: Duration = Duration::from_secs(120);
+
+    fn start() -> Self {
+        let watch = Self::default();
+        let watched = watch.clone();
+        thread::spawn(move || {
+            loop {
+                thread::sleep(Duration::from_secs(1));
+                if let Some((what, since)) = &*watched.0.lock().expect("nobody panics with it")
+                    && since.elapsed() > Self::PATIENCE
+                {
+                    eprintln!("{what}: takes for ever");
+                    abort();
+                }
+            }
+        });
+        watch
+    }
+
+    fn set(&self, what: Option<String>) {
+        *self.0.lock().expect("nobody panics with it") = what.map(|what| (what, Instant::now()));
+    }
+}
+
+/// Does all that can be done with a document.
+fn use_up(document: &Document, original: &Document, with_png: bool) {
+    let _text = (document.text(true), document.text(false), csv_row(document));
+    let json = document.json();
+    let again = Document::read(json.as_bytes()).map_err(|error| error.to_string());
+    assert_eq!(again.map(|again| again.json()), Ok(json), "what is written can be read");
+    let _latency = hgrm(&document.summary.completed().latency).to_string();
+    let _junit = junit::xml("x", &[junit::Suite::of(document)]);
+    let _page = html::page(document);
+    let style = Style::default();
+    let named = |document| Named { name: "a", document };
+    let drawn = [
+        pictures::percentiles(document, &style),
+        pictures::timeline(document, &style),
+        pictures::compare(&[("a", original), ("b", document)], &style),
+    ];
+    if with_png {
+        drawn.iter().for_each(|picture| drop(picture.png()));
+    }
+    for force in [false, true] {
+        let settings = Settings { force, ..Settings::default() };
+        let (one, other) = (named(document), named(original));
+        for comparison in [results(one, &[other], &settings), results(other, &[one], &settings)] {
+            let _forms = (comparison.text(), comparison.json(), comparison.markdown());
+        }
+    }
+    if let Ok(merged) = merge(vec![document.clone(), original.clone()]) {
+        let _text = (merged.text(true), merged.json());
+    }
+}
+
+/// Tries every `step`-th mutation of a document, from the `first` on, and says which of them are not as they should be.
+fn failures(original: &Document, first: usize, step: usize, with_png: bool) -> Vec<String> {
+    let mut value: Value = serde_json::from_str(&original.json()).expect("a document is JSON");
+    let mut found = Vec::new();
+    pointers(&value, String::new(), &mut found);
+    let replacements = replacements();
+    let all = found.iter().flat_map(|pointer| replacements.iter().map(move |new| (pointer, new)));
+    let watch = Watch::start();
+    let mut other = original.clone();
+    other.parts[0].run = Some("other".to_owned());
+    let mut failures = Vec::new();
+    for (pointer, new) in all.skip(first).step_by(step) {
+        let what = format!("{pointer} = {new}");
+        watch.set(Some(what.clone()));
+        let place = value.pointer_mut(pointer).expect("it was there");
+        let old = std::mem::replace(place, new.clone());
+        let text = value.to_string();
+        *value.pointer_mut(pointer).expect("it is still there") = old;
+        let outcome = catch_unwind(AssertUnwindSafe(|| match Document::read(text.as_bytes()) {
+            Ok(document) => {
+                use_up(&document, &other, with_png);
+                None
+            }
+            Err(error) => refusal(pointer, &error),
+        }));
+        watch.set(None);
+        match outcome {
+            Ok(None) => {}
+            Ok(Some(why)) => failures.push(format!("{what}: {why}")),
+            Err(_) => failures.push(format!("{what}: panics")),
+        }
+    }
+    failures
+}
+
+/// What is wrong with the sentence in which a document is refused: it is to name the field, or what it is in.
+fn refusal(pointer: &str, error: &ReadError) -> Option<String> {
+    let names: Vec<&str> = pointer.split('/').filter(|name| name.parse::<usize>().is_err()).collect();
+    let message = error.to_string();
+    let (first, last) = (names[1], names[names.len() - 1]);
+    let is_named =
+        message.contains(first) && (names.len() < 4 || message.contains(names[2]) || message.contains(last));
+    (!is_named).then_some(message)
+}
+
+/// A session workload of a file, with a cycle of rates and a limit of precision, as a plan that has nearly all.
+fn scripted() -> Document {
+    let mut document = documents::sessions_over_tls();
+    let Plan { workload, arrivals, until, .. } = &mut document.plan;
+    if let Workload::Sessions(sessions) = workload {
+        let burst = httperf_plan::Burst {
+            requests: vec![httperf_plan::Request {
+                method: b"GET".to_vec(),
+                uri: b"/".to_vec(),
+                contents: Vec::new(),
+            }],
+            think: Duration::ZERO,
+        };
+        sessions.script = Script::File(vec![ScriptedSession { bursts: vec![burst] }]);
+    }
+    *arrivals = Arrivals::Variable(vec![Step { period: 0.1, duration: 1.0 }]);
+    *until = Some(httperf_plan::Precision { quantile: 0.5, share: 0.1 });
+    document
+}
+
+/// One mutation in this many is tried, unless `MUTATION_STEP` says otherwise: all take many minutes. A prime, so that
+/// neither the same fields nor the same replacements are left out everywhere.
+const STEP: usize = 1009;
+
+fn samples() -> Vec<Document> {
+    let mut all =
+        vec![documents::with_objectives(), documents::over_http2(), scripted(), documents::without_detail()];
+    // So that one can be merged with another that differs in nothing else.
+    all.iter_mut().for_each(|document| document.parts[0].run = Some("one".to_owned()));
+    all
+}
+
+#[test]
+fn a_document_that_was_edited_is_refused_by_name_or_rendered() {
+    let step = std::env::var("MUTATION_STEP").ok().and_then(|step| step.parse().ok()).unwrap_or(STEP);
+    let mut all = Vec::new();
+    for (index, document) in samples().iter().enumerate() {
+        let failures = failures(document, 101 * index, step, step == 1);
+        all.extend(failures.into_iter().map(|failure| format!("document {index}: {failure}")));
+    }
+    assert!(all.is_empty(), "{} failures: {all:#?}", all.len());
+}
+
+#[track_caller]
+fn refused(pointer: &str, new: Value, expected: &str) {
+    let document =
+        if pointer.contains("sessions") || pointer.contains("variable") || pointer.contains("until") {
+            scripted()
+        } else {
+            documents::with_objectives()
+        };
+    let mut value: Value = serde_json::from_str(&document.json()).expect("a document is JSON");
+    *value.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is there")) = new;
+    let message =
+        Document::read(value.to_string().as_bytes()).map(|_| "read").expect_err("it is refused").to_string();
+    assert!(message.contains(expected), "{pointer}: {message}");
+}
+
+#[test]
+fn what_no_run_can_have_is_refused_in_a_sentence_that_names_the_field() {
+    for (pointer, new, expected) in [
+        ("/plan/targets", json!([]), "plan.targets: expected at least one server, got none"),
+        ("/plan/client/count", json!(0), "plan.client.count: expected at least 1, got 0"),
+        (
+            "/plan/uris",
+            json!({"requests": []}),
+            "plan.uris.requests: expected at least one request, got none",
+        ),
+        (
+            "/plan/arrivals/variable",
+            json!([]),
+            "plan.arrivals.variable: expected at least one step, got none",
+        ),
+        ("/plan/until/quantile", json!(1.0), "plan.until.quantile: expected a number between 0 and 1, got 1"),
+        (
+            "/plan/workload/sessions/script/file",
+            json!([]),
+            "plan.workload.sessions.script.file: expected at least one session, got none",
+        ),
+        (
+            "/summary/series/width_ns",
+            json!(0),
+            "summary.series.width_ns: expected a second times a power of two, got 0",
+        ),
+        (
+            "/summary/replies",
+            json!(u64::MAX),
+            "summary.replies: expected at most 9007199254740992, got 1844674407",
+        ),
+        ("/summary/replies", json!(-1), "summary.replies: invalid value: integer `-1`, expected u64"),
+        ("/summary/lag/moments/max_ns", json!(0), "summary.lag: expected the moments of times, got "),
+        ("/parts", json!([]), "parts: expected at least one run, got none"),
+    ] {
+        refused(pointer, new, expected);
+    }
+}
+
+#[test]
+fn a_quantile_that_is_none_is_refused_in_a_verdict() {
+    let plan = documents::with_objectives().plan;
+    let part: Part = documents::part();
+    let document = Document::new(part, plan, Summary::default());
+    let mut value: Value = serde_json::from_str(&document.json()).expect("a document is JSON");
+    let reasons = value["verdict"]["reasons"].as_array_mut().expect("there are reasons");
+    reasons.insert(0, json!({"level": "SUSPECT", "code": "few_samples", "samples": 1, "quantile": 1.0}));
+    let message = Document::read(value.to_string().as_bytes()).map(|_| "read").unwrap_err().to_string();
+    assert!(
+        message.contains("verdict.reasons[0].quantile: expected a number between 0 and 1, got 1"),
+        "{message}"
+    );
+}

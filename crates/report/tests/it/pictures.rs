@@ -1,0 +1,459 @@
+//! Pictures: what is in them, that they are what they say, and that nothing makes them fail.
+
+use httperf_report::pictures::{
+    COMPARED_MAX, Picture, Point, SIZES, Spread, Style, SweepCurve, Theme, compare, percentiles, sweep,
+    timeline,
+};
+use httperf_report::result::Document;
+use httperf_report::sweep::Unit;
+use proptest::prelude::*;
+use resvg::usvg;
+use roxmltree::{Document as Xml, Node};
+
+use crate::documents;
+use crate::sweeps;
+
+/// Letters are at least so large, in pixels.
+const LETTERS_MIN: f64 = 11.0;
+
+/// The picture as XML, if it is one of the size that was asked for.
+#[track_caller]
+fn check(picture: &Picture, width: u32, height: Option<u32>) {
+    let xml = Xml::parse(picture.svg()).expect("it is XML");
+    let root = xml.root_element();
+    assert_eq!(root.tag_name().name(), "svg");
+    let number = |name| root.attribute(name).expect(name).parse::<u32>().expect(name);
+    assert_eq!(number("width"), width);
+    height.into_iter().for_each(|height| assert_eq!(number("height"), height));
+    let scale = sheet(&root).0 / f64::from(width);
+    for text in xml.descendants().filter(|node| node.has_tag_name("text")) {
+        let size =
+            text.attribute("font-size").expect("text has a size").parse::<f64>().expect("a number") / scale;
+        assert!(size >= LETTERS_MIN, "{size}: {:?}", text.text());
+    }
+    assert!(!picture.svg().contains("NaN") && !picture.svg().contains("inf,"), "{}", picture.svg());
+}
+
+/// The width and height of the sheet that is scaled to the picture.
+fn sheet(root: &Node<'_, '_>) -> (f64, f64) {
+    let numbers: Vec<f64> = root
+        .attribute("viewBox")
+        .expect("there is one")
+        .split(' ')
+        .map(|number| number.parse().expect("a number"))
+        .collect();
+    (numbers[2], numbers[3])
+}
+
+/// All that is written in it.
+fn texts(picture: &Picture) -> Vec<String> {
+    let xml = Xml::parse(picture.svg()).expect("it is XML");
+    let texts = xml.descendants().filter(|node| node.has_tag_name("text"));
+    texts.map(|node| node.text().unwrap_or_default().trim().to_owned()).collect()
+}
+
+#[track_caller]
+fn shows(picture: &Picture, expected: &[&str]) {
+    let texts = texts(picture);
+    for text in expected {
+        assert!(texts.iter().any(|shown| shown == text), "no `{text}` in {texts:#?}");
+    }
+}
+
+/// Width, height, and how many of its pixels are unlike the first.
+fn decoded(png: &[u8]) -> (u32, u32, usize) {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().expect("it is a PNG");
+    let mut pixels = vec![0; reader.output_buffer_size().expect("it fits into memory")];
+    let info = reader.next_frame(&mut pixels).expect("it is complete");
+    let mut all = pixels.chunks_exact(info.color_type.samples());
+    let first = all.next().expect("there is a pixel");
+    (info.width, info.height, all.filter(|pixel| *pixel != first).count())
+}
+
+fn style(theme: Theme, width: u32, height: Option<u32>) -> Style {
+    Style { theme, width, height }
+}
+
+/// One of each kind.
+fn every_kind(style: &Style) -> [Picture; 4] {
+    let document = documents::a_busy_moment();
+    let other = documents::one_second();
+    [
+        percentiles(&document, style),
+        timeline(&document, style),
+        sweep(&curve(), style),
+        compare(&[("base.json", &document), ("new.json", &other)], style),
+    ]
+}
+
+fn curve() -> SweepCurve {
+    let curve = SweepCurve::of(&sweeps::limited_by_the_generator());
+    SweepCurve { knee: Some(sweeps::CAPACITY), ..curve }
+}
+
+fn every_document() -> Vec<Document> {
+    vec![
+        documents::a_busy_moment(),
+        documents::sessions_over_tls(),
+        documents::hostile(),
+        documents::without_replies(),
+        documents::without_anything(),
+        documents::one_call(),
+        documents::one_second(),
+        documents::twenty_minutes(),
+        documents::without_detail(),
+        documents::slow_to_connect(),
+    ]
+}
+
+#[test]
+fn a_picture_is_xml_and_png_of_the_size_that_was_asked_for() {
+    for (theme, width, height) in
+        [(Theme::Light, 800, Some(500)), (Theme::Dark, 400, None), (Theme::Dark, 300, Some(300))]
+    {
+        for picture in every_kind(&style(theme, width, height)) {
+            check(&picture, width, height);
+            let (png_width, png_height, inked) = decoded(&picture.png());
+            assert_eq!((png_width, height.unwrap_or(png_height)), (width, png_height));
+            assert!(inked > 1_000, "{inked} pixels are not of the background");
+        }
+    }
+}
+
+#[test]
+fn a_size_that_makes_no_picture_becomes_the_nearest_that_does() {
+    let document = documents::one_call();
+    check(&percentiles(&document, &style(Theme::Light, 0, Some(0))), *SIZES.start(), Some(*SIZES.start()));
+    check(
+        &percentiles(&document, &style(Theme::Light, u32::MAX, Some(u32::MAX))),
+        *SIZES.end(),
+        Some(*SIZES.end()),
+    );
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes() {
+    let style = Style::default();
+    let (once, again) = (every_kind(&style), every_kind(&style));
+    assert_eq!(once, again);
+    assert_eq!(once[2].png(), again[2].png());
+}
+
+#[test]
+fn light_and_dark_differ_in_colours_only() {
+    let without_colors = |theme| {
+        every_kind(&style(theme, 800, None)).map(|picture| {
+            let xml = Xml::parse(picture.svg()).expect("it is XML");
+            let of = |node: Node<'_, '_>| {
+                let kept = |name: &str| name != "fill" && name != "stroke";
+                let attributes = node.attributes().filter(|attribute| kept(attribute.name()));
+                attributes.map(|attribute| attribute.value().to_owned()).collect::<Vec<_>>()
+            };
+            xml.descendants().map(of).collect::<Vec<_>>()
+        })
+    };
+    assert_eq!(without_colors(Theme::Light), without_colors(Theme::Dark));
+}
+
+#[test]
+fn axes_have_units_and_plain_numbers() {
+    let [percentiles, timeline, sweep, compare] = every_kind(&Style::default());
+    shows(
+        &percentiles,
+        &[
+            "Percentiles of http://shop.example",
+            "p50",
+            "p90",
+            "p99",
+            "p99.9",
+            "time (log scale)",
+            "10 ms",
+            "1 s",
+        ],
+    );
+    shows(
+        &timeline,
+        &["http://shop.example over time", "Throughput", "per second", "offered", "replies", "errors"],
+    );
+    shows(
+        &timeline,
+        &[
+            "time since the start [s]",
+            "Latency",
+            "latency (log scale)",
+            "p99",
+            "max",
+            "warm-up",
+            "stall",
+            "drain",
+        ],
+    );
+    shows(&sweep, &["Sweep of http://server", "Reply rate", "replies/s", "Errors", "errors [%]"]);
+    shows(&sweep, &["Response time and latency", "offered load [connections/s]", "60", "all answered"]);
+    shows(&compare, &["Latency", "base.json", "new.json", "p99.9"]);
+    for picture in [percentiles, timeline, sweep, compare] {
+        let is_exponent = |text: &String| {
+            let (mantissa, exponent) = text.split_once('e').unwrap_or_default();
+            mantissa.parse::<f64>().is_ok() && exponent.parse::<i32>().is_ok()
+        };
+        assert!(!texts(&picture).iter().any(is_exponent), "{:?}", texts(&picture));
+    }
+}
+
+#[test]
+fn the_knee_is_named_in_all_three_graphs_of_a_sweep() {
+    let picture = sweep(&curve(), &Style::default());
+    let knees = texts(&picture).into_iter().filter(|text| text == "knee: 50/s").count();
+    assert_eq!(knees, 3);
+    assert!(picture.svg().contains("The knee: 50/s.</desc>"), "{}", picture.svg());
+    let without = sweep(&SweepCurve { knee: None, ..curve() }, &Style::default());
+    assert!(!without.svg().contains("knee"));
+}
+
+#[test]
+fn a_sweep_follows_the_diagonal_until_the_server_is_saturated() {
+    let SweepCurve { points, calls_per_arrival, spread, unit, .. } = SweepCurve::of(&sweeps::saturating());
+    assert_eq!((points.len(), calls_per_arrival, unit), (sweeps::RATES.len(), Some(1.0), Unit::Connections));
+    assert_eq!(spread, "least and most sampled");
+    for point in points {
+        assert!(!point.is_client_limited);
+        let expected = point.rate.min(sweeps::CAPACITY);
+        assert!((point.good_replies - expected).abs() <= 0.05 * expected, "{point:?}");
+        assert_eq!(point.errors_percent > 1.0, point.rate > sweeps::CAPACITY, "{point:?}");
+        let (least, most) = point.replies.range.expect("the runs are long enough");
+        assert!(least <= point.replies.mean * 1.01 && point.replies.mean <= most * 1.01, "{point:?}");
+        assert!(point.latency_p50_ms <= point.latency_p99_ms, "{point:?}");
+    }
+}
+
+#[test]
+fn what_the_generator_limited_is_hollow_named_and_not_joined() {
+    let limited = sweep(&curve(), &Style::default());
+    let fact =
+        "At 1 step, drawn hollow, the generator was the bottleneck: that says nothing about the server.";
+    shows(&limited, &["8 steps", fact, "the generator was the bottleneck"]);
+    let all = sweep(&SweepCurve::of(&sweeps::saturating()), &Style::default());
+    assert!(!texts(&all).iter().any(|text| text.contains("bottleneck")));
+    // A line through the middle one would hide it.
+    let mut points = curve().points;
+    points[3].is_client_limited = true;
+    let lines = |points: Vec<Point>| {
+        let picture =
+            sweep(&SweepCurve { points, knee: None, calls_per_arrival: None, ..curve() }, &Style::default());
+        let xml = Xml::parse(picture.svg()).expect("it is XML");
+        let blue = xml.descendants().filter(|node| {
+            node.attribute("stroke") == Some("#0072B2") && node.attribute("stroke-width") == Some("20")
+        });
+        blue.map(|line| line.attribute("points").expect("it is a line").trim().split(' ').count())
+            .collect::<Vec<_>>()
+    };
+    // The first is the sample in the legend.
+    assert_eq!(lines(points), [2, 3, 3]);
+    assert_eq!(lines(curve().points), [2, 7]);
+}
+
+#[test]
+fn a_result_that_cannot_be_relied_on_says_so() {
+    let mut document = documents::one_second();
+    let picture = percentiles(&document, &Style::default());
+    assert!(!texts(&picture).iter().any(|text| text.contains("Verdict")), "{:?}", document.verdict);
+    document.verdict = sweeps::limited_by_the_generator().runs.pop().expect("there is one").result.verdict;
+    for picture in [percentiles(&document, &Style::default()), timeline(&document, &Style::default())] {
+        shows(&picture, &["Verdict INVALID: client cpu"]);
+    }
+    shows(
+        &compare(&[("a.json", &document), ("b.json", &document)], &Style::default()),
+        &["a.json (INVALID)"],
+    );
+}
+
+#[test]
+fn every_result_can_be_drawn() {
+    for document in every_document() {
+        for width in [300, 800] {
+            let style = style(Theme::Light, width, None);
+            let pictures = [
+                percentiles(&document, &style),
+                timeline(&document, &style),
+                compare(&[("one", &document), ("other", &document)], &style),
+            ];
+            pictures.iter().for_each(|picture| check(picture, width, None));
+        }
+    }
+    shows(&percentiles(&documents::without_replies(), &Style::default()), &["no call was answered"]);
+    shows(
+        &timeline(&documents::without_detail(), &Style::default()),
+        &["the run was too short to be shown over time"],
+    );
+}
+
+#[test]
+fn every_sweep_can_be_drawn() {
+    for made in [sweeps::saturating(), sweeps::hostile(), sweeps::empty(), sweeps::one_run()] {
+        check(&sweep(&SweepCurve::of(&made), &Style::default()), 800, None);
+    }
+    shows(&sweep(&SweepCurve::of(&sweeps::empty()), &Style::default()), &["no run was made", "0 steps"]);
+}
+
+/// Where text is once it is set: what it says, and the left, top, right and bottom of it, in pixels.
+fn set_text(picture: &Picture) -> Vec<(String, [f32; 4])> {
+    fn collect(group: &usvg::Group, found: &mut Vec<(String, [f32; 4])>) {
+        for node in group.children() {
+            match node {
+                usvg::Node::Group(group) => collect(group, found),
+                usvg::Node::Text(text) => {
+                    let place = text.abs_bounding_box();
+                    let said = text.chunks().iter().map(usvg::TextChunk::text).collect();
+                    found.push((said, [place.left(), place.top(), place.right(), place.bottom()]));
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut options = usvg::Options::default();
+    options.fontdb_mut().load_font_data(ttf_noto_sans::REGULAR.to_vec());
+    options.fontdb_mut().set_sans_serif_family("Noto Sans");
+    let tree = usvg::Tree::from_str(picture.svg(), &options).expect("it is SVG");
+    let mut found = Vec::new();
+    collect(tree.root(), &mut found);
+    found
+}
+
+#[track_caller]
+fn check_text(picture: &Picture, width: u32) {
+    let texts = set_text(picture);
+    assert!(texts.len() > 5);
+    let xml = Xml::parse(picture.svg()).expect("it is XML");
+    let (sheet_width, sheet_height) = sheet(&xml.root_element());
+    let height = sheet_height / sheet_width * f64::from(width);
+    for (index, (text, [left, top, right, bottom])) in texts.iter().enumerate() {
+        assert!(
+            *left >= 0.0 && *top >= 0.0 && *right <= width as f32,
+            "{text} is cut: {left} to {right} of {width}"
+        );
+        assert!(f64::from(*bottom) <= height, "{text} is cut: {bottom} of {height}");
+        for (other, [other_left, other_top, other_right, other_bottom]) in &texts[..index] {
+            // Boxes are as high as the font's tallest letters, which is more than these have.
+            let across = right.min(*other_right) - left.max(*other_left);
+            let down = bottom.min(*other_bottom) - top.max(*other_top);
+            assert!(
+                across <= 0.0 || down <= 6.0,
+                "`{text}` and `{other}` overlap by {across} and {down} pixels"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_text_is_cut_or_covered_by_another() {
+    for width in [300, 400, 800, 1600] {
+        let style = style(Theme::Light, width, None);
+        every_kind(&style).iter().for_each(|picture| check_text(picture, width));
+        for document in every_document() {
+            let names: Vec<String> =
+                (0..10).map(|index| format!("runs/of-a-rather-long-name/{index}.json")).collect();
+            let named: Vec<(&str, &Document)> = names.iter().map(|name| (&**name, &document)).collect();
+            for picture in
+                [percentiles(&document, &style), timeline(&document, &style), compare(&named, &style)]
+            {
+                check_text(&picture, width);
+            }
+        }
+        for made in [
+            sweeps::saturating(),
+            sweeps::limited_by_the_generator(),
+            sweeps::hostile(),
+            sweeps::empty(),
+            sweeps::one_run(),
+        ] {
+            let curve = SweepCurve::of(&made);
+            for knee in [None, Some(1.5), Some(sweeps::CAPACITY), Some(3_000.0)] {
+                check_text(&sweep(&SweepCurve { knee, ..curve.clone() }, &style), width);
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_that_were_cut_short_do_not_count() {
+    let mut made = sweeps::one_run();
+    made.runs[0].result.parts[0].ended_early = Some(httperf_report::result::EarlyEnd::Asked);
+    assert_eq!(SweepCurve::of(&sweeps::worked_out_anew(made)).points, []);
+}
+
+#[test]
+fn text_from_outside_stays_text() {
+    let document = documents::hostile();
+    let names =
+        ["</text><script>alert(1)</script>\".json", "\u{0}\u{1b}[31m\u{202e}gpj.exe", &"long/".repeat(500)];
+    let named: Vec<(&str, &Document)> = names.iter().map(|&name| (name, &document)).collect();
+    let pictures = [
+        percentiles(&document, &Style::default()),
+        timeline(&document, &Style::default()),
+        compare(&named, &Style::default()),
+        sweep(&SweepCurve::of(&sweeps::hostile()), &Style::default()),
+    ];
+    for picture in &pictures {
+        check(picture, 800, None);
+        let xml = Xml::parse(picture.svg()).expect("it is XML");
+        let allowed = ["svg", "title", "desc", "rect", "text", "polyline", "polygon", "circle", "line"];
+        for node in xml.descendants().filter(Node::is_element) {
+            assert!(allowed.contains(&node.tag_name().name()), "{node:?}");
+            assert!(node.attributes().all(|attribute| !attribute.name().starts_with("on")), "{node:?}");
+        }
+        assert!(picture.svg().chars().all(|character| character == '\n' || !character.is_control()));
+        decoded(&picture.png());
+    }
+    shows(&pictures[2], &["</text><script>alert(1)</script>\".json"]);
+}
+
+#[test]
+fn more_results_than_can_be_told_apart_are_left_out() {
+    let document = documents::one_call();
+    let many = vec![("result.json", &document); COMPARED_MAX + 3];
+    let picture = compare(&many, &Style::default());
+    let named = texts(&picture).iter().filter(|text| text.starts_with("result.json")).count();
+    assert_eq!(named, COMPARED_MAX);
+}
+
+fn number() -> impl Strategy<Value = f64> {
+    prop_oneof![any::<f64>(), Just(0.0), Just(f64::NAN), Just(f64::INFINITY), 0.0..1e4_f64, 0.0..1e12_f64]
+}
+
+fn point() -> impl Strategy<Value = Point> {
+    let range = proptest::option::of((number(), number()));
+    let times =
+        (proptest::option::of(number()), proptest::option::of(number()), proptest::option::of(number()));
+    let replies = (number(), number(), range, any::<bool>());
+    (number(), replies, number(), times).prop_map(
+        |(rate, (mean, good, range, limited), errors, (response, p50, p99))| Point {
+            rate,
+            replies: Spread { mean, range },
+            good_replies: good,
+            errors_percent: errors,
+            response_ms: response,
+            latency_p50_ms: p50,
+            latency_p99_ms: p99,
+            is_client_limited: limited,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_figures_make_a_sweep_undrawable(
+        points in proptest::collection::vec(point(), 0..12),
+        knee in proptest::option::of(number()),
+        calls in proptest::option::of(number()),
+        title in any::<String>(),
+        width in 0..1_200_u32,
+        height in proptest::option::of(0..900_u32),
+    ) {
+        let curve = SweepCurve { title, unit: Unit::Calls, calls_per_arrival: calls, points, spread: "least and most", knee };
+        let style = style(Theme::Dark, width, height);
+        let picture = sweep(&curve, &style);
+        check(&picture, width.max(*SIZES.start()), height.map(|height| height.max(*SIZES.start())));
+    }
+}
