@@ -12,7 +12,10 @@ fishcompdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 
 release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 
-# The checks of `make test` run one after another, in the order in which they are listed.
+# The checks of `make test`, in this order.
+CHECKS = bootstrap format lints tests docs licences fuzz-minute instructions
+
+# Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
 .PHONY: help build demo test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
@@ -27,8 +30,8 @@ build: ## build the release binary
 demo: ## install what is missing, build, and run a first load test against the built-in server
 	scripts/demo.sh
 
-test: bootstrap format lints tests docs generated licences fuzz-minute bench-smoke instructions ## run every check
-	@echo "make test: every check passed"
+test: ## run every check, also after one that fails; a table at the end says what came of each
+	@scripts/checks.sh $(CHECKS)
 
 test-long: bootstrap ## check the books of 50,000 drawn plans and 2,000 real runs, and every edit of documents: an hour or so
 	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test books
@@ -65,7 +68,7 @@ fuzz-minute: ## fuzz replies, TLS handshakes and lists of requests for a minute,
 	scripts/fuzz.sh --if-possible --seconds 15 tls_handshake
 
 bench-smoke: ## run every bench for a moment, to see that it works
-	$(CARGO) run --locked -p httperf-bench -- smoke
+	$(CARGO) test --workspace --locked --test smoke
 
 instructions: ## check that calls take no more instructions than recorded, if valgrind is there
 	$(CARGO) run --locked -p httperf-bench -- instructions --check
@@ -89,9 +92,11 @@ $(release_binary):
 install: $(release_binary) ## copy binary, man page and completions below PREFIX (/usr/local); honours DESTDIR
 	install -D -m 755 $(release_binary) $(bindir)/httperf
 	install -D -m 644 docs/man/httperf.1 $(man1dir)/httperf.1
-	install -D -m 644 docs/completions/httperf.bash $(bashcompdir)/httperf
-	install -D -m 644 docs/completions/httperf.zsh $(zshcompdir)/_httperf
-	install -D -m 644 docs/completions/httperf.fish $(fishcompdir)/httperf.fish
+	mkdir -p $(bashcompdir) $(zshcompdir) $(fishcompdir)
+	$(release_binary) completions bash >$(bashcompdir)/httperf
+	$(release_binary) completions zsh >$(zshcompdir)/_httperf
+	$(release_binary) completions fish >$(fishcompdir)/httperf.fish
+	chmod 644 $(bashcompdir)/httperf $(zshcompdir)/_httperf $(fishcompdir)/httperf.fish
 
 uninstall: ## remove what install copied
 	rm -f $(bindir)/httperf $(man1dir)/httperf.1 $(bashcompdir)/httperf \

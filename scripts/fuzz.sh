@@ -26,7 +26,8 @@ done
 
 lacking() {
     if [ -n "$if_possible" ]; then
-        echo "fuzzing skipped: $1"
+        echo "skipped: $target: $1"
+        if [ -n "${CHECKS_SKIPPED-}" ]; then echo "$target: $1" >>"$CHECKS_SKIPPED"; fi
         exit 0
     fi
     echo "fuzz: $1" >&2

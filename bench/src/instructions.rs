@@ -10,7 +10,7 @@ use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use crate::child::Running;
-use crate::output::{Table, median, progress, results_folder, thousands};
+use crate::output::{Table, median, progress, results_folder, skipped, thousands};
 use crate::tools::{Bench, find_program, release_build};
 use crate::words::Words;
 
@@ -92,19 +92,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         "HTTPERF_BIN: what is checked or recorded is the workspace's own program"
     );
     if find_program("valgrind").is_none() {
-        println!("instructions skipped: {NO_VALGRIND}");
-        return Ok(());
+        return skipped(&format!("instructions: {NO_VALGRIND}"));
     }
     let environment = Environment::here()?;
     let mut records = read_records()?;
     let recorded = records.iter().position(|record| record.environment == environment);
     if options.check && recorded.is_none() {
-        println!(
-            "instructions skipped: none are recorded for this environment, so there is nothing to compare"
-        );
         println!("{}", environment.differences(&records));
         println!("(`httperf-bench instructions --save` records them)");
-        return Ok(());
+        return skipped("instructions: none are recorded for this environment");
     }
 
     let bench = Bench::of(release_build()?)?;

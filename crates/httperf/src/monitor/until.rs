@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn a_long_run_takes_no_more_memory() {
         let mut until = until(1e-9);
-        (0..5000).for_each(|number| until.interval(&second(Phase::Measured, 1000 + number % 7 * 500)));
+        (0..5000).for_each(|number| until.add(&second(Phase::Measured, 1000 + number % 7 * 500).latency));
         assert!(until.batches.len() < BATCHES_MAX, "{}", until.batches.len());
         assert_eq!(until.batches.iter().map(Classes::total).sum::<u64>(), 500_000);
     }

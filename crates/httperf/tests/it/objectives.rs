@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::support::bench::{Bench, run};
 use crate::support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
 use crate::support::real_server::{Kind, RealServer, Settings};
-use crate::support::{must_not_skip, words};
+use crate::support::words;
 use httperf_origin::{Config, FaultMix};
+use httperf_testkit::skip;
 use serde_json::Value;
 
 /// A document that the program wrote.
@@ -292,8 +293,7 @@ fn cases(xml: &str) -> Option<Vec<(String, String, String)>> {
         .stderr(Stdio::piped())
         .spawn();
     let Ok(mut python) = python else {
-        assert!(!must_not_skip(), "python3 is not installed");
-        println!("skipped: python3 not installed");
+        skip::lacking("python3");
         return None;
     };
     python.stdin.take().expect("it is piped").write_all(xml.as_bytes()).expect("it reads");

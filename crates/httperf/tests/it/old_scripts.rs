@@ -13,8 +13,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use httperf_testkit::server::{Behaviour, Server};
+use httperf_testkit::skip;
 
-use crate::support::must_not_skip;
 use crate::support::program::under_test;
 
 /// Sweeps over rates and writes a table with a line for each, as benchmark front ends do.
@@ -260,9 +260,7 @@ fn run(interpreter: &str, arguments: &[&str]) -> Option<String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let is_there = |folder: PathBuf| folder.join(interpreter).is_file();
     if !env::split_paths(&path).any(is_there) {
-        let message = format!("skipped: {interpreter} not installed");
-        assert!(!must_not_skip(), "{message}");
-        println!("{message}");
+        skip::lacking(interpreter);
         return None;
     }
     let folder = tempfile::tempdir().expect("a temporary folder can be made");

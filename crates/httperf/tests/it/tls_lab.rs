@@ -9,9 +9,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::must_not_skip;
 use crate::support::program::{Exit, Invocation, Killed, Outcome, under_test};
 use crate::support::reference::ours;
+use httperf_testkit::skip;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -41,8 +41,7 @@ impl OpenSsl {
             .stderr(Stdio::null())
             .status();
         let Ok(made) = made else {
-            assert!(!must_not_skip(), "openssl must be installed");
-            println!("skipped: openssl not installed");
+            skip::lacking("openssl");
             return None;
         };
         assert!(made.success(), "openssl makes a certificate");

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use crate::support::group::Group;
 use crate::support::machine::{alone, shared};
 use crate::support::program::{Exit, Invocation, Killed, Outcome, under_test};
-use crate::support::{must_not_skip, words};
+use crate::support::words;
+use httperf_testkit::skip;
 use serde_json::Value;
 
 /// How often a search is made that other programs spoil.
@@ -109,22 +110,23 @@ fn is_disturbed(document: &Value) -> bool {
     reasons.any(|reason| reason["level"] != "VALID" && codes.iter().any(|code| reason["code"] == *code))
 }
 
-/// What a search finds that is as it should be, after at most so many attempts, if others disturbed those before.
+/// Searches until the outcome is right, at most [`ATTEMPTS`] times as long as other programs disturb the trials. `None` if
+/// they disturbed every attempt: the test is skipped then.
 #[track_caller]
-fn found(port: u16, options: &str, is_right: impl Fn(&Value) -> bool) -> Value {
-    let _alone = alone();
-    for attempt in 1.. {
+fn found(port: u16, options: &str, is_right: impl Fn(&Value) -> bool) -> Option<Value> {
+    for attempt in 1..=ATTEMPTS {
         let outcome = capacity(port, &format!("{options} --json")).run().unwrap();
         assert_eq!(outcome.exit, Exit::Code(0), "{}", text(&outcome.stderr));
         let document = document(&outcome);
         if is_right(&document) {
-            return document;
+            return Some(document);
         }
         let shown = shown(&document);
-        assert!(attempt < ATTEMPTS && is_disturbed(&document), "attempt {attempt}: {shown}");
+        assert!(is_disturbed(&document), "attempt {attempt}: {shown}");
         println!("attempt {attempt} was disturbed: {shown}");
     }
-    unreachable!("the last attempt returns or panics")
+    skip::disturbed("trials of every search were disturbed");
+    None
 }
 
 /// A search in a few lines.
@@ -143,10 +145,13 @@ fn is_near(document: &Value, expected: f64) -> bool {
 
 #[test]
 fn the_capacity_of_a_token_bucket_is_found_in_twelve_trials_or_fewer() {
+    let _shared = shared();
     let server = Served::start(&["--capacity", "2000"]);
-    let found = found(server.port, &format!("--slo 'p99<50ms, errors<0.1%' {SHORT}"), |document| {
+    let Some(found) = found(server.port, &format!("--slo 'p99<50ms, errors<0.1%' {SHORT}"), |document| {
         is_near(document, 2000.0) && document["trials"].as_array().unwrap().len() <= 12
-    });
+    }) else {
+        return;
+    };
     let Value::Object(figure) = &found["found"]["capacity"] else { panic!("{}", shown(&found)) };
     assert!(
         figure["low"].as_f64() < figure["rate"].as_f64() && figure["rate"].as_f64() < figure["high"].as_f64()
@@ -157,7 +162,7 @@ fn the_capacity_of_a_token_bucket_is_found_in_twelve_trials_or_fewer() {
 
 #[test]
 fn each_trial_draws_random_numbers_of_its_own() {
-    let _alone = alone();
+    let _shared = shared();
     let server = Served::start(&[]);
     let options =
         "--slo 'p90<1s' --period e1 --max-rate 200 --trial-min .3 --trial-max .6 --pause 0 --trials 4 --json";
@@ -171,14 +176,16 @@ fn each_trial_draws_random_numbers_of_its_own() {
 
 #[test]
 fn calls_over_kept_connections_have_a_capacity_too() {
+    let _shared = shared();
     let server = Served::start(&["--capacity", "800"]);
     let options = format!("--slo 'p99<50ms' --search=request-rate --concurrency=100 {SHORT}");
-    let found = found(server.port, &options, |document| is_near(document, 800.0));
+    let Some(found) = found(server.port, &options, |document| is_near(document, 800.0)) else { return };
     assert_eq!(found["settings"]["implied"], "errors<1%");
 }
 
 #[test]
 fn a_server_that_degrades_slowly_is_found_where_it_passes_the_bound() {
+    let _shared = shared();
     // 10 ms when it is idle, 100 ms at nine tenths of 500 calls a second.
     let mut last = std::collections::VecDeque::new();
     let port = holding(move |at| {
@@ -196,6 +203,7 @@ fn a_server_that_degrades_slowly_is_found_where_it_passes_the_bound() {
 
 #[test]
 fn a_server_that_collapses_is_found_at_its_knee() {
+    let _shared = shared();
     // Each call takes its turn, which is twice as long when twenty are waiting.
     let mut free = Duration::ZERO;
     let port = holding(move |at| {
@@ -210,8 +218,8 @@ fn a_server_that_collapses_is_found_at_its_knee() {
 
 #[test]
 fn the_highest_rate_allowed_may_be_sustained() {
+    let _shared = shared();
     let server = Served::start(&[]);
-    let _alone = alone();
     let options = format!("--slo 'p99<1s' --max-rate 250 {SHORT}");
     let outcome = capacity(server.port, &options).run().unwrap();
     assert_eq!(outcome.exit, Exit::Code(0), "{}", text(&outcome.stderr));
@@ -221,8 +229,8 @@ fn the_highest_rate_allowed_may_be_sustained() {
 
 #[test]
 fn the_lowest_rate_allowed_may_be_too_high() {
+    let _shared = shared();
     let server = Served::start(&["--delay", "100ms"]);
-    let _alone = alone();
     let options = format!("--slo 'p50<50ms' --min-rate 50 --start 100 {SHORT}");
     let outcome = capacity(server.port, &options).run().unwrap();
     let report = text(&outcome.stdout);
@@ -236,8 +244,8 @@ fn the_lowest_rate_allowed_may_be_too_high() {
 
 #[test]
 fn a_client_that_cannot_offer_more_says_so() {
+    let _shared = shared();
     let server = Served::start(&["--delay", "100ms"]);
-    let _alone = alone();
     // Ten connections at a time, each for a tenth of a second.
     let options = format!("--slo 'p99<10s' --max-connections=10 --start 50 --json {SHORT}");
     let outcome = capacity(server.port, &options).run().unwrap();
@@ -252,8 +260,8 @@ fn a_client_that_cannot_offer_more_says_so() {
 
 #[test]
 fn descriptors_that_run_out_are_the_client_s_limit() {
+    let _shared = shared();
     let server = Served::start(&["--delay", "500ms"]);
-    let _alone = alone();
     let options = format!("--slo 'errors<1%' --start 20 --json {SHORT}");
     let mut invocation = capacity(server.port, &options);
     invocation.descriptors = Some(64);
@@ -271,8 +279,8 @@ fn descriptors_that_run_out_are_the_client_s_limit() {
 
 #[test]
 fn an_interrupt_leaves_what_is_known() {
+    let _shared = shared();
     let server = Served::start(&[]);
-    let _alone = alone();
     let file = tempfile::NamedTempFile::new().unwrap();
     let options =
         format!("--slo 'p99<1s' --trial-min .5 --trial-max 2 --pause .1 --output {}", file.path().display());
@@ -291,6 +299,7 @@ fn an_interrupt_leaves_what_is_known() {
 
 #[test]
 fn a_server_that_vanishes_ends_the_search_and_leaves_what_is_known() {
+    let _shared = shared();
     let server = Served::start(&[]);
     let port = server.port;
     let mut child = server.child;
@@ -311,8 +320,8 @@ fn a_server_that_vanishes_ends_the_search_and_leaves_what_is_known() {
 
 #[test]
 fn a_document_follows_its_schema() {
+    let _shared = shared();
     let server = Served::start(&[]);
-    let _alone = alone();
     let options = format!("--slo 'p99<1s' --max-rate 120 --json {SHORT}");
     let document = document(&capacity(server.port, &options).run().unwrap());
     let schema: Value = serde_json::from_str(&httperf_report::capacity::schema()).unwrap();
@@ -333,8 +342,7 @@ impl Nginx {
     fn start(per_second: u32) -> Option<Self> {
         let program = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"];
         let Some(program) = program.into_iter().find(|file| fs::exists(file).unwrap_or(false)) else {
-            assert!(!must_not_skip(), "nginx must be installed");
-            println!("skipped: nginx not installed");
+            skip::lacking("nginx");
             return None;
         };
         (0..ATTEMPTS)
@@ -382,11 +390,16 @@ impl Nginx {
 
 #[test]
 fn the_limit_that_nginx_is_set_to_is_found_by_its_refusals() {
+    let _shared = shared();
     let Some(nginx) = Nginx::start(600) else { return };
-    let found = found(nginx.port, &format!("--slo '5xx<1%, p99<1s' {SHORT} --trial-max 4"), |document| {
-        // What it lets through in a burst adds to what it allows: 25 calls of a trial.
-        is_near(document, 605.0)
-    });
+    let Some(found) =
+        found(nginx.port, &format!("--slo '5xx<1%, p99<1s' {SHORT} --trial-max 4"), |document| {
+            // What it lets through in a burst adds to what it allows: 25 calls of a trial.
+            is_near(document, 605.0)
+        })
+    else {
+        return;
+    };
     let trials = found["trials"].as_array().unwrap();
     assert!(trials.iter().any(|trial| trial["outcome"] == "overload"), "{}", shown(&found));
 }
@@ -423,11 +436,11 @@ with Server(("127.0.0.1", 0), Handler) as server:
 
 #[test]
 fn a_server_that_computes_is_found_near_what_a_closed_loop_gets_out_of_it() {
+    let _alone = alone();
     let mut command = Command::new("python3");
     let spawned = command.args(["-c", BUSY_SERVER]).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     let Ok(child) = spawned else {
-        assert!(!must_not_skip(), "python3 must be installed");
-        println!("skipped: python3 not installed");
+        skip::lacking("python3");
         return;
     };
     let mut child = Killed(child);
@@ -572,8 +585,8 @@ fn a_file_that_cannot_be_written_is_found_before_the_first_trial() {
 
 #[test]
 fn a_search_that_cannot_save_goes_on_and_says_so_once() {
+    let _shared = shared();
     let server = Served::start(&[]);
-    let _alone = alone();
     let options = format!("--slo 'p99<1s' --max-rate 250 --output /dev/full {SHORT}");
     let outcome = capacity(server.port, &options).run().unwrap();
     assert!(

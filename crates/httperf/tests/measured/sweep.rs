@@ -7,15 +7,16 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::{OnceLock, RwLockWriteGuard};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::group::Group;
-use crate::support::machine::{alone, shared};
+use crate::support::machine::{Guard, alone, shared};
 use crate::support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
-use crate::support::{must_not_skip, words};
+use crate::support::words;
 use httperf_report::sweep::{Sweep, schema};
+use httperf_testkit::skip;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -25,15 +26,14 @@ struct Bench {
     server: Option<Group>,
     port: u16,
     folder: TempDir,
-    _alone: RwLockWriteGuard<'static, ()>,
+    _machine: Guard,
 }
 
 impl Bench {
     /// The embedded server, with these options.
     fn embedded(options: &str) -> Self {
-        let alone = alone();
         let folder = tempfile::tempdir().expect("a folder");
-        let mut bench = Self { server: None, port: free_port(), folder, _alone: alone };
+        let mut bench = Self { server: None, port: free_port(), folder, _machine: shared() };
         bench.start(options);
         bench
     }
@@ -188,9 +188,8 @@ fn each_run_draws_random_numbers_of_its_own_and_can_be_made_again() {
 #[test]
 fn nginx_with_a_limit_bends_where_it_is() {
     let Some(program) = found("nginx") else { return };
-    let alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
-    let mut bench = Bench { server: None, port: free_port(), folder, _alone: alone };
+    let mut bench = Bench { server: None, port: free_port(), folder, _machine: shared() };
     let (root, port) = (bench.folder.path().display().to_string(), bench.port);
     let configuration = format!(
         "daemon off; master_process off; pid {root}/pid; error_log /dev/null;
@@ -250,9 +249,8 @@ class Server(http.server.ThreadingHTTPServer):
 Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 "#;
     let Some(program) = found("python3") else { return };
-    let alone = alone();
     let folder = tempfile::tempdir().expect("a folder");
-    let mut bench = Bench { server: None, port: free_port(), folder, _alone: alone };
+    let mut bench = Bench { server: None, port: free_port(), folder, _machine: alone() };
     let mut command = Command::new(program);
     command.args(["-c", SERVER, &bench.port.to_string()]);
     bench.spawn(&mut command);
@@ -564,9 +562,7 @@ fn found(name: &str) -> Option<PathBuf> {
         std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]).collect();
     let file = folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
     if file.is_none() {
-        let message = format!("skipped: {name} not installed");
-        assert!(!must_not_skip(), "{message}");
-        println!("{message}");
+        skip::lacking(name);
     }
     file
 }

@@ -4,12 +4,19 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static MACHINE: RwLock<()> = RwLock::new(());
 
-/// Waits until no other test of this program runs, and keeps them all waiting until the guard is dropped.
-pub(crate) fn alone() -> RwLockWriteGuard<'static, ()> {
-    MACHINE.write().unwrap_or_else(PoisonError::into_inner)
+/// Holds the machine, or a share of it, until it is dropped.
+#[must_use]
+pub(crate) struct Guard {
+    _alone: Option<RwLockWriteGuard<'static, ()>>,
+    _shared: Option<RwLockReadGuard<'static, ()>>,
 }
 
-/// Waits until no test measures.
-pub(crate) fn shared() -> RwLockReadGuard<'static, ()> {
-    MACHINE.read().unwrap_or_else(PoisonError::into_inner)
+/// Waits until no other test of this program runs, and keeps them all waiting.
+pub(crate) fn alone() -> Guard {
+    Guard { _alone: Some(MACHINE.write().unwrap_or_else(PoisonError::into_inner)), _shared: None }
+}
+
+/// Waits until no test has the machine to itself.
+pub(crate) fn shared() -> Guard {
+    Guard { _alone: None, _shared: Some(MACHINE.read().unwrap_or_else(PoisonError::into_inner)) }
 }

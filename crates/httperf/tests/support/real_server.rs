@@ -15,11 +15,11 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use httperf_testkit::skip;
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
 use crate::support::group::Group;
-use crate::support::must_not_skip;
 
 /// How long a server may take until it accepts connections.
 const START_WAIT: Duration = Duration::from_secs(10);
@@ -61,9 +61,7 @@ impl RealServer {
     /// Starts a server; `None`, with a word on stdout, if it is not installed.
     pub(crate) fn start(kind: Kind, settings: Settings) -> Option<Self> {
         let Some(program) = kind.find() else {
-            let message = format!("skipped: {} not installed", kind.name());
-            assert!(!must_not_skip(), "{message}");
-            println!("{message}");
+            skip::lacking(kind.name());
             return None;
         };
         let mut failures = Vec::new();

@@ -12,11 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use httperf_testkit::skip;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
 use super::group::Group;
-use super::must_not_skip;
 
 /// How long a server may take until it accepts connections.
 const START_WAIT: Duration = Duration::from_secs(60);
@@ -195,15 +195,9 @@ pub(crate) fn go_program(source: &str, name: &str) -> Option<PathBuf> {
 /// What was found of this name; if nothing was, a word on stdout.
 fn or_skip(name: &str, found: Option<PathBuf>) -> Option<PathBuf> {
     if found.is_none() {
-        skip(&format!("{name} is not there"));
+        skip::lacking(name);
     }
     found
-}
-
-/// Says that a test is left out, which it must not be where everything has to be there.
-pub(crate) fn skip(reason: &str) {
-    assert!(!must_not_skip(), "skipped: {reason}");
-    println!("skipped: {reason}");
 }
 
 /// Starts a server, or ends the test if it is not installed.

@@ -5,10 +5,11 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use httperf_testkit::skip;
 use rustix::process::geteuid;
 
 use crate::support::certificates::Certificates;
-use crate::support::running::{Running, find, skip};
+use crate::support::running::{Running, find};
 
 /// The addresses that nginx listens on.
 pub(crate) const ADDRESSES: [&str; 4] = ["127.0.0.1", "[::1]", "127.0.8.1", "127.0.8.2"];
@@ -147,7 +148,7 @@ pub(crate) fn has_namespaces(kind: &str) -> bool {
     let made = Command::new("unshare").args(["--map-root-user", kind, "true"]).output();
     let is_made = made.is_ok_and(|made| made.status.success());
     if !is_made {
-        skip(&format!("no namespace with `unshare {kind}`"));
+        skip::lacking(&format!("`unshare {kind}`"));
     }
     is_made
 }

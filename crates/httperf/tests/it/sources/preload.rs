@@ -9,10 +9,12 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use httperf_testkit::skip;
+
 use super::peers::{self, Peer};
 use super::run_program;
 use crate::support::program::{Finished, Invocation, reference, under_test};
-use crate::support::running::{Running, find, peer, skip};
+use crate::support::running::{Running, find, peer};
 use crate::support::words;
 
 /// Builds the library in `hook.c`; `None`, with a word on stdout, without a C compiler.
@@ -118,7 +120,7 @@ fn proxychains_takes_connections_through_its_proxy() {
     let mut programs = vec![under_test()];
     match reference() {
         Some(classic) => programs.push(classic.to_owned()),
-        None => skip("the classic program is not installed"),
+        None => skip::lacking("the classic httperf"),
     }
     for program in programs {
         let proxy = peer!(Peer::tinyproxy("127.0.0.1", "LogLevel Connect"));

@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::support::program::{Exit, Finished, Invocation, reference, under_test};
 use crate::support::report::{COUNTS, Report};
 use crate::support::running::peer;
-use crate::support::{must_not_skip, words};
+use crate::support::words;
 use httperf_proto::tls::GROUPS;
+use httperf_testkit::skip;
 use peers::Peer;
 use wire::{Mischief, Recorder, first_message, sni};
 
@@ -461,8 +462,7 @@ fn secrets_are_logged_in_the_format_that_tools_read() {
 #[test]
 fn the_server_sees_what_it_saw_of_the_classic_program() {
     let Some(classic) = reference() else {
-        assert!(!must_not_skip(), "the classic httperf is not installed");
-        println!("skipped: the classic httperf is not installed");
+        skip::lacking("the classic httperf");
         return;
     };
     // Both of the classic program's possible servers: one with TLS 1.3, one without.
