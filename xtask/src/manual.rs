@@ -201,7 +201,7 @@ fn marked_up(text: &str) -> Vec<Inline> {
 mod tests {
     #[test]
     fn backticks_in_texts_come_in_pairs() {
-        for command in httperf::options::commands() {
+        for command in httperf::commands::descriptions() {
             for option in command.options() {
                 for text in option.details.iter().chain([&option.help]) {
                     assert_eq!(text.matches('`').count() % 2, 0, "--{}: {text}", option.long);

@@ -52,7 +52,7 @@ fn write_command(out: &mut String, command: &Description) {
 fn write_option(out: &mut String, option: &OptDescription) {
     write!(out, "\n#### `{}`\n\n", option.synopsis()).expect(WRITES);
     writeln!(out, "{}.", capitalised(option.help)).expect(WRITES);
-    let words = crate::alternatives(option.value);
+    let words = option.value.alternatives();
     if !words.is_empty() && matches!(option.value, ValueForm::Required(_)) {
         write!(out, "\nOne of `{}`.\n", words.join("`, `")).expect(WRITES);
     }

@@ -5,6 +5,7 @@
 pub mod ab;
 pub mod args;
 pub mod capacity;
+pub mod commands;
 pub mod compare;
 pub mod doctor;
 pub mod echo;

@@ -4,11 +4,9 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use httperf::args::Args;
+use httperf::commands::{self, SUBCOMMANDS};
 use httperf::messages::Program;
-use httperf::results::{merge, report, rerun};
-use httperf::{
-    ab, capacity, compare, doctor, echo, options, planning, plot, run, self_check, serve, sweep, tls_lab,
-};
+use httperf::{echo, planning, run};
 
 fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
@@ -16,20 +14,13 @@ fn main() -> ExitCode {
         Some((typed, words)) => (Program::started_as(typed), words),
         None => (Program::started_as(&"httperf".into()), &[][..]),
     };
-    match words.split_first() {
-        Some((word, words)) if *word == ab::COMMAND.name => ab::main(&program, words),
-        Some((word, words)) if *word == compare::COMMAND.name => compare::main(&program, words),
-        Some((word, words)) if *word == capacity::COMMAND.name => capacity::main(&program, words),
-        Some((word, words)) if *word == doctor::COMMAND.name => doctor::main(&program, words),
-        Some((word, words)) if *word == self_check::COMMAND.name => self_check::main(&program, words),
-        Some((word, words)) if *word == serve::COMMAND.name => serve::main(&program, words),
-        Some((word, words)) if *word == sweep::COMMAND.name => sweep::main(&program, words),
-        Some((word, words)) if *word == tls_lab::COMMAND.name => tls_lab::main(&program, words),
-        Some((word, words)) if *word == report::COMMAND.name => report::main(&program, words),
-        Some((word, words)) if *word == merge::COMMAND.name => merge::main(&program, words),
-        Some((word, words)) if *word == plot::COMMAND.name => plot::main(&program, words),
-        Some((word, words)) if *word == rerun::COMMAND.name => rerun::main(&program, words),
-        _ => offer_load(&program, words).unwrap_or_else(|status| status),
+    let named = words.split_first().and_then(|(word, rest)| {
+        let subcommand = SUBCOMMANDS.iter().find(|subcommand| *word == subcommand.name)?;
+        Some((subcommand, rest))
+    });
+    match named {
+        Some((subcommand, rest)) => (subcommand.main)(&program, rest),
+        None => offer_load(&program, words).unwrap_or_else(|status| status),
     }
 }
 
@@ -54,7 +45,7 @@ fn parse(program: &Program, words: &[OsString]) -> Result<Args, ExitCode> {
     for notice in &args.notices {
         program.warn(notice);
     }
-    parsed.map_err(|stop| program.stop(&options::program::COMMAND.describe(), &stop))?;
+    parsed.map_err(|stop| program.stop(&commands::program_description(), &stop))?;
     if let Some(warning) = args.stray_words_warning() {
         program.warn(warning);
     }

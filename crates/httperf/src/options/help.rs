@@ -31,10 +31,10 @@ pub fn text(command: &Description, program: &str, form: Form) -> String {
         let also = format!("Also takes the options that `httperf --help` explains under {titles}.");
         write!(out, "\n{}\n", wrap(&also, WIDTH).join("\n")).expect(WRITES);
     }
-    if command.name.is_empty() {
+    if !command.subcommands.is_empty() {
         out.push_str("\nCommands:\n");
-        for subcommand in super::commands().iter().filter(|command| !command.name.is_empty()) {
-            subcommand_entry(&mut out, subcommand);
+        for &(name, summary) in &command.subcommands {
+            subcommand_entry(&mut out, name, summary);
         }
     }
     if form == Form::Short {
@@ -112,9 +112,9 @@ fn long_entry(out: &mut String, option: &OptDescription) {
     out.push_str(&paragraphs.join("\n"));
 }
 
-fn subcommand_entry(out: &mut String, command: &Description) {
-    for (index, line) in wrap(command.summary, WIDTH - COLUMN).iter().enumerate() {
-        let name = if index == 0 { command.name } else { "" };
+fn subcommand_entry(out: &mut String, name: &str, summary: &str) {
+    for (index, line) in wrap(summary, WIDTH - COLUMN).iter().enumerate() {
+        let name = if index == 0 { name } else { "" };
         writeln!(out, "      {name:width$}{line}", width = COLUMN - 6).expect(WRITES);
     }
 }

@@ -15,26 +15,6 @@ use std::os::unix::ffi::OsStrExt;
 
 use httperf_plan::number;
 
-/// Every command of the program, for the documents: the program itself and then its subcommands.
-#[must_use]
-pub fn commands() -> Vec<Description> {
-    vec![
-        program::COMMAND.describe(),
-        crate::sweep::COMMAND.describe(),
-        crate::capacity::COMMAND.describe(),
-        crate::compare::COMMAND.describe(),
-        crate::ab::COMMAND.describe(),
-        crate::serve::COMMAND.describe(),
-        crate::tls_lab::COMMAND.describe(),
-        crate::doctor::COMMAND.describe(),
-        crate::self_check::COMMAND.describe(),
-        crate::results::report::COMMAND.describe(),
-        crate::plot::COMMAND.describe(),
-        crate::results::merge::COMMAND.describe(),
-        crate::results::rerun::COMMAND.describe(),
-    ]
-}
-
 /// A command line: a table of options, and what to do with the other words.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<A: 'static> {
@@ -90,6 +70,17 @@ pub enum ValueForm {
     Required(&'static str),
     /// `--name` or `--name=VALUE`; never the next word.
     Optional(&'static str),
+}
+
+impl ValueForm {
+    /// The words that the value may be, if its name in help is a list of them such as `header|body`.
+    #[must_use]
+    pub fn alternatives(self) -> Vec<&'static str> {
+        let (Self::Required(name) | Self::Optional(name)) = self else { return Vec::new() };
+        let is_word = |part: &str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_lowercase());
+        let parts: Vec<&str> = name.split('|').collect();
+        if parts.len() > 1 && parts.iter().all(|part| is_word(part)) { parts } else { Vec::new() }
+    }
 }
 
 /// Since when an option exists.
@@ -216,6 +207,7 @@ impl<A> Command<A> {
             words: self.words,
             groups: self.groups.iter().map(|group| group.describe(|_| true)).collect(),
             also: self.also.iter().map(|group| group.describe(|option| !self.has(option.long))).collect(),
+            subcommands: Vec::new(),
         }
     }
 }
@@ -269,6 +261,8 @@ pub struct Description {
     pub groups: Vec<GroupDescription>,
     /// See [`Command::also`].
     pub also: Vec<GroupDescription>,
+    /// Name and summary of each command that the program has; empty for the commands themselves.
+    pub subcommands: Vec<(&'static str, &'static str)>,
 }
 
 impl Description {
@@ -332,5 +326,18 @@ impl OptDescription {
             ValueForm::Required(name) => format!("--{long} {name}"),
             ValueForm::Optional(name) => format!("--{long}[={name}]"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_list_of_words_is_a_choice() {
+        assert_eq!(ValueForm::Optional("header|body").alternatives(), ["header", "body"]);
+        assert!(ValueForm::Required("y|n,FILE").alternatives().is_empty());
+        assert!(ValueForm::Required("FILE").alternatives().is_empty());
+        assert!(ValueForm::None.alternatives().is_empty());
     }
 }

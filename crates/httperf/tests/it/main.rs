@@ -17,6 +17,7 @@ mod monitor;
 mod objectives;
 mod old_scripts;
 mod plot;
+mod printed;
 mod real_servers;
 mod results;
 mod serve;

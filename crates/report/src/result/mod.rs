@@ -1,7 +1,7 @@
 //! The result of a run as a document that keeps: what was run, where, what came of it, and how far it can be relied on.
 //!
 //! Every other form of report is a function of such documents. Fields may be added within a version of the format; none
-//! goes or changes its meaning. `docs/reference/result.md` describes it, `docs/reference/result.schema.json` is its
+//! goes or changes its meaning. `docs/reference/result.md` describes it, `httperf schema result` prints its
 //! schema.
 
 mod merge;

@@ -2,7 +2,7 @@
 //!
 //! The document holds what was meant to be run, each run's result as it would be saved by itself, and what follows from
 //! them ([`Figures`]): a row for each rate, the knee, the highest rate that met the objectives.
-//! `docs/reference/sweep.md` describes it, `docs/reference/sweep.schema.json` is its schema.
+//! `docs/reference/sweep.md` describes it, `httperf schema sweep` prints its schema.
 
 mod answered;
 mod figures;

@@ -27,9 +27,8 @@ fn fails(outcome: &Outcome, message: &str) {
 fn document(text: &str) -> Value {
     static VALIDATOR: OnceLock<jsonschema::Validator> = OnceLock::new();
     let validator = VALIDATOR.get_or_init(|| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/result.schema.json");
-        let schema = fs::read(path).expect("the schema is there");
-        jsonschema::validator_for(&serde_json::from_slice(&schema).expect("it is JSON"))
+        let schema = stdout(&run("schema result"));
+        jsonschema::validator_for(&serde_json::from_str(&schema).expect("it is JSON"))
             .expect("it is a schema")
     });
     let document = serde_json::from_str(text).expect("the document is JSON");
@@ -252,7 +251,7 @@ fn a_result_that_cannot_be_used_is_refused_in_a_sentence() {
 /// Documents that older versions of the program wrote; none of them is ever replaced.
 #[test]
 fn documents_of_every_version_so_far_are_read() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/results");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/results/versions");
     let mut count = 0;
     for entry in fs::read_dir(folder).expect("the folder is there") {
         let path = entry.expect("it can be listed").path();

@@ -1,0 +1,68 @@
+//! The commands of the program, one table of them.
+
+pub mod completions;
+pub mod schema;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::messages::Program;
+use crate::options::{Description, program};
+use crate::results::{merge, report, rerun};
+use crate::{ab, capacity, compare, doctor, plot, self_check, serve, sweep, tls_lab};
+
+/// A command that has a name.
+#[derive(Clone, Copy, Debug)]
+pub struct Subcommand {
+    /// The word that selects it.
+    pub name: &'static str,
+    /// Its command line.
+    pub describe: fn() -> Description,
+    /// Runs it with the words behind its name.
+    pub main: fn(&Program, &[OsString]) -> ExitCode,
+}
+
+/// All commands that have a name, in the order in which documents show them.
+pub const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand { name: sweep::COMMAND.name, describe: || sweep::COMMAND.describe(), main: sweep::main },
+    Subcommand {
+        name: capacity::COMMAND.name,
+        describe: || capacity::COMMAND.describe(),
+        main: capacity::main,
+    },
+    Subcommand { name: compare::COMMAND.name, describe: || compare::COMMAND.describe(), main: compare::main },
+    Subcommand { name: ab::COMMAND.name, describe: || ab::COMMAND.describe(), main: ab::main },
+    Subcommand { name: serve::COMMAND.name, describe: || serve::COMMAND.describe(), main: serve::main },
+    Subcommand { name: tls_lab::COMMAND.name, describe: || tls_lab::COMMAND.describe(), main: tls_lab::main },
+    Subcommand { name: doctor::COMMAND.name, describe: || doctor::COMMAND.describe(), main: doctor::main },
+    Subcommand {
+        name: self_check::COMMAND.name,
+        describe: || self_check::COMMAND.describe(),
+        main: self_check::main,
+    },
+    Subcommand { name: report::COMMAND.name, describe: || report::COMMAND.describe(), main: report::main },
+    Subcommand { name: plot::COMMAND.name, describe: || plot::COMMAND.describe(), main: plot::main },
+    Subcommand { name: merge::COMMAND.name, describe: || merge::COMMAND.describe(), main: merge::main },
+    Subcommand { name: rerun::COMMAND.name, describe: || rerun::COMMAND.describe(), main: rerun::main },
+    Subcommand {
+        name: completions::COMMAND.name,
+        describe: || completions::COMMAND.describe(),
+        main: completions::main,
+    },
+    Subcommand { name: schema::COMMAND.name, describe: || schema::COMMAND.describe(), main: schema::main },
+];
+
+/// The command line of the program itself, with the names of its commands.
+#[must_use]
+pub fn program_description() -> Description {
+    let described = SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)());
+    let subcommands = described.map(|command| (command.name, command.summary)).collect();
+    Description { subcommands, ..program::COMMAND.describe() }
+}
+
+/// Every command line, for the documents: that of the program itself, then those of its subcommands.
+#[must_use]
+pub fn descriptions() -> Vec<Description> {
+    let subcommands = SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)());
+    std::iter::once(program_description()).chain(subcommands).collect()
+}

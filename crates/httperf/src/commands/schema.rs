@@ -1,0 +1,51 @@
+//! `httperf schema`: prints the JSON Schema of a document that the program writes.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use crate::messages::Program;
+use crate::options::{self, Command, Group, Opt, Order, Stop};
+
+/// The command line of `httperf schema`.
+pub const COMMAND: Command<SchemaArgs> = Command {
+    name: "schema",
+    summary: "Prints the JSON Schema of results, sweeps, capacities or comparisons.",
+    words: "NAME",
+    groups: &[Group { title: "General", options: &[Opt::help()] }],
+    also: &[],
+    word: |args, word| {
+        args.words.push(String::from_utf8_lossy(word).into_owned());
+        Ok(())
+    },
+};
+
+/// What was typed.
+#[derive(Debug, Default)]
+pub struct SchemaArgs {
+    words: Vec<String>,
+}
+
+/// Runs `httperf schema` with these words behind it. `program` is the program itself.
+#[must_use]
+pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+    let program = program.subcommand(COMMAND.name);
+    let mut args = SchemaArgs::default();
+    let parsed = options::parse(&COMMAND, words, Order::from_environment(), &mut args);
+    match parsed.and_then(|()| schema(&args)) {
+        Ok(text) => program.print(text.as_bytes()).map_or_else(|status| status, |()| ExitCode::SUCCESS),
+        Err(stop) => program.stop(&COMMAND.describe(), &stop),
+    }
+}
+
+fn schema(args: &SchemaArgs) -> Result<String, Stop> {
+    const NAMES: &str = "result, sweep, capacity or comparison";
+    let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["result"] => Ok(httperf_report::result::schema()),
+        ["sweep"] => Ok(httperf_report::sweep::schema()),
+        ["capacity"] => Ok(httperf_report::capacity::schema()),
+        ["comparison"] => Ok(httperf_report::compare::schema()),
+        [] => Err(Stop::rejected(format!("expected the name of a document, {NAMES}; got none"))),
+        _ => Err(Stop::rejected(format!("expected {NAMES}, got `{}`", words.join(" ")))),
+    }
+}
