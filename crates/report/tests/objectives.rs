@@ -1,4 +1,4 @@
-//! What came of objectives, in every form of report.
+//! Outcomes of objectives, in every form of report.
 
 mod documents;
 
@@ -6,7 +6,7 @@ use httperf_report::junit::{self, Status, Suite};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Kept, csv_header, csv_row, html};
 
-/// The lines below the title of the section, if there is one.
+/// Lines below the title of the section, if there is one.
 fn section(text: &str) -> Option<&str> {
     text.split_once("\nObjectives: ").map(|(_, section)| section)
 }
@@ -33,7 +33,7 @@ fn objectives_are_below_everything_else_in_both_text_forms() {
 }
 
 #[test]
-fn a_run_is_well_if_all_objectives_are_known_to_be_met() {
+fn a_run_succeeds_if_all_objectives_are_known_to_be_met() {
     let mut document = documents::with_objectives();
     assert!(!document.met_objectives());
     document.objectives.retain(|judged| judged.outcome != Kept::Missed);

@@ -1,4 +1,4 @@
-//! The figures that a reader looks for first.
+//! Key figures.
 
 use httperf_plan::{Plan, Workload};
 use httperf_stats::Summary;
@@ -7,16 +7,16 @@ use crate::figures::{Figures, Times};
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::result::Document;
 
-/// A figure with its name, and what is to be known about it.
+/// A figure with its name and notes.
 pub(super) struct Tile {
     pub(super) name: &'static str,
     pub(super) value: String,
     pub(super) notes: Vec<String>,
-    /// Whether it is something to look at.
+    /// True to draw attention to it.
     pub(super) is_bad: bool,
 }
 
-/// All of them.
+/// All key figures.
 pub(super) fn of(document: &Document) -> Vec<Tile> {
     let Document { plan, figures, summary, .. } = document;
     vec![
@@ -43,7 +43,7 @@ fn rate(document: &Document) -> Tile {
         Workload::Calls(_) => ("Calls offered", "calls"),
     };
     let started = match (&plan.workload, summary.arrivals.started) {
-        // Some that waited for room may have started in the drain.
+        // Connections that waited for room may have started in the drain.
         (Workload::Connections(_), _) | (_, 0) => summary.in_window().connections,
         (_, started) => started,
     };
@@ -71,14 +71,15 @@ fn latency(plan: &Plan, figures: &Figures, name: &'static str, figure: &str, val
     };
     let confidence = figures.confidence.iter().find(|confidence| confidence.figure == figure);
     let note = match confidence.and_then(|confidence| confidence.low.zip(confidence.high)) {
-        // The interval is of latencies to two digits, the value to three: it may lie just beside.
+        // The interval is of latencies rounded to two digits, the value to three: it may lie slightly
+        // outside.
         Some((low, high)) => format!("95 %: {} to {}", time(low.min(value)), time(high.max(value))),
         None => "no 95 % interval: too little data".to_owned(),
     };
     tile(name, time(value), vec![note])
 }
 
-/// One that is not known, and why.
+/// An unknown figure with the reason.
 fn unknown(plan: &Plan, name: &'static str, why: String) -> Tile {
     let why = if plan.recording.detail { why } else { "not recorded".to_owned() };
     tile(name, "n/a".to_owned(), vec![why])

@@ -1,4 +1,4 @@
-//! A sweep as a page: the same kind of page as that of a result, with its walls against what comes from outside.
+//! Page of a sweep: the same kind of page as that of a result, with its protection against hostile text.
 
 mod table;
 
@@ -16,13 +16,13 @@ use super::tiles::Tile;
 
 use self::table::Row;
 
-/// Characters of the name of a machine.
+/// Maximum number of characters of a machine's name.
 const NAME_LENGTH: usize = 200;
 
-/// Rates that are listed one by one.
+/// Maximum number of rates listed.
 const RATES_LISTED: usize = 100;
 
-/// A sweep as an HTML page.
+/// Renders a sweep as an HTML page.
 #[must_use]
 pub fn sweep_page(sweep: &Sweep) -> String {
     let curve = SweepCurve::of(sweep);
@@ -75,7 +75,7 @@ struct Page {
     script: &'static Script,
 }
 
-/// When it began, how many runs it has, and from where.
+/// Start, number of runs, and machine.
 fn facts(sweep: &Sweep) -> Vec<String> {
     let runs = match sweep.runs.len() {
         1 => "1 run".to_owned(),
@@ -184,7 +184,7 @@ fn settings(settings: &Settings, unit: Unit) -> Vec<Fact> {
     ]
 }
 
-/// A rate to as many decimals as say something.
+/// Formats a rate with as many decimals as are useful.
 fn rate(rate: f64) -> String {
     let decimals = if rate.fract() == 0.0 {
         0
