@@ -68,10 +68,10 @@ fn write_kernel(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result 
         return Ok(());
     };
     let stamped = kernel.service.moments.count();
-    write!(f, "\nKernel to kernel: known of {stamped} of {} replies, ", stamped + kernel.unstamped)?;
+    write!(f, "\nKernel to kernel: known for {stamped} of {} replies, ", stamped + kernel.unstamped)?;
     match every.get() {
-        1 => writeln!(f, "as all calls were asked about"),
-        every => writeln!(f, "as one of {every} calls was asked about"),
+        1 => writeln!(f, "with all calls sampled"),
+        every => writeln!(f, "with one call in {every} sampled"),
     }
 }
 
@@ -131,7 +131,7 @@ fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
         let (bytes, decoded_bytes) = (compressed.bytes, compressed.decoded_bytes);
         writeln!(
             f,
-            "\nCompressed replies: {} of {}: {bytes} bytes as they came, {decoded_bytes} bytes decompressed ({} \
+            "\nCompressed replies: {} of {}: {bytes} bytes received, {decoded_bytes} bytes decompressed ({} \
              times as many)",
             compressed.replies,
             summary.replies,
@@ -147,7 +147,7 @@ fn write_confidence(f: &mut fmt::Formatter<'_>, confidence: &[Confidence]) -> fm
     if known.peek().is_none() {
         return Ok(());
     }
-    writeln!(f, "\n{:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "95 % sure [ms]", "latency", "from", "to")?;
+    writeln!(f, "\n{:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "95 % CI [ms]", "latency", "from", "to")?;
     for (figure, low, high) in known {
         let name = &figure.figure;
         let (value, low, high) = (fixed(figure.value, 3), fixed(low, 3), fixed(high, 3));

@@ -49,7 +49,10 @@ impl Display for Latency<'_> {
         write_if_any(f, "receive lag", &summary.receive.lag)?;
         if let Some(share) = summary.receive.share_stamped().filter(|&share| share > 0.0 && share < 1.0) {
             let percent = fixed((share * 1e4).floor() / 1e2, 2);
-            writeln!(f, "Receive lag is known of {percent} % of the replies: the kernel stamped no others")?;
+            writeln!(
+                f,
+                "Receive lag is known for {percent} % of the replies; the kernel did not stamp the others"
+            )?;
         }
         if let Some(kernel) = &summary.kernel {
             write_if_any(f, "send lag", &kernel.send_lag)?;
@@ -84,7 +87,7 @@ pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> 
     }
     let mut causes = Vec::new();
     if summary.lag.quantile(COMPARED).is_some_and(|lag| is_share(lag, wait)) {
-        causes.push("until the generator came to them");
+        causes.push("until the generator got to them");
     }
     if summary.connect.quantile(COMPARED).is_some_and(|connect| is_share(connect, wait)) {
         causes.push("for their connection to be established");
@@ -100,7 +103,7 @@ pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> 
     if causes.is_empty()
         || arrivals.held as f64 >= (1.0 - COMPARED) * arrivals.started as f64 && arrivals.held > 0
     {
-        causes.push("for a connection that was free");
+        causes.push("for a free connection");
     }
     Some(format!(
         "latency counts from the schedule, service from the first byte sent: in between, calls waited up to {} ms \

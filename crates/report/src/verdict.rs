@@ -559,42 +559,41 @@ impl Display for Finding {
         match *self {
             Self::ClientCpu { share } => write!(
                 f,
-                "a thread of the generator needed its processor for {} % of the time: it set the pace, not the server",
+                "a generator thread was busy for {} % of the time: the generator set the pace, not the server",
                 percent(share)
             ),
             Self::ScheduleLag { quantile, lag_ms, latency_ms } => write!(
                 f,
-                "arrivals were late by {} ms, of a latency of {} ms ({})",
+                "arrivals started {} ms late, out of a latency of {} ms ({})",
                 fixed(lag_ms, 3),
                 fixed(latency_ms, 3),
                 quantile_name(quantile)
             ),
             Self::ReceiveLag { quantile, lag_ms, latency_ms } => write!(
                 f,
-                "replies waited {} ms in this machine before they were read, of a latency of {} ms ({})",
+                "replies waited {} ms in this machine before they were read, out of a latency of {} ms ({})",
                 fixed(lag_ms, 3),
                 fixed(latency_ms, 3),
                 quantile_name(quantile)
             ),
             Self::ClockSet { times } => write!(
                 f,
-                "the machine's wall clock was set while the run went on ({times} in all): replies of that moment have no \
-                 receive lag"
+                "the wall clock was set during the run (count: {times}): replies received at that moment have no receive lag"
             ),
             Self::Unstamped { replies, share } => write!(
                 f,
-                "{replies} replies ({} %) have no stamp of the kernel's; their times include how long they waited to be read",
+                "{replies} replies ({} %) have no kernel time stamp; their times include the wait until they were read",
                 percent(share)
             ),
             Self::Rate { asked, achieved } => write!(
                 f,
-                "{} arrivals per second were due, {} were started",
+                "{} arrivals per second were due, but only {} were started",
                 fixed(asked, 1),
                 fixed(achieved, 1)
             ),
             Self::ArrivalProcess { off_ms, mean_ms } => write!(
                 f,
-                "the intervals between arrivals were off by {} ms on average, of {} ms: they came in bursts",
+                "intervals between arrivals deviated by {} ms on average, from a mean of {} ms: arrivals came in bursts",
                 fixed(off_ms, 3),
                 fixed(mean_ms, 3)
             ),
@@ -605,7 +604,7 @@ impl Display for Finding {
             ),
             Self::ArrivalsHeld { arrivals } => write!(
                 f,
-                "{arrivals} arrivals waited for one of the connections that may be open; their wait is in the latency"
+                "{arrivals} arrivals waited at the limit on open connections; the wait is part of their latency"
             ),
             Self::Descriptors { connections } => {
                 write!(f, "{connections} connections failed because no file descriptor was left (ulimit -n)")
@@ -620,13 +619,13 @@ impl Display for Finding {
             }
             Self::KeptWaiting { share, preempted } => write!(
                 f,
-                "a thread of the generator waited for a processor for {} % of the time, and was taken off it {preempted} times",
+                "a generator thread waited for a processor {} % of the time and was preempted {preempted} times",
                 percent(share)
             ),
             Self::Paused { share, longest_ms, times } => write!(
                 f,
-                "the generator did not run for {} % of the time, {times} times, for up to {} ms: what came meanwhile was \
-                 read late",
+                "the generator was paused for {} % of the time, {times} times, for up to {} ms: replies that came meanwhile \
+                 were read late",
                 percent(share),
                 fixed(longest_ms, 1)
             ),
@@ -635,27 +634,25 @@ impl Display for Finding {
             }
             Self::Unfinished { calls, share, longest_s } => write!(
                 f,
-                "{calls} calls ({} %) were due and not answered when the run ended, for up to {} s: no percentile knows how \
-                 long they take; --drain lets them end",
+                "{calls} calls ({} %) were still unanswered when the run ended, the oldest after {} s: percentiles do not \
+                 include them; --drain lets them finish",
                 percent(share),
                 fixed(longest_s, 3)
             ),
-            Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the log of calls"),
-            Self::NotRecorded => {
-                f.write_str("--record=classic leaves out the figures on which a verdict rests")
-            }
+            Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the call log"),
+            Self::NotRecorded => f.write_str("--record=classic omits the figures that a verdict needs"),
             Self::ServerStall { length_s, from_s } => write!(
                 f,
-                "the server stood still for {} s, {} s into the run: replies were due, and nothing came",
+                "the server stalled for {} s, {} s into the run: replies were due, but nothing came",
                 fixed(length_s, 2),
                 fixed(from_s, 2)
             ),
             Self::SteadyFrom { seconds } => write!(
                 f,
-                "the run was steady from {} s on; --warmup would keep what was before out of the figures",
+                "the run was steady after {} s; --warmup would exclude the time before that from the figures",
                 fixed(seconds, 0)
             ),
-            Self::NeverSteady => f.write_str("latency did not become steady while it was measured"),
+            Self::NeverSteady => f.write_str("latency never became steady during the measured phase"),
         }
     }
 }

@@ -304,7 +304,7 @@ proptest! {
             prop_assert_eq!(json["summary"][name].as_u64(), Some(value));
         }
         if document.plan.recording.kernel_sends.is_some() {
-            let told = format!("Kernel to kernel: known of {stamped} of {} replies", stamped + kernel.unstamped);
+            let told = format!("Kernel to kernel: known for {stamped} of {} replies", stamped + kernel.unstamped);
             prop_assert!(text.contains(&told), "{}", text);
             prop_assert_eq!(json["figures"]["kernel_ms"]["samples"].as_u64(), Some(stamped));
         }

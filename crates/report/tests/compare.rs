@@ -214,7 +214,7 @@ fn different_workloads_are_not_compared_unless_forced() {
             other.plan.phases.warmup = Duration::ZERO;
         }),
         (
-            "`new.json` is INVALID: schedule lag: arrivals were late by 50.000 ms, of a latency of 60.000 ms (p99)",
+            "`new.json` is INVALID: schedule lag: arrivals started 50.000 ms late, out of a latency of 60.000 ms (p99)",
             &|other| {
                 let finding = Finding::ScheduleLag { quantile: 0.99, lag_ms: 50.0, latency_ms: 60.0 };
                 other.verdict = Verdict {
@@ -272,8 +272,8 @@ fn too_short_a_run_gives_no_conclusion() {
         (comparison.against[0].verdict, comparison.outcome),
         (Overall::NotEnoughData, Outcome::CannotTell)
     );
-    assert!(comparison.text().contains("not enough data: intervals with data: 5, of at least 10"));
-    assert!(comparison.text().contains("hint: measure for longer"));
+    assert!(comparison.text().contains("not enough data: intervals with data: 5, at least 10 needed"));
+    assert!(comparison.text().contains("hint: measure for at least"));
 }
 
 #[test]
@@ -432,7 +432,7 @@ fn rounds_with_an_invalid_trial_are_left_out_and_too_many_void_the_comparison() 
     assert_eq!((many.against[0].verdict, many.outcome), (Overall::Void, Outcome::CannotTell));
     let scarce = in_turns(4, &|_| Level::Valid);
     assert_eq!(scarce.outcome, Outcome::CannotTell);
-    assert!(scarce.text().contains("rounds with data: 4, of at least 5"), "{}", scarce.text());
+    assert!(scarce.text().contains("rounds with data: 4, at least 5 needed"), "{}", scarce.text());
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn everything_has_its_place() {
         "<h1>http://shop.example</h1>",
         "2026-11-21 07:00:00 UTC",
         "</span>VALID</h2>",
-        "<strong>server stall:</strong> the server stood still for",
+        "<strong>server stall:</strong> the server stalled for",
         "id=\"key-figures\"",
         "95 %: ",
         "Latency p99.9",
@@ -135,11 +135,11 @@ fn http2_has_a_section_and_rows_of_its_own() {
         "<h2 id=\"http2\">HTTP/2</h2>",
         "<dt>Streams</dt><dd>1,200 opened</dd>",
         "<dt>At once on a connection</dt><dd>100 at most, 99.2 on average</dd>",
-        "<dt>Not processed by the server</dt><dd>3, 2 calls made again</dd>",
+        "<dt>Not processed by the server</dt><dd>3, 2 calls retried</dd>",
         "<dt>Reset by the server</dt><dd>INTERNAL_ERROR (1)</dd>",
         "<dt>Connections ended because of</dt><dd>/&#60;img src=x onerror=alert(2)&#62;",
         "<td>139.0</td><td>5.1</td><td>0.037</td><td>160,680</td>",
-        "900 of 1200 calls waited for a stream, as the server allows 100 at once on a connection",
+        "900 of 1200 calls waited for a stream because the server allows 100 at once on a connection",
     ] {
         assert!(text.contains(part), "{part}");
     }
@@ -228,12 +228,12 @@ fn ids_are_unique() {
 fn missing_data_is_mentioned() {
     let cases = [
         (documents::without_anything(), "The run was too short to be shown over time."),
-        (documents::without_anything(), "The run was ended early, as asked for."),
+        (documents::without_anything(), "The run was stopped early, on request."),
         (documents::without_replies(), "No call was answered, so there is no latency to show."),
         (documents::without_replies(), "There were no replies."),
         (documents::one_call(), "only 1 call was answered"),
         (documents::one_second(), "No connection failed."),
-        (documents::without_detail(), "was not recorded (--record=classic)"),
+        (documents::without_detail(), "were not recorded (--record=classic)"),
     ];
     for (document, sentence) in cases {
         let text = visible(&page(&document));
@@ -273,8 +273,8 @@ fn the_parts_of_a_merged_result_are_all_there() {
     let merged = merge(vec![part("one", "--rate=200"), part("two", "--rate=201")]).unwrap();
     let text = visible(&page(&merged));
     let shown = [
-        "2 parts, added up",
-        "400.0 connections/s asked of 2 parts",
+        "2 merged parts",
+        "400.0 connections/s requested of 2 parts",
         "--rate=200",
         "--rate=201",
         "<dd>one</dd>",
@@ -308,7 +308,7 @@ fn the_page_of_a_sweep_has_everything_in_its_place() {
         "<dt>Most replies without error</dt>",
         "<dt>Limited by the generator</dt>",
         "of 8 runs (12.5 %)",
-        "All runs that were asked for have been made.",
+        "All runs are complete.",
         "At 100 connections/s the generator was the bottleneck",
         "id=\"replies\"",
         "id=\"errors\"",
@@ -338,7 +338,7 @@ fn the_page_of_a_sweep_has_everything_in_its_place() {
 #[test]
 fn a_sweep_without_runs_has_a_page() {
     let page = visible(&sweep_page(&sweeps::empty()));
-    assert!(page.contains("No run was made.") && page.contains("It is not complete"), "{page}");
+    assert!(page.contains("No run was made.") && page.contains("It is in progress"), "{page}");
 }
 
 #[test]

@@ -131,12 +131,12 @@ fn a_sentence_explains_the_difference_between_latency_and_service() {
     };
     let sentence = |lag, connect| sentence_after(100_000, lag, connect);
     assert_eq!(sentence_after(900, 10, 10), None, "not worth it");
-    assert_eq!(sentence(10, 10).as_deref(), Some("for a connection that was free"));
-    assert_eq!(sentence(90_000, 10).as_deref(), Some("until the generator came to them"));
+    assert_eq!(sentence(10, 10).as_deref(), Some("for a free connection"));
+    assert_eq!(sentence(90_000, 10).as_deref(), Some("until the generator got to them"));
     assert_eq!(sentence(10, 90_000).as_deref(), Some("for their connection to be established"));
     assert_eq!(
         sentence(30_000, 50_000).as_deref(),
-        Some("until the generator came to them and for their connection to be established")
+        Some("until the generator got to them and for their connection to be established")
     );
 }
 
@@ -367,7 +367,7 @@ fn a_wait_for_a_stream_explains_the_difference_between_latency_and_service() {
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
     };
     assert_eq!(sentence(50).as_deref(), Some("for one of the streams that the server allows"));
-    assert_eq!(sentence(0).as_deref(), Some("for a connection that was free"));
+    assert_eq!(sentence(0).as_deref(), Some("for a free connection"));
 }
 
 #[derive(Clone, Debug)]

@@ -354,15 +354,18 @@ fn impossible_documents_are_refused() {
         assert!(matches!(error, ReadError::Contents(_) | ReadError::Shape(_)), "{error:?}");
         assert!(error.to_string().contains(expected), "{error}");
     };
-    check(&|json| json["settings"]["rates"] = [0.0; 0][..].into(), "it has 0 rates, where 1 to 1000 can be");
-    check(&|json| json["settings"]["rates"] = vec![100.0, 50.0].into(), "not above 0 and ascending");
-    check(&|json| json["settings"]["rates"] = vec![-1.0].into(), "not above 0 and ascending");
-    check(&|json| json["settings"]["repeats"] = 0.into(), "it has 0 runs at each rate");
-    check(&|json| json["settings"]["pause_s"] = 1e300.into(), "its pauses are not from 0 to 86400 seconds");
-    check(&|json| json["settings"]["stop_after"] = 0.into(), "after no rate at all");
-    check(&|json| json["runs"][1]["rate"] = 51.into(), "run 0 at a rate of 51 was not asked for");
-    check(&|json| json["runs"][1]["repeat"] = 1.into(), "run 1 at a rate of 100 was not asked for");
-    check(&|json| json["runs"][1]["rate"] = 50.into(), "run 0 at a rate of 50 is there twice");
+    check(&|json| json["settings"]["rates"] = [0.0; 0][..].into(), "expected 1 to 1000 rates, got 0");
+    check(
+        &|json| json["settings"]["rates"] = vec![100.0, 50.0].into(),
+        "expected rates above 0 in ascending order",
+    );
+    check(&|json| json["settings"]["rates"] = vec![-1.0].into(), "expected rates above 0 in ascending order");
+    check(&|json| json["settings"]["repeats"] = 0.into(), "expected 1 to 1000 runs at each rate, got 0");
+    check(&|json| json["settings"]["pause_s"] = 1e300.into(), "expected pauses of 0 to 86400 seconds");
+    check(&|json| json["settings"]["stop_after"] = 0.into(), "stop_after: expected at least 1 rate, got 0");
+    check(&|json| json["runs"][1]["rate"] = 51.into(), "run 0 at a rate of 51 is not part of the settings");
+    check(&|json| json["runs"][1]["repeat"] = 1.into(), "run 1 at a rate of 100 is not part of the settings");
+    check(&|json| json["runs"][1]["rate"] = 50.into(), "run 0 at a rate of 50 occurs twice");
     check(&|json| json["runs"][1]["result"]["format"] = "x".into(), "not a result of httperf");
     check(&|json| json["runs"][1]["result"]["version"] = 9.into(), "version 9 of the format is newer");
     check(
@@ -388,5 +391,5 @@ fn the_unit_follows_from_the_workload() {
             .contains("2 rates from 1 to 2.5 sessions/s")
     );
     assert!(text(calls(1, 1.0, 1).workload).contains("calls/s"));
-    assert!(text(timed(1.0).workload).ends_with("No run was complete.\nNot ended: 0 of 2 runs.\n"));
+    assert!(text(timed(1.0).workload).ends_with("No run was complete.\nIn progress: 0 of 2 runs.\n"));
 }

@@ -113,7 +113,7 @@ fn receive_lag_counts_by_its_share_of_the_latency() {
     let told = verdict(&scheduled(), &summary).reasons[0].finding.to_string();
     assert_eq!(
         told,
-        "replies waited 1.200 ms in this machine before they were read, of a latency of 5.000 ms (p99)"
+        "replies waited 1.200 ms in this machine before they were read, out of a latency of 5.000 ms (p99)"
     );
 }
 

@@ -244,10 +244,10 @@ mod tests {
              reason: a frame that is too large",
             "the server reset 3 streams, the most frequent code: INTERNAL_ERROR",
         ];
-        let scarce = "6 of 10 calls waited for a stream, as the server allows 2 at once on a connection; the wait is \
+        let scarce = "6 of 10 calls waited for a stream because the server allows 2 at once on a connection; the wait is \
                       part of their latency";
         check_warnings(&summary, &[first[0], first[1], scarce]);
-        let scarce = "6 of 10 calls waited for a stream, as the server allows only so many at once on a connection; the \
+        let scarce = "6 of 10 calls waited for a stream because the server allows only a limited number at once on a connection; the \
                       wait is part of their latency";
         check_warnings(&Http2Summary { server_settings: None, ..summary }, &[first[0], first[1], scarce]);
     }

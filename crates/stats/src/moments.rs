@@ -43,7 +43,7 @@ impl<'de> Deserialize<'de> for DurationMoments {
         let sum_of = |each: u64| u128::from(count) * u128::from(each);
         if min_ns > max_ns || !(sum_of(min_ns)..=sum_of(max_ns)).contains(&sum_ns) {
             return Err(D::Error::custom(format!(
-                "expected the moments of times, got {count} from {min_ns} to {max_ns} ns that are {sum_ns} ns together"
+                "expected consistent moments, got {count} times from {min_ns} to {max_ns} ns with a sum of {sum_ns} ns"
             )));
         }
         Ok(Self { count, sum_ns, sum_ns2, min_ns, max_ns })

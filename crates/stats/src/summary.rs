@@ -374,10 +374,10 @@ impl fmt::Display for Warning {
                 write!(f, "the server reset {streams} streams, the most frequent code: {code}")
             }
             Self::StreamsScarce { calls, streams, allowed } => {
-                write!(f, "{calls} of {streams} calls waited for a stream, as the server allows ")?;
+                write!(f, "{calls} of {streams} calls waited for a stream because the server allows ")?;
                 match allowed {
                     Some(count) => write!(f, "{count} at once on a connection")?,
-                    None => f.write_str("only so many at once on a connection")?,
+                    None => f.write_str("only a limited number at once on a connection")?,
                 }
                 f.write_str("; the wait is part of their latency")
             }
@@ -409,7 +409,7 @@ impl Summary {
             let replies = self.replies + self.warmup.map_or(0, |warmup| warmup.replies);
             if longest > replies {
                 return Err(format!(
-                    "sessions.lengths: expected sessions of at most {replies} replies, which is all, got one of {longest}"
+                    "sessions.lengths: expected sessions of at most {replies} replies, the total, got one of {longest}"
                 ));
             }
         }

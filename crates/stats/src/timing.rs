@@ -181,9 +181,9 @@ impl TryFrom<Saved> for Timing {
         }
         if timing.histogram.len() != timing.moments.count() {
             return Err(format!(
-                "histogram: it has {} values, of {}",
-                timing.histogram.len(),
-                timing.moments.count()
+                "histogram: expected {} values, got {}",
+                timing.moments.count(),
+                timing.histogram.len()
             ));
         }
         Ok(timing)
@@ -268,7 +268,7 @@ mod tests {
         timing.add(Duration::from_millis(3));
         let json = serde_json::to_string(&timing).unwrap();
         for (count, expected) in
-            [("3", "it has 2 values, of 3"), ("1", "expected the moments of times, got 1")]
+            [("3", "expected 3 values, got 2"), ("1", "expected consistent moments, got 1")]
         {
             let other = json.replace("\"count\":2", &format!("\"count\":{count}"));
             let error = serde_json::from_str::<Timing>(&other).unwrap_err().to_string();

@@ -32,12 +32,12 @@ fn headline(capacity: &Capacity) -> String {
     let settings = &capacity.settings;
     let because = found.because.as_ref().map_or_else(String::new, |because| format!(": {because}"));
     let end = match found.end {
-        None => "the search goes on".to_owned(),
+        None => "the search continues".to_owned(),
         Some(End::Precise) => String::new(),
         Some(End::TrialsUsedUp) => "all --trials were made".to_owned(),
         Some(End::NeverReached) => "--max-rate was sustained".to_owned(),
         Some(End::ClientLimited) => format!("this client cannot offer more{because}"),
-        Some(End::ClientDisturbed) => format!("this client spoilt the last trials{because}"),
+        Some(End::ClientDisturbed) => format!("this client spoiled the last trials{because}"),
         Some(End::BelowMinimum) => "--min-rate was not sustained".to_owned(),
         Some(End::TooFewSamples) => {
             "even the longest trials have too few samples; --trial-max allows longer ones".to_owned()

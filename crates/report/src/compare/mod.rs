@@ -235,16 +235,16 @@ impl Comparison {
     /// Origin of the intervals, in a sentence or two.
     pub(crate) fn about(&self) -> String {
         match &self.method {
-            Method::Bootstrap => "Intervals of 95 % confidence are from a bootstrap over the seconds of both runs, which keeps together \
-                 what is alike. A verdict allows for there being several rows: it may be \"no difference shown\" although \
-                 the row's interval leaves out 0."
+            Method::Bootstrap => "95 % confidence intervals come from a block bootstrap over the seconds of both runs, \
+                                  which preserves correlations. Verdicts are corrected for the number of rows: one may be \
+                                  \"no difference shown\" although the row's interval excludes 0."
                 .to_owned(),
             Method::Paired(turns) => {
                 let used = turns.rounds_made - turns.rounds_left_out;
                 format!(
-                    "Intervals of 95 % confidence are from the differences within {used} rounds (Student's t). Figures are \
-                     means over rounds; the change is the geometric mean of their ratios. A verdict allows for there being \
-                     several rows: it may be \"no difference shown\" although the row's interval leaves out 0."
+                    "95 % confidence intervals come from the differences within {used} rounds (Student's t). Figures are \
+                     means over rounds; the change is the geometric mean of their ratios. Verdicts are corrected for the \
+                     number of rows: one may be \"no difference shown\" although the row's interval excludes 0."
                 )
             }
         }
@@ -299,8 +299,8 @@ impl Against {
         match self.verdict {
             Overall::Worse | Overall::Better => self.sentence(),
             Overall::NoDifferenceShown => "no figure is shown to differ".to_owned(),
-            Overall::NotEnoughData => "there is too little to tell anything from".to_owned(),
-            Overall::Void => "what was measured is not comparable".to_owned(),
+            Overall::NotEnoughData => "there is too little data for a conclusion".to_owned(),
+            Overall::Void => "the measurements are not comparable".to_owned(),
         }
     }
 

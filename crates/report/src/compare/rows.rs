@@ -163,11 +163,13 @@ fn why(unknown: Unknown, metric: Metric, within: &str) -> String {
             Metric::Share(_) => "no calls".to_owned(),
             Metric::Replies => "no time".to_owned(),
         },
-        Unknown::Batches { batches } => format!("intervals with data: {batches}, of at least {BATCHES_MIN}"),
-        Unknown::Pairs { pairs } => format!("rounds with data: {pairs}, of at least {PAIRS_MIN}"),
+        Unknown::Batches { batches } => {
+            format!("intervals with data: {batches}, at least {BATCHES_MIN} needed")
+        }
+        Unknown::Pairs { pairs } => format!("rounds with data: {pairs}, at least {PAIRS_MIN} needed"),
         Unknown::Beyond { independent } => {
             let independent = fixed(independent, 1);
-            format!("calls beyond it are worth {independent} independent ones, of at least {BEYOND_MIN}")
+            format!("calls beyond it are worth {independent} independent ones, at least {BEYOND_MIN} needed")
         }
     }
 }

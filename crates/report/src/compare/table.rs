@@ -99,10 +99,10 @@ fn write_verdict(out: &mut String, against: &Against) {
         writeln!(out, "warning: {}", warning.text).expect(WRITES);
     }
     if is_void {
-        writeln!(out, "hint: --force compares them all the same").expect(WRITES);
+        writeln!(out, "hint: --force compares them anyway").expect(WRITES);
     }
     if against.rows.iter().all(|row| row.verdict == RowVerdict::NotEnoughData) && !is_void {
-        writeln!(out, "hint: measure for longer, 30 seconds at least").expect(WRITES);
+        writeln!(out, "hint: measure for at least 30 seconds").expect(WRITES);
     }
 }
 

@@ -127,7 +127,7 @@ pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
         let [base, new] = lengths.map(|seconds| time(seconds * 1e3));
         remarks.push(Remark {
             code: Code::Duration,
-            text: format!("one measured for {base}, the other for {new}"),
+            text: format!("the measured phases differ in length: {base} and {new}"),
         });
     }
     let machines = [base, new].map(|named| machine(named.document));

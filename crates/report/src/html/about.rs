@@ -69,7 +69,7 @@ pub(crate) fn run(document: &Document) -> Vec<String> {
     match &parts[..] {
         [] => {}
         [part] => facts.push(format!("from {}", cut(&part.machine.host, NAME_LENGTH))),
-        parts => facts.push(format!("{} parts, added up", parts.len())),
+        parts => facts.push(format!("{} merged parts", parts.len())),
     }
     facts
 }
@@ -114,7 +114,7 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     }
     facts.push(fact("Protocol", protocol(plan)));
     facts.push(fact("Arrivals", arrivals(&plan.arrivals)));
-    facts.push(fact("Each of them", workload(&plan.workload)));
+    facts.push(fact("Each arrival", workload(&plan.workload)));
     facts.push(fact("Requests for", uris(&plan.uris)));
     if let Some(threads) = plan.threads {
         facts.push(fact("Threads", count(threads.into())));
@@ -124,13 +124,13 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
         facts.push(fact("Generator", format!("number {index} of {clients}, counted from 0")));
     }
     let think_time = plan.timeouts.think_timeout.map(|think_time| match think_time {
-        ThinkTime::More(time) => ("Further time for a reply", Some(time)),
+        ThinkTime::More(time) => ("Extra time for a reply", Some(time)),
         ThinkTime::Less(_) => {
             ("Time limit of a reply", plan.timeouts.reply().filter(|limit| *limit < Duration::MAX))
         }
     });
     if plan.client.stream > 0 {
-        facts.push(fact("Random numbers", format!("those of trial {}, counted from 0", plan.client.stream)));
+        facts.push(fact("Random numbers", format!("stream of trial {}, counted from 0", plan.client.stream)));
     }
     let phases = [
         ("Warm-up", (!plan.phases.warmup.is_zero()).then_some(plan.phases.warmup)),
@@ -152,7 +152,7 @@ fn way(plan: &Plan, target: &Target) -> String {
     let endpoints: Vec<String> = target.endpoints().map(ToString::to_string).collect();
     let endpoints = cut(&endpoints.join(", "), NAME_LENGTH);
     match &plan.proxy {
-        Some(proxy) if proxy.tunnel => format!("through a tunnel of the proxy at {endpoints}"),
+        Some(proxy) if proxy.tunnel => format!("through a tunnel via the proxy at {endpoints}"),
         Some(_) => format!("through the proxy at {endpoints}"),
         None => format!("at {endpoints}"),
     }
@@ -172,7 +172,7 @@ fn protocol(plan: &Plan) -> String {
     let transport = match (&plan.tls, plan.http2.upgrade) {
         (Some(_), _) => "over TLS",
         (None, false) => "in the clear",
-        (None, true) => "in the clear, asked for over HTTP/1.1",
+        (None, true) => "in the clear, upgraded from HTTP/1.1",
     };
     if matches!(plan.uris, UriSource::Requests(_)) {
         // Each request has a method of its own.
@@ -186,8 +186,8 @@ fn arrivals(arrivals: &Arrivals) -> String {
     let mean = arrivals.mean_interval();
     let rate = || format!("{} per second", grouped(1.0 / mean, 1));
     match arrivals {
-        Arrivals::Sequential => "one after the other".to_owned(),
-        Arrivals::Concurrent(count) => format!("{count} at once, each followed by the next"),
+        Arrivals::Sequential => "sequential".to_owned(),
+        Arrivals::Concurrent(count) => format!("{count} concurrent, each followed by the next"),
         _ if mean <= 0.0 => "all at once".to_owned(),
         Arrivals::Deterministic { .. } => format!("{}, evenly spaced", rate()),
         Arrivals::Uniform { .. } => format!("{} on average, at uniform intervals", rate()),
@@ -200,7 +200,7 @@ fn workload(workload: &Workload) -> String {
     match workload {
         Workload::Connections(connections) => {
             let mut text = match connections.calls {
-                UNLIMITED => "a connection with one call after the other".to_owned(),
+                UNLIMITED => "a connection with sequential calls".to_owned(),
                 1 => "a connection of 1 call".to_owned(),
                 calls => format!("a connection of {} calls", count(calls)),
             };

@@ -133,7 +133,7 @@ struct Reason {
 impl Banner {
     fn of(verdict: &Verdict) -> Self {
         let (class, symbol, meaning) = match verdict.level {
-            Level::Valid => ("valid", "✓", "The figures can be relied on."),
+            Level::Valid => ("valid", "✓", "The figures are reliable."),
             Level::Suspect => ("suspect", "!", "Some of the figures may be off."),
             Level::Invalid => {
                 ("invalid", "✕", "The figures describe the generator or its machine rather than the server.")

@@ -66,8 +66,12 @@ pub(super) fn times(document: &Document) -> Table {
     }
     if let Some(http2) = &summary.http2 {
         let waits = [
-            ("wait for a stream", "of calls that had to, as the server allows so many", &http2.stream_waits),
-            ("wait for a window", "of request bodies that had to (flow control)", &http2.window_waits),
+            (
+                "wait for a stream",
+                "of calls that waited at the server's limit on streams",
+                &http2.stream_waits,
+            ),
+            ("wait for a window", "of request bodies that waited (flow control)", &http2.window_waits),
         ];
         let occurring = waits.into_iter().filter(|(.., timing)| !timing.is_empty());
         rows.extend(occurring.map(|(name, about, timing)| times_row(name, about, &Times::of(timing))));
@@ -81,11 +85,11 @@ pub(super) fn times(document: &Document) -> Table {
     for (name, about, times) in optional {
         rows.extend(times.filter(|times| times.samples > 0).map(|times| times_row(name, about, &times)));
     }
-    rows.push(times_row("lag", "arrival due to work on it", &figures.lag_ms));
+    rows.push(times_row("lag", "arrival due to started", &figures.lag_ms));
     if figures.receive_lag_ms.samples > 0 {
         rows.push(times_row(
             "receive lag",
-            "reply in this machine to read, where it is known",
+            "received by the kernel to read, if known",
             &figures.receive_lag_ms,
         ));
     }
@@ -128,12 +132,12 @@ pub(super) fn failures(summary: &Summary) -> Option<Table> {
 fn meaning(failure: Failure) -> &'static str {
     match failure {
         Failure::ClientTimeout => "no answer within --timeout",
-        Failure::SocketTimeout => "the system gave up waiting",
-        Failure::Refused => "nobody listened",
+        Failure::SocketTimeout => "the kernel timed out",
+        Failure::Refused => "no listener at the port",
         Failure::Reset => "the server ended it while a reply was due",
-        Failure::FdUnavailable => "no file descriptor was left for the generator",
+        Failure::FdUnavailable => "the generator had no file descriptors left",
         Failure::AddressUnavailable => "no local port was left",
-        Failure::FileTableFull => "no file descriptor was left in the system",
+        Failure::FileTableFull => "the system had no file descriptors left",
         Failure::Other => "another error, or a reply that is not HTTP",
     }
 }
@@ -163,10 +167,10 @@ pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
     let rows: Vec<Row> = kinds
         .map(|mismatch| {
             let about = match mismatch {
-                Mismatch::Status => "another than --expect-status says",
+                Mismatch::Status => "not as given by --expect-status",
                 Mismatch::Undecodable => "a body that cannot be decompressed",
-                Mismatch::Size => "a body of another size than --expect-size says",
-                Mismatch::Hash => "another body than --expect-body-hash says",
+                Mismatch::Size => "size of the body not as given by --expect-size",
+                Mismatch::Hash => "digest of the body not as given by --expect-body-hash",
             };
             counted(mismatch.to_string(), about, summary.mismatches.count(mismatch), summary.replies)
         })
@@ -179,7 +183,7 @@ pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
 pub(super) fn compressed(summary: &Summary) -> Option<Table> {
     let compressed = &summary.compressed;
     let rows = vec![
-        counted("as they came".to_owned(), "", compressed.bytes, compressed.decoded_bytes),
+        counted("received".to_owned(), "", compressed.bytes, compressed.decoded_bytes),
         counted("decompressed".to_owned(), "", compressed.decoded_bytes, compressed.decoded_bytes),
     ];
     let head = vec!["Bodies", "bytes", "share"];
@@ -319,7 +323,7 @@ pub(super) fn http2(figures: &Http2Summary) -> Protocol {
             "Not processed by the server",
             match figures.unprocessed {
                 0 => String::new(),
-                streams => format!("{}, {} calls made again", count(streams), count(figures.retried)),
+                streams => format!("{}, {} calls retried", count(streams), count(figures.retried)),
             },
         ),
         ("Reset by the server", names(&figures.resets_received)),

@@ -48,9 +48,9 @@ fn rate(document: &Document) -> Tile {
         (_, started) => started,
     };
     let asked = match (figures.rate_asked, document.parts.len()) {
-        (Some(rate), 0 | 1) => format!("{} {unit}/s asked for", grouped(rate, 1)),
-        (Some(rate), parts) => format!("{} {unit}/s asked of {parts} parts", grouped(rate, 1)),
-        (None, _) => "no rate asked for".to_owned(),
+        (Some(rate), 0 | 1) => format!("{} {unit}/s requested", grouped(rate, 1)),
+        (Some(rate), parts) => format!("{} {unit}/s requested of {parts} parts", grouped(rate, 1)),
+        (None, _) => "no rate requested".to_owned(),
     };
     let all = format!("{} in {}", count(started), time(figures.duration_s * 1e3));
     tile(name, per_second(ratio(started as f64, figures.duration_s)), vec![asked, all])
@@ -60,7 +60,7 @@ fn replies(figures: &Figures) -> Tile {
     let mut notes = vec![format!("{} of {} requests", count(figures.replies), count(figures.requests))];
     if figures.replies > 0 {
         let kilobytes = figures.bytes_per_second / 1024.0;
-        notes.push(format!("{} KiB/s with requests", grouped(kilobytes, 1)));
+        notes.push(format!("{} KiB/s including requests", grouped(kilobytes, 1)));
     }
     tile("Replies", per_second(figures.reply_rate), notes)
 }
@@ -115,7 +115,7 @@ fn lag(plan: &Plan, lag: &Times) -> Tile {
     let name = "Lag p99";
     match lag.p99 {
         Some(value) => tile(name, time(value), vec!["how late the generator was".to_owned()]),
-        None => unknown(plan, name, "too few arrivals on a schedule".to_owned()),
+        None => unknown(plan, name, "too few scheduled arrivals".to_owned()),
     }
 }
 

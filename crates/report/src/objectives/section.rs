@@ -48,17 +48,17 @@ impl Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let metric = self.objective.metric();
         match (self.measured, metric) {
-            (Measured::Nothing, _) => return f.write_str("nothing was measured that would tell"),
+            (Measured::Nothing, _) => return f.write_str("no data"),
             (Measured::Endless, Metric::Time { clock: Clock::Session, .. }) => {
-                f.write_str("endless, as sessions failed")?;
+                f.write_str("endless: sessions failed")?;
             }
-            (Measured::Endless, _) => f.write_str("endless, as calls had no usable reply in time")?,
+            (Measured::Endless, _) => f.write_str("endless: calls had no usable reply in time")?,
             (Measured::Figure(figure), _) => f.write_str(&amount(metric, figure))?,
         }
         match self.measured {
             _ if self.outcome == Kept::Unknown => {
                 let (samples, needed) = (self.samples, self.samples_needed());
-                write!(f, ", from {samples} samples of the {needed} that it needs")
+                write!(f, ", from {samples} of the {needed} samples needed")
             }
             Measured::Figure(figure) => write_distance(f, figure, self.objective.bound()),
             Measured::Endless | Measured::Nothing => Ok(()),

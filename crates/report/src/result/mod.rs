@@ -101,10 +101,10 @@ pub enum EarlyEnd {
 impl Display for EarlyEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Asked => "was ended early, as asked for",
-            Self::Exact => "ended as soon as it had measured exactly enough (--until)",
+            Self::Asked => "was stopped early, on request",
+            Self::Exact => "ended as soon as it had measured precisely enough (--until)",
             Self::Missed => {
-                "was ended early, as an objective had been missed for three seconds in a row (--abort-on-slo)"
+                "was ended early because an objective had been missed for three seconds in a row (--abort-on-slo)"
             }
         })
     }
@@ -145,7 +145,7 @@ pub enum ReadError {
     #[error("not a result of version {VERSION}: {0}")]
     Shape(Misshapen),
     /// A value is impossible in a result.
-    #[error("not a result that a run can have: {0}")]
+    #[error("not a possible result of a run: {0}")]
     Contents(String),
 }
 

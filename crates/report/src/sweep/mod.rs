@@ -159,7 +159,7 @@ pub enum ReadError {
     #[error("not a sweep of version {VERSION}: {0}")]
     Shape(Misshapen),
     /// A value is impossible in a sweep.
-    #[error("not a sweep that can be: {0}")]
+    #[error("not a possible sweep: {0}")]
     Contents(String),
 }
 
@@ -257,7 +257,7 @@ impl Sweep {
         let Saved { settings, plan, end, runs } =
             serde_json::from_slice(json).map_err(|error| ReadError::Shape(Misshapen::new(json, error)))?;
         if let Some((field, number)) = count_beyond(json, COUNT_MAX) {
-            return Err(ReadError::Contents(format!("{field} is {number}, where {COUNT_MAX} is the most")));
+            return Err(ReadError::Contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
         }
         settings.check()?;
         plan.check().map_err(|wrong| ReadError::Contents(format!("plan.{wrong}")))?;
@@ -270,7 +270,7 @@ impl Sweep {
             let is_meant = settings.rates.contains(&rate) && repeat < settings.repeats;
             let is_there = read.iter().any(|other| other.is_complete() && other.is_for(&run));
             if !is_meant || is_there && run.is_complete() {
-                let why = if is_meant { "is there twice" } else { "was not asked for" };
+                let why = if is_meant { "occurs twice" } else { "is not part of the settings" };
                 return Err(ReadError::Contents(format!("run {repeat} at a rate of {rate} {why}")));
             }
             read.push(run);
@@ -291,15 +291,15 @@ impl Settings {
         let is_rate = |rate: &f64| rate.is_finite() && *rate > 0.0;
         let is_wait = |seconds: f64| (0.0..=WAIT_MAX_S).contains(&seconds);
         let wrong = if self.rates.is_empty() || self.rates.len() > RATES_MAX {
-            format!("it has {} rates, where 1 to {RATES_MAX} can be", self.rates.len())
+            format!("expected 1 to {RATES_MAX} rates, got {}", self.rates.len())
         } else if !self.rates.iter().all(is_rate) || !self.rates.is_sorted_by(|one, next| one < next) {
-            "its rates are not above 0 and ascending".to_owned()
+            "expected rates above 0 in ascending order".to_owned()
         } else if !(1..=REPEATS_MAX).contains(&self.repeats) {
-            format!("it has {} runs at each rate, where 1 to {REPEATS_MAX} can be", self.repeats)
+            format!("expected 1 to {REPEATS_MAX} runs at each rate, got {}", self.repeats)
         } else if !is_wait(self.pause_s) || !is_wait(self.settle_s) {
-            format!("its pauses are not from 0 to {WAIT_MAX_S} seconds")
+            format!("expected pauses of 0 to {WAIT_MAX_S} seconds")
         } else if self.stop_after == Some(0) {
-            "it is to stop after no rate at all".to_owned()
+            "stop_after: expected at least 1 rate, got 0".to_owned()
         } else {
             return Ok(());
         };

@@ -144,7 +144,7 @@ fn notes(step: &Step) -> String {
         notes.push(format!("{} of {} runs left out, client-limited", step.client_limited_runs, step.runs));
     }
     if step.lacks_recovery {
-        notes.push("not recovered before".to_owned());
+        notes.push("not recovered beforehand".to_owned());
     }
     notes.join("; ")
 }
@@ -168,7 +168,7 @@ fn write_findings(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     if !limited.is_empty() {
         writeln!(
             f,
-            "At {}/s this client was the bottleneck: such figures say nothing of the server and count for nothing above.",
+            "At {}/s this client was the bottleneck: these figures say nothing about the server and are ignored above.",
             listed(&limited)
         )?;
     }
@@ -183,14 +183,14 @@ fn write_findings(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
             let how_many = if stop_after == 1 { String::new() } else { format!("{stop_after} ") };
             writeln!(
                 f,
-                "Higher rates were left out after {how_many}{rates} that the server could not keep up with."
+                "Higher rates were skipped after {how_many}{rates} that the server could not keep up with."
             )
         }
         Some(End::Asked) => {
             let (made, all) = (runs_made(sweep), runs_meant(sweep));
             writeln!(f, "Interrupted after {} of {} runs.", count(made), count(all))
         }
-        None => writeln!(f, "Not ended: {} of {} runs.", count(runs_made(sweep)), count(runs_meant(sweep))),
+        None => writeln!(f, "In progress: {} of {} runs.", count(runs_made(sweep)), count(runs_meant(sweep))),
     }
 }
 
@@ -213,11 +213,8 @@ fn write_knee(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
         return writeln!(f, "The knee was not reached.");
     }
     match any(State::KeptUp) {
-        true => writeln!(
-            f,
-            "No knee can be told: where the server fell behind, that does not follow from the rate."
-        ),
-        false => writeln!(f, "No knee can be told: the server kept up with none of the rates."),
+        true => writeln!(f, "No knee found: whether the server fell behind does not depend on the rate."),
+        false => writeln!(f, "No knee found: the server kept up with none of the rates."),
     }
 }
 

@@ -51,9 +51,9 @@ fn write_head(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     if results.is_interrupted() {
         f.write_str(" (interrupted)")?;
     }
-    write!(f, "; in each, of each variant, {} handshakes one after the other", settings.handshakes)?;
+    write!(f, "; in each, {} sequential handshakes per variant", settings.handshakes)?;
     if settings.rate_handshakes > 0 {
-        write!(f, ", then {} with {} at once", settings.rate_handshakes, settings.concurrency)?;
+        write!(f, ", then {} at a concurrency of {}", settings.rate_handshakes, settings.concurrency)?;
     }
     writeln!(f)
 }

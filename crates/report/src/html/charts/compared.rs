@@ -103,7 +103,7 @@ fn turns(rounds: &Rounds) -> [Option<Chart>; 4] {
         overlaid(
             "median",
             "Median latency by round",
-            "What both have in common from round to round is drift, which cancels.",
+            "Drift from round to round affects both sides and cancels out.",
             &by_round("p50", 1e3),
             Values::Milliseconds,
             number(),
@@ -138,7 +138,7 @@ fn percentiles(latencies: &[&Timing]) -> Option<Chart> {
     percentile_curves(
         "percentiles",
         "Percentiles of the latency",
-        "To the right, ever fewer calls took longer than shown: the mark p99.9 has one in a thousand beyond it.",
+        "Towards the right, fewer and fewer calls took longer: at p99.9, one in a thousand did.",
         &curves,
     )
 }

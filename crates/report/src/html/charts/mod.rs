@@ -76,7 +76,7 @@ impl Charts {
             percentiles: percentile_curves(
                 "percentiles",
                 "Percentiles of latency and service time",
-                "To the right, ever fewer calls took longer than shown: the mark p99.9 has one in a thousand beyond it.",
+                "Towards the right, fewer and fewer calls took longer: at p99.9, one in a thousand did.",
                 &[("latency", &completed.latency, BLUE), ("service", &completed.service, ORANGE)],
             ),
             errors: run.errors(),

@@ -151,8 +151,7 @@ impl<'a> Run<'a> {
         self.chart(
             "errors",
             "Errors",
-            "How many connections failed in each interval, by class, how many replies had a status of 400 and above, \
-             and how many were not what was expected.",
+            "Failed connections by class, replies with status 400 and above, and unexpected replies, in each interval.",
             data,
             from_zero("count"),
         )
@@ -161,8 +160,8 @@ impl<'a> Run<'a> {
     pub(super) fn lag(&self) -> Option<Chart> {
         let values = self.values(|interval| Some(interval.lag_max.as_secs_f64() * 1e3));
         let mut data = Traces::new();
-        data.push(self.line("greatest lag", values, Line::new().color(PURPLE).width(WIDTH), "%{y:,.3f} ms"));
-        let about = "The most by which an arrival was started late in each interval.";
+        data.push(self.line("largest lag", values, Line::new().color(PURPLE).width(WIDTH), "%{y:,.3f} ms"));
+        let about = "Largest lag of an arrival in each interval.";
         self.chart("lag", "Lag", about, data, from_zero("ms"))
     }
 
@@ -173,7 +172,7 @@ impl<'a> Run<'a> {
         }
         let mut data = Traces::new();
         data.push(self.line("open", values, Line::new().color(TEAL).width(WIDTH), "%{y:,}"));
-        let about = "How many there were at the end of each interval.";
+        let about = "At the end of each interval.";
         self.chart("open", "Connections open", about, data, from_zero("connections"))
     }
 

@@ -88,10 +88,10 @@ fn facts(sweep: &Sweep) -> Vec<String> {
 
 fn end(end: Option<End>) -> &'static str {
     match end {
-        Some(End::Complete) => "All runs that were asked for have been made.",
+        Some(End::Complete) => "All runs are complete.",
         Some(End::Saturated) => "It ended before the last rate: the server was far beyond saturation.",
-        Some(End::Asked) => "It was ended early, as asked for.",
-        None => "It is not complete: further runs are to come.",
+        Some(End::Asked) => "It was stopped early, on request.",
+        None => "It is in progress: more runs are to come.",
     }
 }
 
@@ -131,9 +131,11 @@ fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
             format!("{}/s", rate(point.good_replies)),
             format!("at {} {unit}/s", rate(point.rate)),
         ),
-        None => {
-            tile("Most replies without error", "n/a".to_owned(), "no step tells of the server".to_owned())
-        }
+        None => tile(
+            "Most replies without error",
+            "n/a".to_owned(),
+            "the generator was the bottleneck at every rate".to_owned(),
+        ),
     };
     let without_errors = of_server().take_while(|point| point.errors_percent == 0.0).last();
     let clean = match without_errors {
@@ -165,7 +167,7 @@ fn settings(settings: &Settings, unit: Unit) -> Vec<Fact> {
         fact("Runs at each", count((*repeats).into())),
         fact(
             "Order",
-            shuffled_by.map_or_else(|| "rising".to_owned(), |seed| format!("random, from seed {seed}")),
+            shuffled_by.map_or_else(|| "ascending".to_owned(), |seed| format!("random, from seed {seed}")),
         ),
         fact(
             "Ends early",
@@ -179,8 +181,8 @@ fn settings(settings: &Settings, unit: Unit) -> Vec<Fact> {
                 },
             ),
         ),
-        fact("Pause between runs", format!("{} at least", time(pause_s * 1e3))),
-        fact("Time to recover", format!("{} at most", time(settle_s * 1e3))),
+        fact("Pause between runs", format!("at least {}", time(pause_s * 1e3))),
+        fact("Time to recover", format!("at most {}", time(settle_s * 1e3))),
     ]
 }
 

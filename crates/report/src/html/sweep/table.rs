@@ -76,7 +76,7 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
     };
     let early = !run.is_complete();
     let early =
-        early.then(|| Note { name: "ended early", text: "as asked for; it does not count".to_owned() });
+        early.then(|| Note { name: "ended early", text: "on request; the run does not count".to_owned() });
     let reasons = result.verdict.reasons.iter();
     Row {
         rate: rate(run.rate),
@@ -109,7 +109,7 @@ fn not_recovered(lacking: Lacking) -> Note {
             format!("{} local ports were free before the run, which needs {}", count(free), count(needed))
         }
         Lacking::Server { probe_ms: Some(probe_ms), usual_ms } => {
-            format!("before the run the server took {}, and {} at first", time(probe_ms), time(usual_ms))
+            format!("the server took {} before the run, and {} at first", time(probe_ms), time(usual_ms))
         }
         Lacking::Server { probe_ms: None, .. } => "the server did not answer before the run".to_owned(),
     };
