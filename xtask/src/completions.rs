@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, Command, ValueHint};
 use clap_complete::{Generator, shells};
 use httperf::options::{Description, OptDescription, ValueForm};
 
-/// The scripts for bash, zsh and fish.
+/// Generates the scripts for bash, zsh and fish.
 pub(crate) fn scripts(commands: &[Description]) -> [String; 3] {
     [script(shells::Bash, commands), script(shells::Zsh, commands), script(shells::Fish, commands)]
 }
@@ -16,7 +16,7 @@ fn script(shell: impl Generator, commands: &[Description]) -> String {
     String::from_utf8(script).expect("completion scripts are made of UTF-8 parts")
 }
 
-/// The command line as `clap` describes it. It is never parsed with: the grammar here is that of getopt.
+/// Describes the command line for `clap`, which only generates scripts from it: the parser follows getopt's grammar.
 fn program(commands: &[Description]) -> Command {
     commands.iter().fold(bare("httperf"), |program, command| {
         if command.name.is_empty() {
@@ -36,7 +36,7 @@ fn with_options(command: Command, description: &Description) -> Command {
     if description.words.is_empty() { command } else { command.arg(url()) }
 }
 
-/// The only kind of word that any command takes.
+/// The argument that is not an option; all commands with one take a URL.
 fn url() -> Arg {
     Arg::new("URL").value_hint(ValueHint::Url).num_args(0..).help("the target, such as http://host:8080/path")
 }

@@ -1,5 +1,4 @@
-//! The documents that are generated from the table of options and the types of results, and whether they are up to
-//! date.
+//! Generated documents: the table of options, and the schemas of results.
 
 mod completions;
 mod manual;
@@ -11,16 +10,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use httperf::options::{self, ValueForm};
 
-/// A document that is generated.
+/// A generated document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {
-    /// Its path from the root of the workspace.
+    /// Path relative to the root of the workspace.
     pub path: &'static str,
-    /// What it should contain.
+    /// Up-to-date contents.
     pub contents: String,
 }
 
-/// All generated documents.
+/// Generates all documents, without writing them.
 #[must_use]
 pub fn generated() -> Vec<Generated> {
     let commands = options::commands();
@@ -48,7 +47,7 @@ pub fn generated() -> Vec<Generated> {
 ///
 /// # Errors
 ///
-/// One that cannot be written.
+/// A document cannot be written.
 pub fn write_generated() -> anyhow::Result<()> {
     for Generated { path, contents } in generated() {
         let path = root().join(path);
@@ -59,7 +58,7 @@ pub fn write_generated() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The generated documents that are missing or differ from what they should be.
+/// Returns the paths of generated documents that are missing or out of date.
 #[must_use]
 pub fn stale_files() -> Vec<&'static str> {
     let is_stale = |document: &Generated| {
@@ -72,7 +71,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The words a value can be, if its name in help is a list of them such as `header|body`.
+/// Returns the possible words of a value, if its name in help lists them, such as `header|body`.
 fn alternatives(value: ValueForm) -> Vec<&'static str> {
     let name = match value {
         ValueForm::None => return Vec::new(),
