@@ -1,4 +1,4 @@
-//! Running another program: on a core, within a time, with what it wrote and what it cost.
+//! Child processes: pinned to cores, with a time limit, captured output and processor time.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::cores::on_cores;
 
-/// A program that has been started. It does not outlive this value.
+/// A running program, which ends when this value is dropped.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
@@ -23,21 +23,21 @@ pub(crate) struct Running {
     stderr: File,
 }
 
-/// What a program left behind.
+/// Results of a program that has ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-    /// User and system time together, over its whole life.
+    /// User and system time over its whole life.
     pub(crate) cpu: Duration,
-    /// It was still at work when its time was over, and was asked to end.
+    /// True if it was still running at its time limit and was asked to end.
     pub(crate) overdue: bool,
 }
 
-/// How often a child is looked at. Coarse on purpose: the harness should not be seen in the measurement.
+/// Polling interval, coarse enough to keep the harness out of the measurement.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
-/// How long a program may take to end after it was asked to.
+/// Time limit of a program after it was asked to end.
 const GRACE: Duration = Duration::from_secs(5);
 
 impl Running {
@@ -46,7 +46,7 @@ impl Running {
         Self::start_on(command, &[core])
     }
 
-    /// Starts `command` on `cores`. Its output goes to files: a full pipe would stop it.
+    /// Starts `command` on `cores`. Output goes to files: a full pipe would block it.
     pub(crate) fn start_on(mut command: Command, cores: &[usize]) -> anyhow::Result<Self> {
         let name = command.get_program().to_string_lossy().into_owned();
         let (stdout, stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
@@ -59,17 +59,17 @@ impl Running {
         self.child.id()
     }
 
-    /// Standard output as far as it is written.
+    /// Standard output so far.
     pub(crate) fn stdout(&self) -> anyhow::Result<Vec<u8>> {
         read_whole(&self.stdout)
     }
 
-    /// Standard error as far as it is written.
+    /// Standard error so far.
     pub(crate) fn stderr(&self) -> anyhow::Result<String> {
         Ok(String::from_utf8_lossy(&read_whole(&self.stderr)?).into_owned())
     }
 
-    /// Where a server listens that says so in its first line.
+    /// Address in the first line of output of a server.
     pub(crate) fn place(&mut self) -> anyhow::Result<String> {
         let deadline = Instant::now() + START_LIMIT;
         loop {
@@ -94,10 +94,10 @@ impl Running {
         Ok(kill_process(Pid::from_child(&self.child), signal)?)
     }
 
-    /// Waits for the end. A program that takes longer than `limit` gets SIGINT, on which the httperfs print
-    /// their report; then, after a grace, SIGKILL.
+    /// Waits for the end. A program that takes longer than `limit` gets SIGINT, on which both httperfs print
+    /// their report, and after a grace period SIGKILL.
     pub(crate) fn finish(mut self, limit: Duration) -> anyhow::Result<Finished> {
-        // No other child ends meanwhile, so the difference is this one's.
+        // No other child ends in between, so the difference belongs to this one.
         let cpu_before = cpu_of_children()?;
         let overdue = self.wait(limit)?.is_none();
         if overdue {
@@ -126,14 +126,14 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Both fail only if it has ended already, which is what is wanted.
+        // Both fail only if it has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
 impl Finished {
-    /// The last lines of what it wrote, for an error message.
+    /// Last lines of output, for an error message.
     pub(crate) fn last_words(&self) -> String {
         let all = format!("{}\n{}", self.stdout, self.stderr);
         let lines: Vec<&str> = all.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -141,14 +141,14 @@ impl Finished {
     }
 }
 
-/// The bench server, or the reference server, as a child.
+/// The bench server or the reference server, as a child process.
 #[derive(Debug)]
 pub(crate) struct BenchServer {
     running: Running,
     pub(crate) address: SocketAddrV4,
 }
 
-/// How long a server may take to say where it listens.
+/// Time limit of a server to report its address.
 const START_LIMIT: Duration = Duration::from_secs(10);
 
 impl BenchServer {
@@ -156,7 +156,7 @@ impl BenchServer {
         Self::start_as("server", core, options)
     }
 
-    /// Starts a server of this program that has a command of its own.
+    /// Starts one of this program's servers by its command.
     pub(crate) fn start_as(name: &str, core: usize, options: &[&str]) -> anyhow::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(name).args(options);
@@ -165,7 +165,7 @@ impl BenchServer {
         Ok(BenchServer { running, address })
     }
 
-    /// Ends it and returns the line with its counts.
+    /// Stops it and returns the line with its counts.
     pub(crate) fn stop(self) -> anyhow::Result<String> {
         self.running.send(Signal::TERM)?;
         let finished = self.running.finish(GRACE)?;
@@ -176,7 +176,7 @@ impl BenchServer {
     }
 }
 
-/// Reads from the start without moving the position, which the child shares and writes at.
+/// Reads from the start without moving the position, which the child shares for writing.
 fn read_whole(file: &File) -> anyhow::Result<Vec<u8>> {
     struct FromStart<'a>(&'a File, u64);
     impl Read for FromStart<'_> {
@@ -196,7 +196,7 @@ fn cpu_of_children() -> anyhow::Result<Duration> {
     Ok(duration_of(usage.user_time()) + duration_of(usage.system_time()))
 }
 
-/// A time of the system's accounting as a `Duration`.
+/// Converts a time of the system's accounting.
 pub(crate) fn duration_of(time: TimeVal) -> Duration {
     Duration::from_secs(time.tv_sec().max(0) as u64) + Duration::from_micros(time.tv_usec().max(0) as u64)
 }

@@ -1,19 +1,19 @@
-//! Which core does what: the client under test has one to itself, the server another.
+//! Assignment of cores: the client under test has one to itself, the server another.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The cores of a measurement.
+/// Cores of a measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cores {
     pub(crate) client: usize,
     pub(crate) server: usize,
-    /// A second one for a client of two threads: the server's if there are just two, the only one if there is one.
+    /// Second core for a client with two threads: the server's if there are only two.
     pub(crate) second_client: usize,
 }
 
 impl Cores {
-    /// The last and the first of the cores this process may use for client and server: the first one tends to serve
-    /// interrupts. They are the same where there is just one.
+    /// Chooses the last usable core for the client and the first for the server, since the first tends to
+    /// serve interrupts. They are the same if there is only one.
     pub(crate) fn choose() -> anyhow::Result<Self> {
         let usable = sched_getaffinity(None)?;
         let mut cores = (0..CpuSet::MAX_CPU).filter(|&core| usable.is_set(core));
@@ -23,7 +23,7 @@ impl Cores {
     }
 }
 
-/// Starts something on `cores`: a child process begins where its parent was, so this thread moves there and back.
+/// Starts something on `cores`: a child inherits the affinity, so this thread moves there and back.
 pub(crate) fn on_cores<T>(cores: &[usize], start: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
     let usable = sched_getaffinity(None)?;
     let mut only = CpuSet::new();

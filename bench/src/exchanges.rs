@@ -1,48 +1,48 @@
-//! Requests and their replies as they were seen from outside the program that made them, and how long they took.
+//! Requests and replies observed from outside the client, and their timing.
 
 use std::collections::HashMap;
 
 use crate::lag::{lags_behind_us, lags_us};
 use crate::output::quantile;
 
-/// A request, and when the last of its reply passed, if it did.
+/// A request, and the time of the last part of its reply, if it came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exchange {
-    /// The connection that carried it.
+    /// Connection of the exchange.
     pub(crate) connection: u64,
     pub(crate) request_ns: u64,
     pub(crate) replied_ns: Option<u64>,
 }
 
 impl Exchange {
-    /// From the request to the last of its reply; 0 if the wall clock was set back meanwhile.
+    /// Time from the request to the last part of its reply; 0 if the wall clock was set back in between.
     pub(crate) fn service_us(&self) -> Option<f64> {
         Some(self.replied_ns?.saturating_sub(self.request_ns) as f64 / 1e3)
     }
 }
 
-/// The ways in which programs lay their calls on connections.
+/// Assignment of scheduled calls to connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Schedule {
-    /// One for all: whichever is free takes the next call.
+    /// One schedule for all connections: any free one takes the next call.
     Common,
-    /// Each connection has its own, with its share of the rate.
+    /// One schedule per connection, with its share of the rate.
     PerConnection,
-    /// As many at a time as there are connections, whichever connection takes which.
+    /// Bursts of as many calls as there are connections, on any connections.
     Bursts,
 }
 
-/// Exchanges that were due on a schedule, held against it.
+/// Timing of exchanges relative to their schedule.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduled {
-    /// From when each request was due to when it passed.
+    /// Time from the due instant of each request to its passing.
     pub(crate) lags_us: Vec<f64>,
-    /// From when each request was due to the last of its reply.
+    /// Time from the due instant of each request to the last part of its reply.
     pub(crate) latencies_us: Vec<f64>,
 }
 
 impl Scheduled {
-    /// Holds exchanges, in the order of their requests, against the schedule they were due on.
+    /// Compares exchanges, in order of their requests, with their schedule.
     pub(crate) fn of(exchanges: &[Exchange], schedule: Schedule, rate: f64, connections: u32) -> Self {
         let share = rate / f64::from(connections);
         let mut scheduled = Scheduled::default();
@@ -74,13 +74,13 @@ impl Scheduled {
     }
 }
 
-/// Requests that passed per second, from the first to the last; there are at least two.
+/// Requests per second, from the first to the last of at least two.
 pub(crate) fn rate(exchanges: &[Exchange]) -> f64 {
     let span_ns = exchanges[exchanges.len() - 1].request_ns - exchanges[0].request_ns;
     (exchanges.len() - 1) as f64 * 1e9 / span_ns as f64
 }
 
-/// Percentiles of a time in microseconds, as far as they are known.
+/// Percentiles of a time in microseconds, as far as known.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Percentiles {
     pub(crate) p50_us: Option<f64>,
@@ -90,7 +90,7 @@ pub(crate) struct Percentiles {
 }
 
 impl Percentiles {
-    /// Those of these times; none of none.
+    /// Percentiles of these times; empty if there are none.
     pub(crate) fn of(mut times_us: Vec<f64>) -> Self {
         if times_us.is_empty() {
             return Percentiles::default();
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_a_reply_has_its_place_in_the_schedule_and_no_latency() {
+    fn a_request_without_a_reply_has_a_lag_but_no_latency() {
         let lost = Exchange { replied_ns: None, ..exchange(1, 1_300) };
         let exchanges = [exchange(1, 0), lost, exchange(1, 2_000)];
         let scheduled = Scheduled::of(&exchanges, Schedule::Common, 1_000.0, 1);
@@ -128,8 +128,8 @@ mod tests {
     }
 
     #[test]
-    fn what_waited_for_a_server_that_stood_still_was_due_all_the_while() {
-        // Ten, due 1 ms apart. From the fifth on they pass together, at 9 ms.
+    fn requests_delayed_by_a_stall_count_from_when_they_were_due() {
+        // Ten requests, due 1 ms apart. From the fifth on they pass together, at 9 ms.
         let exchanges: Vec<Exchange> =
             (0..10).map(|index| exchange(1, if index < 4 { index * 1_000 } else { 9_000 })).collect();
         let latency = Percentiles::of(Scheduled::of(&exchanges, Schedule::Common, 1_000.0, 1).latencies_us);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_with_schedules_of_their_own_are_not_late_for_starting_together() {
+    fn connections_with_their_own_schedules_may_start_together() {
         let together = [exchange(1, 0), exchange(2, 1), exchange(1, 1_000), exchange(2, 1_001)];
         let lag_max = |schedule| {
             Percentiles::of(Scheduled::of(&together, schedule, 2_000.0, 2).lags_us).max_us.unwrap()

@@ -1,5 +1,6 @@
-//! Table 7: instructions that the program under test spends on a call outside the kernel, counted by callgrind. Unlike
-//! processor time they are almost the same in every run, however busy the machine is, so that a small rise shows.
+//! Table 7: instructions per call of the program under test, outside the kernel, counted by callgrind. Unlike
+//! processor time, they hardly vary between runs, however busy the machine is, so even a small increase
+//! shows.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,12 +15,12 @@ use crate::output::{Table, median, progress, results_folder, skipped, thousands}
 use crate::tools::{Bench, find_program, release_build};
 use crate::words::Words;
 
-/// What to do with the counts.
+/// Uses of the counts.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// Fail if one has risen by too much.
+    /// Fail if a count has risen too much.
     check: bool,
-    /// Record them.
+    /// Record the counts.
     save: bool,
 }
 
@@ -31,29 +32,30 @@ impl Options {
     }
 }
 
-/// Counts of this much above what is recorded are a failure.
+/// Ratio to the recorded count above which the check fails.
 const RISE_MAX: f64 = 1.03;
-/// Counts of this much below are worth recording.
+/// Ratio to the recorded count below which the improvement should be recorded.
 const FALL_MAX: f64 = 0.97;
 
 /// Calls of the shorter of two runs; the longer one makes twice as many.
 const CALLS: u32 = 4_000;
-/// The same with a connection for each. The program chooses local ports itself in runs of more than 7,000: in both of them.
+/// The same with a connection per call. In runs of more than 7,000, the program chooses local ports itself:
+/// in both of these.
 const CONNECTIONS: u32 = 8_000;
-/// How often a count is taken that is to be relied on.
+/// Number of measurements for a reliable count.
 const ROUNDS: usize = 3;
-/// How long a run may take, some fifty times as long as without callgrind.
+/// Time limit of a run, which takes some fifty times as long as without callgrind.
 const LIMIT: Duration = Duration::from_secs(120);
 
 const NO_VALGRIND: &str = "valgrind is not installed";
 
-/// One kind of work. All of it is on one connection at a time, so that no readiness is handled in larger or smaller
-/// lots than in the run before.
+/// A kind of work. All of it uses one connection at a time, so that events are handled in the same batches in
+/// every run.
 #[derive(Debug, Clone, Copy)]
 struct Work {
     name: &'static str,
     connection_each: bool,
-    /// Calls under way at once, over HTTP/2 each on a stream of its own.
+    /// Outstanding calls; over HTTP/2 each has its own stream.
     pipeline: u32,
     http2: bool,
 }
@@ -66,14 +68,15 @@ const WORKS: [Work; 5] = [
     Work { name: "HTTP/2, 32 streams", connection_each: false, pipeline: 32, http2: true },
 ];
 
-/// What was counted, and where: with another compiler, C library or processor the same source takes other instructions.
+/// Counts and their environment: with another compiler, C library or processor, the same source takes
+/// different instructions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Record {
     environment: Environment,
     instructions_per_call: BTreeMap<String, u64>,
 }
 
-/// All that the counts depend on besides the source.
+/// Everything besides the source that affects the counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Environment {
     rustc: String,
@@ -81,11 +84,11 @@ struct Environment {
     valgrind: String,
     libc: String,
     architecture: String,
-    /// Those features of the processor by which libraries choose between variants, as far as valgrind shows them.
+    /// Features of the processor by which libraries choose implementations, as far as valgrind exposes them.
     processor: String,
 }
 
-/// Counts, and compares with what is recorded.
+/// Counts, and compares with the recorded counts.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     ensure!(
         std::env::var_os("HTTPERF_BIN").is_none() || !(options.check || options.save),
@@ -122,14 +125,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let risen = risen(&counts, &expected);
     if options.check && !risen.is_empty() {
         bail!(
-            "{}\nhint: take out what is not needed, or record the new counts with `httperf-bench instructions --save`",
+            "{}\nhint: make calls cheaper, or record the new counts with `httperf-bench instructions --save`",
             risen.join("; ")
         );
     }
     Ok(())
 }
 
-/// The table alone, for where all tables are taken.
+/// The table alone, for measurements of all tables.
 pub(crate) fn measure_table() -> anyhow::Result<String> {
     if find_program("valgrind").is_none() {
         return Ok(format!("Table 7: {NO_VALGRIND}, so instructions are not counted\n"));
@@ -145,17 +148,17 @@ pub(crate) fn measure_table() -> anyhow::Result<String> {
     Ok(table(&counts, &expected).to_string())
 }
 
-/// For a moment: that counting works. `None` if valgrind is not there.
+/// Checks briefly that counting works; returns `None` if valgrind is not installed.
 pub(crate) fn smoke(bench: &Bench) -> anyhow::Result<Option<u64>> {
     if find_program("valgrind").is_none() {
         return Ok(None);
     }
-    /// Enough that they cannot be lost in what differs from run to run, such as how often the program is woken up.
+    /// Enough calls not to be lost in variations between runs, such as the number of wake-ups.
     const CALLS: u32 = 500;
     WORKS[0].instructions_per_call(bench, CALLS).map(Some)
 }
 
-/// Each count once; those that look too high again, for the median of three.
+/// Measures each count once; repeats those that look too high and takes the median of three.
 fn measure(bench: &Bench, expected: &BTreeMap<String, u64>) -> anyhow::Result<BTreeMap<String, u64>> {
     let mut counts = BTreeMap::new();
     for work in WORKS {
@@ -168,7 +171,7 @@ fn measure(bench: &Bench, expected: &BTreeMap<String, u64>) -> anyhow::Result<BT
     Ok(counts)
 }
 
-/// The median of each.
+/// Measures the median of each count.
 fn measure_surely(bench: &Bench) -> anyhow::Result<BTreeMap<String, u64>> {
     WORKS.into_iter().map(|work| Ok((work.name.to_owned(), work.median_of(bench, ROUNDS)?))).collect()
 }
@@ -184,11 +187,11 @@ impl Work {
         Ok(median(&counts?).round() as u64)
     }
 
-    /// What `calls` more calls take: start and end of the program are in both runs, and cancel.
+    /// Instructions for `calls` more calls: start and end of the program are in both runs and cancel out.
     fn instructions_per_call(self, bench: &Bench, calls: u32) -> anyhow::Result<u64> {
         progress(&format!("instructions, {}, {calls} calls and twice as many", self.name));
         let mut server = if self.http2 {
-            // The bench server does not speak it.
+            // The bench server does not support HTTP/2.
             let mut command = Command::new(bench.ours.path());
             command.args(["serve", "--listen=127.0.0.1:0"]);
             Running::start(command, bench.cores.server)?
@@ -228,7 +231,7 @@ impl Work {
     }
 }
 
-/// What callgrind says at its end: `==123== Collected : 456`.
+/// Parses callgrind's last line: `==123== Collected : 456`.
 fn collected(stderr: &str) -> Option<u64> {
     let line = stderr.lines().find(|line| line.contains("Collected : "))?;
     line.split_whitespace().next_back()?.parse().ok()
@@ -248,18 +251,18 @@ fn table(counts: &BTreeMap<String, u64>, expected: &BTreeMap<String, u64>) -> Ta
         table.row(vec![work.name.to_owned(), thousands(count), recorded, ratio]);
         if expected.get(work.name).is_some_and(|&recorded| (count as f64) < recorded as f64 * FALL_MAX) {
             table.note(format!(
-                "{}: less than recorded; `httperf-bench instructions --save` keeps it so",
+                "{}: less than recorded; `httperf-bench instructions --save` records the new count",
                 work.name
             ));
         }
     }
     if expected.is_empty() {
-        table.note("none are recorded for this compiler, C library, valgrind and processor");
+        table.note("no counts are recorded for this compiler, C library, valgrind and processor");
     }
     table
 }
 
-/// A sentence for each count that has risen by too much.
+/// A sentence for each count that has risen too much.
 fn risen(counts: &BTreeMap<String, u64>, expected: &BTreeMap<String, u64>) -> Vec<String> {
     let share = |count: u64, expected: u64| count as f64 / expected as f64;
     expected
@@ -289,7 +292,7 @@ impl Environment {
         })
     }
 
-    /// What is different in each of the records.
+    /// Differences from each of the records.
     fn differences(&self, records: &[Record]) -> String {
         let fields = |of: &Environment| {
             [
@@ -314,7 +317,7 @@ impl Environment {
     }
 }
 
-/// By these the C library and memchr choose; what is beyond them valgrind hides.
+/// The C library and memchr choose implementations by these; valgrind hides later ones.
 fn processor(cpu_info: &str) -> String {
     const TELLING: [&str; 7] = ["sse4_2", "avx", "avx2", "bmi2", "erms", "movbe", "rtm"];
     let flags = cpu_info.lines().find(|line| line.starts_with("flags")).unwrap_or_default();
@@ -323,10 +326,14 @@ fn processor(cpu_info: &str) -> String {
 }
 
 fn first_line(program: &str, argument: &str) -> anyhow::Result<String> {
-    let said =
+    let output =
         Command::new(program).arg(argument).output().with_context(|| format!("cannot run {program}"))?;
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    said.lines().next().map(|line| line.trim().to_owned()).with_context(|| format!("{program} says nothing"))
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    output
+        .lines()
+        .next()
+        .map(|line| line.trim().to_owned())
+        .with_context(|| format!("{program} printed nothing"))
 }
 
 fn records_path() -> PathBuf {
@@ -368,19 +375,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_recorded_cannot_have_risen() {
+    fn counts_without_a_record_cannot_have_risen() {
         assert_eq!(risen(&counts(5_000), &BTreeMap::new()), [""; 0]);
     }
 
     #[test]
-    fn the_processor_is_known_by_what_libraries_choose_by() {
+    fn the_processor_is_described_by_the_features_that_libraries_use() {
         let cpu_info = "processor\t: 0\nflags\t\t: fpu sse4_2 avx avx2 avx512f erms\nbugs\t\t: none\n";
         assert_eq!(processor(cpu_info), "sse4_2 avx avx2 erms");
         assert_eq!(processor("Features\t: fp asimd\n"), "");
     }
 
     #[test]
-    fn an_environment_says_where_it_differs() {
+    fn differences_of_environments_are_named() {
         let here = Environment {
             rustc: "rustc 1.96.0".into(),
             rustflags: String::new(),

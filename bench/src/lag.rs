@@ -1,8 +1,10 @@
-//! Table 2: how exactly connections keep the schedule, seen by a packet capture and not by the program itself.
+//! Table 2: adherence of connections to their schedule, observed by a packet capture rather than by the
+//! program itself.
 //!
-//! Arrival *i* is due at `t0 + i / rate`. The capture gives the time of each SYN; `t0`, which it does not show, is
-//! taken so that the earliest arrival relative to its due time is exactly on time. Lags are therefore at least 0,
-//! and a delay common to all arrivals, such as the start of the program, does not count.
+//! Arrival *i* is due at `t0 + i / rate`. The capture gives the time of each SYN; `t0`, which it does not
+//! show, is chosen so that the earliest arrival relative to its due time is exactly on time. Lags are
+//! therefore at least 0, and a delay common to all arrivals, such as the start of the program, does not
+//! count.
 
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use crate::tcpdump::Tcpdump;
 use crate::tools::{Bench, Job, Tool};
 use crate::words::Words;
 
-/// At which rate and for how long.
+/// Rate and duration.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) rate: f64,
@@ -36,7 +38,7 @@ impl Options {
     }
 }
 
-/// The lags of each program, or a note why they cannot be had here.
+/// Measures the lags of each program, or explains why they are not available here.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     let mut table = Table::new(
         format!("Table 2. Lag behind the schedule in us, {} conn/s for {} s", options.rate, options.seconds),
@@ -61,22 +63,22 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table>
     if spin.is_none() {
         table.note("the program under test has no --spin");
     }
-    table.note("from the SYNs on the loopback interface, with the kernel's time stamps");
+    table.note("from the SYNs on the loopback interface, with the kernel's timestamps");
     table.note(
-        "the schedule is laid through the earliest arrival: it has lag 0, all others follow from the rate",
+        "the schedule is aligned with the earliest arrival: it has lag 0, all others follow from the rate",
     );
     Ok(table)
 }
 
-/// What came of a capture.
+/// Result of a capture.
 pub(crate) enum Capture {
-    /// The times of the first SYNs, in order.
+    /// Times of the first SYNs, in order.
     Taken(Vec<u64>),
-    /// In the words of tcpdump or the system.
+    /// Reason for a failure, from tcpdump or the system.
     Refused(String),
 }
 
-/// Runs one program on a schedule and returns when its SYNs passed.
+/// Runs a program on a schedule and returns the times of its SYNs.
 pub(crate) fn syn_times_ns(
     bench: &Bench,
     options: &Options,
@@ -102,7 +104,8 @@ pub(crate) fn syn_times_ns(
         preloaded: None,
     };
     let limit = Duration::from_secs_f64(2.0 * options.seconds + 3.0);
-    // The bare client first asks once to learn the size of the reply: a connection off the schedule, long before.
+    // The bare client first makes one request to learn the size of the reply: a connection outside the
+    // schedule, long before.
     let measured = tool.measure(bench.cores.client, &job, limit)?;
 
     let capture = tcpdump.finish()?;
@@ -119,7 +122,7 @@ pub(crate) fn syn_times_ns(
 fn row(options: &Options, tool: &Tool, option: &str, times_ns: &[u64]) -> Vec<String> {
     let expected = (options.rate * options.seconds).round() as usize;
     let name = format!("{tool} {option}").trim_end().to_owned();
-    // With one missing, all after it would be held against the wrong due time.
+    // If one is missing, all later ones would be compared with the wrong due time.
     if times_ns.len() != expected || expected == 0 {
         let none = || "-".to_owned();
         let seen = format!("{} of {}", thousands(times_ns.len() as u64), thousands(expected as u64));
@@ -133,12 +136,12 @@ fn row(options: &Options, tool: &Tool, option: &str, times_ns: &[u64]) -> Vec<St
     cells
 }
 
-/// How late each arrival is, given that the earliest one relative to its due time is not.
+/// Lag of each arrival, if the earliest one relative to its due time has none.
 pub(crate) fn lags_us(times_ns: &[u64], rate: f64) -> Vec<f64> {
     lags_behind_us(times_ns, |index| index as f64 * 1e9 / rate)
 }
 
-/// The same for arrivals that are due this long after the first, in nanoseconds.
+/// The same for arrivals due this long after the first, in nanoseconds.
 pub(crate) fn lags_behind_us(times_ns: &[u64], due_ns: impl Fn(usize) -> f64) -> Vec<f64> {
     let first = times_ns[0];
     let offsets = || times_ns.iter().enumerate().map(|(index, &time)| (time - first) as f64 - due_ns(index));

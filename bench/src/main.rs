@@ -1,8 +1,8 @@
-//! Measures httperf from outside: what a connection costs, how exactly the schedule is kept, what an open
-//! connection weighs, whether what is reported is so. `bench/README.md` says how each figure is taken.
+//! Measures httperf from outside: cost of a connection, adherence to the schedule, memory of an open
+//! connection, accuracy of reports. `bench/README.md` describes how each figure is taken.
 //!
-//! The program is at once the harness and the programs it measures with: bare clients, a quick server, and one that
-//! keeps what happened.
+//! The program is both the harness and the programs it uses: bare clients, a fast server, and a server that
+//! records the truth.
 
 mod accuracy;
 mod bare;

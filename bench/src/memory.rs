@@ -1,7 +1,7 @@
 //! Table 3a: resident memory of the program under test per idle open connection.
 //!
-//! Connections are held by a server that reads requests and never answers. The base is the same run with ten
-//! connections. The kernel's own memory for the sockets is not part of it: it is the same for every client.
+//! Connections are held by a server that reads requests and never answers. The baseline is the same run with
+//! ten connections. The kernel's memory for the sockets is not included: it is the same for every client.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::output::{Table, progress, thousands};
 use crate::tools::{Bench, Counts, Job};
 use crate::words::Words;
 
-/// How many connections to hold.
+/// Numbers of connections to hold.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) connections: Vec<u64>,
@@ -35,14 +35,14 @@ impl Options {
 }
 
 const BASE_CONNECTIONS: u64 = 10;
-/// Files a program opens besides its connections, with room to spare.
+/// Generous number of files that a program opens besides its connections.
 const OTHER_FILES: u64 = 200;
-/// From four addresses there are ports for 100,000 connections to one server.
+/// Four addresses have enough ports for 100,000 connections to one server.
 const ADDRESSES: &str = "--myaddr=127.0.0.1-127.0.0.4";
-/// What the ports of a single address surely suffice for.
+/// Number of connections for which the ports of one address suffice.
 const ONE_ADDRESS_MAX: u64 = 20_000;
 
-/// Memory at each count that the limit of open files allows, with the base for comparison.
+/// Measures memory at each number that the limit on open files allows, relative to the baseline.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     let mut table = Table::new(
         "Table 3a. Resident memory with idle open connections",
@@ -59,7 +59,7 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table>
     ]);
     let (within, beyond): (Vec<u64>, Vec<u64>) =
         options.connections.iter().partition(|&&count| count <= room);
-    // What does not fit is measured as far as it does.
+    // A number that does not fit is reduced to the limit.
     let last = (!beyond.is_empty() && !within.contains(&room)).then_some(room);
     for connections in within.into_iter().chain(last) {
         let held = hold(bench, connections, options.rate)?;
@@ -80,13 +80,11 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table>
             thousands(bench.open_files_max)
         ));
     }
-    table.note(
-        "errors are those reported at the end, after SIGINT; connections still open do not count as such",
-    );
+    table.note("errors are those reported at the end, after SIGINT; connections still open are not counted");
     Ok(table)
 }
 
-/// A program with connections open, looked at from outside.
+/// A program with open connections, observed from outside.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) opened: u64,
@@ -94,7 +92,7 @@ pub(crate) struct Held {
     pub(crate) counts: Counts,
 }
 
-/// Opens `connections`, looks when all are there, and ends the run.
+/// Opens `connections`, observes the program once all are open, and ends the run.
 pub(crate) fn hold(bench: &Bench, connections: u64, rate: f64) -> anyhow::Result<Held> {
     progress(&format!("memory with {} open connections", thousands(connections)));
     let server = BenchServer::start(bench.cores.server, &["--stall"])?;
@@ -111,7 +109,7 @@ pub(crate) fn hold(bench: &Bench, connections: u64, rate: f64) -> anyhow::Result
     let mut client = bench.ours.start(bench.cores.client, &job)?;
     let limit = Duration::from_secs_f64(connections as f64 / rate + 10.0);
     let opened = wait_for_sockets(&mut client, connections, limit)?;
-    // The last requests are still on their way.
+    // The last requests are still in transit.
     sleep(Duration::from_millis(300));
     let rss_kib = rss_kib(&client)?;
     client.send(Signal::INT)?;
@@ -120,7 +118,7 @@ pub(crate) fn hold(bench: &Bench, connections: u64, rate: f64) -> anyhow::Result
     Ok(Held { opened: opened.min(connections), rss_kib, counts })
 }
 
-/// Waits until a program has this many sockets, or no longer than `limit`; returns how many it has.
+/// Waits, at most `limit`, until a program has this many sockets; returns the number it has.
 pub(crate) fn wait_for_sockets(client: &mut Running, count: u64, limit: Duration) -> anyhow::Result<u64> {
     let deadline = Instant::now() + limit;
     let mut opened = 0;
@@ -135,13 +133,13 @@ fn socket_count(client: &Running) -> anyhow::Result<u64> {
     let folder = format!("/proc/{}/fd", client.pid());
     let files = std::fs::read_dir(&folder).with_context(|| format!("cannot read {folder}"))?;
     let is_socket = |path: &std::path::Path| {
-        // A file may be closed between listing and looking.
+        // A file may be closed between listing and inspection.
         std::fs::read_link(path).is_ok_and(|target| target.to_string_lossy().starts_with("socket:"))
     };
     Ok(files.flatten().filter(|file| is_socket(&file.path())).count() as u64)
 }
 
-/// What a program holds in memory.
+/// Resident memory of a program.
 pub(crate) fn rss_kib(client: &Running) -> anyhow::Result<u64> {
     let path = format!("/proc/{}/status", client.pid());
     let status = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;

@@ -1,4 +1,4 @@
-//! nghttpd, nghttp2's server of HTTP/2, in the clear and over TLS.
+//! nghttpd, nghttp2's HTTP/2 server, in the clear and over TLS.
 
 use std::process::Command;
 
@@ -8,8 +8,8 @@ use crate::child::Running;
 use crate::nginx::{free_ports, site, wait_for_port};
 use crate::tools::find_program;
 
-/// A running nghttpd with one thread, or rather two of them, as one speaks either in the clear or over TLS. They serve
-/// what is in a [`site`].
+/// A running nghttpd with one thread: actually two processes, since each speaks either in the clear or over
+/// TLS. They serve the files of a [`site`].
 #[derive(Debug)]
 pub(crate) struct Nghttpd {
     /// Stop when dropped.
@@ -20,7 +20,7 @@ pub(crate) struct Nghttpd {
 }
 
 impl Nghttpd {
-    /// Starts it on `core`; `None` if it is not installed.
+    /// Starts it on `core`; returns `None` if it is not installed.
     pub(crate) fn start(core: usize) -> anyhow::Result<Option<Self>> {
         let Some(program) = find_program("nghttpd") else { return Ok(None) };
         let folder = site()?;

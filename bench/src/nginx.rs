@@ -1,4 +1,4 @@
-//! nginx as the server, in the clear and with a certificate made for it.
+//! nginx as the server, in the clear and with a generated certificate.
 
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -11,17 +11,17 @@ use tempfile::TempDir;
 
 use crate::child::Running;
 
-/// A running nginx with one worker. It serves what is in a [`site`].
+/// A running nginx with one worker. It serves the files of a [`site`].
 #[derive(Debug)]
 pub(crate) struct Nginx {
     /// Stops when dropped.
     _running: Running,
     _folder: TempDir,
-    /// Where it speaks TLS.
+    /// Port for TLS.
     pub(crate) port: u16,
-    /// Where it does not.
+    /// Port in the clear.
     pub(crate) clear_port: u16,
-    /// Where it speaks HTTP/2, over TLS and in the clear.
+    /// Ports for HTTP/2, over TLS and in the clear.
     pub(crate) http2_port: u16,
     pub(crate) clear_http2_port: u16,
 }
@@ -30,7 +30,7 @@ const PROGRAM: &str = "/usr/sbin/nginx";
 const START_LIMIT: Duration = Duration::from_secs(10);
 
 impl Nginx {
-    /// Starts it on `core`; `None` if it is not installed.
+    /// Starts it on `core`; returns `None` if it is not installed.
     pub(crate) fn start(core: usize) -> anyhow::Result<Option<Self>> {
         if !Path::new(PROGRAM).exists() {
             return Ok(None);
@@ -74,7 +74,7 @@ impl Nginx {
     }
 }
 
-/// A folder with `/1k`, `/100k` and `/1m` for servers to serve, and a certificate for them (`cert.pem`, `key.pem`).
+/// Creates a folder with `/1k`, `/100k` and `/1m` to serve, and a certificate (`cert.pem`, `key.pem`).
 pub(crate) fn site() -> anyhow::Result<TempDir> {
     let folder = tempfile::tempdir()?;
     let root = folder.path();
@@ -99,7 +99,7 @@ pub(crate) fn wait_for_port(server: &mut Running, port: u16) -> anyhow::Result<(
     Ok(())
 }
 
-/// Ports that nobody listens on. All are held at once, so that they differ.
+/// Finds free ports. All are bound at once, so that they differ.
 pub(crate) fn free_ports<const COUNT: usize>() -> anyhow::Result<[u16; COUNT]> {
     let held: Vec<TcpListener> =
         (0..COUNT).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect::<Result<_, _>>()?;

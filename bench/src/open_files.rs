@@ -1,15 +1,15 @@
-//! The limit on open files: raised as far as the system lets us, and told.
+//! Limit on open files: raised as far as the system allows.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// As many as the largest measurement wants on each side, and some.
+/// Enough for the largest measurement on each side, with some spare.
 const WANTED: u64 = 220_000;
 
-/// Raises the limit of this process, and so of the children it will start; returns what it is then.
+/// Raises the limit of this process, and so of its future children; returns the new limit.
 pub(crate) fn raise() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let maximum = limit.maximum.unwrap_or(u64::MAX);
-    // Beyond the hard limit only with a capability; try, since it decides what can be measured.
+    // Exceeding the hard limit needs a capability; try it, since the limit decides what can be measured.
     if maximum < WANTED {
         let beyond = Rlimit { current: Some(WANTED), maximum: Some(WANTED) };
         if setrlimit(Resource::Nofile, beyond).is_ok() {

@@ -1,4 +1,4 @@
-//! What a bench prints: blocks of text, tables in them, all of it kept so that it can be saved.
+//! Output of a bench: blocks of text and tables, kept so that they can be saved.
 
 use std::fmt;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ impl Output {
         self.0.push('\n');
     }
 
-    /// Writes it to a file named after the day, and never over another.
+    /// Saves it to a file named after the day, without overwriting another.
     pub(crate) fn save(&self) -> anyhow::Result<PathBuf> {
         let folder = results_folder();
         std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -34,14 +34,14 @@ impl Output {
     }
 }
 
-/// Where results are kept: `bench/results`.
+/// Folder of results: `bench/results`.
 pub(crate) fn results_folder() -> PathBuf {
-    // Set by `cargo run`; otherwise we take it that we are at the top of the checkout.
+    // Set by `cargo run`; otherwise assume the root of the checkout.
     let home = std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| PathBuf::from("bench"), PathBuf::from);
     home.join("results")
 }
 
-/// A title, columns, and what there is to say about them.
+/// A title, columns, and notes.
 #[derive(Debug)]
 pub(crate) struct Table {
     title: String,
@@ -69,7 +69,7 @@ impl Table {
 }
 
 impl fmt::Display for Table {
-    /// The first column stands left, the others, numbers, right.
+    /// The first column is left-aligned, the others, numbers, right-aligned.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n", self.title)?;
         let widths: Vec<usize> = (0..self.rows[0].len())
@@ -102,19 +102,19 @@ pub(crate) fn skipped(what: &str) -> anyhow::Result<()> {
     written.with_context(|| format!("CHECKS_SKIPPED: cannot write {}", path.display()))
 }
 
-/// Says on standard error what is going on: a measurement takes its time.
+/// Reports progress on standard error, since measurements take a while.
 pub(crate) fn progress(what: &str) {
     eprintln!("measuring: {what}");
 }
 
-/// The smallest value with at least the share `quantile` of all values at or below it.
+/// Quantile: the smallest value with at least this share of all values at or below it.
 pub(crate) fn quantile(sorted: &[f64], quantile: f64) -> f64 {
     assert!(!sorted.is_empty(), "a quantile needs at least one value");
     let rank = (quantile * sorted.len() as f64).ceil() as usize;
     sorted[rank.clamp(1, sorted.len()) - 1]
 }
 
-/// The middle value, or the mean of the two in the middle.
+/// Middle value, or mean of the two in the middle.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -122,7 +122,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     if sorted.len() % 2 == 1 { sorted[middle] } else { f64::midpoint(sorted[middle - 1], sorted[middle]) }
 }
 
-/// With a comma between thousands.
+/// Formats a number with commas between thousands.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();

@@ -1,4 +1,4 @@
-//! Capture files with nanosecond times, as far as the benches need them: which TCP segment passed when.
+//! Capture files with nanosecond times, as far as the benches need them: times of TCP segments.
 //!
 //! The format is the classic one: <https://www.ietf.org/archive/id/draft-gharris-opsawg-pcap-01.html>
 
@@ -9,7 +9,7 @@ use anyhow::{Context, bail, ensure};
 
 const FILE_HEADER_SIZE: usize = 24;
 const RECORD_HEADER_SIZE: usize = 16;
-/// Times in nanoseconds, written by a machine of our own byte order.
+/// Times in nanoseconds, written by a machine with the same byte order.
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
 const LINK_TYPE_ETHERNET: u32 = 1;
 const ETHERNET_HEADER_SIZE: usize = 14;
@@ -25,9 +25,9 @@ pub(crate) struct Segment {
     pub(crate) payload_size: usize,
 }
 
-/// The times in nanoseconds since 1970, in order, of all first SYNs in a capture of IPv4 SYN packets.
+/// Times of all first SYNs in a capture of IPv4 SYN packets, in nanoseconds since 1970, in order.
 ///
-/// A SYN that was sent again has the addresses, ports and sequence number of the first, and is left out.
+/// A retransmitted SYN has the addresses, ports and sequence number of the first, and is skipped.
 pub(crate) fn syn_times_ns(capture: &[u8]) -> anyhow::Result<Vec<u64>> {
     let mut seen = HashSet::new();
     let mut times: Vec<u64> = segments(capture)?
@@ -39,7 +39,7 @@ pub(crate) fn syn_times_ns(capture: &[u8]) -> anyhow::Result<Vec<u64>> {
     Ok(times)
 }
 
-/// All segments of a capture of TCP over IPv4, as they come.
+/// All segments of a capture of TCP over IPv4, in order.
 pub(crate) fn segments(capture: &[u8]) -> anyhow::Result<Vec<Segment>> {
     ensure!(capture.len() >= FILE_HEADER_SIZE, "the capture has no header");
     let (magic, link_type) = (u32_at(capture, 0)?, u32_at(capture, 20)?);
@@ -49,7 +49,7 @@ pub(crate) fn segments(capture: &[u8]) -> anyhow::Result<Vec<Segment>> {
 
     let mut segments = Vec::new();
     let mut rest = &capture[FILE_HEADER_SIZE..];
-    // A record that is cut short is the end of a capture that was stopped.
+    // A truncated record is the end of a capture that was stopped.
     while rest.len() >= RECORD_HEADER_SIZE {
         let time_ns = u64::from(u32_at(rest, 0)?) * 1_000_000_000 + u64::from(u32_at(rest, 4)?);
         let size = u32_at(rest, 8)? as usize;
@@ -98,7 +98,7 @@ mod tests {
         for &(seconds, nanoseconds, port, sequence) in packets {
             let mut packet = vec![0; ETHERNET_HEADER_SIZE];
             packet.extend([0x45, 0]);
-            // Twenty bytes of IP, twenty of TCP, seven of payload that the capture does not hold.
+            // Twenty bytes of IP, twenty of TCP, and seven of payload that are not in the capture.
             packet.extend(47_u16.to_be_bytes());
             packet.extend([0; 8]);
             packet.extend([127, 0, 0, 1, 127, 0, 0, 1]);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_says_from_where_to_where_and_how_much() {
+    fn a_segment_has_addresses_and_size() {
         let expected = Segment {
             time_ns: 1_000_000_005,
             source: (Ipv4Addr::LOCALHOST, 1000),

@@ -1,4 +1,4 @@
-//! Table 3b: more connections to one server than one address has ports for, closed the ordinary way, so that each
+//! Table 3b: more connections to one server than one address has ports for. They are closed normally, so each
 //! port stays in TIME_WAIT for a minute on the client's side.
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use crate::output::{Table, progress, thousands};
 use crate::tools::{Bench, Counts, Job};
 use crate::words::Words;
 
-/// How many connections, and how quickly.
+/// Number and rate of connections.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) total: u64,
@@ -28,10 +28,10 @@ impl Options {
     }
 }
 
-/// The addresses connections come from: with the usual range, 28,232 ports each.
+/// Source addresses of connections: with the default range, 28,232 ports each.
 const ADDRESSES: &str = "--myaddr=127.0.0.1-127.0.0.4";
 
-/// Many connections from four addresses, ports chosen by the system and by the program.
+/// Makes many connections from four addresses, with ports chosen by the system and by the program.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     let mut table = Table::new(
         format!("Table 3b. {} connections to one server, closed without RST", thousands(options.total)),
@@ -54,7 +54,7 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Table>
     Ok(table)
 }
 
-/// One run with further options.
+/// Makes one run with additional options.
 pub(crate) fn run(bench: &Bench, options: &Options, extra: &[&str]) -> anyhow::Result<Counts> {
     progress(&format!("{} connections with {}", thousands(options.total), extra.join(" ")));
     let server = BenchServer::start(bench.cores.server, &[])?;

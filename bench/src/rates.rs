@@ -1,4 +1,4 @@
-//! Table 1: one request per connection at rising rates, and what each connection costs in CPU time.
+//! Table 1: one request per connection at increasing rates, and the CPU time of each connection.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use crate::output::{Table, median, progress, thousands};
 use crate::tools::{Bench, Job, Measured, Tool};
 use crate::words::Words;
 
-/// Which rates, for how long, and how often the ratio is taken.
+/// Rates, duration, and number of pairs.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) rates: Vec<f64>,
@@ -21,7 +21,7 @@ impl Default for Options {
         Options {
             rates: vec![2e3, 5e3, 1e4, 1.5e4, 2e4, 2.5e4, 3e4],
             seconds: 3.0,
-            // Odd, so that the median is a ratio that was measured.
+            // Odd, so that the median is a measured ratio.
             pairs: 7,
             pair_rate: 1e4,
         }
@@ -40,7 +40,7 @@ impl Options {
     }
 }
 
-/// Each program at each rate.
+/// Measures each program at each rate.
 pub(crate) fn measure_rates(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     let mut table = Table::new(
         format!("Table 1a. One request per connection, 1 KiB reply, {} s at each rate", options.seconds),
@@ -63,15 +63,15 @@ pub(crate) fn measure_rates(bench: &Bench, options: &Options) -> anyhow::Result<
         table.note("closed loop: 64 connections at a time, as fast as replies come");
     }
     table.note(
-        "all but ab close with RST, so that no port waits; `*`: had to be stopped, twice its time was over",
+        "all but ab close with RST, so that no port is blocked; `*`: stopped, as it took more than twice its time",
     );
     table.note(
-        "CPU is user and system time of the client's whole process, start and report included, per reply",
+        "CPU is user and system time of the client's whole process, including start and report, per reply",
     );
     Ok(table)
 }
 
-/// The program under test and the bare client in turn, at one rate: what the machine does meanwhile strikes both.
+/// Measures the program under test and the bare client in turn, at one rate: disturbances affect both.
 pub(crate) fn measure_pairs(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     let mut ours = Vec::new();
     let mut bare = Vec::new();
@@ -83,7 +83,7 @@ pub(crate) fn measure_pairs(bench: &Bench, options: &Options) -> anyhow::Result<
 
     let mut table = Table::new(
         format!(
-            "Table 1b. {} pairs at {} conn/s, {} s each, measured in turn",
+            "Table 1b. {} pairs at {} conn/s, {} s each, alternating",
             options.pairs,
             thousands(options.pair_rate as u64),
             options.seconds
@@ -97,17 +97,17 @@ pub(crate) fn measure_pairs(bench: &Bench, options: &Options) -> anyhow::Result<
     Ok(table)
 }
 
-/// One run at a rate against a fresh server.
+/// Makes one run at a rate against a fresh server.
 pub(crate) fn run(bench: &Bench, tool: &Tool, rate: f64, seconds: f64) -> anyhow::Result<Measured> {
     run_job(bench, tool, (rate * seconds).round() as u64, rate, limit(seconds))
 }
 
-/// When a run is stopped that should have taken `seconds`.
+/// Time limit of a run that should take `seconds`.
 fn limit(seconds: f64) -> Duration {
     Duration::from_secs_f64(2.0 * seconds + 3.0)
 }
 
-/// One run against a fresh server. A rate of 0 is a closed loop.
+/// Makes one run against a fresh server. A rate of 0 is a closed loop.
 fn run_job(bench: &Bench, tool: &Tool, conns: u64, rate: f64, limit: Duration) -> anyhow::Result<Measured> {
     let how = if rate > 0.0 { format!("{rate} per second") } else { "a closed loop".to_owned() };
     progress(&format!("{tool}, {conns} connections, {how}"));
@@ -116,7 +116,7 @@ fn run_job(bench: &Bench, tool: &Tool, conns: u64, rate: f64, limit: Duration) -
         target: server.address,
         conns,
         rate,
-        // Short, for the sake of the classic program: beyond what it can do it fills up with waiting connections.
+        // Short, because of the classic program: above its capacity it accumulates waiting connections.
         timeout_s: 1,
         reset: true,
         extra: Vec::new(),
@@ -140,7 +140,7 @@ fn row(rate: &str, tool: &Tool, measured: &Measured, bare: &Measured) -> Vec<Str
     ]
 }
 
-/// A name, and median, smallest and largest of its values.
+/// Name, with median, minimum and maximum of the values.
 pub(crate) fn spread_row(name: &str, values: &[f64], digits: usize) -> Vec<String> {
     let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
     let largest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,4 @@
-//! Table 5: what recording costs, in processor time and in memory, and what a display does to the schedule.
+//! Table 5: cost of recording, in processor time and memory, and effect of a display on the schedule.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,15 +15,15 @@ use crate::rates::spread_row;
 use crate::tools::{Bench, Job, find_program};
 use crate::words::Words;
 
-/// How often, how long, how much.
+/// Extent of the measurement.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) pairs: usize,
     /// Requests of a run in 5a and 5d.
     pub(crate) requests: u64,
-    /// The two moments between which memory grows, in seconds.
+    /// The two instants between which the growth of memory is measured, in seconds.
     pub(crate) growth: (f64, f64),
-    /// How long a run with or without a display takes, in seconds.
+    /// Length of a run with or without a display, in seconds.
     pub(crate) display_seconds: f64,
 }
 
@@ -46,10 +46,10 @@ impl Options {
     }
 }
 
-/// Connections of the work that keeps its connections: all at once, each with one call after the other.
+/// Number of persistent connections, each with sequential calls.
 const KEPT: u64 = 20;
 
-/// All four.
+/// Measures all four tables.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<Table>> {
     Ok(vec![
         recording(bench, options)?,
@@ -59,19 +59,20 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<Ta
     ])
 }
 
-/// Full recording and the classic record in turn.
+/// Compares full recording with the classic record.
 fn recording(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
-    let title = format!("Table 5a. CPU per request with all recording on, {} pairs in turn", options.pairs);
+    let title =
+        format!("Table 5a. CPU per request with all recording on, {} alternating pairs", options.pairs);
     let sides = ["full", "classic"].map(|record| Side { name: record, record, preloaded: None });
     compare(bench, options, title, sides)
 }
 
-/// Full recording with and without the kernel's time stamps in turn.
+/// Compares full recording with and without the kernel's time stamps.
 fn stamps(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
-    let title = format!("Table 5d. CPU per request with time stamps, {} pairs in turn", options.pairs);
+    let title = format!("Table 5d. CPU per request with timestamps, {} alternating pairs", options.pairs);
     let folder = tempfile::tempdir()?;
     let Some(library) = unstamped(folder.path())? else {
-        let mut table = Table::new(title, &["work"]);
+        let mut table = Table::new(title, &["workload"]);
         table.note("left out: there is no C compiler");
         return Ok(table);
     };
@@ -80,7 +81,7 @@ fn stamps(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     compare(bench, options, title, [stamped, unstamped])
 }
 
-/// Builds the library with which the system seems to have no stamps; `None` without a C compiler.
+/// Builds the library that hides time stamps; returns `None` without a C compiler.
 fn unstamped(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     let Some(compiler) = find_program("cc") else { return Ok(None) };
     let (source, library) = (folder.join("unstamped.c"), folder.join("unstamped.so"));
@@ -91,27 +92,31 @@ fn unstamped(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(Some(library))
 }
 
-/// A way of running the program.
+/// A way to run the program.
 #[derive(Debug, Clone, Copy)]
 struct Side<'a> {
     name: &'a str,
     record: &'a str,
-    /// A library that is loaded before the C library.
+    /// Library to load before the C library.
     preloaded: Option<&'a Path>,
 }
 
-/// Both sides in turn, for each work.
+/// Measures both sides in turn, for each kind of work.
 fn compare(bench: &Bench, options: &Options, title: String, sides: [Side<'_>; 2]) -> anyhow::Result<Table> {
-    let mut table = Table::new(title, &["work", "", "median", "smallest", "largest"]);
-    let kept =
-        Work { name: "connections kept", conns: KEPT, calls: options.requests / KEPT, rate: f64::INFINITY };
-    let new = Work { name: "a connection each", conns: options.requests / 10, calls: 1, rate: 10_000.0 };
+    let mut table = Table::new(title, &["workload", "", "median", "smallest", "largest"]);
+    let kept = Work {
+        name: "persistent connections",
+        conns: KEPT,
+        calls: options.requests / KEPT,
+        rate: f64::INFINITY,
+    };
+    let new = Work { name: "a connection per call", conns: options.requests / 10, calls: 1, rate: 10_000.0 };
     for work in [kept, new] {
         let mut cpu_us = [Vec::new(), Vec::new()];
-        // The first run finds cold caches.
+        // The first run warms the caches.
         work.run(bench, sides[0])?;
         for pair in 0..options.pairs {
-            // Which goes first changes, so that neither always finds what the other left.
+            // The order alternates, so that neither always finds the state left by the other.
             let order = if pair % 2 == 0 { [0, 1] } else { [1, 0] };
             for side in order {
                 cpu_us[side].push(work.run(bench, sides[side])?);
@@ -146,7 +151,7 @@ struct Work {
 }
 
 impl Work {
-    /// CPU time per request, in microseconds.
+    /// CPU time per request in microseconds.
     fn run(&self, bench: &Bench, side: Side<'_>) -> anyhow::Result<f64> {
         progress(&format!("{}, {}", self.name, side.name));
         let server = BenchServer::start(bench.cores.server, &[])?;
@@ -165,7 +170,7 @@ impl Work {
     }
 }
 
-/// Resident memory at two moments of one run of 10,000 requests per second.
+/// Resident memory at two instants of a run at 10,000 requests per second.
 fn growth(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     let (first, last) = options.growth;
     let mut table = Table::new(
@@ -205,17 +210,18 @@ fn growth(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     Ok(table)
 }
 
-/// Lag at 2,000 connections per second without a display, with the progress line, and with the full-screen view.
+/// Lag at 2,000 connections per second without a display, with the progress line, and with the full-screen
+/// view.
 fn display(bench: &Bench, options: &Options) -> anyhow::Result<Table> {
     let mut table = Table::new(
         format!(
-            "Table 5c. Lag with and without a display, 2,000 conn/s, {} s, 5 runs in turn",
+            "Table 5c. Lag with and without a display, 2,000 conn/s, {} s, 5 alternating runs",
             options.display_seconds
         ),
         &["display", "lag p50 us", "lag p99 us", "p99 smallest", "p99 largest"],
     );
     if !Path::new("/usr/bin/script").exists() {
-        table.note("left out: `script`, which makes a terminal, is not installed");
+        table.note("left out: `script`, which provides a terminal, is not installed");
         return Ok(table);
     }
     let displays = [("none", "--quiet"), ("progress line", ""), ("--live", "--live")];

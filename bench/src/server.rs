@@ -1,7 +1,7 @@
-//! A server that is quick because it does next to nothing: one thread, one poller, the same reply to everything.
+//! A minimal, fast server: one thread, one poller, the same reply to everything.
 //!
-//! It is the other side of every measurement, so that the client is what limits. It understands of HTTP just
-//! where a request without a body ends.
+//! It is the other side of every measurement, so that the client is the bottleneck. It only understands
+//! enough of HTTP to find the end of a request without a body.
 
 use std::net::SocketAddrV4;
 use std::os::fd::OwnedFd;
@@ -20,16 +20,16 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use crate::open_files;
 use crate::words::Words;
 
-/// What a server should do.
+/// Options of the server.
 #[derive(Debug)]
 pub(crate) struct Options {
     listen: SocketAddrV4,
     body_size: usize,
-    /// Read and never answer.
+    /// Reads and never answers.
     stall: bool,
-    /// Close after the first reply, for clients that wait for that.
+    /// Closes after the first reply, for clients that wait for this.
     close: bool,
-    /// Send the header fields that nginx sends with a file.
+    /// Sends the header fields that nginx sends with a file.
     nginx_head: bool,
 }
 
@@ -47,7 +47,7 @@ impl Options {
     }
 }
 
-/// Serves until SIGTERM or SIGINT, then prints what it counted.
+/// Serves until SIGTERM or SIGINT, then prints its counts.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     open_files::raise();
     let mut server = Server::start(options)?;
@@ -60,15 +60,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// More than the system will grant: it cuts the number down to its own limit.
+/// More than the system grants: it reduces the number to its own limit.
 const BACKLOG: i32 = 65_535;
-/// Accepted in one turn, so that a flood of newcomers does not starve those already here.
+/// Maximum number accepted per turn, so that a flood of new connections does not starve the existing ones.
 const ACCEPT_BATCH: usize = 256;
 const EVENT_BATCH: usize = 1024;
-/// Larger than any request a bench sends, so that one read empties the socket.
+/// Larger than any request of a bench, so one read empties the socket.
 const READ_SIZE: usize = 16 * 1024;
 
-/// As nginx sends them with a file, the same in each reply.
+/// The fields that nginx sends with a file, the same in each reply.
 const NGINX_FIELDS: &str = "Server: nginx/1.22.1\r\n\
     Date: Sat, 21 Nov 2026 10:47:46 GMT\r\n\
     Content-Type: text/plain\r\n\
@@ -99,11 +99,11 @@ struct Server {
 struct Connection {
     socket: OwnedFd,
     head: HeadEnd,
-    /// Bytes of replies still to be written. Replies are alike, so the number also says where in the reply.
+    /// Unsent bytes of replies. Replies are identical, so the number also gives the position in the reply.
     unsent: usize,
 }
 
-/// What becomes of a connection after an event.
+/// Fate of a connection after an event.
 #[derive(PartialEq)]
 enum Fate {
     Keep,
@@ -178,7 +178,7 @@ impl Server {
         for _ in 0..ACCEPT_BATCH {
             let socket = match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
                 Ok(socket) => socket,
-                // With no descriptor left, newcomers wait in the queue until others have gone.
+                // Without free descriptors, new connections wait in the queue until others have closed.
                 Err(Errno::AGAIN | Errno::MFILE | Errno::NFILE) => break,
                 // The peer gave up while it waited in the queue.
                 Err(Errno::CONNABORTED | Errno::INTR) => continue,
@@ -188,7 +188,7 @@ impl Server {
                 self.connections.push(None);
                 self.connections.len() - 1
             });
-            // Edge-triggered, so that one registration serves for good.
+            // Edge-triggered, so one registration is enough.
             let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
             epoll::add(&self.poller, &socket, EventData::new_u64(slot as u64), flags)?;
             self.connections[slot] = Some(Connection { socket, head: HeadEnd::default(), unsent: 0 });
@@ -227,7 +227,7 @@ impl Server {
 }
 
 impl Connection {
-    /// Reads all there is; returns how many requests ended in it.
+    /// Reads everything available; returns the number of requests completed.
     fn read_requests(&mut self, peer_is_done: bool, buffer: &mut [u8]) -> (usize, Fate) {
         let mut requests = 0;
         loop {
@@ -235,7 +235,8 @@ impl Connection {
                 Ok(0) => return (requests, Fate::Close),
                 Ok(size) => {
                     requests += self.head.count_in(&buffer[..size]);
-                    // A short read has emptied the socket; only an end of the stream can follow, and that was told.
+                    // A short read has emptied the socket; only the end of the stream can follow, and that
+                    // was reported.
                     if size < buffer.len() && !peer_is_done {
                         return (requests, Fate::Keep);
                     }
@@ -246,7 +247,7 @@ impl Connection {
         }
     }
 
-    /// Writes what is owed, as far as the socket takes it; returns how many replies ended in it.
+    /// Writes pending bytes, as far as the socket accepts them; returns the number of replies completed.
     fn write_replies(&mut self, reply: &[u8]) -> (u64, Fate) {
         let mut replies = 0;
         while self.unsent > 0 {
@@ -265,10 +266,10 @@ impl Connection {
     }
 }
 
-/// Finds the empty line that ends a request, however the bytes are cut.
+/// Finds the empty line that ends a request, however the bytes are split.
 #[derive(Debug, Default)]
 struct HeadEnd {
-    /// How much of CR LF CR LF the last bytes were.
+    /// Number of bytes of CR LF CR LF matched at the end.
     matched: u8,
 }
 

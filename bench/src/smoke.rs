@@ -1,4 +1,4 @@
-//! Every piece for a moment: that the benches work, not how quick anything is.
+//! Runs every piece briefly, to check that the benches work; makes no claims about speed.
 
 use anyhow::ensure;
 
@@ -6,7 +6,8 @@ use crate::speed::multiplexed;
 use crate::tools::Bench;
 use crate::{accuracy, instructions, lag, memory, ports, rates, record, speed, tls};
 
-/// Fails if a piece of the bench does not work. What is not installed or not permitted is named and left out.
+/// Fails if a piece of the bench does not work. Pieces that are not installed or not permitted are named and
+/// skipped.
 pub(crate) fn run() -> anyhow::Result<()> {
     let bench = Bench::prepare()?;
     println!("{}", bench.description());

@@ -1,4 +1,4 @@
-//! A packet capture on the loopback interface, by tcpdump.
+//! Packet capture on the loopback interface with tcpdump.
 
 use std::process::Command;
 use std::thread::sleep;
@@ -9,22 +9,22 @@ use rustix::process::Signal;
 
 use crate::child::Running;
 
-/// A capture that is under way.
+/// A capture in progress.
 #[derive(Debug)]
 pub(crate) struct Tcpdump {
     running: Running,
 }
 
-/// How long tcpdump takes at most to say that it is ready, or to end.
+/// Time limit of tcpdump to get ready, and to end.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The kernel hands packets over in blocks; one that is not full comes after a second at the latest.
+/// The kernel delivers packets in blocks; an incomplete one follows after at most a second.
 const LAST_BLOCK: Duration = Duration::from_millis(1500);
 
 impl Tcpdump {
-    /// Starts it on `core` and waits until it captures, or returns why it does not, in its words or the system's.
+    /// Starts tcpdump on `core` and waits until it captures, or returns the reason why it does not.
     pub(crate) fn start(core: usize, filter: &str) -> anyhow::Result<Result<Self, String>> {
         let mut command = Command::new("tcpdump");
-        // Heads only, and room in the kernel for what comes while the server has the core.
+        // Headers only, and a kernel buffer for packets that come while the server uses the core.
         command.args([
             "-i",
             "lo",
@@ -44,32 +44,32 @@ impl Tcpdump {
         };
         let deadline = Instant::now() + LIMIT;
         loop {
-            let said = running.stderr()?;
-            if said.contains("listening on") {
+            let messages = running.stderr()?;
+            if messages.contains("listening on") {
                 return Ok(Ok(Tcpdump { running }));
             }
             if running.has_ended()? {
-                return Ok(Err(said.trim().replace('\n', "; ")));
+                return Ok(Err(messages.trim().replace('\n', "; ")));
             }
             if Instant::now() >= deadline {
-                bail!("tcpdump neither starts nor fails: {}", said.trim());
+                bail!("tcpdump neither starts nor fails: {}", messages.trim());
             }
             sleep(Duration::from_millis(10));
         }
     }
 
-    /// Ends it and returns the capture, or why it is not complete.
+    /// Stops it and returns the capture, or the reason why it is incomplete.
     pub(crate) fn finish(mut self) -> anyhow::Result<Result<Vec<u8>, String>> {
         sleep(LAST_BLOCK);
         self.running.send(Signal::INT)?;
         let deadline = Instant::now() + LIMIT;
-        // Only then has everything been written.
+        // Only then is everything written.
         while !self.running.has_ended()? {
             ensure!(Instant::now() < deadline, "tcpdump does not end: {}", self.running.stderr()?.trim());
             sleep(Duration::from_millis(10));
         }
-        let said = self.running.stderr()?;
-        match said.lines().find(|line| line.ends_with(" dropped by kernel") && !line.starts_with("0 ")) {
+        let messages = self.running.stderr()?;
+        match messages.lines().find(|line| line.ends_with(" dropped by kernel") && !line.starts_with("0 ")) {
             Some(dropped) => Ok(Err(format!("tcpdump could not keep up: {dropped}"))),
             None => Ok(Ok(self.running.stdout()?)),
         }

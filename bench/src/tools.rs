@@ -1,4 +1,4 @@
-//! The programs that are measured: how each is told what to do and how its output is read.
+//! Programs under measurement: how to run each, and how to read its output.
 
 use std::fmt;
 use std::net::SocketAddrV4;
@@ -12,11 +12,11 @@ use crate::child::{Finished, Running};
 use crate::cores::Cores;
 use crate::open_files;
 
-/// What is here to measure with.
+/// Available programs and resources.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) cores: Cores,
-    /// Open files one process may have.
+    /// Limit on open files of a process.
     pub(crate) open_files_max: u64,
     pub(crate) ours: Tool,
     pub(crate) classic: Option<Tool>,
@@ -30,7 +30,7 @@ impl Bench {
         Self::of(program_under_test()?)
     }
 
-    /// With this program under test.
+    /// Uses this program under test.
     pub(crate) fn of(ours: PathBuf) -> anyhow::Result<Self> {
         let open_files_max = open_files::raise();
         let found = |path: &str, kind: Kind| -> anyhow::Result<Option<Tool>> {
@@ -46,7 +46,7 @@ impl Bench {
         })
     }
 
-    /// Where and with what the figures were taken.
+    /// Description of the circumstances of the measurement.
     pub(crate) fn description(&self) -> String {
         let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
         let cpu_info = read("/proc/cpuinfo");
@@ -75,12 +75,12 @@ fn presence(tool: Option<&Tool>) -> &'static str {
     if tool.is_some() { "installed" } else { "not installed, so not measured" }
 }
 
-/// `HTTPERF_BIN`, or what the workspace builds, in the profile of this very program.
+/// Returns `HTTPERF_BIN`, or the workspace's build in the profile of this program.
 fn program_under_test() -> anyhow::Result<PathBuf> {
     build(if cfg!(debug_assertions) { "dev" } else { "release" })
 }
 
-/// `HTTPERF_BIN`, or what the workspace builds for release, in whatever profile this very program is.
+/// Returns `HTTPERF_BIN`, or the workspace's release build, whatever the profile of this program.
 pub(crate) fn release_build() -> anyhow::Result<PathBuf> {
     build("release")
 }
@@ -92,15 +92,15 @@ fn build(profile: &str) -> anyhow::Result<PathBuf> {
     let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.args(["build", "--quiet", "--locked", "-p", "httperf", "--profile", profile]);
     if !build.status().context("cannot run cargo")?.success() {
-        bail!("cannot build httperf; HTTPERF_BIN may name one that is built already");
+        bail!("cannot build httperf; HTTPERF_BIN can name an existing build");
     }
-    // The profiles' folders are side by side, and `dev` has that of debug.
+    // The folders of profiles are siblings; `dev` uses that of debug.
     let own = std::env::current_exe()?;
     let target = own.parent().and_then(Path::parent).context("this program is in no folder")?;
     Ok(target.join(if profile == "dev" { "debug" } else { profile }).join("httperf"))
 }
 
-/// Where a program is, if it is on PATH, where Debian has its servers, or where `scripts/bench-tools.sh` puts others.
+/// Finds a program on PATH, among Debian's servers, or where `scripts/bench-tools.sh` installs others.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = std::env::current_exe().ok();
@@ -112,12 +112,12 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// One program.
+/// A program.
 #[derive(Debug)]
 pub(crate) struct Tool {
     kind: Kind,
     path: PathBuf,
-    /// What it says about its options.
+    /// Its help text.
     help: String,
 }
 
@@ -142,23 +142,23 @@ impl fmt::Display for Tool {
     }
 }
 
-/// A test of one call per connection.
+/// A test with one call per connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) target: SocketAddrV4,
     pub(crate) conns: u64,
-    /// Connections per second; 0 for a closed loop, which is all that `ab` can do.
+    /// Connections per second; 0 for a closed loop, the only mode of `ab`.
     pub(crate) rate: f64,
     pub(crate) timeout_s: u64,
     /// Close with RST, so that no port is left in TIME_WAIT.
     pub(crate) reset: bool,
-    /// Further words, for the httperfs.
+    /// Additional arguments for the httperfs.
     pub(crate) extra: Vec<String>,
-    /// A library that is loaded before the C library, for the httperfs.
+    /// Library to load before the C library, for the httperfs.
     pub(crate) preloaded: Option<PathBuf>,
 }
 
-/// What a program said of its run.
+/// Counts reported by a program.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Counts {
     pub(crate) connections: u64,
@@ -167,7 +167,7 @@ pub(crate) struct Counts {
     pub(crate) duration_s: f64,
 }
 
-/// What a run came to.
+/// Measurements of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
     pub(crate) counts: Counts,
@@ -181,7 +181,7 @@ impl Measured {
     }
 }
 
-/// Connections at a time in a closed loop.
+/// Concurrent connections in a closed loop.
 const CLOSED_LOOP_WINDOW: &str = "64";
 
 impl Tool {
@@ -192,21 +192,22 @@ impl Tool {
     fn new(kind: Kind, path: PathBuf) -> anyhow::Result<Self> {
         let help = match kind {
             Kind::Ours | Kind::Classic => {
-                let said = Command::new(&path).arg("--help").output();
-                let said = said.with_context(|| format!("cannot run {}", path.display()))?;
-                String::from_utf8_lossy(&said.stdout).into_owned()
+                let output = Command::new(&path).arg("--help").output();
+                let output = output.with_context(|| format!("cannot run {}", path.display()))?;
+                String::from_utf8_lossy(&output.stdout).into_owned()
             }
             Kind::Bare | Kind::Ab => String::new(),
         };
         Ok(Tool { kind, path, help })
     }
 
-    /// Whether its help lists an option. The program under test may be an older one, or the classic one.
+    /// Returns true if its help lists an option. The program under test may be an older one, or the classic
+    /// one.
     pub(crate) fn knows(&self, option: &str) -> bool {
         self.help.contains(option)
     }
 
-    /// How the bench server must be started for it: `ab` reads until the server closes.
+    /// Options of the bench server for this program: `ab` reads until the server closes.
     pub(crate) fn server_options(&self) -> &'static [&'static str] {
         if self.kind == Kind::Ab { &["--close"] } else { &[] }
     }
@@ -268,7 +269,7 @@ impl Tool {
         command
     }
 
-    /// Reads the counts from a program's report.
+    /// Parses the counts in a program's report.
     pub(crate) fn counts(&self, finished: &Finished) -> anyhow::Result<Counts> {
         let counts = match self.kind {
             Kind::Ours | Kind::Classic => classic_counts(&finished.stdout),
@@ -313,7 +314,7 @@ fn ab_counts(report: &str) -> Option<Counts> {
     })
 }
 
-/// The number that follows a word.
+/// Parses the number that follows a word.
 fn number_after<T: std::str::FromStr>(line: &str, word: &str) -> Option<T> {
     let mut words = line.split_whitespace();
     words.find(|candidate| *candidate == word)?;

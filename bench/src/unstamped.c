@@ -1,4 +1,4 @@
-/* A library for LD_PRELOAD: with it the system seems to have no time stamps of what a socket receives. */
+/* A library for LD_PRELOAD that hides receive time stamps of sockets, as if the system had none. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,10 +1,10 @@
-//! The words of a command line, taken one by one by whoever knows them.
+//! Arguments of a command line, taken one by one.
 
 use std::str::FromStr;
 
 use anyhow::{anyhow, bail};
 
-/// What has not been taken yet.
+/// Arguments not taken yet.
 #[derive(Debug)]
 pub(crate) struct Words(Vec<String>);
 
@@ -13,19 +13,19 @@ impl Words {
         Words(words.collect())
     }
 
-    /// Takes the first word.
+    /// Takes the first argument.
     pub(crate) fn command(&mut self) -> Option<String> {
         if self.0.is_empty() { None } else { Some(self.0.remove(0)) }
     }
 
-    /// Takes `name`, and says whether it was there.
+    /// Takes `name`, and returns true if it was there.
     pub(crate) fn flag(&mut self, name: &str) -> bool {
         let before = self.0.len();
         self.0.retain(|word| word != name);
         self.0.len() < before
     }
 
-    /// Takes `name` and the word after it.
+    /// Takes `name` and the argument after it.
     pub(crate) fn value<T: FromStr>(&mut self, name: &str) -> anyhow::Result<Option<T>> {
         let Some(at) = self.0.iter().position(|word| word == name) else { return Ok(None) };
         if at + 1 == self.0.len() {
@@ -36,14 +36,14 @@ impl Words {
         text.parse().map(Some).map_err(|_| anyhow!("{name}: cannot make sense of `{text}`"))
     }
 
-    /// Takes `name` and a list with commas.
+    /// Takes `name` and a list separated by commas.
     pub(crate) fn list<T: FromStr>(&mut self, name: &str) -> anyhow::Result<Option<Vec<T>>> {
         let Some(text) = self.value::<String>(name)? else { return Ok(None) };
         let parsed: Result<Vec<T>, _> = text.split(',').map(str::parse).collect();
         parsed.map(Some).map_err(|_| anyhow!("{name}: cannot make sense of `{text}`"))
     }
 
-    /// Fails if a word is left that nobody knew.
+    /// Fails if an unknown argument is left.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         match self.0.first() {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! The documents that are generated from the table of options, and whether they are up to date.
+//! Generated documents: the manual page and the option reference, and whether they are up to date.
 
 mod manual;
 mod reference;
@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
-/// A document that is generated.
+/// A generated document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generated {
-    /// Its path from the root of the workspace.
+    /// Path relative to the root of the workspace.
     pub path: &'static str,
-    /// What it should contain.
+    /// Up-to-date contents.
     pub contents: String,
 }
 
-/// All generated documents.
+/// Generates all documents, without writing them.
 #[must_use]
 pub fn generated() -> Vec<Generated> {
     let commands = httperf::commands::descriptions();
@@ -31,7 +31,7 @@ pub fn generated() -> Vec<Generated> {
 ///
 /// # Errors
 ///
-/// One that cannot be written.
+/// A document cannot be written.
 pub fn write_generated() -> anyhow::Result<()> {
     for Generated { path, contents } in generated() {
         let path = root().join(path);
@@ -42,7 +42,7 @@ pub fn write_generated() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The generated documents that are missing or differ from what they should be.
+/// Returns the paths of generated documents that are missing or out of date.
 #[must_use]
 pub fn stale_files() -> Vec<&'static str> {
     let is_stale = |document: &Generated| {

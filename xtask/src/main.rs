@@ -17,7 +17,7 @@ fn main() -> anyhow::Result<ExitCode> {
 fn check() -> anyhow::Result<ExitCode> {
     let stale = xtask::stale_files();
     for path in &stale {
-        eprintln!("{path} is stale");
+        eprintln!("{path} is out of date");
     }
     if stale.is_empty() {
         return Ok(ExitCode::SUCCESS);

@@ -8,7 +8,7 @@ use roff::{Inline, Roff, bold, italic, roman};
 
 use prose::Entry;
 
-/// The page, for `man`.
+/// Generates the page in roff.
 pub(crate) fn page(commands: &[Description]) -> String {
     let mut page = Roff::new();
     page.control(
@@ -150,7 +150,7 @@ fn options(page: &mut Roff, command: &Description) {
     }
 }
 
-/// The option with its names in bold and its value in italics.
+/// Formats an option with its names in bold and its value in italics.
 fn option_name(option: &OptDescription) -> Vec<Inline> {
     let mut name = Vec::new();
     if let Some(letter) = option.short {
@@ -191,7 +191,7 @@ fn verbatim(page: &mut Roff, text: &str) {
     page.control("RE", []);
 }
 
-/// Text in which what stands between backticks is set in bold.
+/// Sets text between backticks in bold.
 fn marked_up(text: &str) -> Vec<Inline> {
     let parts = text.split('`').enumerate();
     parts.map(|(index, part)| if index % 2 == 1 { bold(part) } else { roman(part) }).collect()

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use httperf::options::help::{capitalised, synopsis};
 use httperf::options::{Description, OptDescription, Tier, ValueForm};
 
-/// The page, in Markdown.
+/// Generates the page in Markdown.
 pub(crate) fn page(commands: &[Description]) -> String {
     let mut out = String::from(INTRODUCTION);
     for command in commands {
@@ -21,14 +21,14 @@ const INTRODUCTION: &str = "\
 
 # Options
 
-A long option takes its value as `--name=VALUE` or `--name VALUE`. A value shown in brackets may be left out,
-and is only taken in the first form. Of an option that is given more than once the last occurrence counts,
-unless its description says otherwise. Options and other words may be mixed, `--` ends the options, and with
-`POSIXLY_CORRECT` in the environment the first other word does.
+A long option takes its value as `--name=VALUE` or `--name VALUE`. A value shown in brackets is optional,
+and is only accepted in the first form. If an option is given more than once, the last occurrence counts, unless its
+description says otherwise. Options and other words may be mixed. `--` ends the options; with `POSIXLY_CORRECT` in the
+environment, so does the first word that is not an option.
 
-A long option may be shortened as long as it stays unique. An abbreviation is looked up among the options of the
-classic release 0.9.0 first, then among those of 0.9.1, then among newer ones, so that it never changes what it
-meant in an old script.
+A long option may be shortened as long as it stays unique. Abbreviations are matched
+with the options of the classic release 0.9.0 first, then with those of 0.9.1, then with newer ones, so that they keep
+their meaning in old scripts.
 
 Numbers are decimal. Times are in seconds and may have a fraction, as may rates.
 ";

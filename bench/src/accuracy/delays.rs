@@ -1,4 +1,4 @@
-//! The delays of the reference server: a sequence that depends on its name alone, and never on time.
+//! Delays of the reference server: a sequence that depends only on its name, never on time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,12 +9,12 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use rand_pcg::Pcg64Mcg;
 
-/// The delays of a server's replies.
+/// Delays of a server's replies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delays {
     LogNormal,
     TwoModes,
-    /// Always the same, but once the server stands still: [`super::server`] sees to that.
+    /// Constant, except for one stall of the server, which [`super::server`] implements.
     Stall,
     Jitter,
 }
@@ -24,7 +24,7 @@ const LOG_NORMAL_MEDIAN: Duration = Duration::from_millis(5);
 const LOG_NORMAL_SIGMA: f64 = 1.0;
 const SHORT: Duration = Duration::from_millis(1);
 const LONG: Duration = Duration::from_millis(50);
-/// So that neither the 90th nor the 99th percentile is at the edge of a mode.
+/// Chosen so that neither the 90th nor the 99th percentile is at the edge of a mode.
 const LONG_SHARE: f64 = 0.05;
 
 impl Delays {
@@ -39,7 +39,7 @@ impl Delays {
         }
     }
 
-    /// Their description, for a title.
+    /// Description for a title.
     pub(crate) fn description(self) -> &'static str {
         match self {
             Delays::LogNormal => "log-normal delays, median 5 ms, sigma 1",
@@ -49,7 +49,7 @@ impl Delays {
         }
     }
 
-    /// Always the same sequence.
+    /// Creates the sequence, which is always the same.
     pub(crate) fn sequence(self) -> Sequence {
         Sequence { delays: self, random: Pcg64Mcg::seed_from_u64(SEED) }
     }
@@ -72,7 +72,7 @@ impl FromStr for Delays {
     }
 }
 
-/// One delay for each request, in the order in which they are read.
+/// Delays of requests, in the order in which they are read.
 #[derive(Debug)]
 pub(crate) struct Sequence {
     delays: Delays,

@@ -1,4 +1,5 @@
-//! Tables 9: what load generators say of their calls, beside what happened, as the reference server stamped it.
+//! Tables 9: latencies reported by load generators, compared with the truth from the reference server's
+//! stamps.
 
 mod delays;
 pub(crate) mod server;
@@ -15,10 +16,10 @@ use crate::words::Words;
 use self::delays::Delays;
 use self::server::read_record;
 
-/// The extent of the measurement.
+/// Extent of the measurement.
 #[derive(Debug)]
 pub(crate) struct Options {
-    /// How long a run takes. Whole seconds, for wrk knows no other.
+    /// Length of a run: whole seconds, as wrk supports no others.
     pub(crate) seconds: u64,
     /// Calls per second of the open loop.
     pub(crate) rate: f64,
@@ -53,13 +54,13 @@ impl Options {
         Ok(options)
     }
 
-    /// For a moment, with a stall, which is all that the server can do.
+    /// A brief run with a stall, which covers everything the server can do.
     pub(crate) fn smoke() -> Self {
         Options { seconds: 1, rate: 320.0, connections: 4, delays: vec![Delays::Stall] }
     }
 }
 
-/// A program, with one of its ways to take times.
+/// Name, program, and way of taking times.
 type Contestant = (&'static str, Program, Timing);
 
 const CLOSED_LOOP: [Contestant; 7] = [
@@ -82,14 +83,14 @@ const OPEN_LOOP: [Contestant; 7] = [
     ("hey", Program::Hey, Timing::Usual),
 ];
 
-/// Those of them that are not ours.
+/// Programs other than ours.
 const PROGRAMS: [Program; 6] =
     [Program::Wrk, Program::Wrk2, Program::H2load, Program::Ab, Program::Oha, Program::Hey];
 
-/// A stall lasts an eighth of a run, and begins in its middle.
+/// Reciprocal of the stall's share of a run. The stall begins in the middle.
 const STALL_SHARE: u64 = 8;
 
-/// A table for each kind of delays and each loop.
+/// Measures a table for each kind of delays and each loop.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<String>> {
     if !bench.ours.knows("--request-rate") {
         return Ok(vec!["Tables 9: the program under test has no --request-rate\n".to_owned()]);
@@ -109,7 +110,7 @@ const COLUMNS: [&str; 11] =
 fn closed_loop(bench: &Bench, options: &Options, delays: Delays) -> anyhow::Result<Table> {
     let mut table = Table::new(
         format!(
-            "Table 9. Closed loop, {} connections, {} s; {}; ms, as said and as it was",
+            "Table 9. Closed loop, {} connections, {} s; {}; ms, reported and true",
             options.connections,
             options.seconds,
             delays.description()
@@ -119,9 +120,11 @@ fn closed_loop(bench: &Bench, options: &Options, delays: Delays) -> anyhow::Resu
     let load = Load { percentiles: true, ..Load::closed_loop(options.connections, options.seconds) };
     for contestant in CLOSED_LOOP {
         let Some(run) = run(&mut table, bench, &load, delays, contestant)? else { continue };
-        // Ours counts its latency in a closed loop from when a call could be made, the others from sending alone.
-        let said = if contestant.1 == Program::Httperf { run.outcome.service } else { run.outcome.latency };
-        table.row(row(contestant.0, &run, &said, &run.service()));
+        // In a closed loop, our latency counts from when a call could be made, that of the others from
+        // sending.
+        let reported =
+            if contestant.1 == Program::Httperf { run.outcome.service } else { run.outcome.latency };
+        table.row(row(contestant.0, &run, &reported, &run.service()));
     }
     table.note("true: from the kernel's receipt of the request to the writing of its reply, at the server");
     Ok(table)
@@ -132,7 +135,7 @@ fn open_loop(bench: &Bench, options: &Options, delays: Delays) -> anyhow::Result
     columns.push("service p99");
     let mut table = Table::new(
         format!(
-            "Table 9. {} calls/s on {} connections, {} s; {}; ms, as said and as it was",
+            "Table 9. {} calls/s on {} connections, {} s; {}; ms, reported and true",
             thousands(options.rate as u64),
             options.connections,
             options.seconds,
@@ -160,7 +163,7 @@ fn open_loop(bench: &Bench, options: &Options, delays: Delays) -> anyhow::Result
     Ok(table)
 }
 
-/// A run, as the program tells it and as the server saw it.
+/// A run, as reported by the program and as seen by the server.
 struct Run {
     outcome: Outcome,
     exchanges: Vec<Exchange>,
@@ -168,19 +171,19 @@ struct Run {
 }
 
 impl Run {
-    /// Requests that came per second of the run, which begins with the first.
+    /// Requests received per second of the run, which begins with the first.
     fn rate(&self) -> f64 {
         let end_ns = self.exchanges[0].request_ns + self.seconds * 1_000_000_000;
         self.exchanges.partition_point(|exchange| exchange.request_ns < end_ns) as f64 / self.seconds as f64
     }
 
-    /// From when each request came to its reply.
+    /// Time from the arrival of each request to its reply.
     fn service(&self) -> Percentiles {
         Percentiles::of(self.exchanges.iter().filter_map(Exchange::service_us).collect())
     }
 }
 
-/// One run against a fresh server; a note in place of it if the program is not here.
+/// Makes one run against a fresh server; adds a note instead if the program is not available.
 fn run(
     table: &mut Table,
     bench: &Bench,
@@ -212,7 +215,7 @@ fn run(
     let counts = server.stop()?;
 
     if !counts.ends_with(" unstamped 0") {
-        table.note(format!("{name}: some requests without the kernel's stamp: {counts}"));
+        table.note(format!("{name}: some requests without a kernel timestamp: {counts}"));
     }
     if outcome.errors > 0 {
         table.note(format!("{name}: {} errors", thousands(outcome.errors)));
@@ -224,7 +227,7 @@ fn run(
     Ok(Some(Run { outcome, exchanges, seconds: load.seconds }))
 }
 
-fn row(name: &str, run: &Run, said: &Percentiles, truth: &Percentiles) -> Vec<String> {
+fn row(name: &str, run: &Run, reported: &Percentiles, truth: &Percentiles) -> Vec<String> {
     let mut cells = vec![name.to_owned()];
     for percentile in [
         |of: &Percentiles| of.p50_us,
@@ -232,13 +235,13 @@ fn row(name: &str, run: &Run, said: &Percentiles, truth: &Percentiles) -> Vec<St
         |of: &Percentiles| of.p99_us,
         |of: &Percentiles| of.max_us,
     ] {
-        cells.extend([in_ms(percentile(said)), in_ms(percentile(truth))]);
+        cells.extend([in_ms(percentile(reported)), in_ms(percentile(truth))]);
     }
     cells.extend([run.outcome.rate, run.rate()].map(|rate| thousands(rate.round() as u64)));
     cells
 }
 
-/// To a hundredth of a millisecond, and whole ones from a hundred on.
+/// Formats milliseconds with two decimals, and from a hundred as an integer.
 fn in_ms(time_us: Option<f64>) -> String {
     match time_us {
         None => "-".to_owned(),
@@ -254,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_have_as_many_digits_as_matter() {
+    fn times_have_a_suitable_number_of_digits() {
         assert_eq!(in_ms(None), "-");
         assert_eq!(in_ms(Some(1_062.0)), "1.06");
         assert_eq!(in_ms(Some(51_230.0)), "51.23");
@@ -262,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_is_that_of_the_time_a_run_was_to_take() {
+    fn the_rate_is_over_the_planned_time() {
         let at = |request_ns| Exchange { connection: 1, request_ns, replied_ns: None };
         let outcome = Outcome {
             replies: 3,

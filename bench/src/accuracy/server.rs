@@ -1,8 +1,8 @@
-//! The reference server: it answers each request after a delay that is known beforehand, and keeps when the request
-//! came and when its reply left. One thread, one poller, and a heap of the replies that are due.
+//! The reference server answers each request after a predetermined delay, and records when the request came
+//! and when its reply left. It has one thread, one poller, and a heap of pending replies.
 //!
-//! A request came when the kernel received its last segment, whether or not the server stood still then. A reply leaves
-//! when the server turns to writing it. Both are instants of the wall clock, since that is the kernel's.
+//! A request comes when the kernel receives its last segment, even during a stall. A reply leaves when the
+//! server starts writing it. Both are instants of the wall clock, which the kernel uses.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -34,19 +34,19 @@ use crate::exchanges::Exchange;
 use crate::open_files;
 use crate::words::Words;
 
-/// The server's delays, and where its record goes.
+/// Delays of the server, and the file for its record.
 #[derive(Debug)]
 pub(crate) struct Options {
     delays: Delays,
-    /// Where it writes what it saw.
+    /// File to write the record to.
     record: PathBuf,
     stall: Option<Stall>,
 }
 
-/// A time in which nothing is read and nothing is answered.
+/// A period in which nothing is read and nothing is answered.
 #[derive(Debug, Clone, Copy)]
 struct Stall {
-    /// From the first request on.
+    /// Time after the first request.
     after: Duration,
     length: Duration,
 }
@@ -68,11 +68,11 @@ impl Options {
     }
 }
 
-/// Serves until SIGTERM or SIGINT, then writes down what it saw.
+/// Serves until SIGTERM or SIGINT, then writes its record.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     open_files::raise();
     let mut server = Server::start(options)?;
-    // As exact as it can be: Linux otherwise wakes sleepers up to 50 us late.
+    // For maximum precision: by default Linux wakes sleepers up to 50 us late.
     set_current_timer_slack(NonZeroU64::new(1))?;
     println!("listening on {}", server.address()?);
     server.serve()?;
@@ -86,7 +86,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A line for each request: its connection, when it came, and when its reply left, if it did.
+/// Writes a line for each request: its connection, when it came, and when its reply left, if it did.
 fn write_record(path: &Path, exchanges: &[Exchange]) -> anyhow::Result<()> {
     let cannot_write = || format!("cannot write {}", path.display());
     let mut file = BufWriter::new(File::create(path).with_context(cannot_write)?);
@@ -98,7 +98,7 @@ fn write_record(path: &Path, exchanges: &[Exchange]) -> anyhow::Result<()> {
     file.flush().with_context(cannot_write)
 }
 
-/// A server's record, in the order in which requests came.
+/// Parses a server's record, in the order in which requests came.
 pub(crate) fn read_record(text: &str) -> anyhow::Result<Vec<Exchange>> {
     let read = |line: &str| -> Option<Exchange> {
         let mut words = line.split(' ');
@@ -120,11 +120,11 @@ pub(crate) fn read_record(text: &str) -> anyhow::Result<Vec<Exchange>> {
 
 const BACKLOG: i32 = 4096;
 const EVENT_BATCH: usize = 1024;
-/// Larger than any request a program sends, so that one read empties the socket.
+/// Larger than any request of the programs, so one read empties the socket.
 const READ_SIZE: usize = 16 * 1024;
-/// A connection whose request has no end by then is closed.
+/// A connection is closed if its request has not ended by then.
 const HEAD_SIZE_MAX: usize = READ_SIZE;
-/// Room for as many before the record has to be moved.
+/// Initial capacity, to avoid moving the record.
 const EXPECTED_EXCHANGES: usize = 1 << 20;
 
 const LISTENER: u64 = u64::MAX;
@@ -138,28 +138,28 @@ struct Server {
     delays: Sequence,
     stall: Option<Stall>,
     first_request: Option<Instant>,
-    /// By number, in the order in which they came.
+    /// Connections by number, in order of acceptance.
     connections: HashMap<u64, Connection>,
     connection_count: u64,
     exchanges: Vec<Exchange>,
     due: BinaryHeap<Reverse<Due>>,
-    /// Requests that the kernel did not stamp, and which count from when they were read.
+    /// Requests without a kernel stamp, which count from when they were read.
     unstamped_count: u64,
 }
 
 struct Connection {
     socket: OwnedFd,
-    /// The part of a request that is here.
+    /// Incomplete request.
     head: Vec<u8>,
 }
 
-/// A reply that waits. The earliest comes first; of several at once, that of the earliest request.
+/// A pending reply. The earliest comes first; of several at the same time, that of the earliest request.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Due {
     at: Instant,
-    /// Its index among the exchanges.
+    /// Index among the exchanges.
     exchange: usize,
-    /// The connection ends with it.
+    /// True if the connection ends with it.
     closes: bool,
 }
 
@@ -167,8 +167,8 @@ impl Server {
     fn start(options: &Options) -> anyhow::Result<Self> {
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
         let listener = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
-        // The kernel begins to stamp a little after the first socket asked for it.
-        stamp_received(&listener).context("the kernel does not stamp what it receives")?;
+        // The kernel begins to stamp shortly after the first socket requests it.
+        stamp_received(&listener).context("the kernel does not timestamp received data")?;
         bind(&listener, &SocketAddrV4::new([127, 0, 0, 1].into(), 0))?;
         listen(&listener, BACKLOG)?;
 
@@ -245,7 +245,7 @@ impl Server {
         }
     }
 
-    /// Reads what a connection has, and lays down when each request in it is to be answered.
+    /// Reads from a connection, and schedules the reply to each request.
     fn read(&mut self, number: u64, buffer: &mut [u8]) {
         let Some(connection) = self.connections.get_mut(&number) else { return };
         let stamped = match receive(&connection.socket, buffer, false) {
@@ -287,7 +287,7 @@ impl Server {
                 // Before the call: the peer may have it before the call returns.
                 let now_ns = wall_clock_ns();
                 let sent = send(&connection.socket, reply, SendFlags::NOSIGNAL);
-                // A reply fits into an empty socket; a peer that reads none has its connection closed.
+                // A reply fits in an empty socket; a peer that reads none has its connection closed.
                 let is_sent = sent == Ok(reply.len());
                 if is_sent {
                     exchange.replied_ns = Some(now_ns);
@@ -301,7 +301,7 @@ impl Server {
     }
 }
 
-/// ab, which speaks HTTP/1.0, wants to be told that the connection is kept.
+/// ab, which speaks HTTP/1.0, needs to be told that the connection stays open.
 const REPLY: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: keep-alive\r\n\r\nHello world\n";
 const CLOSING_REPLY: &[u8] =
     b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nConnection: close\r\n\r\nHello world\n";
@@ -319,15 +319,15 @@ fn in_ns(time: Duration) -> u64 {
     time.as_nanos() as u64
 }
 
-/// Takes the head of the first request, if all of it is here. Requests have no bodies.
+/// Takes the head of the first request, if it is complete. Requests have no bodies.
 fn take_head(bytes: &mut Vec<u8>) -> Option<Vec<u8>> {
     const END: &[u8] = b"\r\n\r\n";
     let end = bytes.windows(END.len()).position(|window| window == END)? + END.len();
     Some(bytes.drain(..end).collect())
 }
 
-/// A request asks for the connection to end with the reply: over HTTP/1.0 unless it says otherwise, over HTTP/1.1 if it
-/// says so.
+/// Returns true if a request asks to close the connection after the reply: over HTTP/1.0 by default, over
+/// HTTP/1.1 if it says so.
 fn asks_to_close(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(head).to_ascii_lowercase();
     let mut lines = text.lines();

@@ -1,6 +1,7 @@
-//! The least a closed loop can do: write the same request to each of some connections, count the bytes of the reply,
-//! write again. One edge-triggered registration per connection, one `write` and one `read` per reply, one `epoll_wait`
-//! for all that are ready. It reads no clock, keeps no times and looks at no byte of a reply.
+//! A minimal closed loop: writes the same request to several connections, counts the bytes of the replies,
+//! writes again. It has one edge-triggered registration per connection, one `write` and one `read` per reply,
+//! and one `epoll_wait` for all ready connections. It reads no clock, records no times and looks at no byte
+//! of a reply.
 
 use std::net::{SocketAddrV4, TcpStream};
 use std::os::fd::OwnedFd;
@@ -17,22 +18,22 @@ use rustix::time::{
 use super::{EVENT_BATCH, READ_SIZE, cpu_times, reply_size};
 use crate::words::Words;
 
-/// What the kept connections should do.
+/// Options of the loop.
 #[derive(Debug)]
 pub(crate) struct Options {
     target: SocketAddrV4,
     uri: String,
     connections: usize,
-    /// Requests written at once, and answered before the next are.
+    /// Requests written at once; the next ones follow when all are answered.
     pipeline: usize,
     end: End,
 }
 
-/// When to stop.
+/// Condition to stop.
 #[derive(Debug, Clone, Copy)]
 enum End {
     After(Duration),
-    /// Replies, or the few more that arrive in the same turn.
+    /// Number of replies, exceeded by those that arrive in the same turn.
     Replies(u64),
 }
 
@@ -57,10 +58,10 @@ impl Options {
     }
 }
 
-/// What the timer that ends the run has in place of the index of a connection.
+/// Key of the timer that ends the run, instead of the index of a connection.
 const TIMER: u64 = u64::MAX;
 
-/// Runs the loop and prints two lines: what happened, and what it cost.
+/// Runs the loop and prints two lines: counts and costs.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let request = format!("GET {} HTTP/1.1\r\nUser-Agent: bare\r\nHost: 127.0.0.1\r\n\r\n", options.uri);
     let reply_size = reply_size(options.target, request.as_bytes())
@@ -126,27 +127,28 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 
 struct Connection {
     socket: OwnedFd,
-    /// Bytes of the replies still to come.
+    /// Remaining bytes of the replies.
     missing: usize,
 }
 
 impl Connection {
     fn write(&self, requests: &[u8]) -> anyhow::Result<()> {
-        // All replies to what was written before are in, so the socket's buffer is empty.
+        // All replies to earlier requests are complete, so the socket's buffer is empty.
         let size = write(&self.socket, requests).context("cannot write a request")?;
         ensure!(size == requests.len(), "a request was written in part only");
         Ok(())
     }
 
-    /// Reads what there is. Returns whether all replies are complete.
+    /// Reads everything available. Returns true if all replies are complete.
     fn read(&mut self, buffer: &mut [u8]) -> anyhow::Result<bool> {
         loop {
             match read(&self.socket, &mut *buffer) {
                 Ok(0) => anyhow::bail!("the server closed a connection"),
                 Ok(size) => {
                     self.missing =
-                        self.missing.checked_sub(size).context("more came than the replies asked for")?;
-                    // A read that does not fill the buffer has emptied the socket: what comes later is a new edge.
+                        self.missing.checked_sub(size).context("received more than the expected replies")?;
+                    // A read that does not fill the buffer has emptied the socket: anything later is a new
+                    // edge.
                     if self.missing == 0 || size < buffer.len() {
                         return Ok(self.missing == 0);
                     }
@@ -158,7 +160,7 @@ impl Connection {
     }
 }
 
-/// Arms a timer in the poller.
+/// Registers a timer with the poller.
 fn end_after(duration: Duration, poller: &OwnedFd) -> anyhow::Result<OwnedFd> {
     let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
     let once = Itimerspec {

@@ -1,6 +1,6 @@
-//! The least a client can do: open a connection when it is due, send one fixed request, read the reply to its
-//! end, close. No report, no histogram, no timeouts; seven kinds of system calls. What httperf costs beyond this
-//! is what it adds. For connections that are kept there is a loop of its own, in `kept`.
+//! A minimal client: opens a connection when it is due, sends a fixed request, reads the reply to its end,
+//! closes. It has no report, no histogram, no timeouts, and seven kinds of system calls. Whatever httperf
+//! costs beyond this is overhead. `kept` is the equivalent for persistent connections.
 
 pub(crate) mod kept;
 
@@ -22,14 +22,14 @@ use rustix::thread::set_current_timer_slack;
 use crate::child::duration_of;
 use crate::words::Words;
 
-/// What the bare client should do.
+/// Options of the client.
 #[derive(Debug)]
 pub(crate) struct Options {
     target: SocketAddrV4,
     conns: u64,
     /// Connections per second; 0 opens one whenever the window allows.
     rate: f64,
-    /// How many may be open at once.
+    /// Maximum number of open connections.
     window: usize,
     reset: bool,
 }
@@ -49,7 +49,7 @@ impl Options {
     }
 }
 
-/// Makes the connections and prints two lines: what happened, and what it cost.
+/// Makes the connections and prints two lines: counts and costs.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let reply_size = reply_size(options.target, REQUEST)
         .with_context(|| format!("no usable reply from {}", options.target))?;
@@ -63,7 +63,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         replies: 0,
         errors: 0,
     };
-    // As exact as it can be: Linux otherwise wakes sleepers up to 50 us late, several of them together.
+    // For maximum precision: by default Linux wakes sleepers up to 50 us late, several of them together.
     set_current_timer_slack(NonZeroU64::new(1))?;
     let start = Instant::now();
     client.run(start)?;
@@ -86,8 +86,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// At a rate beyond what the machine can do, the bare client falls behind with this many open and then shows what
-/// it can do.
+/// Limit on open connections at a rate: beyond the machine's capacity, the client falls behind with this many
+/// open and so shows that capacity.
 const SCHEDULED_WINDOW: usize = 4096;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nUser-Agent: bare\r\nHost: 127.0.0.1\r\n\r\n";
@@ -97,7 +97,7 @@ const READ_SIZE: usize = 64 * 1024;
 struct Client<'a> {
     options: &'a Options,
     poller: OwnedFd,
-    /// Replies are all alike, so one look before the start is enough to know where each ends.
+    /// Replies are identical, so the size of one tells where each ends.
     reply_size: usize,
     connections: Vec<Option<Connection>>,
     free_slots: Vec<usize>,
@@ -112,7 +112,7 @@ struct Connection {
     received: usize,
 }
 
-/// What an event brought a connection to.
+/// State of a connection after an event.
 enum Step {
     Waiting,
     Answered,
@@ -150,7 +150,7 @@ impl Client<'_> {
         self.connections.len() - self.free_slots.len()
     }
 
-    /// When the next connection is due, after the start.
+    /// Due time of the next connection, after the start.
     fn due(&self) -> Duration {
         if self.options.rate > 0.0 {
             Duration::from_secs_f64(self.started as f64 / self.options.rate)
@@ -189,7 +189,7 @@ impl Client<'_> {
             self.connections.push(None);
             self.connections.len() - 1
         });
-        // Edge-triggered, so that one registration serves for good.
+        // Edge-triggered, so one registration is enough.
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::ET;
         epoll::add(&self.poller, &socket, EventData::new_u64(slot as u64), flags)?;
         self.connections[slot] = Some(Connection { socket, request_sent: false, received: 0 });
@@ -211,7 +211,7 @@ impl Client<'_> {
 impl Connection {
     fn advance(&mut self, reply_size: usize, buffer: &mut [u8]) -> Step {
         if !self.request_sent {
-            // The request fits in any socket buffer: the first thing written either goes whole or not at all.
+            // The request fits in any socket buffer: the first write either accepts all of it or nothing.
             self.request_sent = matches!(write(&self.socket, REQUEST), Ok(size) if size == REQUEST.len());
             return if self.request_sent { Step::Waiting } else { Step::Failed };
         }
@@ -231,13 +231,13 @@ impl Connection {
     }
 }
 
-/// What this process has used so far, user and system time.
+/// User and system time of this process so far.
 fn cpu_times() -> anyhow::Result<(Duration, Duration)> {
     let usage = getrusage(UsageWho::RUSAGE_SELF)?;
     Ok((duration_of(usage.user_time()), duration_of(usage.system_time())))
 }
 
-/// Sends one request the plain way and measures the reply to it, head and body.
+/// Sends one request with blocking calls and measures the reply, head and body.
 fn reply_size(target: SocketAddrV4, request: &[u8]) -> anyhow::Result<usize> {
     let mut stream = TcpStream::connect(target)?;
     stream.set_read_timeout(Some(Duration::from_secs(5)))?;
@@ -256,7 +256,7 @@ fn reply_size(target: SocketAddrV4, request: &[u8]) -> anyhow::Result<usize> {
     }
 }
 
-/// The size of a reply whose head is complete.
+/// Size of a reply whose head is complete.
 fn announced_size(reply: &[u8]) -> anyhow::Result<Option<usize>> {
     let Some(head_size) = reply.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4) else {
         return Ok(None);

@@ -1,24 +1,24 @@
-//! The closed loops: tables 6a to 6d, and 6f.
+//! Closed loops: tables 6a to 6d, and 6f.
 
 use super::Options;
 use super::programs::{Load, Outcome, Program, Site};
 use crate::output::{Table, median, thousands};
 
-/// Calls under way on a connection that is pipelined.
+/// Outstanding calls on a pipelined connection.
 const DEPTH: u32 = 16;
-/// Connections at a time where each has one call only.
+/// Concurrent connections if each has only one call.
 const NEW_CONNECTIONS: u32 = 64;
-/// Connections of large bodies: one, and some.
+/// Numbers of connections for large bodies.
 const BODY_CONNECTIONS: [u32; 2] = [1, 8];
-/// Connections that threads share.
+/// Number of connections that threads share.
 const SHARED_CONNECTIONS: u32 = 64;
 
-/// What is compared besides replies per second.
+/// Figure that is compared in addition to replies per second.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Cost {
-    /// Processor time for each reply; less is better.
+    /// Processor time per reply; less is better.
     CpuPerReply,
-    /// Replies for each second of processor time; more is better.
+    /// Replies per second of processor time; more is better.
     RepliesPerCpu,
 }
 
@@ -47,8 +47,10 @@ pub(super) fn pipelined(site: &Site<'_>, options: &Options) -> anyhow::Result<Ve
         }
     }
     table.note("goal: CPU at most 0.90 of wrk's and h2load's");
-    table.note("wrk (by its script) and bare epoll write 16 requests when 16 replies are in, and so does httperf beside them");
-    table.note("h2load (--h1) writes one for each reply, and so does httperf (--pipeline) beside it");
+    table.note("wrk (with its script) and bare epoll write 16 requests after 16 replies; httperf in their pairs does the same");
+    table.note(
+        "h2load (--h1) writes a request for each reply; httperf (--pipeline) in its pairs does the same",
+    );
     Ok(vec![table])
 }
 
@@ -60,8 +62,8 @@ pub(super) fn connection_each(site: &Site<'_>, options: &Options) -> anyhow::Res
         compare(&mut table, site, options, program, &load, Cost::RepliesPerCpu)?;
     }
     table.note("goal: connections per CPU second at least 1.10 of theirs");
-    table.note("all with the buffers that the kernel gives");
-    table.note("httperf and wrk ask with `Connection: close`, ab with HTTP/1.0; nobody closes with RST");
+    table.note("all with the kernel's default buffers");
+    table.note("httperf and wrk send `Connection: close`, ab uses HTTP/1.0; none closes with RST");
     Ok(vec![table])
 }
 
@@ -75,7 +77,7 @@ pub(super) fn bodies(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<T
         }
     }
     table.note("goal: CPU per byte, which is that per reply, at most 1.00 of wrk's");
-    table.note("all with the buffers that the kernel gives; wrk and the bare program read every byte");
+    table.note("all with the kernel's default buffers; wrk and the bare program read every byte");
     Ok(vec![table])
 }
 
@@ -108,12 +110,12 @@ pub(super) fn table(title: &str, options: &Options, cost: Cost) -> Table {
         Cost::RepliesPerCpu => "per CPU s",
     };
     Table::new(
-        format!("Table {title}: {} pairs in turn, {} s each", options.pairs, options.seconds),
+        format!("Table {title}: {} alternating pairs, {} s each", options.pairs, options.seconds),
         &["httperf against", "replies/s", "theirs", "ratio", "of pairs", cost, "theirs", "ratio", "of pairs"],
     )
 }
 
-/// Measures pairs and adds a row for them; a note instead if the other program is not here.
+/// Measures pairs and adds a row for them, or a note if the other program is not available.
 fn compare(
     table: &mut Table,
     site: &Site<'_>,
@@ -133,7 +135,7 @@ fn compare(
     Ok(())
 }
 
-/// Both in turn. Which goes first changes, so that neither always finds what the other left.
+/// Measures both in turn. The order alternates, so that neither always finds the state left by the other.
 pub(super) fn in_turn<T>(
     pairs: usize,
     mut ours: impl FnMut() -> anyhow::Result<T>,
@@ -167,7 +169,7 @@ pub(super) fn row(table: &mut Table, name: &str, pairs: &[(Outcome, Outcome)], c
     }
 }
 
-/// The median of ours, of theirs, of the ratios within pairs, and the smallest and largest of these.
+/// Medians of ours, of theirs, and of the ratios within pairs, with minimum and maximum of the latter.
 pub(super) fn medians_and_ratio<T>(
     pairs: &[(T, T)],
     value: impl Fn(&T) -> f64,

@@ -1,4 +1,5 @@
-//! Table 6e: calls at a fixed rate over kept connections, seen by a packet capture and not by the programs themselves.
+//! Table 6e: calls at a fixed rate over persistent connections, observed by a packet capture rather than by
+//! the programs themselves.
 
 use std::collections::HashMap;
 
@@ -10,31 +11,31 @@ use crate::output::{Table, median, progress, thousands};
 use crate::pcap::{self, Segment};
 use crate::tcpdump::Tcpdump;
 
-/// Connections over which the calls go.
+/// Number of connections.
 const CONNECTIONS: u32 = 64;
 
-/// What a capture shows of a run.
+/// Observations of a run in a capture.
 #[derive(Debug)]
-struct Seen {
+struct Captured {
     outcome: Outcome,
-    /// Requests that passed per second.
+    /// Requests per second.
     rate: f64,
     lag_p50_us: f64,
     lag_p99_us: f64,
     lag_max_us: f64,
-    /// From when it was due to the last of its reply.
+    /// From the due instant to the last part of the reply.
     latency_p99_us: f64,
-    /// From the request to the last of its reply.
+    /// From the request to the last part of the reply.
     service_p99_us: f64,
 }
 
-/// What became of a try to capture.
+/// Result of an attempt to capture.
 enum Capture {
-    Taken(Seen),
+    Taken(Captured),
     Refused(String),
 }
 
-/// When requests leave, and whether what programs say of their latency is so.
+/// Measures when requests leave, and whether the latencies reported by programs are correct.
 pub(super) fn measure(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<Table>> {
     let (rate, capacity) = match options.rate {
         Some(rate) => (rate, String::new()),
@@ -42,7 +43,7 @@ pub(super) fn measure(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<
     };
     let mut lag = Table::new(
         format!(
-            "Table 6e. {} calls/s{capacity}, over {CONNECTIONS} connections, lag in us: {} pairs in turn, {} s each",
+            "Table 6e. {} calls/s{capacity}, over {CONNECTIONS} connections, lag in us: {} alternating pairs, {} s each",
             thousands(rate as u64),
             options.pairs,
             options.seconds
@@ -50,8 +51,18 @@ pub(super) fn measure(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<
         &["program", "sent/s", "lag p50", "lag p99", "max", "p99 to httperf's", "of pairs", "CPU us/reply"],
     );
     let mut latency = Table::new(
-        "Table 6e, the same runs: p99 in us, as programs say and as the capture shows",
-        &["program", "service said", "seen", "more", "of runs", "latency said", "seen", "more", "of runs"],
+        "Table 6e, the same runs: p99 in us, as reported and as captured",
+        &[
+            "program",
+            "service reported",
+            "captured",
+            "difference",
+            "of runs",
+            "latency reported",
+            "captured",
+            "difference",
+            "of runs",
+        ],
     );
     if !site.bench.ours.knows("--request-rate") {
         lag.note("not measured: the program under test has no --request-rate");
@@ -65,10 +76,10 @@ pub(super) fn measure(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<
         }
         let pairs =
             in_turn(options.pairs, || run(site, Program::Httperf, &load), || run(site, program, &load))?;
-        let mut seen = Vec::new();
+        let mut captured = Vec::new();
         for pair in pairs {
             match pair {
-                (Capture::Taken(ours), Capture::Taken(theirs)) => seen.push((ours, theirs)),
+                (Capture::Taken(ours), Capture::Taken(theirs)) => captured.push((ours, theirs)),
                 (Capture::Refused(reason), _) | (_, Capture::Refused(reason)) => {
                     lag.note(format!("not measured: no packet capture ({reason})"));
                     return Ok(vec![lag]);
@@ -76,61 +87,63 @@ pub(super) fn measure(site: &Site<'_>, options: &Options) -> anyhow::Result<Vec<
             }
         }
         let ratios: Vec<f64> =
-            seen.iter().map(|(ours, theirs)| theirs.lag_p99_us / ours.lag_p99_us).collect();
-        let (ours, theirs): (Vec<Seen>, Vec<Seen>) = seen.into_iter().unzip();
+            captured.iter().map(|(ours, theirs)| theirs.lag_p99_us / ours.lag_p99_us).collect();
+        let (ours, theirs): (Vec<Captured>, Vec<Captured>) = captured.into_iter().unzip();
         lag.row(lag_row(Program::Httperf, &ours, &[]));
         lag.row(lag_row(program, &theirs, &ratios));
         latency.row(latency_row(Program::Httperf, &ours));
         latency.row(latency_row(program, &theirs));
     }
     lag.note("goal: lag p99 of the others at least 10 times httperf's in the row above");
-    lag.note("lag of requests as they pass, the schedule laid through the earliest of them");
-    lag.note("h2load and wrk2 have a schedule for each connection, and are held against that");
-    latency.note("goal: httperf's latency p99 within 200 us of what is seen");
-    latency.note("service: from the request to the last of its reply; latency: from when it was due");
+    lag.note("lag of requests when captured, with the schedule aligned with the earliest of them");
+    lag.note("h2load and wrk2 have a schedule for each connection, and are compared with that");
+    latency.note("goal: httperf's latency p99 within 200 us of the captured one");
+    latency.note("service: from the request to the last segment of its reply; latency: from when it was due");
     Ok(vec![lag, latency])
 }
 
-/// Half of what a closed loop over as many connections gets, and how to say so.
+/// Half of the throughput of a closed loop over as many connections, with a description.
 fn half_of_capacity(site: &Site<'_>, options: &Options) -> anyhow::Result<(f64, String)> {
     let capacity = site.run(Program::Httperf, &Load::closed_loop(CONNECTIONS, options.seconds))?.rate;
-    // So that the share of each connection is a whole number.
+    // Makes the share of each connection an integer.
     let step = f64::from(CONNECTIONS) * 25.0;
     let rate = (capacity / 2.0 / step).floor().max(1.0) * step;
     Ok((rate, format!(", half of {}", thousands(capacity as u64))))
 }
 
-fn lag_row(program: Program, seen: &[Seen], ratios: &[f64]) -> Vec<String> {
-    let of = |value: fn(&Seen) -> f64| median(&seen.iter().map(value).collect::<Vec<_>>());
+fn lag_row(program: Program, captured: &[Captured], ratios: &[f64]) -> Vec<String> {
+    let of = |value: fn(&Captured) -> f64| median(&captured.iter().map(value).collect::<Vec<_>>());
     let (ratio, spread) = median_and_spread(ratios, 1);
     vec![
         program.to_string(),
-        thousands(of(|seen| seen.rate).round() as u64),
-        format!("{:.1}", of(|seen| seen.lag_p50_us)),
-        format!("{:.1}", of(|seen| seen.lag_p99_us)),
-        format!("{:.0}", of(|seen| seen.lag_max_us)),
+        thousands(of(|captured| captured.rate).round() as u64),
+        format!("{:.1}", of(|captured| captured.lag_p50_us)),
+        format!("{:.1}", of(|captured| captured.lag_p99_us)),
+        format!("{:.0}", of(|captured| captured.lag_max_us)),
         ratio,
         spread,
-        format!("{:.2}", of(|seen| seen.outcome.cpu_us_per_reply())),
+        format!("{:.2}", of(|captured| captured.outcome.cpu_us_per_reply())),
     ]
 }
 
-fn latency_row(program: Program, runs: &[Seen]) -> Vec<String> {
+fn latency_row(program: Program, runs: &[Captured]) -> Vec<String> {
     let mut cells = vec![program.to_string()];
-    let service = |run: &Seen| (run.outcome.service.p99_us, run.service_p99_us);
-    let latency = |run: &Seen| (run.outcome.latency.p99_us, run.latency_p99_us);
+    let service = |run: &Captured| (run.outcome.service.p99_us, run.service_p99_us);
+    let latency = |run: &Captured| (run.outcome.latency.p99_us, run.latency_p99_us);
     for p99s in [runs.iter().map(service).collect::<Vec<_>>(), runs.iter().map(latency).collect()] {
-        let (said, seen): (Vec<Option<f64>>, Vec<f64>) = p99s.into_iter().unzip();
+        let (reported, captured): (Vec<Option<f64>>, Vec<f64>) = p99s.into_iter().unzip();
+        let pairs = reported.iter().zip(&captured);
         let differences: Vec<f64> =
-            said.iter().zip(&seen).filter_map(|(said, seen)| Some((*said)? - seen)).collect();
-        let said: Vec<f64> = said.into_iter().flatten().collect();
-        let (more, spread) = median_and_spread(&differences, 0);
-        cells.extend([median_and_spread(&said, 0).0, format!("{:.0}", median(&seen)), more, spread]);
+            pairs.filter_map(|(reported, captured)| Some((*reported)? - captured)).collect();
+        let reported: Vec<f64> = reported.into_iter().flatten().collect();
+        let (difference, spread) = median_and_spread(&differences, 0);
+        let reported = median_and_spread(&reported, 0).0;
+        cells.extend([reported, format!("{:.0}", median(&captured)), difference, spread]);
     }
     cells
 }
 
-/// The median, and the smallest and the largest; dashes where there is nothing.
+/// Median, with minimum and maximum; dashes if there are no values.
 fn median_and_spread(values: &[f64], digits: usize) -> (String, String) {
     if values.is_empty() {
         return ("-".to_owned(), "-".to_owned());
@@ -140,10 +153,10 @@ fn median_and_spread(values: &[f64], digits: usize) -> (String, String) {
     (format!("{:.digits$}", median(values)), format!("{smallest:.digits$}..{largest:.digits$}"))
 }
 
-/// One run under a capture of every segment that carries something.
+/// Makes one run while capturing every segment with a payload.
 fn run(site: &Site<'_>, program: Program, load: &Load) -> anyhow::Result<Capture> {
     let port = site.port;
-    // The size of the packet, less those of the two headers.
+    // Size of the packet minus both headers.
     let filter = format!("tcp port {port} and ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) != 0");
     let tcpdump = match Tcpdump::start(site.bench.cores.server, &filter)? {
         Ok(tcpdump) => tcpdump,
@@ -163,14 +176,14 @@ fn run(site: &Site<'_>, program: Program, load: &Load) -> anyhow::Result<Capture
     Ok(Capture::Taken(look(&exchanges, program.schedule(), rate, load.connections, outcome)))
 }
 
-/// Pairs up requests and replies. Each connection has one call under way at a time, and each request is one segment.
+/// Pairs requests with replies. Each connection has one outstanding call, and each request is one segment.
 fn paired(segments: &[Segment], server_port: u16) -> Vec<Exchange> {
     let mut all: Vec<Exchange> = Vec::new();
     let mut latest: HashMap<u64, (usize, u32)> = HashMap::new();
     for segment in segments.iter().filter(|segment| segment.payload_size > 0) {
         if segment.destination_port == server_port {
             let client_port = u64::from(segment.source.1);
-            // What was sent again carries the number of the first.
+            // A retransmission has the sequence number of the first.
             if latest.get(&client_port).is_some_and(|&(_, sequence)| sequence == segment.sequence) {
                 continue;
             }
@@ -184,13 +197,19 @@ fn paired(segments: &[Segment], server_port: u16) -> Vec<Exchange> {
     all
 }
 
-fn look(exchanges: &[Exchange], schedule: Schedule, rate: f64, connections: u32, outcome: Outcome) -> Seen {
+fn look(
+    exchanges: &[Exchange],
+    schedule: Schedule,
+    rate: f64,
+    connections: u32,
+    outcome: Outcome,
+) -> Captured {
     let scheduled = Scheduled::of(exchanges, schedule, rate, connections);
     let lag = Percentiles::of(scheduled.lags_us);
     let latency = Percentiles::of(scheduled.latencies_us);
     let service = Percentiles::of(exchanges.iter().filter_map(Exchange::service_us).collect());
     let known = |percentile: Option<f64>| percentile.unwrap_or(f64::NAN);
-    Seen {
+    Captured {
         outcome,
         rate: exchanges::rate(exchanges),
         lag_p50_us: known(lag.p50_us),

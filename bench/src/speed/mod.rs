@@ -1,5 +1,5 @@
-//! Tables 6: how much a call costs where nothing but speed counts. The program under test and another one in turn, the
-//! same work for both, against nginx on another core. And tables 8, the same over HTTP/2.
+//! Tables 6: cost of a call when only speed counts. The program under test and another one do the same work
+//! in turn, against nginx on another core. And tables 8, the same over HTTP/2.
 
 mod calls;
 mod fixed_rate;
@@ -14,22 +14,22 @@ use crate::words::Words;
 
 use self::programs::{Program, Site};
 
-/// How much of it to measure.
+/// Extent of the measurement.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) pairs: usize,
-    /// How long a run takes. Whole seconds, for wrk knows no other.
+    /// Length of a run: whole seconds, as wrk supports no others.
     pub(crate) seconds: u64,
     pub(crate) connections: Vec<u32>,
-    /// Calls per second in 6e; half of the capacity if it is not given.
+    /// Calls per second in 6e; by default half of the capacity.
     pub(crate) rate: Option<f64>,
-    /// Which of the tables, by their letters.
+    /// Letters of the tables to measure.
     pub(crate) tables: Vec<char>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        // Odd, so that the median is a ratio that was measured.
+        // Odd, so that the median is a measured ratio.
         Options {
             pairs: 5,
             seconds: 3,
@@ -64,10 +64,10 @@ const TABLES: [(char, TakeTables); 6] = [
     ('f', calls::two_threads),
 ];
 
-/// Those that are compared with.
+/// Programs to compare with.
 const PROGRAMS: [Program; 5] = [Program::Wrk, Program::Wrk2, Program::H2load, Program::Ab, Program::Oha];
 
-/// Those asked for, or a word on what is missing.
+/// Measures the requested tables, or notes what is missing.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<String>> {
     if !bench.ours.knows("--concurrency") {
         return Ok(vec!["Tables 6: the program under test has no --concurrency\n".to_owned()]);

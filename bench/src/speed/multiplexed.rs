@@ -1,4 +1,4 @@
-//! Tables 8: what a call costs over HTTP/2, against h2load, and what a connection weighs that waits for its next one.
+//! Tables 8: cost of a call over HTTP/2, compared with h2load, and memory of an idle connection.
 
 use std::process::Command;
 use std::thread::sleep;
@@ -18,17 +18,17 @@ use crate::output::{Table, progress, thousands};
 use crate::tools::Bench;
 use crate::words::Words;
 
-/// How much of it to measure.
+/// Extent of the measurement.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) pairs: usize,
-    /// How long a run takes.
+    /// Length of a run.
     pub(crate) seconds: u64,
     /// Connections, and streams on each.
     pub(crate) shapes: Vec<(u32, u32)>,
-    /// How many idle connections to weigh.
+    /// Numbers of idle connections.
     pub(crate) idle: Vec<u64>,
-    /// Which of the tables, by their letters.
+    /// Letters of the tables to measure.
     pub(crate) tables: Vec<char>,
 }
 
@@ -59,7 +59,7 @@ impl Options {
     }
 }
 
-/// All tables on HTTP/2; a word instead where something is missing.
+/// Measures all tables on HTTP/2, or notes what is missing.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<String>> {
     if !bench.ours.knows("--http-version") || !bench.ours.knows("--streams") {
         return Ok(vec!["Tables 8: the program under test does not speak HTTP/2\n".to_owned()]);
@@ -121,12 +121,12 @@ fn against_h2load(
             calls::row(&mut table, &name, &pairs, Cost::CpuPerReply);
         }
     }
-    table.note("connections x streams at once on each; both with one thread, the same windows and five header fields");
+    table.note("connections x concurrent streams on each; both with one thread, the same windows and five header fields");
     table.note("goals: CPU at most 0.70 of h2load's, replies/s at least 1.00 of its");
     Ok(table)
 }
 
-/// Table 8e: connections of a pool whose calls are far apart.
+/// Table 8e: connections with infrequent calls.
 fn idle_memory(bench: &Bench, options: &Options, port: u16) -> anyhow::Result<Table> {
     let hold = |connections: u64| -> anyhow::Result<u64> {
         progress(&format!("memory with {} idle connections of HTTP/2", thousands(connections)));
@@ -167,5 +167,5 @@ fn idle_memory(bench: &Bench, options: &Options, port: u16) -> anyhow::Result<Ta
 }
 
 const BASE_CONNECTIONS: u64 = 10;
-/// How long calls are made before memory is looked at: two or three for each connection.
+/// Time for calls before memory is measured: two or three calls per connection.
 const SETTLING: Duration = Duration::from_millis(2_500);

@@ -1,4 +1,4 @@
-//! The programs that are compared, and how each is told what to do.
+//! Programs to compare, and how to run each.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use anyhow::{Context, ensure};
 use tempfile::TempDir;
 
 use super::reports::{
-    Said, percentiles_of_h2load, percentiles_of_httperf, said_by_ab, said_by_bare, said_by_h2load,
-    said_by_hey, said_by_httperf, said_by_oha, said_by_wrk,
+    Reported, percentiles_of_h2load, percentiles_of_httperf, reported_by_ab, reported_by_bare,
+    reported_by_h2load, reported_by_hey, reported_by_httperf, reported_by_oha, reported_by_wrk,
 };
 use crate::child::{Finished, Running};
 use crate::exchanges::{Percentiles, Schedule};
@@ -26,42 +26,42 @@ pub(crate) enum Program {
     Bare,
     Wrk,
     Wrk2,
-    /// Over HTTP/1 `h2load --h1`.
+    /// `h2load --h1` over HTTP/1.
     H2load,
     Ab,
     Oha,
     Hey,
 }
 
-/// The ways to take the times of calls, where a program has a choice.
+/// Ways of timing calls, for programs that have a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Timing {
-    /// By its own clock, and at a fixed rate from when calls were due if it can do that.
+    /// By its own clock, and at a fixed rate from the due instants if supported.
     Usual,
-    /// With the kernel's stamps of what it receives: `--clock=kernel` of httperf.
+    /// With the kernel's receive stamps: httperf's `--clock=kernel`.
     KernelClock,
-    /// From when calls were sent: oha without `--latency-correction`.
+    /// From sending: oha without `--latency-correction`.
     FromSending,
 }
 
-/// What is spoken.
+/// Protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     /// HTTP/1.1 in the clear.
     Http1,
-    /// HTTP/2, which only the program under test and h2load speak.
+    /// HTTP/2, supported only by the program under test and h2load.
     Http2 { tls: bool },
 }
 
-/// What it is to do, in a closed loop unless there is a rate.
+/// Work for a program: a closed loop unless there is a rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) protocol: Protocol,
     pub(crate) file: &'static str,
     pub(crate) connections: u32,
-    /// Calls under way on a connection: over HTTP/2 its streams.
+    /// Outstanding calls per connection: streams over HTTP/2.
     pub(crate) pipeline: u32,
-    /// Whether httperf waits for all replies of a pipeline before it fills it again.
+    /// Makes httperf wait for all replies of a pipeline before it fills it again.
     pub(crate) in_bursts: bool,
     /// A new connection for each call.
     pub(crate) connection_each: bool,
@@ -69,7 +69,7 @@ pub(crate) struct Load {
     pub(crate) rate: Option<f64>,
     pub(crate) threads: u32,
     pub(crate) seconds: u64,
-    /// Whether the program is to tell percentiles, which some do only if they are asked to.
+    /// Requests percentiles, which some programs only print on request.
     pub(crate) percentiles: bool,
     pub(crate) timing: Timing,
 }
@@ -92,24 +92,24 @@ impl Load {
     }
 }
 
-/// Where the load goes.
+/// Target of the load.
 #[derive(Debug)]
 pub(crate) struct Site<'a> {
     pub(crate) bench: &'a Bench,
     pub(crate) port: u16,
-    /// For scripts and results.
+    /// Folder for scripts and results.
     folder: TempDir,
 }
 
-/// What was done, and what it cost.
+/// Counts and costs of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Outcome {
     pub(crate) replies: u64,
     pub(crate) errors: u64,
     pub(crate) rate: f64,
     pub(crate) cpu: Duration,
-    /// What the program itself says: what it calls latency, which may count from when a call was due, and what it says
-    /// to count from when it was sent.
+    /// Percentiles reported by the program: its latency, which may count from the due instants, and its time
+    /// from sending.
     pub(crate) latency: Percentiles,
     pub(crate) service: Percentiles,
 }
@@ -135,17 +135,17 @@ impl fmt::Display for Program {
     }
 }
 
-/// For one that can be told how long to wait for a reply.
+/// Reply time limit, for programs that have one.
 const TIMEOUT_S: &str = "10";
-/// The classic program's buffers are 4 and 16 KiB, which large bodies pass through slowly, and which take two calls for
-/// each connection. The others leave buffers to the kernel, and so does ours where either matters.
+/// The classic program's buffers of 4 and 16 KiB slow down large bodies and take two calls per connection.
+/// The other programs leave buffers to the kernel, and so does ours where this matters.
 const SYSTEM_BUFFERS: &str = "--system-buffers";
-/// A run that takes this much longer than it should is stopped.
+/// Time after which a run that takes too long is stopped.
 const SPARE: Duration = Duration::from_secs(20);
-/// ab wants a number besides a time, and room for it. Twice what it can do.
+/// ab needs a number of requests in addition to a time, and memory for it. Twice its capacity.
 const AB_PER_SECOND: u64 = 50_000;
-/// The flow-control windows of streams and of the connection, for both programs: that of h2load is a power of two less
-/// one. Large enough that no server waits for them.
+/// Flow-control windows of streams and of the connection, for both programs, where h2load's are a power of
+/// two minus one. Large enough that no server waits for them.
 const WINDOW_BITS: u32 = 23;
 const CONNECTION_WINDOW_BITS: u32 = 24;
 
@@ -170,17 +170,17 @@ impl<'a> Site<'a> {
         let running = Running::start_on(self.command(program, load)?, cores)?;
         let finished = running.finish(Duration::from_secs(load.seconds) + SPARE)?;
         ensure!(finished.status.success(), "{program} failed: {}", finished.last_words());
-        let said = self
+        let reported = self
             .read(program, load, &finished)
             .with_context(|| format!("no figures from {program}: {}", finished.last_words()))?;
-        ensure!(said.replies > 0, "{program} got no reply: {}", finished.last_words());
+        ensure!(reported.replies > 0, "{program} got no reply: {}", finished.last_words());
         Ok(Outcome {
-            replies: said.replies,
-            errors: said.errors,
-            rate: said.rate,
+            replies: reported.replies,
+            errors: reported.errors,
+            rate: reported.rate,
             cpu: finished.cpu,
-            latency: said.latency,
-            service: said.service,
+            latency: reported.latency,
+            service: reported.service,
         })
     }
 
@@ -258,7 +258,7 @@ impl<'a> Site<'a> {
                 command.args(["-t1", &format!("-c{connections}"), &format!("-m{pipeline}")]);
                 command.args([format!("-D{seconds}"), "--warm-up-time=0".to_owned()]);
                 if let Some(rate) = rate {
-                    // It takes the rate of each of its connections, in whole numbers.
+                    // h2load takes the rate per connection, as an integer.
                     command.arg(format!("--rps={}", (rate / f64::from(*connections)).round()));
                 }
                 if load.percentiles {
@@ -288,7 +288,7 @@ impl<'a> Site<'a> {
                 command.args(["-c", &connections.to_string(), "-z", &format!("{seconds}s")]);
                 command.args(["-t", TIMEOUT_S, "-cpus", "1"]);
                 if let Some(rate) = rate {
-                    // It takes the rate of each of its workers.
+                    // hey takes the rate per worker.
                     command.args(["-q", &(rate / f64::from(*connections)).to_string()]);
                 }
                 command.arg(url);
@@ -297,7 +297,7 @@ impl<'a> Site<'a> {
         Ok(command)
     }
 
-    /// Writes the requests of a pipeline at once; wrk counts each reply.
+    /// Writes a script that sends the requests of a pipeline at once; wrk counts each reply.
     fn pipelining_script(&self, load: &Load) -> anyhow::Result<PathBuf> {
         let path = self.folder.path().join("pipeline.lua");
         let text = format!(
@@ -313,37 +313,37 @@ impl<'a> Site<'a> {
         Ok(path)
     }
 
-    /// Where a program writes figures that are not in its report.
+    /// File for figures that are not in a program's report.
     fn result(&self) -> PathBuf {
         self.folder.path().join("result")
     }
 
-    fn read(&self, program: Program, load: &Load, finished: &Finished) -> Option<Said> {
-        let mut said = match program {
-            Program::Httperf => said_by_httperf(&finished.stdout),
-            Program::Bare => said_by_bare(&finished.stdout),
-            Program::Wrk | Program::Wrk2 => said_by_wrk(&finished.stdout),
-            Program::H2load => said_by_h2load(&finished.stdout),
-            Program::Ab => said_by_ab(&finished.stdout),
-            Program::Oha => said_by_oha(&finished.stdout),
-            Program::Hey => said_by_hey(&finished.stdout),
+    fn read(&self, program: Program, load: &Load, finished: &Finished) -> Option<Reported> {
+        let mut reported = match program {
+            Program::Httperf => reported_by_httperf(&finished.stdout),
+            Program::Bare => reported_by_bare(&finished.stdout),
+            Program::Wrk | Program::Wrk2 => reported_by_wrk(&finished.stdout),
+            Program::H2load => reported_by_h2load(&finished.stdout),
+            Program::Ab => reported_by_ab(&finished.stdout),
+            Program::Oha => reported_by_oha(&finished.stdout),
+            Program::Hey => reported_by_hey(&finished.stdout),
         }?;
         if load.percentiles {
             let result = || std::fs::read_to_string(self.result()).ok();
             match program {
                 Program::Httperf => {
-                    (said.latency, said.service) = percentiles_of_httperf(&result()?)?;
+                    (reported.latency, reported.service) = percentiles_of_httperf(&result()?)?;
                 }
-                Program::H2load => said.latency = percentiles_of_h2load(&result()?)?,
+                Program::H2load => reported.latency = percentiles_of_h2load(&result()?)?,
                 _ => {}
             }
         }
-        Some(said)
+        Some(reported)
     }
 }
 
 impl Program {
-    /// The way in which it lays calls at a fixed rate on its connections.
+    /// Assignment of calls at a fixed rate to connections.
     pub(crate) fn schedule(self) -> Schedule {
         match self {
             Program::H2load | Program::Wrk2 => Schedule::PerConnection,
@@ -356,7 +356,7 @@ impl Program {
         self.name().is_none_or(|name| find_program(name).is_some())
     }
 
-    /// How it is called, if it is not ours.
+    /// Name of the executable, if it is not ours.
     fn name(self) -> Option<&'static str> {
         match self {
             Program::Httperf | Program::Bare => None,
@@ -377,7 +377,7 @@ impl Program {
         }
     }
 
-    /// The version of each of these, as it says it, if it is installed.
+    /// Versions of those programs that are installed.
     pub(crate) fn versions(programs: &[Program]) -> Vec<String> {
         programs
             .iter()
@@ -390,7 +390,7 @@ impl Program {
     }
 }
 
-/// The first line of what a program says when it is asked for its version, in one of three ways.
+/// First line of a program's version output, requested in one of three ways.
 pub(super) fn version(path: &Path, name: &str) -> String {
     let option = match name {
         "hey" => return "hey, which does not tell its version".to_owned(),
@@ -398,8 +398,8 @@ pub(super) fn version(path: &Path, name: &str) -> String {
         "ab" => "-V",
         _ => "--version",
     };
-    let said = Command::new(path).arg(option).output();
-    let said = said.map(|said| [said.stdout, said.stderr].concat()).unwrap_or_default();
-    let said = String::from_utf8_lossy(&said);
-    said.lines().next().filter(|line| !line.is_empty()).unwrap_or(name).to_owned()
+    let reported = Command::new(path).arg(option).output();
+    let reported = reported.map(|reported| [reported.stdout, reported.stderr].concat()).unwrap_or_default();
+    let reported = String::from_utf8_lossy(&reported);
+    reported.lines().next().filter(|line| !line.is_empty()).unwrap_or(name).to_owned()
 }

@@ -1,10 +1,10 @@
-//! Reads the output of each program.
+//! Parsers for the output of each program.
 
 use crate::exchanges::Percentiles;
 
-/// The figures that a program gives of its run.
+/// Figures reported by a program.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Said {
+pub(super) struct Reported {
     pub(super) replies: u64,
     pub(super) errors: u64,
     pub(super) rate: f64,
@@ -12,27 +12,27 @@ pub(super) struct Said {
     pub(super) service: Percentiles,
 }
 
-pub(super) fn said_by_httperf(output: &str) -> Option<Said> {
+pub(super) fn reported_by_httperf(output: &str) -> Option<Reported> {
     let total = output.lines().find(|line| line.starts_with("Total: connections "))?;
     let errors = output.lines().find(|line| line.starts_with("Errors: total "))?;
     let (replies, duration_s): (u64, f64) =
         (number_after(total, " replies ")?, number_after(total, " test-duration ")?);
-    Some(Said {
+    Some(Reported {
         replies,
         errors: number_after(errors, " total ")?,
         rate: replies as f64 / duration_s,
-        ..Said::default()
+        ..Reported::default()
     })
 }
 
-pub(super) fn said_by_bare(output: &str) -> Option<Said> {
+pub(super) fn reported_by_bare(output: &str) -> Option<Reported> {
     let line = output.lines().find(|line| line.starts_with("bare: connections "))?;
     let (replies, duration_s): (u64, f64) =
         (number_after(line, " replies ")?, number_after(line, " duration ")?);
-    Some(Said { replies, rate: replies as f64 / duration_s, ..Said::default() })
+    Some(Reported { replies, rate: replies as f64 / duration_s, ..Reported::default() })
 }
 
-/// The percentiles in httperf's JSON: from when calls were due, and from when they were sent.
+/// Percentiles in httperf's JSON: from the due instants, and from sending.
 pub(super) fn percentiles_of_httperf(document: &str) -> Option<(Percentiles, Percentiles)> {
     let document: serde_json::Value = serde_json::from_str(document).ok()?;
     let percentiles = |name: &str| {
@@ -48,18 +48,18 @@ pub(super) fn percentiles_of_httperf(document: &str) -> Option<(Percentiles, Per
     Some((percentiles("latency_ms")?, percentiles("service_ms")?))
 }
 
-/// wrk and wrk2 tell percentiles with `--latency`.
-pub(super) fn said_by_wrk(output: &str) -> Option<Said> {
+/// wrk and wrk2 print percentiles with `--latency`.
+pub(super) fn reported_by_wrk(output: &str) -> Option<Reported> {
     let line = |start: &str| output.lines().map(str::trim).find(|line| line.starts_with(start));
     let socket_errors: u64 = line("Socket errors:")
         .map_or(0, |line| line.split([' ', ',']).filter_map(|word| word.parse::<u64>().ok()).sum());
     let refused: u64 =
         line("Non-2xx or 3xx responses:").and_then(|line| number_after(line, ": ")).unwrap_or(0);
     let word_us = |line: &str, index: usize| microseconds(line.split_whitespace().nth(index)?);
-    // wrk2 writes them with more digits.
+    // wrk2 prints more digits.
     let percentile = |short: &str, long: &str| word_us(line(long).or(line(short))?, 1);
     let is_asked = percentile("50%", "50.000%").is_some();
-    Some(Said {
+    Some(Reported {
         replies: number_before(output, " requests in ")?,
         errors: socket_errors + refused,
         rate: number_after(line("Requests/sec:")?, ":")?,
@@ -67,32 +67,32 @@ pub(super) fn said_by_wrk(output: &str) -> Option<Said> {
             p50_us: percentile("50%", "50.000%"),
             p90_us: percentile("90%", "90.000%"),
             p99_us: percentile("99%", "99.000%"),
-            // Mean, standard deviation, greatest.
+            // Mean, standard deviation, maximum.
             max_us: line("Latency  ").filter(|_| is_asked).and_then(|line| word_us(line, 3)),
         },
         service: Percentiles::default(),
     })
 }
 
-pub(super) fn said_by_h2load(output: &str) -> Option<Said> {
+pub(super) fn reported_by_h2load(output: &str) -> Option<Reported> {
     let requests = output.lines().find(|line| line.starts_with("requests: "))?;
-    Some(Said {
+    Some(Reported {
         replies: number_before(requests, " succeeded, ")?,
         errors: number_before::<u64>(requests, " failed, ")? + number_before::<u64>(requests, " errored, ")?,
         rate: number_before(output, " req/s, ")?,
-        ..Said::default()
+        ..Reported::default()
     })
 }
 
-/// The percentiles of the calls that h2load lists with `--log-file`, since its report has none: per line when the call
-/// began, its status, and how many microseconds it took.
+/// Percentiles of the calls that h2load lists with `--log-file`, since its report has none. Each line has the
+/// start of a call, its status, and its duration in microseconds.
 pub(super) fn percentiles_of_h2load(log: &str) -> Option<Percentiles> {
     let times: Option<Vec<f64>> =
         log.lines().map(|line| line.split_whitespace().nth(2)?.parse().ok()).collect();
     Some(Percentiles::of(times?))
 }
 
-pub(super) fn said_by_ab(output: &str) -> Option<Said> {
+pub(super) fn reported_by_ab(output: &str) -> Option<Reported> {
     let value = |name: &str| output.lines().find(|line| line.starts_with(name));
     let replies: u64 = number_after(value("Complete requests:")?, ":")?;
     let duration_s: f64 = number_after(value("Time taken for tests:")?, ":")?;
@@ -100,7 +100,7 @@ pub(super) fn said_by_ab(output: &str) -> Option<Said> {
         let line = output.lines().map(str::trim).find(|line| line.starts_with(share))?;
         number_after::<f64>(line, "%").map(|ms| ms * 1e3)
     };
-    Some(Said {
+    Some(Reported {
         replies,
         errors: number_after(value("Failed requests:")?, ":")?,
         rate: replies as f64 / duration_s,
@@ -109,11 +109,11 @@ pub(super) fn said_by_ab(output: &str) -> Option<Said> {
     })
 }
 
-pub(super) fn said_by_oha(output: &str) -> Option<Said> {
+pub(super) fn reported_by_oha(output: &str) -> Option<Reported> {
     let document: serde_json::Value = serde_json::from_str(output).ok()?;
     let sum = |name: &str| -> u64 {
         let counts = document[name].as_object();
-        // What was under way at the end is not an error.
+        // Calls pending at the end are not errors.
         counts
             .into_iter()
             .flatten()
@@ -124,7 +124,7 @@ pub(super) fn said_by_oha(output: &str) -> Option<Said> {
     let replies = sum("statusCodeDistribution");
     let us = |seconds: &serde_json::Value| seconds.as_f64().map(|seconds| seconds * 1e6);
     let percentiles = &document["latencyPercentiles"];
-    Some(Said {
+    Some(Reported {
         replies,
         errors: sum("errorDistribution"),
         rate: replies as f64 / document["summary"]["total"].as_f64()?,
@@ -138,17 +138,17 @@ pub(super) fn said_by_oha(output: &str) -> Option<Said> {
     })
 }
 
-pub(super) fn said_by_hey(output: &str) -> Option<Said> {
+pub(super) fn reported_by_hey(output: &str) -> Option<Reported> {
     let lines = || output.lines().map(str::trim);
     let after = |start: &str, mark: &str| {
         lines().find(|line| line.starts_with(start)).and_then(|line| number_after::<f64>(line, mark))
     };
     let us = |share: &str| after(share, " in ").map(|seconds| seconds * 1e6);
-    // Each line of both lists has a number in brackets, and they differ in what follows.
+    // Each line of both lists has a number in brackets; they differ in what follows.
     let count = |title: &str, bracketed: fn(&str) -> Option<u64>| -> u64 {
         lines().skip_while(|line| *line != title).skip(1).map_while(bracketed).sum()
     };
-    Some(Said {
+    Some(Reported {
         replies: count("Status code distribution:", |line| number_before(line, " responses")),
         errors: count("Error distribution:", |line| number_before(&line.replace(['[', ']'], " "), "\t")),
         rate: after("Requests/sec:", ":")?,
@@ -162,19 +162,19 @@ pub(super) fn said_by_hey(output: &str) -> Option<Said> {
     })
 }
 
-/// The number before the first `mark`.
+/// Parses the number before the first `mark`.
 fn number_before<T: std::str::FromStr>(text: &str, mark: &str) -> Option<T> {
     let (before, _) = text.split_once(mark)?;
     before.split_whitespace().next_back()?.parse().ok()
 }
 
-/// The number after the first `mark`.
+/// Parses the number after the first `mark`.
 fn number_after<T: std::str::FromStr>(text: &str, mark: &str) -> Option<T> {
     let (_, after) = text.split_once(mark)?;
     after.split_whitespace().next()?.parse().ok()
 }
 
-/// A time as wrk writes it.
+/// Parses a time in wrk's format.
 fn microseconds(text: &str) -> Option<f64> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(unit_at);
@@ -196,8 +196,8 @@ mod tests {
     fn a_report_of_httperf_is_read() {
         let report = "\nTotal: connections 8 requests 300 replies 298 test-duration 2.000 s\n\
                       \nErrors: total 2 client-timo 1 socket-timo 0 connrefused 0 connreset 1\n";
-        let expected = Said { replies: 298, errors: 2, rate: 149.0, ..Said::default() };
-        assert_eq!(said_by_httperf(report), Some(expected));
+        let expected = Reported { replies: 298, errors: 2, rate: 149.0, ..Reported::default() };
+        assert_eq!(reported_by_httperf(report), Some(expected));
     }
 
     #[test]
@@ -207,8 +207,8 @@ mod tests {
                       \x20 158453 requests in 4.00s, 191.01MB read\n\
                       \x20 Socket errors: connect 0, read 3, write 0, timeout 1\n\
                       \x20 Non-2xx or 3xx responses: 2\nRequests/sec:  39613.25\nTransfer/sec:     47.75MB\n";
-        let expected = Said { replies: 158_453, errors: 6, rate: 39_613.25, ..Said::default() };
-        assert_eq!(said_by_wrk(report), Some(expected));
+        let expected = Reported { replies: 158_453, errors: 6, rate: 39_613.25, ..Reported::default() };
+        assert_eq!(reported_by_wrk(report), Some(expected));
     }
 
     #[test]
@@ -227,29 +227,29 @@ mod tests {
             p99_us: Some(980.0),
             max_us: Some(5_440.0),
         };
-        assert_eq!(said_by_wrk(report).unwrap().latency, expected);
+        assert_eq!(reported_by_wrk(report).unwrap().latency, expected);
     }
 
     #[test]
     fn a_latency_of_wrk2_is_read_with_its_unit() {
         let report = "  Latency Distribution (HdrHistogram - Recorded Latency)\n 50.000%  621.00us\n 99.000%    1.35ms\n\
                       \x20 2000 requests in 2.00s, 2.4MB read\nRequests/sec:   1000.00\n";
-        assert_eq!(said_by_wrk(report).unwrap().latency.p99_us, Some(1_350.0));
+        assert_eq!(reported_by_wrk(report).unwrap().latency.p99_us, Some(1_350.0));
     }
 
     #[test]
     fn a_report_of_h2load_is_read() {
         let report = "finished in 1.01s, 41805.00 req/s, 50.39MB/s\n\
                       requests: 41805 total, 41933 started, 41805 done, 41800 succeeded, 5 failed, 1 errored, 0 timeout\n";
-        let expected = Said { replies: 41_800, errors: 6, rate: 41_805.0, ..Said::default() };
-        assert_eq!(said_by_h2load(report), Some(expected));
+        let expected = Reported { replies: 41_800, errors: 6, rate: 41_805.0, ..Reported::default() };
+        assert_eq!(reported_by_h2load(report), Some(expected));
     }
 
     #[test]
     fn a_report_of_ab_is_read() {
         let report = "Time taken for tests:   2.000 seconds\nComplete requests:      7800\nFailed requests:        3\n";
-        let expected = Said { replies: 7_800, errors: 3, rate: 3_900.0, ..Said::default() };
-        assert_eq!(said_by_ab(report), Some(expected));
+        let expected = Reported { replies: 7_800, errors: 3, rate: 3_900.0, ..Reported::default() };
+        assert_eq!(reported_by_ab(report), Some(expected));
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             p99_us: Some(12_000.0),
             max_us: Some(513_000.0),
         };
-        assert_eq!(said_by_ab(report).unwrap().latency, expected);
+        assert_eq!(reported_by_ab(report).unwrap().latency, expected);
     }
 
     #[test]
@@ -277,11 +277,14 @@ mod tests {
                       Details (average, fastest, slowest):\n  req write:\t0.0000 secs, 0.0000 secs, 0.0054 secs\n\n\
                       Status code distribution:\n  [200]\t28001 responses\n  [404]\t2 responses\n\n\
                       Error distribution:\n  [3]\tGet \"http://127.0.0.1:1/\": connection refused\n";
-        let said = said_by_hey(report).unwrap();
-        assert_eq!((said.replies, said.errors, said.rate.round()), (28_003, 3, 27_975.0));
+        let reported = reported_by_hey(report).unwrap();
+        assert_eq!((reported.replies, reported.errors, reported.rate.round()), (28_003, 3, 27_975.0));
         let us = |percentile: Option<f64>| percentile.map(f64::round);
-        assert_eq!((us(said.latency.p50_us), us(said.latency.p90_us)), (Some(200.0), Some(500.0)));
-        assert_eq!((us(said.latency.p99_us), us(said.latency.max_us)), (Some(1_200.0), Some(8_600.0)));
+        assert_eq!((us(reported.latency.p50_us), us(reported.latency.p90_us)), (Some(200.0), Some(500.0)));
+        assert_eq!(
+            (us(reported.latency.p99_us), us(reported.latency.max_us)),
+            (Some(1_200.0), Some(8_600.0))
+        );
     }
 
     #[test]
@@ -308,8 +311,8 @@ mod tests {
         let report = r#"{"summary": {"total": 2.0, "slowest": 0.0625}, "latencyPercentiles": {"p99": 0.0015},
                          "statusCodeDistribution": {"200": 1000, "404": 10},
                          "errorDistribution": {"aborted due to deadline": 64, "connection refused": 1}}"#;
-        let said = said_by_oha(report).unwrap();
-        assert_eq!((said.replies, said.errors, said.rate), (1_010, 1, 505.0));
-        assert_eq!((said.latency.p99_us, said.latency.max_us), (Some(1_500.0), Some(62_500.0)));
+        let reported = reported_by_oha(report).unwrap();
+        assert_eq!((reported.replies, reported.errors, reported.rate), (1_010, 1, 505.0));
+        assert_eq!((reported.latency.p99_us, reported.latency.max_us), (Some(1_500.0), Some(62_500.0)));
     }
 }

@@ -1,4 +1,4 @@
-//! The least that TLS takes: connect, handshake, close, with nothing but BoringSSL and blocking calls.
+//! Minimal TLS client: connect, handshake, close, with BoringSSL and blocking calls.
 
 use std::net::{SocketAddrV4, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use httperf_sys::tls::Session;
 
 use crate::words::Words;
 
-/// What to do.
+/// Options of the client.
 #[derive(Debug)]
 pub(crate) struct Options {
     target: SocketAddrV4,
@@ -31,7 +31,7 @@ impl Options {
     }
 }
 
-/// Makes the handshakes and says how many there were.
+/// Makes the handshakes and prints their number.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let mut builder = SslContextBuilder::new(SslMethod::tls())?;
     builder.set_verify(SslVerifyMode::NONE);
@@ -57,7 +57,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         stream.connect()?;
         resumed += u64::from(stream.ssl().session_reused());
         if options.resume && number == 0 {
-            // The ticket comes before the reply to whatever is sent.
+            // The ticket precedes the reply to any request.
             stream.ssl_write(b"HEAD / HTTP/1.0\r\n\r\n")?;
             stream.ssl_read(&mut [0; 1024])?;
         }

@@ -1,5 +1,5 @@
-//! Tables 4: what TLS costs. Handshakes against bare BoringSSL and `openssl s_time`, requests and large bodies against
-//! wrk and h2load, and the memory of idle connections. The server is nginx.
+//! Tables 4: cost of TLS. Handshakes compared with bare BoringSSL and `openssl s_time`, requests and large
+//! bodies compared with wrk and h2load, and memory of idle connections. The server is nginx.
 
 pub(crate) mod bare;
 mod peers;
@@ -16,7 +16,7 @@ use crate::output::{Table, median, progress, thousands};
 use crate::tools::Bench;
 use crate::words::Words;
 
-/// How much of it to measure.
+/// Extent of the measurement.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) pairs: u32,
@@ -43,10 +43,10 @@ impl Options {
     }
 }
 
-/// Connections at a time for requests and bodies.
+/// Concurrent connections for requests and bodies.
 const CONNECTIONS: u64 = 20;
 
-/// All tables on TLS; a word instead where nginx is not installed.
+/// Measures all tables on TLS, or notes that nginx is not installed.
 pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<String>> {
     let Some(server) = Nginx::start(bench.cores.server)? else {
         return Ok(vec!["Tables 4: nginx is not installed, so TLS is not measured\n".to_owned()]);
@@ -80,7 +80,7 @@ pub(crate) fn measure(bench: &Bench, options: &Options) -> anyhow::Result<Vec<St
     ])
 }
 
-/// The program under test and its peers in turn, so that what the machine does meanwhile strikes all alike.
+/// Measures the program under test and its peers in turn, so that disturbances affect all alike.
 fn compare(
     bench: &Bench,
     server: &Nginx,
@@ -102,7 +102,7 @@ fn compare(
             rates[index].push(done.count as f64 / done.cpu.as_secs_f64());
         }
     }
-    let mut table = Table::new(title, &["program", unit, "per CPU second", "httperf's cost in proportion"]);
+    let mut table = Table::new(title, &["program", unit, "per CPU second", "httperf's relative cost"]);
     for (index, peer) in peers.iter().enumerate() {
         let ratios: Vec<f64> =
             costs[0].iter().zip(&costs[index]).map(|(ours, theirs)| ours / theirs).collect();
@@ -113,7 +113,7 @@ fn compare(
             format!("{:.2}", median(&ratios)),
         ]);
     }
-    table.note(format!("medians of {rounds} rounds; the proportion is taken within each round"));
+    table.note(format!("medians of {rounds} rounds; the ratio is taken within each round"));
     for peer in Peer::ALL.into_iter().filter(|peer| peer.does(work) && !peer.is_installed()) {
         table.note(format!("{peer} is not installed"));
     }
@@ -133,7 +133,7 @@ fn idle_memory(bench: &Bench, server: &Nginx, connections: u64) -> anyhow::Resul
         );
         let mut client = crate::child::Running::start(command, bench.cores.client)?;
         wait_for_sockets(&mut client, count, Duration::from_secs_f64(seconds + 10.0))?;
-        // The last replies are still on their way.
+        // The last replies are still in transit.
         std::thread::sleep(Duration::from_millis(500));
         let rss = rss_kib(&client)?;
         client.send(Signal::INT)?;

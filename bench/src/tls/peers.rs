@@ -1,4 +1,4 @@
-//! The programs that are compared over TLS: how each is told what to do, and how its output is read.
+//! Programs compared over TLS: how to run each, and how to read its output.
 
 use std::fmt;
 use std::path::Path;
@@ -24,7 +24,7 @@ pub(crate) enum Peer {
     H2load,
 }
 
-/// What it is to do.
+/// Work for a program.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Work {
     Handshakes { count: u64, resume: bool },
@@ -45,17 +45,17 @@ impl fmt::Display for Work {
     }
 }
 
-/// What was done, and what it cost.
+/// Counts and costs of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Done {
     pub(crate) count: u64,
     pub(crate) cpu: Duration,
 }
 
-/// After this long a program is stopped.
+/// Time limit of a program.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// For programs that take a time and not a number.
+/// Length of a run, for programs that take a time and not a number.
 const SECONDS: &str = "2";
 
 impl fmt::Display for Peer {
@@ -71,10 +71,10 @@ impl fmt::Display for Peer {
 }
 
 impl Peer {
-    /// All of them, the program under test first.
+    /// All programs, the one under test first.
     pub(crate) const ALL: [Peer; 5] = [Peer::Httperf, Peer::Bare, Peer::OpenSsl, Peer::Wrk, Peer::H2load];
 
-    /// Whether it can do this work.
+    /// Returns true if it supports this work.
     pub(crate) fn does(self, work: &Work) -> bool {
         match self {
             Peer::Httperf => true,
@@ -154,14 +154,14 @@ impl Peer {
         Ok(Done { count, cpu: finished.cpu })
     }
 
-    /// The program under test with these arguments.
+    /// Command of the program under test with these arguments.
     pub(crate) fn command(self, bench: &Bench, port: u16, arguments: &[&str]) -> Command {
         let mut command = Command::new(bench.ours.path());
         command.args(["--server=127.0.0.1", &format!("--port={port}"), "--report=classic"]).args(arguments);
         command
     }
 
-    /// How much of its work it says it has done.
+    /// Amount of work done, from its output.
     fn count(self, output: &str, work: &Work) -> Option<u64> {
         let number_before = |word: &str| {
             let line = output.lines().find(|line| line.contains(word))?;

@@ -1,19 +1,19 @@
 //! The cookies of one session (`--session-cookies`).
 //!
-//! The rules are those of RFC 6265 and its revision, with three choices of our own, as a session talks to a
-//! single server and must work as it did with the classic tool, which knew no attributes at all:
+//! The rules are those of RFC 6265 and its revision, with three exceptions: a session talks to a single
+//! server and must work as it did with the classic tool, which ignored all attributes.
 //!
-//! - `Domain` is ignored: every cookie belongs to that server and to no other.
-//! - `Secure` is ignored: a server is often put to the test without the TLS in front of it, and its sessions
-//!   would fall apart if their cookies did not come back.
-//! - What is sent is the bytes that were received up to the first `;`, even where a name is missing.
+//! - `Domain` is ignored: every cookie belongs to that server only.
+//! - `Secure` is ignored: servers are often tested without the TLS in front of them, and their sessions would
+//!   break without their cookies.
+//! - The bytes received up to the first `;` are sent back, even if they have no name.
 
 use std::cmp::Reverse;
 use std::time::{Duration, SystemTime};
 
 use time::{Date, Month, PrimitiveDateTime, Time};
 
-/// The largest cookie kept, name and value together.
+/// Maximum size of a cookie, name and value together.
 ///
 /// <https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-5.6>
 const COOKIE_SIZE_MAX: usize = 4096;
@@ -21,36 +21,36 @@ const COOKIE_SIZE_MAX: usize = 4096;
 /// The cookies of one session.
 #[derive(Clone, Debug)]
 pub struct Jar {
-    /// In the order in which they are sent.
+    /// Sorted in the order of sending.
     cookies: Vec<Cookie>,
     count_max: usize,
-    /// How many cookies were ever added.
+    /// Number of cookies ever added.
     added: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Cookie {
-    /// What is sent: the bytes received before the first `;`.
+    /// Bytes to send: those received before the first `;`.
     pair: Vec<u8>,
     path: Vec<u8>,
-    /// `None` lasts as long as the session.
+    /// `None` for the length of the session.
     expires: Option<SystemTime>,
-    /// How many were added before it.
+    /// Number of cookies added before it.
     age_rank: u64,
 }
 
 impl Jar {
-    /// An empty jar for at most `count_max` cookies.
+    /// Creates an empty jar for at most `count_max` cookies.
     #[must_use]
     pub fn new(count_max: usize) -> Self {
         Self { cookies: Vec::new(), count_max, added: 0 }
     }
 
-    /// Takes in the value of a `Set-Cookie` field of the reply to a request for `request_uri`.
+    /// Stores the value of a `Set-Cookie` field in the reply to a request for `request_uri`.
     ///
-    /// It replaces the cookie of the same name and path, if there is one; if its time is up already, that is
-    /// all it does. When the jar is full, the cookie added first makes room. Cookies that are empty, too
-    /// large, or have control characters in them are ignored.
+    /// It replaces a cookie with the same name and path; if it has expired already, that is all it does. If
+    /// the jar is full, the oldest cookie is removed. Cookies that are empty, too large, or contain control
+    /// characters are ignored.
     pub fn store(&mut self, set_cookie_value: &[u8], request_uri: &[u8], now: SystemTime) {
         let mut parts = set_cookie_value.split(|&byte| byte == b';');
         let pair = parts.next().unwrap_or_default();
@@ -82,7 +82,7 @@ impl Jar {
         }
     }
 
-    /// The value of the `Cookie` field of a request for `request_uri`; `None` if no cookie goes with it.
+    /// Value of the `Cookie` field of a request for `request_uri`; `None` if no cookie applies.
     pub fn header(&mut self, request_uri: &[u8], now: SystemTime) -> Option<Vec<u8>> {
         self.drop_expired(now);
         let request_path = path_of(request_uri);
@@ -99,7 +99,7 @@ impl Jar {
         value
     }
 
-    /// Longer paths come first, then those added earlier.
+    /// Inserts a cookie: longer paths first, then earlier ones.
     ///
     /// <https://www.rfc-editor.org/rfc/rfc6265#section-5.4>
     fn add(&mut self, cookie: Cookie) {
@@ -134,17 +134,17 @@ impl Cookie {
     }
 }
 
-/// What is before the `=`; a cookie without one has an empty name.
+/// Name of a cookie: the part before the `=`, or empty if there is none.
 fn name_of(pair: &[u8]) -> &[u8] {
     pair.iter().position(|&byte| byte == b'=').map_or(b"", |end| pair[..end].trim_ascii())
 }
 
-/// The attributes that matter here. Of an attribute given twice the last one counts.
+/// Supported attributes. If one is repeated, the last value counts.
 #[derive(Default)]
 struct Attributes<'a> {
     path: Option<&'a [u8]>,
     date: Option<SystemTime>,
-    /// Seconds; below 1 for "expired long ago".
+    /// Seconds; below 1 if expired.
     age_max: Option<i64>,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Attributes<'a> {
         attributes
     }
 
-    /// When the cookie ends: `Max-Age` goes before `Expires`; a time too far off to be told is never.
+    /// Expiry: `Max-Age` takes precedence over `Expires`; a time too far in the future to represent is never.
     fn expires(&self, now: SystemTime) -> Option<SystemTime> {
         match self.age_max {
             Some(seconds) => match u64::try_from(seconds) {
@@ -178,7 +178,7 @@ impl<'a> Attributes<'a> {
     }
 }
 
-/// The value of `Max-Age`: digits, perhaps after a minus. A number too large to tell counts as the largest.
+/// Value of `Max-Age`: digits with an optional minus sign. Numbers too large to represent saturate.
 fn age(value: &[u8]) -> Option<i64> {
     let (negative, digits) = match value.strip_prefix(b"-") {
         Some(digits) => (true, digits),
@@ -193,7 +193,7 @@ fn age(value: &[u8]) -> Option<i64> {
     Some(if negative { -seconds } else { seconds })
 }
 
-/// A date in any of the forms that servers use: the parts are told apart by their looks.
+/// Parses a date in any form that servers use: parts are identified by their syntax.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc6265#section-5.1.1>
 fn date(value: &[u8]) -> Option<SystemTime> {
@@ -233,7 +233,7 @@ fn is_date_delimiter(byte: u8) -> bool {
     matches!(byte, b'\t' | b' '..=b'/' | b';'..=b'@' | b'['..=b'`' | b'{'..=b'~')
 }
 
-/// Three numbers of one or two digits with colons between them; whatever is no digit may follow.
+/// Parses three numbers of one or two digits, separated by colons; other characters may follow.
 fn time_of_day(token: &[u8]) -> Option<(u8, u8, u8)> {
     let mut fields = token.splitn(3, |&byte| byte == b':');
     let mut whole = || {
@@ -245,7 +245,7 @@ fn time_of_day(token: &[u8]) -> Option<(u8, u8, u8)> {
     Some((u8::try_from(hour).ok()?, u8::try_from(minute).ok()?, u8::try_from(second).ok()?))
 }
 
-/// The number that `token` begins with, if it has as many digits as asked for.
+/// Parses the leading digits of `token`, if their number is in range.
 fn leading_digits(token: &[u8], size: std::ops::RangeInclusive<usize>) -> Option<u16> {
     let digits = token.iter().take_while(|byte| byte.is_ascii_digit());
     if !size.contains(&digits.clone().count()) {
@@ -262,7 +262,7 @@ fn month_name(token: &[u8]) -> Option<Month> {
     Month::try_from(u8::try_from(index + 1).ok()?).ok()
 }
 
-/// The path of a request target, be it a path with a query or a whole URL; `/` if it has none.
+/// Path of a request target, which may have a query or be a whole URL; `/` if it has none.
 fn path_of(request_uri: &[u8]) -> &[u8] {
     let end = request_uri.iter().position(|byte| matches!(byte, b'?' | b'#')).unwrap_or(request_uri.len());
     let target = &request_uri[..end];
@@ -276,7 +276,7 @@ fn path_of(request_uri: &[u8]) -> &[u8] {
     if path.is_empty() { b"/" } else { path }
 }
 
-/// The directory of a path, for cookies that name no path.
+/// Directory of a path, for cookies without a path.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc6265#section-5.1.4>
 fn default_path(path: &[u8]) -> &[u8] {
@@ -306,7 +306,7 @@ mod tests {
         SystemTime::UNIX_EPOCH + Duration::from_secs(NEW_YEAR + second)
     }
 
-    /// A jar that was given these values, each with the URI of its request, at second 0.
+    /// A jar with these values, each with the URI of its request, stored at second 0.
     fn jar(stored: &[(&str, &str)]) -> Jar {
         let mut jar = Jar::new(10);
         for (uri, value) in stored {
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_that_make_no_sense_are_ignored() {
+    fn malformed_cookies_are_ignored() {
         let large = format!("a={}", "x".repeat(COOKIE_SIZE_MAX));
         for value in ["", ";", " ; path=/", "=", "a=b\r\nc", "a=\0", "a=b; path=/\x7f", &large] {
             check(&[("/", value)], "/", "-");
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_of_the_same_name_and_path_takes_the_place_of_the_old_one() {
+    fn a_cookie_with_the_same_name_and_path_replaces_the_old_one() {
         check(&[("/", "a=1"), ("/", "b=2"), ("/", "a=3")], "/", "a=3; b=2");
         check(&[("/", "a=1"), ("/", " a =3;Path=/")], "/", " a =3");
         check(&[("/", "token"), ("/", "other")], "/", "other");
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_takes_in_what_is_below_it() {
+    fn a_path_includes_everything_below_it() {
         let stored = &[("/", "a=1; path=/x/y")];
         check(stored, "/x/y", "a=1");
         check(stored, "/x/y?q=/z", "a=1");
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_whose_time_is_up_deletes_the_old_one() {
+    fn an_expired_cookie_deletes_the_old_one() {
         for attribute in ["max-age=0", "MAX-AGE=-5", "expires=Thu, 01 Jan 1970 00:00:00 GMT"] {
             check(&[("/", "a=1"), ("/", "b=2"), ("/", &format!("a=; {attribute}"))], "/", "b=2");
             check(&[("/x/y", "a=1"), ("/", &format!("a=; {attribute}"))], "/x/z", "a=1");
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_makes_no_sense_is_ignored() {
+    fn a_malformed_expiry_is_ignored() {
         for attribute in ["max-age=", "max-age=1x", "max-age=+0", "expires=", "expires=never", "expires"] {
             check(&[("/", &format!("a=1; {attribute}"))], "/", "a=1");
         }
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_added_first_makes_room() {
+    fn the_oldest_cookie_is_removed_if_the_jar_is_full() {
         let mut jar = Jar::new(2);
         for value in ["a=1; path=/", "b=2", "a=3", "c=4; max-age=5"] {
             jar.store(value.as_bytes(), b"/", at(0));
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_are_read_in_all_their_forms() {
+    fn all_forms_of_dates_are_parsed() {
         let moment = Some(784_111_777);
         check_date("Sun, 06 Nov 1994 08:49:37 GMT", moment);
         check_date("Sunday, 06-Nov-94 08:49:37 GMT", moment);
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_not_read() {
+    fn malformed_dates_are_rejected() {
         for text in [
             "",
             "06 Nov 1994",
@@ -522,7 +522,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_taken(value: Vec<u8>, uri: Vec<u8>) {
+        fn any_bytes_are_accepted(value: Vec<u8>, uri: Vec<u8>) {
             let mut jar = Jar::new(3);
             jar.store(&value, &uri, at(0));
             if let Some(header) = jar.header(&uri, at(0)) {

@@ -1,13 +1,14 @@
-//! Random numbers that depend on nothing but who draws them, for which call, and as the how-manieth of it.
+//! Random numbers that are a pure function of client, call and position within the call.
 //!
-//! So a call's are the same on whichever thread it is made, and whatever calls were made before it.
+//! A call therefore draws the same numbers on any thread, whatever calls were made before it.
 
 use httperf_plan::Client;
 
-/// The numbers of one call.
+/// Random numbers of one call.
 ///
-/// This is SplitMix64 (G. Steele, D. Lea, C. Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA 2014, with
-/// the constants of D. Stafford's thirteenth mixer), begun at a hash of the client and the call's number.
+/// This is SplitMix64 (G. Steele, D. Lea, C. Flood, *Fast Splittable Pseudorandom Number Generators*, OOPSLA
+/// 2014, with the constants of D. Stafford's thirteenth mixer), seeded with a hash of the client and the
+/// call's number.
 ///
 /// <https://doi.org/10.1145/2714064.2660195>
 #[derive(Clone, Debug)]
@@ -19,7 +20,7 @@ pub(crate) struct Draws {
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Draws {
-    /// Those of a client's call.
+    /// Random numbers of a client's call.
     pub(crate) fn new(client: Client, call: u64) -> Self {
         let mut state = mix(u64::from(client.index).wrapping_add(1).wrapping_mul(GAMMA));
         if client.stream > 0 {
@@ -28,20 +29,20 @@ impl Draws {
         Self { state: mix(state.wrapping_add(call.wrapping_add(1).wrapping_mul(GAMMA))) }
     }
 
-    /// The next of them, uniform over all there are.
+    /// Draws the next number, uniform over 64 bits.
     pub(crate) fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GAMMA);
         mix(self.state)
     }
 
-    /// The next as a number from `low` to `high`. No number is more likely than another by more than one part in
+    /// Draws a number from `low` to `high`. No number is more likely than another by more than one part in
     /// 2^64 / (high - low).
     pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         let count = u128::from(high - low) + 1;
         low + ((u128::from(self.next()) * count) >> 64) as u64
     }
 
-    /// The next two as a UUID of version 4 (RFC 9562, section 5.4).
+    /// Draws a UUID of version 4 (RFC 9562, section 5.4), using two numbers.
     pub(crate) fn uuid(&mut self) -> u128 {
         let random = u128::from(self.next()) << 64 | u128::from(self.next());
         let version = 0x4_u128 << 76;
@@ -50,7 +51,7 @@ impl Draws {
     }
 }
 
-/// Takes a number to another, each to one of its own, such that close ones end up far apart.
+/// Bijective mixing function: similar numbers map to very different ones.
 pub(crate) fn mix(number: u64) -> u64 {
     let number = (number ^ number >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let number = (number ^ number >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -66,16 +67,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generator_is_the_one_that_was_published() {
-        // Its first outputs from the state 0, as published with it.
+    fn the_generator_matches_the_published_one() {
+        // Published first outputs from the state 0.
         let mut draws = Draws { state: 0 };
         let first: Vec<u64> = (0..3).map(|_| draws.next()).collect();
         assert_eq!(first, [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]);
     }
 
     #[test]
-    fn what_is_drawn_stays_what_it_was() {
-        // Runs are to be repeatable with later versions.
+    fn numbers_never_change() {
+        // Later versions must be able to repeat runs.
         let first = |client, call| Draws::new(Client::new(client, 1), call).next();
         let drawn = [first(0, 0), first(0, 1), first(1, 0), first(u32::MAX, u64::MAX)];
         assert_eq!(
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_trials_and_calls_draw_apart() {
+    fn clients_trials_and_calls_draw_different_numbers() {
         let mut seen = HashSet::new();
         for (client, stream) in (0..20).flat_map(|client| (0..5).map(move |stream| (client, stream))) {
             for call in 0..100 {
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn each_number_of_a_range_comes_as_often_as_the_others() {
+    fn numbers_of_a_range_are_equally_frequent() {
         let mut counts = [0_u32; 10];
         for call in 0..100_000 {
             counts[Draws::new(Client::default(), call).between(5, 14) as usize - 5] += 1;
@@ -116,7 +117,7 @@ mod tests {
         }
 
         #[test]
-        fn a_uuid_says_that_it_is_random(client: u32, call: u64) {
+        fn a_uuid_is_marked_as_random(client: u32, call: u64) {
             let uuid = Draws::new(Client::new(client, u32::MAX), call).uuid();
             prop_assert_eq!(uuid >> 76 & 0xF, 4);
             prop_assert_eq!(uuid >> 62 & 0b11, 0b10);

@@ -1,4 +1,4 @@
-//! When and what: arrivals, visits (sessions), request sources, cookies, random streams.
+//! Timing and content of the load: arrivals, visits (sessions), request sources, cookies, random streams.
 //!
 //! Pure values: nothing here opens a socket, starts a thread or reads a clock.
 

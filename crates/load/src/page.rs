@@ -1,5 +1,5 @@
-//! The objects embedded in a page (`--wsesspage`): finding them in HTML as it arrives, and telling which of
-//! them the session can fetch. Fetching them is not done here.
+//! Objects embedded in a page (`--wsesspage`): finds them in HTML as it arrives, and tells which ones the
+//! session can fetch. Fetching is done elsewhere.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,29 +11,29 @@ use lol_html::send::{ElementContentHandlers, HtmlRewriter, Settings};
 use lol_html::{MemorySettings, Selector};
 use url::{Position, Url};
 
-/// Bytes that one scanner may hold: a tag that has not ended yet, and the elements that are open.
+/// Memory limit of a scanner in bytes, for an incomplete tag and the open elements.
 const SCANNER_MEMORY_MAX: usize = 4 * 1024 * 1024;
 
-/// The server that a session talks to, as far as links can name it.
+/// Identity of the session's server in links.
 #[derive(Clone, Debug)]
 pub struct Site {
     root: Url,
     port: Option<u16>,
 }
 
-/// What a reference in a page or a reply leads to.
+/// Target of a reference in a page or a reply.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Link {
-    /// Something on the session's server: the request target that asks for it.
+    /// A resource on the session's server, by its request target.
     Local(Vec<u8>),
-    /// Something elsewhere, which a session does not fetch: its URL, for a message.
+    /// A resource elsewhere, which the session does not fetch: its URL, for a message.
     Foreign(String),
 }
 
-/// The objects of one page, each of them once, however many documents (frames, redirects) name it. Clones
-/// share what they know: the scanners of all documents of a page hold one.
+/// Distinct objects of one page, over all documents (frames, redirects) that refer to them. Clones share
+/// their state: the scanners of all documents of a page have one each.
 ///
-/// A mutex that only one thread ever asks for costs little, and lets a session move to its worker's thread.
+/// An uncontended mutex costs little, and allows a session to move to its worker's thread.
 #[derive(Clone, Debug)]
 pub struct Objects {
     seen: Arc<Mutex<Seen>>,
@@ -48,34 +48,34 @@ struct Seen {
     is_truncated: bool,
 }
 
-/// A longer reference is passed over, in bytes: no server takes such a request (RFC 9110, section 4.1, asks for 8000),
-/// and a page may have a thousand of them.
+/// Maximum length of a reference in bytes: no server accepts such long requests (RFC 9110, section 4.1, asks
+/// for 8000), and a page may have a thousand of them.
 const REFERENCE_SIZE: usize = 8192;
 
-/// Finds the objects embedded in one HTML document: `img`, `frame` and `iframe` by their `src`, `object` by
-/// its `data`; all this as a browser sees it that runs scripts, so `noscript` holds nothing. Bytes may be cut
+/// Finds the objects embedded in an HTML document: `img`, `frame` and `iframe` by `src`, `object` by `data`.
+/// It scans like a browser that runs scripts, so the contents of `noscript` do not count. Input may be split
 /// anywhere.
 ///
-/// A document that is too odd to be scanned within bounds stops the scanner, never the session.
+/// A document that cannot be scanned within bounds stops the scanner, but never the session.
 pub struct Scanner {
     /// `None` once it has stopped.
     rewriter: Option<Rewriter>,
     found: Arc<Mutex<Vec<Link>>>,
 }
 
-/// Its output goes nowhere.
+/// Discards its output.
 type Rewriter = HtmlRewriter<'static, fn(&[u8])>;
 
 impl Site {
-    /// The server known as `host` (the value of the `Host` field) that listens on `port`, if that is known
-    /// by a number. `secure` says whether it is reached over TLS.
+    /// Creates the site of the server known as `host` (the value of the `Host` field) on `port`, if known as
+    /// a number. `secure` is true for TLS.
     ///
-    /// Links to another port or another name are foreign, even if they lead to the same machine. If `host`
-    /// is nothing that a URL could hold, only relative references are local.
+    /// Links to another port or name are foreign, even if they lead to the same machine. If `host` cannot be
+    /// part of a URL, only relative references are local.
     #[must_use]
     pub fn new(host: &str, port: Option<u16>, secure: bool) -> Self {
         let scheme = if secure { "https" } else { "http" };
-        // An address of IPv6 has brackets around it in a URL, though perhaps not on the command line.
+        // An IPv6 address has brackets in a URL, but perhaps not on the command line.
         let root = Url::parse(&format!("{scheme}://{host}/"))
             .or_else(|_| Url::parse(&format!("{scheme}://[{host}]/")))
             .or_else(|_| Url::parse(&format!("{scheme}://unnamed.invalid/")))
@@ -83,11 +83,11 @@ impl Site {
         Self { root, port }
     }
 
-    /// The URL of the document that a request for `target` gets.
+    /// URL of the document with this request target.
     fn document(&self, target: &[u8]) -> Url {
         let target = String::from_utf8_lossy(target);
         let url = if target.starts_with('/') {
-            // Not joined, as a path may start with two slashes.
+            // Not joined, since a path may start with two slashes.
             Url::parse(&format!("{}{target}", &self.root[..Position::BeforePath]))
         } else {
             self.root.join(&target)
@@ -102,7 +102,7 @@ impl Site {
         }
         let url = base.join(reference).ok()?;
         if url.cannot_be_a_base() {
-            // `data:`, `javascript:`, `mailto:`: nothing that a server is asked for.
+            // `data:`, `javascript:`, `mailto:`: not fetched from a server.
             return None;
         }
         Some(if self.serves(&url) {
@@ -121,16 +121,15 @@ impl Site {
     }
 }
 
-/// What the value of a `Location` field leads to, in the reply to a request for `document_uri`; `None` if
-/// that is nothing to be fetched.
+/// Target of a `Location` field in the reply to a request for `document_uri`; `None` if it cannot be fetched.
 #[must_use]
 pub fn resolve_location(site: &Site, document_uri: &[u8], location: &[u8]) -> Option<Link> {
     site.resolve(&site.document(document_uri), &String::from_utf8_lossy(location))
 }
 
 impl Objects {
-    /// The objects of the page that a request for `page_uri` gets, which is not one of them: at most
-    /// `count_max` to be fetched and as many foreign ones. What goes beyond that is left out.
+    /// Creates the objects of the page at `page_uri`, which is not one of them: at most `count_max` local
+    /// ones and as many foreign ones. Further objects are left out.
     #[must_use]
     pub fn new(site: &Site, page_uri: &[u8], count_max: usize) -> Self {
         let page = site.document(page_uri);
@@ -145,7 +144,7 @@ impl Objects {
         Self { seen: Arc::new(Mutex::new(seen)) }
     }
 
-    /// Whether `link` is new to the page and within its bound; it counts as seen from now on.
+    /// Returns true if `link` is new to the page and within its limit; it counts as seen from now on.
     #[must_use]
     pub fn admit(&self, link: &Link) -> bool {
         let mut seen = lock(&self.seen);
@@ -165,7 +164,7 @@ impl Objects {
         seen.links.insert(link.clone())
     }
 
-    /// Whether something was left out because there was too much of it.
+    /// Returns true if objects were left out at the limit.
     #[must_use]
     pub fn is_truncated(&self) -> bool {
         lock(&self.seen).is_truncated
@@ -173,8 +172,7 @@ impl Objects {
 }
 
 impl Scanner {
-    /// A scanner for the document that a request for `document_uri` gets, which is the page of `objects` or
-    /// a part of it.
+    /// Creates a scanner for the document at `document_uri`, which is the page of `objects` or a part of it.
     #[must_use]
     pub fn new(site: &Site, document_uri: &[u8], objects: &Objects) -> Self {
         static EMBEDDING: LazyLock<Selector> = LazyLock::new(|| {
@@ -202,7 +200,7 @@ impl Scanner {
         Self { rewriter: Some(HtmlRewriter::new(settings, discard)), found }
     }
 
-    /// Takes in more of the document.
+    /// Scans more of the document.
     pub fn push(&mut self, bytes: &[u8]) {
         let Some(rewriter) = &mut self.rewriter else { return };
         if rewriter.write(bytes).is_err() {
@@ -210,12 +208,12 @@ impl Scanner {
         }
     }
 
-    /// What was found since the last time, in the order of the document.
+    /// Takes the links found since the last call, in the order of the document.
     pub fn take_found(&mut self) -> Vec<Link> {
         std::mem::take(&mut lock(&self.found))
     }
 
-    /// Whether it gave up, so that objects may have been missed.
+    /// Returns true if the scanner gave up, so objects may have been missed.
     #[must_use]
     pub fn has_stopped(&self) -> bool {
         self.rewriter.is_none()
@@ -231,9 +229,9 @@ impl fmt::Debug for Scanner {
     }
 }
 
-/// A document while it is being scanned.
+/// State of a document during the scan.
 struct Document {
-    /// What references are relative to.
+    /// Base of relative references.
     base: Url,
     is_base_given: bool,
     site: Site,
@@ -261,7 +259,7 @@ impl Document {
         }
     }
 
-    /// Only the first `base` of a document counts.
+    /// Sets the base. Only the first `base` of a document counts.
     fn set_base(&mut self, href: &str) {
         if self.is_base_given {
             return;
@@ -273,7 +271,7 @@ impl Document {
     }
 }
 
-/// What the mutexes here guard is whole between any two statements, so a panic elsewhere does no harm.
+/// The guarded values are consistent between any two statements, so a panic elsewhere is harmless.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -290,7 +288,7 @@ mod tests {
         Site::new("www.example.com", Some(8080), false)
     }
 
-    /// Local targets as they are, foreign URLs in angle brackets.
+    /// Formats links: local targets as they are, foreign URLs in angle brackets.
     fn outline(links: Vec<Link>) -> Vec<String> {
         links
             .into_iter()
@@ -325,7 +323,7 @@ mod tests {
         assert_eq!(found(html.chunks(1)), expected, "byte by byte");
     }
 
-    /// Where a reference in the page leads to, be it in an `img` or a `Location` field.
+    /// Checks the target of a reference, both in an `img` and in a `Location` field.
     #[track_caller]
     fn check_reference(reference: &str, expected: &[&str]) {
         check(&format!("<img src=\"{reference}\">"), expected);
@@ -334,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_no_server_would_take_is_passed_over() {
+    fn a_reference_that_is_too_long_is_skipped() {
         let long = "x".repeat(REFERENCE_SIZE + 1);
         let page = format!("<img src=/{long}><img src=/short>");
         assert_eq!(found([page.as_bytes()]), ["/short"]);
@@ -375,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_for_a_frame_or_a_script_is_not_fetched() {
+    fn fallbacks_for_frames_and_scripts_are_not_fetched() {
         check("<iframe src=a><img src=no></iframe><noscript><img src=no></noscript>", &["/dir/a"]);
     }
 
@@ -415,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_is_asked_for_is_skipped() {
+    fn urls_without_a_server_are_skipped() {
         for nothing in [
             "",
             " ",
@@ -431,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_element_moves_what_follows() {
+    fn a_base_element_affects_what_follows() {
         check(
             "<img src=a><base href='/other/'><img src=a><base href=/third/><img src=b><base target=x>",
             &["/dir/a", "/other/a", "/other/b"],
@@ -462,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_beyond_the_bound_are_left_out() {
+    fn objects_beyond_the_limit_are_left_out() {
         let objects = Objects::new(&site(), b"/", 2);
         let mut scanner = Scanner::new(&site(), b"/", &objects);
         scanner.push(b"<img src=//x/1><img src=a><img src=b>");
@@ -513,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_in_another_encoding_is_read_as_it_says() {
+    fn the_declared_encoding_of_a_page_is_used() {
         let found = found([&b"<meta charset=windows-1252><img src=\xe9.gif>"[..]]);
         assert_eq!(found, ["/dir/%C3%A9.gif"]);
     }
@@ -538,7 +536,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn where_bytes_are_cut_does_not_show(
+        fn splitting_the_input_makes_no_difference(
             parts in prop::collection::vec(prop::sample::select(PARTS.to_vec()), 0..25),
             cuts in prop::collection::vec(0..200_usize, 0..5),
         ) {

@@ -1,5 +1,5 @@
-//! The random numbers of the classic tool: the 48-bit linear congruential generator behind `erand48`.
-//! Schedules drawn from it are part of what the tool promises, so it is not to be improved.
+//! Random numbers of the classic tool: the 48-bit linear congruential generator behind `erand48`. The
+//! schedules drawn from it are part of the tool's contract, so it must not be improved.
 
 use httperf_plan::Client;
 
@@ -10,27 +10,27 @@ const MULTIPLIER: u64 = 0x5_DEEC_E66D;
 const INCREMENT: u64 = 0xB;
 const MODULUS: u64 = 1 << 48;
 
-/// A stream of numbers uniform in `[0, 1)`, equal for equal beginnings.
+/// A stream of numbers uniform in `[0, 1)`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Erand48 {
-    /// Below `MODULUS`.
+    /// Less than `MODULUS`.
     state: u64,
 }
 
 impl Erand48 {
-    /// The stream of this client (`--client=I/N`). In a run by itself it is the classic one; in each of several trials it
-    /// begins elsewhere.
+    /// Stream of this client (`--client=I/N`). A single run uses the classic stream; each of several trials
+    /// starts elsewhere.
     #[must_use]
     pub fn of(client: Client) -> Self {
         let classic = Self::new(client.index);
         if client.stream == 0 {
             return classic;
         }
-        // Not so many steps further on: numbers that are a power of two of steps apart have their low bits in common.
+        // Skipping ahead would not do: numbers a power of two of steps apart have their low bits in common.
         Self { state: mix(mix(classic.state).wrapping_add(client.stream.into())) % MODULUS }
     }
 
-    /// The classic stream of the client with this index.
+    /// Classic stream of the client with this index.
     fn new(client_index: u32) -> Self {
         let word = |value: u32| u64::from(value & 0xFFFF);
         let low = word(0x1234 ^ client_index);
@@ -39,20 +39,20 @@ impl Erand48 {
         Self { state: high << 32 | middle << 16 | low }
     }
 
-    /// The stream that begins with the state 0, whatever the client.
+    /// Stream that starts with the state 0, for any client.
     #[must_use]
     pub fn from_zero() -> Self {
         Self { state: 0 }
     }
 
-    /// The next number.
-    #[expect(clippy::should_implement_trait, reason = "an endless stream has no use for an Option")]
+    /// Draws the next number.
+    #[expect(clippy::should_implement_trait, reason = "an infinite stream needs no Option")]
     pub fn next(&mut self) -> f64 {
         self.state = Step::ONE.apply(self.state);
         self.state as f64 / MODULUS as f64
     }
 
-    /// Leaves out `count` numbers, in time that grows with the logarithm of `count`.
+    /// Skips `count` numbers, in time logarithmic in `count`.
     pub fn skip(&mut self, count: u64) {
         let mut power = Step::ONE;
         let mut remaining = count;
@@ -66,7 +66,7 @@ impl Erand48 {
     }
 }
 
-/// Some number of steps of the generator at once: itself one `X ← (multiplier · X + increment)`.
+/// Any number of steps of the generator at once, again of the form `X ← (multiplier · X + increment)`.
 #[derive(Clone, Copy)]
 struct Step {
     multiplier: u64,
@@ -76,7 +76,7 @@ struct Step {
 impl Step {
     const ONE: Self = Self { multiplier: MULTIPLIER, increment: INCREMENT };
 
-    /// Wrapping at 2^64 does no harm, as 2^48 divides it.
+    /// Wrapping at 2^64 is harmless, as 2^48 divides it.
     fn apply(self, state: u64) -> u64 {
         self.multiplier.wrapping_mul(state).wrapping_add(self.increment) % MODULUS
     }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_begin_as_the_classic_ones_do() {
+    fn streams_start_like_the_classic_ones() {
         check(
             0,
             "0.8080073247 0.2756824278 0.0877913933 0.4320839307 \
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn trials_draw_apart() {
+    fn trials_draw_independent_numbers() {
         let drawn = |index, stream| {
             let mut random = Erand48::of(Client::new(index, 9).in_trial(stream));
             (0..1000).map(|_| random.next()).collect::<Vec<f64>>()
@@ -146,12 +146,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_client_begins_with_a_known_state() {
+    fn the_first_client_starts_with_a_known_state() {
         assert_eq!(Erand48::new(0), Erand48 { state: 0x6543_5678_1234 });
     }
 
     #[test]
-    fn the_stream_from_zero_begins_with_the_increment() {
+    fn the_stream_from_zero_starts_with_the_increment() {
         let first = Erand48::from_zero().next();
         assert_eq!(first.to_bits(), (11.0 / 2.0_f64.powi(48)).to_bits());
     }

@@ -1,4 +1,4 @@
-//! What each call sends: method, request target, header fields and body, with their placeholders filled in.
+//! Requests of calls: method, request target, header fields and body, with placeholders filled in.
 
 use std::io::Write;
 use std::rc::Rc;
@@ -12,13 +12,13 @@ use httperf_plan::{
 use crate::draws::Draws;
 use crate::uris::Uris;
 
-/// How many requests of a list are kept by whoever renders them, if they never change.
+/// Maximum number of constant requests of a list that are cached.
 const KEPT_MAX: usize = 1024;
 
-/// What calls send, by their numbers. Nothing is allocated per call, once its buffers have grown.
+/// Requests of calls, by number. Nothing is allocated per call once the buffers have grown.
 ///
-/// What a placeholder becomes depends on the client, the call's number and its place in the request alone, not
-/// on the calls made before or elsewhere.
+/// The value of a placeholder depends only on the client, the number of the call and the position in the
+/// request, not on other calls.
 #[derive(Debug)]
 pub struct Requests<'p> {
     source: Source<'p>,
@@ -33,15 +33,15 @@ pub struct Requests<'p> {
 
 #[derive(Debug)]
 enum Source<'p> {
-    /// URIs alone.
+    /// Only URIs.
     Uris {
         uris: Uris,
-        /// Whether the request depends on its URI alone.
+        /// True if the request depends only on its URI.
         is_unchanging: bool,
     },
-    /// One that each call fills in.
+    /// A template filled in for each call.
     Template(&'p Template),
-    /// Whole requests.
+    /// Complete requests.
     Listed(Vec<Listed<'p>>),
 }
 
@@ -50,11 +50,11 @@ enum Source<'p> {
 struct Listed<'p> {
     request: &'p ListedRequest,
     body: Option<Payload<'p>>,
-    /// Whether it has no placeholders.
+    /// True if it has no placeholders.
     is_unchanging: bool,
 }
 
-/// The header fields that all calls share.
+/// Header fields common to all calls.
 #[derive(Debug)]
 struct SharedHeaders<'p> {
     /// See [`httperf_plan::Replies::compressed`].
@@ -62,54 +62,54 @@ struct SharedHeaders<'p> {
     headers: &'p [Header],
 }
 
-/// A body, ready to be sent as often as may be.
+/// A body, ready to be sent repeatedly.
 #[derive(Clone, Debug)]
 enum Payload<'p> {
-    /// Always the same bytes.
+    /// Constant bytes.
     Shared(Rc<Arc<[u8]>>),
-    /// With placeholders in it.
+    /// Has placeholders.
     Template(&'p Body),
 }
 
-/// What one call sends.
+/// Parts of a call's request.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
-    /// The method.
+    /// Method.
     pub method: &'a [u8],
-    /// The request target.
+    /// Request target.
     pub uri: &'a [u8],
-    /// Header lines, each with its line end, to be placed after those of the plan's `extra_headers`.
+    /// Header lines with their line ends, to be placed after those of the plan's `extra_headers`.
     pub headers: &'a [u8],
-    /// Which of the lines that the program writes itself they replace.
+    /// The program's own header lines that they replace.
     pub replaces: Replaced,
-    /// The body.
+    /// Body.
     pub body: Content<'a>,
 }
 
-/// The lines that the program writes itself, and that header fields of the plan replace.
+/// Header lines of the program that the plan's header fields replace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Replaced {
     /// `Host`.
     pub host: bool,
     /// `User-Agent`.
     pub user_agent: bool,
-    /// The `Connection` of HTTP/1.0.
+    /// The `Connection` field of HTTP/1.0.
     pub connection: bool,
 }
 
-/// The body of a request.
+/// Body of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Content<'a> {
-    /// There is none.
+    /// No body.
     None,
-    /// The same bytes for many calls: they need not be copied.
+    /// The same bytes for many calls, which need not be copied.
     Shared(&'a Rc<Arc<[u8]>>),
-    /// For this call alone.
+    /// Bytes of this call only.
     Rendered(&'a [u8]),
 }
 
 impl Content<'_> {
-    /// Its bytes; `None` if there is no body.
+    /// Bytes of the body; `None` if there is no body.
     #[must_use]
     pub fn bytes(&self) -> Option<&[u8]> {
         match self {
@@ -121,10 +121,10 @@ impl Content<'_> {
 }
 
 impl<'p> Requests<'p> {
-    /// Those of a plan.
+    /// Creates the requests of a plan.
     ///
     /// # Panics
-    /// When a file of a body was not read: its contents are not saved with a plan.
+    /// If a file of a body was not read: its contents are not saved with a plan.
     #[must_use]
     pub fn new(plan: &'p Plan) -> Self {
         Self::of(&plan.uris, &plan.request, &plan.replies, plan.client)
@@ -162,13 +162,13 @@ impl<'p> Requests<'p> {
         }
     }
 
-    /// What the call of this number sends; `None` when a list that does not wrap has no more for it. It depends on
-    /// nothing but the number.
+    /// Request of call `number`; `None` beyond the end of a list that does not wrap. Depends only on the
+    /// number.
     pub fn at(&mut self, number: u64) -> Option<Material<'_>> {
         self.fill(number, Uris::at)
     }
 
-    /// The same, but for the URI of a list or a working set: that is the one after the last.
+    /// Like [`Requests::at`], except that the URI of a list or a working set is the one after the last.
     pub fn next(&mut self, number: u64) -> Option<Material<'_>> {
         self.fill(number, Uris::next)
     }
@@ -209,8 +209,8 @@ impl<'p> Requests<'p> {
         Some(material)
     }
 
-    /// What the call of this number sends if its method, its request target and its body come from elsewhere: the
-    /// header fields that all calls share.
+    /// Request of call `number` with the given method, request target and body, and the header fields common
+    /// to all calls.
     pub fn around<'a>(
         &'a mut self,
         number: u64,
@@ -228,9 +228,8 @@ impl<'p> Requests<'p> {
         }
     }
 
-    /// The place at which the request of this call, to this of the plan's targets, can be kept, as it is the same for
-    /// all calls that have the same place. `None` if it may be like no other. Places are below
-    /// [`places`](Self::places).
+    /// Cache slot for the rendered request of this call to this target: calls with the same slot have the
+    /// same request. `None` if the request may be unique. Slots are below [`places`](Self::places).
     #[must_use]
     pub fn place(&self, number: u64, target: usize) -> Option<usize> {
         match &self.source {
@@ -246,7 +245,7 @@ impl<'p> Requests<'p> {
         }
     }
 
-    /// How many places there are for a plan with so many targets.
+    /// Number of cache slots for a plan with this many targets.
     #[must_use]
     pub fn places(&self, targets: usize) -> usize {
         match &self.source {
@@ -258,7 +257,7 @@ impl<'p> Requests<'p> {
         }
     }
 
-    /// How many there are; `None` without end.
+    /// Number of requests; `None` if infinite.
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         match &self.source {
@@ -277,8 +276,8 @@ fn are_unchanging(headers: &[Header]) -> bool {
 }
 
 impl SharedHeaders<'_> {
-    /// Puts the lines of these header fields into `lines`, and after them those of a request's `own`, which take the
-    /// place of shared ones of the same names.
+    /// Writes the lines of these header fields to `lines`, followed by the request's `own` ones, which
+    /// replace common ones of the same name.
     fn write(&self, own: &[Header], fill: &mut Fill, lines: &mut Vec<u8>) -> Replaced {
         lines.clear();
         let is_own = |name: &str| own.iter().any(|header| header.is(name));
@@ -304,7 +303,7 @@ impl SharedHeaders<'_> {
 
 impl<'p> Payload<'p> {
     fn new(body: &'p Body) -> Self {
-        // A file alone is sent as it lies in memory.
+        // A single file is sent without being copied.
         if let [BodyPart::File(file)] = &body.parts[..] {
             assert_eq!(file.contents.len() as u64, file.size, "a file is read before its contents are sent");
             return Self::Shared(Rc::new(Arc::clone(&file.contents)));
@@ -340,7 +339,7 @@ impl<'p> Payload<'p> {
     }
 }
 
-/// Fills in the placeholders of one call, in the order in which they stand in its request.
+/// Fills in the placeholders of one call, in the order of their positions.
 struct Fill {
     number: u64,
     draws: Draws,
@@ -408,7 +407,7 @@ mod tests {
         Client::new(index, 4)
     }
 
-    /// A request in one line: method, URI, header lines, body.
+    /// Formats a request in one line: method, URI, header lines, body.
     fn outline(material: &Material<'_>) -> String {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         let mut outline = format!("{} {}", text(material.method), text(material.uri));
@@ -437,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn placeholders_are_filled_in_wherever_they_stand() {
+    fn placeholders_are_filled_in_everywhere() {
         let uris = UriSource::Template(filled("/{seq}?{rand:7-7}"));
         let template = RequestTemplate {
             headers: headers(&["X-A: b", "X-Number: <{seq}>"]),
@@ -454,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_in_one_place_changes_the_request() {
+    fn a_request_with_any_placeholder_is_not_constant() {
         for (uris, headers, body) in [
             (UriSource::Template(filled("/{seq}")), headers(&[]), None),
             (fixed("/"), headers(&["A: {uuid}"]), None),
@@ -467,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn listed_requests_come_in_turn_and_their_headers_take_the_place_of_shared_ones() {
+    fn listed_requests_take_turns_and_their_headers_replace_shared_ones() {
         let request = |server, method: &str, uri: &str, lines: &[&str], body: Option<&str>| ListedRequest {
             server,
             method: method.into(),
@@ -510,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_the_program_writes_itself_are_replaced() {
+    fn the_program_s_own_fields_are_replaced() {
         let template = RequestTemplate {
             headers: headers(&["host: a", "User-agent: b", "CONNECTION: close"]),
             ..template()
@@ -523,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn compression_is_asked_for_once() {
+    fn compression_is_requested_once() {
         let replies = Replies { compressed: true, ..Replies::default() };
         let uris = fixed("/");
         for (lines, expected) in [
@@ -537,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn values_depend_on_client_and_number_alone() {
+    fn values_depend_only_on_client_and_number() {
         let uris = UriSource::Template(filled("/{uuid}/{rand:0-999999}/{rand:0-999999}"));
         let template = RequestTemplate { headers: headers(&["X: {uuid}"]), ..template() };
         let of = |client, numbers: &mut dyn Iterator<Item = u64>| -> Vec<String> {

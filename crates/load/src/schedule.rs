@@ -1,4 +1,4 @@
-//! When arrivals are due. A schedule is absolute: it knows nothing of how the run keeps up with it.
+//! Due times of arrivals. A schedule is absolute: it does not depend on whether the run keeps up.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use httperf_plan::{Arrivals, Client, Step};
 
 use crate::random::Erand48;
 
-/// The due times of arrivals, as offsets from the start of the run; never decreasing and, unless arrivals are
-/// sequential, without end. How many of them a run uses is not the schedule's business.
+/// Due times of arrivals, as offsets from the start of the run; non-decreasing and infinite, unless arrivals
+/// are sequential. The schedule does not limit the number of arrivals of a run.
 ///
-/// It is a pure function of the plan and holds no arrival but the next one. A run that is split takes the same
-/// sequence everywhere: each of `n` shards draws all arrivals and starts those whose number modulo `n` is its
+/// It is a pure function of the plan and only stores the next arrival. All shards of a run use the same
+/// sequence: each of `n` shards generates all arrivals and starts those whose number modulo `n` is its own.
 /// own.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     intervals: Intervals,
-    /// When the next arrival is due, seconds; 0 or more, perhaps infinite.
+    /// Due time of the next arrival in seconds; 0 or more, possibly infinite.
     next_at: f64,
 }
 
 /// One arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Arrival {
-    /// When it is due, from the start of the run. [`Duration::MAX`] stands for everything later than that:
-    /// such an arrival never comes, so add it to an instant with a check.
+    /// Instant at which it is due, relative to the start of the run. [`Duration::MAX`] stands for any later
+    /// time: such an arrival never comes, so use checked addition.
     pub at: Duration,
-    /// Seconds from it to the next one.
+    /// Seconds to the next arrival.
     pub delay: f64,
 }
 
 impl Schedule {
-    /// The schedule of `arrivals` for this client: the first one at 0, then at the sums of the intervals.
+    /// Schedule of `arrivals` for this client: the first one at 0, the others at the sums of the intervals.
     #[must_use]
     pub fn new(arrivals: &Arrivals, client: Client) -> Self {
         let random = Erand48::of(client);
@@ -48,7 +48,7 @@ impl Schedule {
 impl Iterator for Schedule {
     type Item = Arrival;
 
-    /// The next arrival; `None` when arrivals are sequential, as each then waits for the end of the last.
+    /// Next arrival; `None` if arrivals are sequential, since each waits for the end of the previous one.
     fn next(&mut self) -> Option<Arrival> {
         let (delay, next_at) = self.intervals.after(self.next_at)?;
         let at = saturating_duration(self.next_at);
@@ -60,8 +60,8 @@ impl Iterator for Schedule {
 #[derive(Clone, Debug)]
 enum Intervals {
     None,
-    /// The arrival after the `started` first ones is due at `started · period`: a product, so that rounding
-    /// does not add up.
+    /// The arrival after the first `started` ones is due at `started · period`: a product, so that rounding
+    /// errors do not accumulate.
     Even {
         period: f64,
         started: u64,
@@ -79,7 +79,7 @@ enum Intervals {
 }
 
 impl Intervals {
-    /// The next interval, and when the arrival is due that comes that much later than `now`.
+    /// Returns the next interval, and the due time of the arrival at its end if it starts at `now`.
     fn after(&mut self, now: f64) -> Option<(f64, f64)> {
         let interval = match self {
             Self::None => return None,
@@ -91,37 +91,37 @@ impl Intervals {
             Self::Uniform { random, min, max } => *min + (*max - *min) * random.next(),
             Self::Exponential { random, mean } => -*mean * (1.0 - random.next()).ln(),
         };
-        // Infinite parameters can give NaN; the next arrival is then as far away as they are.
+        // Infinite parameters can give NaN; the next arrival is then infinitely far away.
         let interval = if interval.is_nan() { f64::INFINITY } else { interval.max(0.0) };
         Some((interval, now + interval))
     }
 }
 
-/// The steps of [`Arrivals::Variable`], round and round.
+/// Steps of [`Arrivals::Variable`], repeated in a cycle.
 ///
-/// **A step entered gives at least one interval**, even if it has no duration: so a cycle always gets on. A
-/// step with a duration but no period does not: everything after it is due at once.
+/// **Each step entered yields at least one interval**, even if it has no duration, so that a cycle always
+/// makes progress. A step with a duration but no period does not: everything after it is due at once.
 #[derive(Clone, Debug)]
 struct Cycle {
-    /// Never empty.
+    /// Not empty.
     steps: Box<[Step]>,
     index: usize,
-    /// When the step was entered, seconds.
+    /// Time at which the step was entered, in seconds.
     entered_at: f64,
-    /// Intervals given since then.
+    /// Intervals generated since then.
     given: u64,
 }
 
 impl Cycle {
-    /// How much of a step's duration counts as all of it. Decimal fractions are not exact: 49 intervals of
-    /// 1/49 s fall short of 1 s by a rounding error, and must not be taken for too few.
+    /// Share of a step's duration that counts as complete. Decimal fractions are inexact: 49 intervals of
+    /// 1/49 s fall short of 1 s by a rounding error, and must count as a full second.
     const WHOLE: f64 = 1.0 - 1e-12;
 
     fn new(steps: &[Step]) -> Option<Self> {
         (!steps.is_empty()).then(|| Self { steps: steps.into(), index: 0, entered_at: 0.0, given: 0 })
     }
 
-    /// The next interval and when it ends.
+    /// Returns the next interval and the time of its end.
     fn step(&mut self) -> (f64, f64) {
         let Step { period, duration } = self.steps[self.index];
         self.given += 1;
@@ -136,12 +136,12 @@ impl Cycle {
     }
 }
 
-/// `period · count`, where no time at all stays none.
+/// Returns `period · count`, but 0 if the period is 0, even for an infinite count.
 fn product(period: f64, count: u64) -> f64 {
     if period > 0.0 { period * count as f64 } else { 0.0 }
 }
 
-/// To the nearest nanosecond; what is too long becomes the longest there is.
+/// Rounds to the nearest nanosecond, saturating at the maximum.
 fn saturating_duration(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn random_arrivals_start_as_the_classic_ones_do() {
+    fn random_arrivals_start_like_the_classic_ones() {
         check(
             &Arrivals::Uniform { min: 0.02, max: 0.08 },
             0,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_rate_gathers_no_rounding_error() {
+    fn a_steady_rate_accumulates_no_rounding_error() {
         let mut arrivals = schedule(&Arrivals::Deterministic { period: 0.1 });
         assert_eq!(arrivals.next(), Some(Arrival { at: Duration::ZERO, delay: 0.1 }));
         assert_eq!(arrivals.nth(999_998).unwrap().at, Duration::from_millis(99_999_900));
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_of_an_arrival_leads_to_the_next() {
+    fn the_delay_of_an_arrival_is_the_time_to_the_next() {
         let arrivals: Vec<Arrival> =
             schedule(&Arrivals::Uniform { min: 0.02, max: 0.08 }).take(100).collect();
         for pair in arrivals.windows(2) {
@@ -282,7 +282,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn due_times_never_go_back(arrivals in any_arrivals(), index: u32, stream: u32) {
+        fn due_times_never_decrease(arrivals in any_arrivals(), index: u32, stream: u32) {
             let client = Client::new(index, u32::MAX).in_trial(stream);
             let starts: Vec<Duration> =
                 Schedule::new(&arrivals, client).take(200).map(|arrival| arrival.at).collect();

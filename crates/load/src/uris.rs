@@ -1,10 +1,10 @@
-//! Which URI each call asks for: always the same, one of a list, or a name out of a working set.
+//! URIs of calls: a fixed one, one of a list, or a name from a working set.
 
 use httperf_plan::{Client, UriSource, WorkingSet};
 
 use crate::random::Erand48;
 
-/// The URIs of calls, in the order in which calls are made. Nothing is allocated per call.
+/// URIs of calls, in the order of calls. Nothing is allocated per call.
 #[derive(Clone, Debug)]
 pub struct Uris {
     source: Source,
@@ -18,10 +18,10 @@ enum Source {
 }
 
 impl Uris {
-    /// The URIs of `source` as this client asks for them.
+    /// Creates the URIs of `source` for this client.
     ///
     /// # Panics
-    /// When the source is of more than URIs: those are for [`Requests`](crate::requests::Requests).
+    /// If the source has more than URIs: [`Requests`](crate::requests::Requests) handles those.
     #[must_use]
     pub fn new(source: &UriSource, client: Client) -> Self {
         let source = match source {
@@ -33,14 +33,15 @@ impl Uris {
         Self { source }
     }
 
-    /// The URI of call number `number`, from 0, if that is the one after the last; `None` beyond the end of a list that
-    /// does not wrap. The same as [`Uris::at`], but for rounding errors of a walk, which add up as they always did.
+    /// URI of call `number`, from 0, which must be the one after the last; `None` beyond the end of a list
+    /// that does not wrap. Same as [`Uris::at`], except for rounding errors of a walk, which accumulate as in
+    /// the classic tool.
     pub fn next(&mut self, number: u64) -> Option<&[u8]> {
         self.find(number, Walk::next_name)
     }
 
-    /// The URI of call number `number`, from 0; `None` beyond the end of a list that does not wrap. It depends on
-    /// nothing but the number.
+    /// URI of call `number`, from 0; `None` beyond the end of a list that does not wrap. Depends only on the
+    /// number.
     pub fn at(&mut self, number: u64) -> Option<&[u8]> {
         self.find(number, |walk| walk.name_at(number))
     }
@@ -55,7 +56,7 @@ impl Uris {
         }
     }
 
-    /// How many there are; `None` without end.
+    /// Number of URIs; `None` if infinite.
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         match &self.source {
@@ -64,7 +65,7 @@ impl Uris {
         }
     }
 
-    /// How many different ones there are, if their number is known.
+    /// Number of distinct URIs, if known.
     #[must_use]
     pub fn variety(&self) -> Option<usize> {
         match &self.source {
@@ -74,7 +75,7 @@ impl Uris {
         }
     }
 
-    /// Which of these the URI of a call is, from 0.
+    /// Index of a call's URI among the distinct ones, from 0.
     #[must_use]
     pub fn which(&self, number: u64) -> Option<usize> {
         match &self.source {
@@ -92,22 +93,22 @@ fn index_in_list(number: u64, count: usize, wraps: bool) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }
 
-/// A walk through a working set: it stays on a file or moves on to another so that the share of calls that
-/// move on is the miss rate.
+/// A walk through a working set: each call stays on the current file or moves to another one. The share of
+/// calls that move is the miss rate.
 #[derive(Clone, Debug)]
 struct Walk {
     files: u64,
     miss_rate: f64,
-    /// How far each move goes: the number of clients, so that they keep off one another's files.
+    /// Distance of each move: the number of clients, so that clients avoid each other's files.
     stride: u64,
-    /// Misses due, in parts of one.
+    /// Fraction of the next miss accumulated so far.
     due: f64,
-    /// The same at the beginning.
+    /// Initial value of `due`.
     first_miss: f64,
     first_index: u64,
-    /// Less than `files`, unless the client's index or the number of clients is not.
+    /// Less than `files`, unless the client's index or the number of clients is larger.
     index: u64,
-    /// The last name: the prefix, `/` and a digit for each of `digit_count`, `.html`.
+    /// Last name: the prefix, `/` and a digit for each of `digit_count`, `.html`.
     name: Vec<u8>,
     prefix_size: usize,
     digit_count: usize,
@@ -120,7 +121,7 @@ impl Walk {
         let mut name = prefix.to_vec();
         name.extend(b"/0".repeat(digit_count));
         name.extend_from_slice(b".html");
-        // The classic tool has the same for all clients.
+        // All clients of the classic tool draw the same number.
         let mut random = if client.stream == 0 { Erand48::from_zero() } else { Erand48::of(client) };
         let first_miss = random.next();
         Self {
@@ -142,7 +143,8 @@ impl Walk {
         if self.due >= 1.0 {
             self.due -= 1.0;
             self.index = self.index.wrapping_add(self.stride);
-            // Once and no more, as the classic tool does; it shows only when there are more clients than files.
+            // Only once, like the classic tool; the difference shows only if there are more clients than
+            // files.
             if self.index >= self.files {
                 self.index -= self.files;
             }
@@ -150,7 +152,7 @@ impl Walk {
         self.name_of(self.index)
     }
 
-    /// As [`Walk::next_name`] after `number` others, but for the rounding errors that add up there.
+    /// Same as [`Walk::next_name`] after `number` others, except for rounding errors.
     fn name_at(&mut self, number: u64) -> &[u8] {
         let moves = (self.first_miss + self.miss_rate * (number as f64 + 1.0)) as u64;
         let index = self.first_index.wrapping_add(moves.wrapping_mul(self.stride));
@@ -199,7 +201,7 @@ mod tests {
         assert_eq!(taken(source, Client::default(), expected.len()), expected);
     }
 
-    /// The numbers of the files that the first calls ask for.
+    /// Checks the numbers of the files of the first calls.
     #[track_caller]
     fn check_walk(files: u32, miss_rate: f64, client: Client, expected: &str) {
         let count = expected.split(' ').count();
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_uri_can_be_had_by_the_number_of_its_call() {
+    fn a_uri_can_be_found_by_the_number_of_its_call() {
         let client = Client::new(1, 3);
         for source in [
             list(&["/a", "/b", "/c"], true),
@@ -279,12 +281,12 @@ mod tests {
     }
 
     #[test]
-    fn clients_step_over_one_anothers_files() {
+    fn clients_skip_each_other_s_files() {
         check_walk(10, 1.0, Client::new(3, 4), "7 1 5 9 3 7");
     }
 
     #[test]
-    fn an_index_beyond_the_set_is_cut_to_its_low_digits() {
+    fn an_index_beyond_the_set_keeps_its_low_digits() {
         check_walk(10, 0.0, Client::new(12, 20), "2 2");
         check_walk(3, 1.0, Client::new(0, 20), "7 4 1 8");
     }
@@ -326,7 +328,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_share_of_calls_that_move_on_is_the_miss_rate(
+        fn the_share_of_calls_that_move_is_the_miss_rate(
             files in 2..5000_u32,
             miss_rate in 0.0..=1.0_f64,
             calls in 1..500_usize,

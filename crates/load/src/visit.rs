@@ -1,14 +1,14 @@
-//! What one visit asks for, call by call: a session, or a connection of the connection workload.
+//! The calls of one visit: a session, or a connection of the connection workload.
 //!
-//! A visit is a sequence of bursts. It says when a call may be issued and learns when a reply is complete;
-//! on which connection a call travels is not its business.
+//! A visit is a sequence of bursts. It tells when a call may be issued and is told when a reply is complete;
+//! it does not choose the connection of a call.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use httperf_plan::{Burst, Request, Script, Workload};
 
-/// One visit.
+/// A visit.
 ///
 /// ```text
 ///              handle_reply (last of the burst)
@@ -20,58 +20,59 @@ pub struct Visit<'p> {
     script: Position<'p>,
     /// Calls that may be issued now.
     ready: u64,
-    /// Calls of this burst that wait for the reply to its first.
+    /// Calls of this burst that wait for the reply to its first call.
     held: u64,
-    /// Calls issued and not answered.
+    /// Calls issued but not answered.
     outstanding: u64,
 }
 
 #[derive(Debug)]
 enum Position<'p> {
-    /// Calls from the run's URI source: how many are left for later bursts, and how large those are.
+    /// Calls from the run's URI source: number left for later bursts, and size of a burst.
     Counted { left: u64, burst: u64, pace: Pace },
-    /// A definition of a session file: the burst we are in, how much of it was issued, and the bursts after.
+    /// A session of a session file: the current burst, the number of its calls issued, and the bursts after
+    /// it.
     Scripted { burst: &'p Burst, issued: usize, rest: &'p [Burst] },
-    /// Pages: how many are left, and the objects of this one that were found and not yet fetched.
+    /// Pages: the number left, and the objects of the current page found but not yet fetched.
     Pages { left: u64, think: Duration, page_due: bool, objects: VecDeque<Vec<u8>> },
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Pace {
-    /// All calls of a burst together, and this pause between bursts, if any.
+    /// All calls of a burst together, with this pause between bursts, if any.
     Together(Option<Duration>),
-    /// This many calls outstanding at once: each that is answered makes way for the next.
+    /// This many calls outstanding at once: each reply makes room for the next call.
     Pipelined(u64),
-    /// The first call of a burst alone; a pause between bursts.
+    /// The first call of a burst alone, then the rest; a pause between bursts.
     LeadThenRest(Duration),
 }
 
 /// A call to issue.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next<'p> {
-    /// With the next URI of the run's source.
+    /// A call with the next URI of the run's source.
     FromSource,
-    /// As a session file says.
+    /// A call from a session file.
     Scripted(&'p Request),
     /// A page, with the next URI of the run's source.
     Page,
-    /// An object of a page, by its request target.
+    /// An object of a page, given by its request target.
     Object(Vec<u8>),
 }
 
-/// What follows a reply.
+/// Consequence of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Issue what is ready; other replies are outstanding, or further calls became ready.
+    /// Issue the ready calls, if any; replies may be outstanding.
     Continue,
-    /// Do nothing for this long, then [`Visit::resume`].
+    /// Wait this long, then call [`Visit::resume`].
     Think(Duration),
     /// The visit is over.
     Finished,
 }
 
 impl<'p> Visit<'p> {
-    /// The visit of arrival number `index`.
+    /// Creates the visit of arrival `index`.
     #[must_use]
     pub fn new(workload: &'p Workload, index: u64) -> Self {
         let script = match workload {
@@ -83,7 +84,7 @@ impl<'p> Visit<'p> {
                     depth => Pace::Pipelined(depth.into()),
                 },
             },
-            // Its calls are given to it as they become due.
+            // Calls are assigned to it as they become due.
             Workload::Calls(_) => Position::Counted { left: 0, burst: 1, pace: Pace::Together(None) },
             Workload::Sessions(sessions) => match &sessions.script {
                 Script::Uniform { calls, burst, think } => Position::Counted {
@@ -110,19 +111,19 @@ impl<'p> Visit<'p> {
         visit
     }
 
-    /// Whether a call may be issued now.
+    /// Returns true if a call may be issued now.
     #[must_use]
     pub fn is_ready(&self) -> bool {
         self.ready > 0
     }
 
-    /// Whether nothing is outstanding and nothing can be issued any more without [`Visit::resume`].
+    /// Returns true if nothing is outstanding and nothing can be issued without [`Visit::resume`].
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.ready == 0 && self.held == 0 && self.outstanding == 0
     }
 
-    /// Calls without an answer, issued or not, as far as they are known.
+    /// Number of calls without a reply, issued or not, as far as known.
     #[must_use]
     pub fn unanswered(&self) -> u64 {
         let later = match &self.script {
@@ -155,7 +156,7 @@ impl<'p> Visit<'p> {
         })
     }
 
-    /// An object was found in a page: it becomes ready at once.
+    /// Adds an object found in a page, which becomes ready at once.
     pub fn add_object(&mut self, uri: Vec<u8>) {
         if let Position::Pages { objects, .. } = &mut self.script {
             objects.push_back(uri);
@@ -163,7 +164,7 @@ impl<'p> Visit<'p> {
         }
     }
 
-    /// A call was answered.
+    /// Records the reply to a call.
     pub fn handle_reply(&mut self) -> Step {
         self.outstanding -= 1;
         self.ready += std::mem::take(&mut self.held);
@@ -195,7 +196,7 @@ impl<'p> Visit<'p> {
         }
     }
 
-    /// The pause is over: the next burst is ready.
+    /// Ends the pause: the next burst becomes ready.
     pub fn resume(&mut self) {
         if let Position::Scripted { burst, issued, rest } = &mut self.script
             && let Some((next, after)) = rest.split_first()
@@ -205,8 +206,8 @@ impl<'p> Visit<'p> {
         self.start_burst();
     }
 
-    /// Issues nothing more, as the run's URIs are used up, or its time is. Replies that are outstanding may still come.
-    /// Returns whether there was anything left to issue.
+    /// Stops issuing calls because the run's URIs or its time are used up. Outstanding replies may still
+    /// come. Returns true if there were calls left to issue.
     pub fn stop_issuing(&mut self) -> bool {
         let script_left = match &self.script {
             Position::Counted { left, .. } => *left > 0,
@@ -228,7 +229,7 @@ impl<'p> Visit<'p> {
         was_unfinished
     }
 
-    /// Takes back the call just taken, which could not be made.
+    /// Takes back the call just taken, because it could not be made.
     pub fn untake(&mut self) {
         self.outstanding -= 1;
     }
@@ -282,7 +283,7 @@ mod tests {
         Workload::Connections(Connections { count: 1, calls, burst, pipeline, think, max_open: None })
     }
 
-    /// Runs a visit, answering each group of calls once all that is ready was issued. Gives the sizes of the
+    /// Runs a visit, answering each group of calls once all ready calls were issued. Returns the sizes of the
     /// groups, with `None` for each pause.
     fn pattern(workload: &Workload) -> Vec<Option<u64>> {
         let mut visit = Visit::new(workload, 0);

@@ -9,7 +9,8 @@ use crate::number::{fixed, ratio};
 
 /// The classic report, from `Maximum connect burst length` to its last line.
 ///
-/// Displayed, not a string: the histogram of session lengths has as many numbers as the longest session.
+/// It is a `Display`, not a string: the histogram of session lengths has as many numbers as the longest
+/// session.
 #[must_use]
 pub fn classic<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
     Classic { plan, summary }
@@ -43,7 +44,7 @@ impl Display for Classic<'_> {
     }
 }
 
-/// The histogram of lifetimes: a line of `:` stands for empty bins before one that is not.
+/// Histogram of lifetimes. A line with `:` stands for a run of empty bins.
 fn write_lifetimes(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     writeln!(f, "\nConnection lifetime histogram (time in ms):")?;
     let mut expected = 0;
@@ -132,8 +133,8 @@ fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     writeln!(f, "Reply status: 1xx={s1} 2xx={s2} 3xx={s3} 4xx={s4} 5xx={s5}")
 }
 
-/// Processor time and network traffic. Traffic leaves out what the classic tool leaves out: trailers, chunk
-/// framing and incomplete replies.
+/// Processor time and network traffic. Like the classic tool, traffic excludes trailers, chunk framing and
+/// incomplete replies.
 fn write_costs(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     let seconds = summary.duration.as_secs_f64();
     let (user, system) = (summary.usage.cpu.user.as_secs_f64(), summary.usage.cpu.system.as_secs_f64());
@@ -188,7 +189,7 @@ fn write_sessions(f: &mut fmt::Formatter<'_>, summary: &Summary, sessions: &Sess
     f.write_char('\n')
 }
 
-/// A mean cut to a whole number, printed with `.0`: what the classic tool's integer division shows.
+/// Mean truncated to an integer and printed with `.0`, as the classic tool's integer division gives it.
 fn whole_mean(total: u64, count: u64) -> String {
     format!("{}.0", total.checked_div(count).unwrap_or(0))
 }

@@ -1,5 +1,5 @@
-//! One row of CSV for each result: the columns that tools which sweep httperf over rates have had for twenty years, and
-//! after them ours.
+//! One CSV row per result: the columns that sweep tools around httperf have had for twenty years, followed by
+//! ours.
 
 use httperf_stats::{Mismatch, RateMoments};
 
@@ -7,10 +7,10 @@ use crate::number::{fixed, ratio};
 use crate::result::Document;
 use httperf_plan::{Target, UNLIMITED, Workload};
 
-/// The names of the columns. Columns are added at the end; none goes or changes its meaning.
+/// Column names. New columns go at the end; existing ones are never removed or redefined.
 ///
-/// The first ten are those of autobench: rates per second, the response time in ms, network traffic in KB/s, and the
-/// percentage of connections that failed.
+/// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
+/// the percentage of failed connections.
 pub(crate) const COLUMNS: [&str; 57] = [
     "dem_req_rate",
     "req_rate",
@@ -71,13 +71,13 @@ pub(crate) const COLUMNS: [&str; 57] = [
     "kernel_percent",
 ];
 
-/// The line that names the columns, with its line end.
+/// Header line with the column names, including the line end.
 #[must_use]
 pub fn csv_header() -> String {
     record(COLUMNS.map(str::to_owned).to_vec())
 }
 
-/// Where a server is: the one that is meant, whatever stands before it.
+/// Address of a server: the origin server, even behind a proxy.
 fn server(target: &Target) -> String {
     match &target.authority {
         Some(authority) => authority.to_string(),
@@ -85,13 +85,13 @@ fn server(target: &Target) -> String {
     }
 }
 
-/// The row of one result, with its line end. What is not known is empty.
+/// Row of one result, including the line end. Unknown values are empty.
 #[must_use]
 pub fn csv_row(document: &Document) -> String {
     record(values(document, &document.summary.reply_rates.moments()))
 }
 
-/// A value for each column, with these figures of the sampled reply rate.
+/// Values of all columns, with the given moments of the sampled reply rate.
 pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     let Document { plan, summary, figures, verdict, parts, .. } = document;
     let calls_per_connection = match &plan.workload {
@@ -145,7 +145,7 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         row.extend([times.p50, times.p99].map(ms));
     }
     row.push(percent(figures.kernel_share));
-    debug_assert_eq!(row.len(), COLUMNS.len(), "a value for each column");
+    debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }
 

@@ -1,5 +1,5 @@
-//! What the charts of a page and pictures have in common: points of percentile curves, stretches of a run that are
-//! shaded, and when an axis is logarithmic.
+//! Common parts of the charts in pages and pictures: points of percentile curves, shaded periods of a run,
+//! and the choice of logarithmic axes.
 
 use httperf_stats::{Interval, Phase, Timing};
 
@@ -7,15 +7,15 @@ use crate::number::{quantile_name, rounded};
 use crate::result::Document;
 use crate::verdict::Finding;
 
-/// An axis of times is logarithmic if what it shows differs by more than this factor.
+/// Ratio of largest to smallest value above which an axis of times is logarithmic.
 pub(crate) const LINEAR_UP_TO: f64 = 50.0;
 
-/// Points of a percentile curve for each further nine.
+/// Number of points of a percentile curve for each further nine.
 const POINTS_PER_NINE: f64 = 40.0;
 
-/// The points of a percentile curve, which ends where one sample is left.
+/// Points of a percentile curve, which ends at the last sample.
 pub(crate) struct PercentileCurve {
-    /// 1 / (1 − p): one in how many took longer.
+    /// 1 / (1 − p): one in this many took longer.
     pub(crate) odds: Vec<f64>,
     pub(crate) ms: Vec<f64>,
     pub(crate) names: Vec<String>,
@@ -43,14 +43,13 @@ impl PercentileCurve {
     }
 }
 
-/// The marks of an axis of 1 / (1 − p) for so many samples: p50, p90, p99 and so on.
+/// Ticks of an axis of 1 / (1 − p) for this many samples: p50, p90, p99 and so on.
 pub(crate) fn odds_marks(samples: f64) -> Vec<f64> {
     let nines = samples.log10().ceil().max(1.0) as i32;
     std::iter::once(2.0).chain((1..=nines).map(|nines| 10_f64.powi(nines))).collect()
 }
 
-/// A stretch of a run that is shaded: load that is offered and not measured, or no longer offered, or a server that
-/// stood still.
+/// A shaded period of a run: warm-up, drain, or a stall of the server.
 pub(crate) struct Stretch {
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,
@@ -100,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_goes_from_the_least_to_the_greatest_and_ends_where_one_sample_is_left() {
+    fn a_curve_goes_from_the_minimum_to_the_maximum() {
         let mut timing = Timing::default();
         (1..=1000).for_each(|ms| timing.add(Duration::from_millis(ms)));
         let curve = PercentileCurve::of(&timing);
@@ -119,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_go_as_far_as_there_are_samples() {
+    fn ticks_go_as_far_as_there_are_samples() {
         assert_eq!(odds_marks(1.0), [2.0, 10.0]);
         assert_eq!(odds_marks(1_000.0), [2.0, 10.0, 100.0, 1_000.0]);
         assert_eq!(odds_marks(1_001.0).last(), Some(&10_000.0));

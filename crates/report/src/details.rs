@@ -1,5 +1,5 @@
-//! What the full report shows beside percentiles: the warm-up, how far the figures can be relied on, groups of calls,
-//! and the slowest calls.
+//! Further sections of the full report: replies, confidence intervals, groups of calls, the slowest calls,
+//! clocks, the warm-up, threads and capacity.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::number::{fixed, ratio};
 use crate::result::{Capacity, Document, Part};
 use crate::table::{NAME_WIDTH, write_times, write_times_head};
 
-/// Those sections, each of which begins with an empty line. What there is nothing to say about is left out.
+/// The sections, each starting with an empty line. Sections without content are left out.
 pub(crate) fn details(document: &Document) -> impl Display + '_ {
     Details { document }
 }
@@ -48,7 +48,7 @@ impl Display for Details<'_> {
     }
 }
 
-/// That replies end by the kernel's clock, and which of them do not.
+/// Number of replies timed by the kernel's clock, and of those that are not.
 fn write_clock(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
     let receive = &document.summary.receive;
     if document.plan.recording.clock != ReplyClock::Kernel {
@@ -62,20 +62,20 @@ fn write_clock(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
     )
 }
 
-/// About how many calls the kernel was asked, and had something to say.
+/// Number of calls stamped by the kernel, and of those with a result.
 fn write_kernel(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
     let (Some(every), Some(kernel)) = (document.plan.recording.kernel_sends, &document.summary.kernel) else {
         return Ok(());
     };
     let stamped = kernel.service.moments.count();
-    write!(f, "\nKernel to kernel: known of {stamped} of {} replies, ", stamped + kernel.unstamped)?;
+    write!(f, "\nKernel to kernel: known for {stamped} of {} replies, ", stamped + kernel.unstamped)?;
     match every.get() {
-        1 => writeln!(f, "as all calls were asked about"),
-        every => writeln!(f, "as one of {every} calls was asked about"),
+        1 => writeln!(f, "with all calls sampled"),
+        every => writeln!(f, "with one call in {every} sampled"),
     }
 }
 
-/// How many threads shared the work, and what they used of a processor each, if that was asked for.
+/// Number of threads and their use of processors, if the plan requests threads.
 fn write_threads(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result {
     let Document { plan, summary, figures, .. } = document;
     if plan.threads.is_none() {
@@ -93,7 +93,7 @@ fn write_threads(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result
     }
 }
 
-/// What share of their machines' capacity the parts used, if all know it.
+/// Share of the machines' capacity that the parts used, if it is known of all.
 fn write_capacity(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &Figures) -> fmt::Result {
     let Some(known) = parts.iter().map(|part| part.capacity).collect::<Option<Vec<Capacity>>>() else {
         return Ok(());
@@ -109,7 +109,7 @@ fn write_capacity(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &Figures)
     )
 }
 
-/// Replies that came early, those that are not what was expected, and what compression saved.
+/// Replies that came early, failed a check, or were compressed.
 fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     if summary.answered_early > 0 {
         writeln!(
@@ -131,7 +131,7 @@ fn write_replies(f: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
         let (bytes, decoded_bytes) = (compressed.bytes, compressed.decoded_bytes);
         writeln!(
             f,
-            "\nCompressed replies: {} of {}: {bytes} bytes as they came, {decoded_bytes} bytes decompressed ({} \
+            "\nCompressed replies: {} of {}: {bytes} bytes received, {decoded_bytes} bytes decompressed ({} \
              times as many)",
             compressed.replies,
             summary.replies,
@@ -147,7 +147,7 @@ fn write_confidence(f: &mut fmt::Formatter<'_>, confidence: &[Confidence]) -> fm
     if known.peek().is_none() {
         return Ok(());
     }
-    writeln!(f, "\n{:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "95 % sure [ms]", "latency", "from", "to")?;
+    writeln!(f, "\n{:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "95 % CI [ms]", "latency", "from", "to")?;
     for (figure, low, high) in known {
         let name = &figure.figure;
         let (value, low, high) = (fixed(figure.value, 3), fixed(low, 3), fixed(high, 3));
@@ -161,7 +161,7 @@ fn write_groups(f: &mut fmt::Formatter<'_>, groups: &Groups) -> fmt::Result {
     write_times_head(f, "By group [ms]")?;
     for (name, group) in groups.iter() {
         let name = name.unwrap_or("(other)");
-        // A long name has a line of its own, so that the columns stay where they are.
+        // A long name gets a line of its own, to keep the columns aligned.
         if name.chars().count() >= NAME_WIDTH {
             writeln!(f, "{}", printable(name))?;
             write_times(f, "", &group.latency)?;
@@ -188,9 +188,9 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall]) -> fmt::Resul
     }
     let title = "Slowest [ms]";
     write!(f, "\n{title:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "wait", "response", "transfer")?;
-    // A part of the two before it.
-    let tells_unread = slowest.iter().any(|call| call.receive_lag.is_some());
-    if tells_unread {
+    // Part of the two columns before it.
+    let has_receive_lag = slowest.iter().any(|call| call.receive_lag.is_some());
+    if has_receive_lag {
         write!(f, "{:>11}", "unread")?;
     }
     writeln!(f, "  at [s], what")?;
@@ -204,7 +204,7 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall]) -> fmt::Resul
             ms(call.response),
             ms(call.transfer)
         )?;
-        if tells_unread {
+        if has_receive_lag {
             write!(f, "{:>11}", ms(call.receive_lag))?;
         }
         write!(f, "  {} ", fixed(call.due.as_secs_f64(), 3))?;
@@ -237,10 +237,10 @@ fn in_ms(time: Duration) -> String {
     fixed(time.as_secs_f64() * 1e3, 3)
 }
 
-/// How many letters of a text from elsewhere are shown.
+/// Maximum number of characters shown of a text from the server.
 const TEXT_LENGTH: usize = 120;
 
-/// Text from elsewhere as a terminal can bear it: control characters are shown as escapes, and what is long is cut.
+/// Makes text from the server safe for a terminal: escapes control characters and truncates long text.
 fn printable(text: &str) -> String {
     let mut shown = String::new();
     for (count, letter) in text.chars().enumerate() {
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_sends_cannot_reach_the_terminal() {
+    fn text_from_the_server_cannot_control_the_terminal() {
         assert_eq!(printable("/ä\u{1b}[2J\n"), "/ä\\u{1b}[2J\\n");
         assert_eq!(printable(&"x".repeat(1000)).chars().count(), TEXT_LENGTH + 1);
     }

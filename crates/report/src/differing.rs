@@ -1,22 +1,22 @@
-//! Where two plans differ, field by field as they are saved.
+//! Differences between two saved plans, field by field.
 
 use serde_json::Value;
 
-/// A field that two plans do not have in common, or that differs.
+/// A field that only one of two plans has, or that differs between them.
 pub(crate) struct Field<'a> {
-    /// Its names from the outermost inwards, with dots between them.
+    /// Path of the field, with dots between the names.
     pub(crate) path: String,
     pub(crate) values: [&'a Value; 2],
 }
 
 impl Field<'_> {
-    /// Whether it is this field, or within it.
+    /// Returns true if this is the field at `path` or lies within it.
     pub(crate) fn is_in(&self, path: &str) -> bool {
         self.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 }
 
-/// The innermost fields that differ.
+/// Lists the innermost fields that differ.
 pub(crate) fn differing<'a>(one: &'a Value, other: &'a Value) -> Vec<Field<'a>> {
     let mut found = Vec::new();
     collect(String::new(), [one, other], &mut found);
@@ -40,7 +40,7 @@ fn collect<'a>(path: String, values: [&'a Value; 2], found: &mut Vec<Field<'a>>)
     found.push(Field { path, values });
 }
 
-/// Long values are cut: what matters is that they differ.
+/// Truncates long values: it only matters that they differ.
 pub(crate) fn shortened(text: &str) -> String {
     const LENGTH: usize = 60;
     match text.char_indices().nth(LENGTH) {

@@ -1,16 +1,16 @@
-//! Documents for programs: how they are written, and how their shape is described.
+//! Writing of JSON documents and of their schemas.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A document as it is saved: indented, with a line end.
+/// A document as saved: indented, with a line end.
 pub(crate) fn json(document: &impl Serialize) -> String {
     let mut text = serde_json::to_string_pretty(document).expect("all keys are text");
     text.push('\n');
     text
 }
 
-/// The schema of a kind of document, with a line end.
+/// JSON schema of a kind of document, with a line end.
 pub(crate) fn schema<T: JsonSchema>() -> String {
     json(&schemars::schema_for!(T))
 }

@@ -1,5 +1,4 @@
-//! The figures that people and their scripts ask for, worked out from what was measured. Times are in milliseconds,
-//! rates per second.
+//! Derived figures for people and scripts. Times are in milliseconds, rates per second.
 
 use httperf_plan::Plan;
 use httperf_stats::{
@@ -11,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::number::quantile_name;
 
-/// The figures of a run. Times are in milliseconds, rates per second of the measured phase.
+/// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
-    /// How long the measured phase was, in seconds.
+    /// Length of the measured phase in seconds.
     pub duration_s: f64,
     /// Connections initiated.
     pub connections: u64,
@@ -22,17 +21,17 @@ pub struct Figures {
     pub requests: u64,
     /// Complete replies.
     pub replies: u64,
-    /// Connections that failed.
+    /// Failed connections.
     pub errors: u64,
     /// Replies by class of status, 1xx to 5xx.
     pub statuses: [u64; 5],
-    /// Replies that are not what was expected.
+    /// Replies that failed a check.
     #[serde(default)]
     pub unexpected: u64,
-    /// Arrivals per second that were asked for, of all parts together; `None` where arrivals wait for each other.
+    /// Scheduled arrivals per second, of all parts together; `None` if arrivals wait for each other.
     pub rate_asked: Option<f64>,
-    /// Connections initiated in the measured phase, per second of it, whatever phase they were due in; so are the rates
-    /// that follow.
+    /// Connections initiated per second of the measured phase, whatever phase they were due in. The following
+    /// rates are computed likewise.
     pub connection_rate: f64,
     /// Requests sent per second.
     pub request_rate: f64,
@@ -40,111 +39,111 @@ pub struct Figures {
     pub reply_rate: f64,
     /// Bytes per second of requests and replies, as the classic report counts them.
     pub bytes_per_second: f64,
-    /// Processor time of the program for each reply, in microseconds; `None` without replies.
+    /// Processor time of the program per reply, in microseconds; `None` if there are no replies.
     pub cpu_us_per_reply: Option<f64>,
     /// From the instants at which calls were due to the ends of their replies.
     pub latency_ms: Times,
-    /// From the first bytes of requests to the ends of their replies.
+    /// From the first byte of a request to the end of its reply.
     pub service_ms: Times,
-    /// From the first bytes of requests to the status lines of their replies.
+    /// From the first byte of a request to the status line of its reply.
     pub response_ms: Times,
-    /// From the status lines of replies to their ends.
+    /// From the status line of a reply to its end.
     pub transfer_ms: Times,
     /// From connect to established, TLS included.
     pub connect_ms: Times,
-    /// From the instants at which arrivals were due to the work on them.
+    /// From the instants at which arrivals were due to the start of the work.
     pub lag_ms: Times,
-    /// From the kernel's receipt of the segments that completed replies to the reading of them.
+    /// From the kernel's receipt of the segment that completed a reply to the program's read.
     #[serde(default)]
     pub receive_lag_ms: Times,
-    /// The share (0 to 1) of replies of which that is known; `None` without replies.
+    /// Share (0 to 1) of replies with a known receive lag; `None` if there are no replies.
     #[serde(default)]
     pub receive_lag_share: Option<f64>,
-    /// From the writes of the last bytes of requests to the instants at which the kernel gave these to the device, of
-    /// calls about which it was asked.
+    /// From the write of the last bytes of a request to the instant at which the kernel passed them to the
+    /// device, for calls stamped by the kernel.
     #[serde(default)]
     pub send_lag_ms: Times,
-    /// From then to its receipt of the segments that completed the replies.
+    /// From then to the kernel's receipt of the segment that completed the reply.
     #[serde(default)]
     pub kernel_ms: Times,
-    /// The share (0 to 1) of the replies to such calls of which that is known; `None` without them.
+    /// Share (0 to 1) of the replies to such calls with a known time; `None` if there are none.
     #[serde(default)]
     pub kernel_share: Option<f64>,
-    /// How long calls took whose replies were not what was expected.
+    /// Latencies of calls whose replies failed a check.
     #[serde(default)]
     pub unexpected_ms: Times,
-    /// How long calls took that were given up.
+    /// Latencies of calls that failed.
     pub failed_ms: Times,
-    /// For how long calls had been due that were under way when the run ended.
+    /// Time since their due instants of calls that were pending when the run ended.
     pub unfinished_ms: Times,
-    /// From the instants at which completed sessions were due to their ends; `None` without sessions.
+    /// From the instants at which completed sessions were due to their ends; `None` if there are no sessions.
     pub session_ms: Option<Times>,
-    /// How far figures of the latency can be relied on.
+    /// Confidence intervals of the latency.
     pub confidence: Vec<Confidence>,
-    /// Where the run became steady.
+    /// Point at which the run became steady.
     pub steady: Steady,
 }
 
-/// Percentiles of a time, in milliseconds; `None` where there are too few samples for one.
+/// Percentiles of a time, in milliseconds; `None` if there are too few samples for one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Times {
-    /// How many there are.
+    /// Number of samples.
     pub samples: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: Option<f64>,
-    /// The least.
+    /// Minimum.
     pub min: Option<f64>,
-    /// The 50th percentile.
+    /// 50th percentile.
     pub p50: Option<f64>,
-    /// The 90th.
+    /// 90th percentile.
     pub p90: Option<f64>,
-    /// The 99th.
+    /// 99th percentile.
     pub p99: Option<f64>,
-    /// The 99.9th.
+    /// 99.9th percentile.
     #[serde(rename = "p99.9")]
     pub p999: Option<f64>,
-    /// The 99.99th.
+    /// 99.99th percentile.
     #[serde(rename = "p99.99")]
     pub p9999: Option<f64>,
-    /// The greatest.
+    /// Maximum.
     pub max: Option<f64>,
 }
 
-/// A figure of the latency with its interval of 95 % confidence, in milliseconds.
+/// A figure of the latency with its 95 % confidence interval, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confidence {
-    /// `mean`, `p50` and so on.
+    /// Name: `mean`, `p50` and so on.
     pub figure: String,
-    /// The figure, from latencies to two digits.
+    /// Value, from latencies rounded to two digits.
     pub value: f64,
-    /// The lower end of the interval; `None` if there are too few samples or too little time for one.
+    /// Lower bound; `None` if there are too few samples, or the run is too short.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper bound.
     pub high: Option<f64>,
-    /// How many times the variance is that of as many independent calls.
+    /// Variance of the figure, divided by that of as many independent calls.
     pub inflation: f64,
 }
 
-/// Where a run became steady.
+/// Point at which a run became steady.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Steady {
-    /// The run is too short to say.
+    /// The run is too short to tell.
     Unknown,
-    /// From here on.
+    /// Steady from this point.
     From {
-        /// Seconds since the measured phase began.
+        /// Seconds since the beginning of the measured phase.
         seconds: f64,
     },
-    /// It did not.
+    /// Never steady.
     Never,
 }
 
-/// The quantiles whose confidence is shown.
+/// Quantiles shown with a confidence interval.
 const CONFIDENT: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 impl Figures {
-    /// The figures of a run that so many generators made together, each by this plan.
+    /// Figures of a run by `parts` generators, each of which followed this plan.
     #[must_use]
     pub fn of(plan: &Plan, summary: &Summary, parts: usize) -> Self {
         let seconds = summary.duration.as_secs_f64();
@@ -189,7 +188,7 @@ impl Figures {
 }
 
 impl Times {
-    /// Those of a timing.
+    /// Percentiles of a timing.
     #[must_use]
     pub fn of(timing: &Timing) -> Self {
         let moments = &timing.moments;
@@ -209,12 +208,12 @@ impl Times {
     }
 }
 
-/// Seconds as milliseconds, to the nanosecond: what is beyond is the noise of arithmetic.
+/// Converts seconds to milliseconds, rounded to the nanosecond: anything finer is rounding error.
 fn in_ms(seconds: f64) -> f64 {
     (seconds * 1e9).round() / 1e6
 }
 
-/// The latencies of the measured phase, interval by interval.
+/// Latencies from the measured phase to the end, interval by interval.
 fn batches(summary: &Summary) -> Vec<&Classes> {
     let intervals = summary.series.intervals().iter();
     intervals.filter(|interval| interval.phase != Phase::WarmUp).map(|interval| &interval.latency).collect()
@@ -235,7 +234,7 @@ fn confidence(summary: &Summary) -> Vec<Confidence> {
     mean.into_iter().chain(quantiles).collect()
 }
 
-/// Both ends of an interval in milliseconds; a time is not negative.
+/// Bounds of an interval in milliseconds; times are not negative.
 struct Ends {
     low: Option<f64>,
     high: Option<f64>,
@@ -251,10 +250,11 @@ impl Ends {
     }
 }
 
-/// A beginning whose median differs by no more than this share is as good as the rest: what is cut off there is noise.
+/// Largest relative difference between the medians before and after the cut at which the beginning counts as
+/// steady too.
 const WORTH_CUTTING: f64 = 0.1;
 
-/// The middle of some values; 0 if there are none.
+/// Middle one of the sorted values; 0 if there are none.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -272,7 +272,7 @@ impl Steady {
             .map(|median| median.as_secs_f64())
             .collect();
         if medians.len() < whole.len() {
-            // Nothing came back for a second or more: there is no latency to be steady.
+            // Nothing came back for a second or more: there is no latency to judge.
             return Self::Unknown;
         }
         match steady_from(&medians) {

@@ -1,14 +1,14 @@
-//! The percentile distribution of a timing as text: the format `.hgrm` that HdrHistogram's plotters read.
+//! Percentile distribution of a timing in the text format `.hgrm`, for HdrHistogram's plotters.
 
 use std::fmt::{self, Display};
 
 use httperf_stats::Timing;
 
-/// How many lines there are for each halving of the distance to the highest percentile.
+/// Number of lines for each halving of the distance to the highest percentile.
 const TICKS: u32 = 5;
 
-/// The distribution of a timing in milliseconds: a line for each of a growing number of percentiles, with the value,
-/// the share of times that are no longer, their number, and one over the share of those that are longer.
+/// Percentile distribution of a timing in milliseconds. Each line has a value, the share of times that are no
+/// longer, their number, and the reciprocal of the share of longer ones.
 ///
 /// <https://hdrhistogram.github.io/HdrHistogram/plotFiles.html>
 #[must_use]

@@ -1,4 +1,4 @@
-//! The section on HTTP/2: streams and how they ended, what calls waited for, what compression saved.
+//! The section on HTTP/2: streams and how they ended, waits, and header compression.
 
 use std::fmt::{self, Display};
 
@@ -7,11 +7,11 @@ use httperf_stats::{Compression, Http2Summary, ServerSettings, Summary};
 use crate::number::{fixed, ratio};
 use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
 
-/// The section `HTTP/2`, which begins with an empty line; nothing for a run that was not to speak it.
+/// The section `HTTP/2`, starting with an empty line; empty unless the plan uses HTTP/2.
 ///
-/// Times are in ms, as in the section of [`latency`](crate::latency()), and are those of the calls that had to wait. What
-/// did not occur has no line, but for the first. Sizes are in bytes; those of header fields are means for each stream,
-/// decompressed, as the classic report counts them, and as they were on the wire.
+/// Times are in ms, as in the section of [`latency`](crate::latency()), and only of calls that had to wait.
+/// Apart from the first line, lines without content are left out. Sizes are in bytes; those of header fields
+/// are means per stream, decompressed (as in the classic report) and on the wire.
 #[must_use]
 pub fn http2(summary: &Summary) -> impl Display + '_ {
     Section { figures: summary.http2.as_deref() }
@@ -39,7 +39,7 @@ impl Display for Section<'_> {
     }
 }
 
-/// How many there were, in a line.
+/// Numbers of streams in a line.
 fn streams(figures: &Http2Summary) -> String {
     let Http2Summary { streams, concurrent_max, unprocessed, retried, .. } = figures;
     let mean = fixed(figures.concurrent_mean().unwrap_or(0.0), 1);
@@ -49,7 +49,7 @@ fn streams(figures: &Http2Summary) -> String {
     )
 }
 
-/// A server's settings in a line.
+/// Settings of a server in a line.
 pub(crate) fn describe(settings: ServerSettings) -> String {
     let ServerSettings { header_table, max_streams, window, max_frame, header_list } = settings;
     let or_any =
@@ -89,7 +89,7 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Resul
     row("frames", [figures.bytes_sent, figures.bytes_received].map(|bytes| bytes.to_string()))
 }
 
-/// What header fields were compressed to, as a share of what they were.
+/// Size after compression as a share of the size before.
 pub(crate) fn ratio_of(headers: Compression) -> String {
     headers.ratio().map_or_else(|| "n/a".to_owned(), |ratio| fixed(ratio, 3))
 }

@@ -1,10 +1,10 @@
-//! Where in a text of JSON something is: messages name the field, and not only the line.
+//! Locations in a JSON text, so that messages can name the field and not only the line.
 
-/// A value that was met on the way through a text.
+/// A value found while walking a text.
 struct Value<'a> {
-    /// The keys and places that lead to it.
+    /// Keys and indices on the way to it.
     path: &'a [Step],
-    /// Where it begins and ends.
+    /// Start of its text; `to` is the end.
     from: usize,
     to: usize,
     kind: Kind,
@@ -12,11 +12,11 @@ struct Value<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A number, a string, or a word.
+    /// A number, a string, or a literal.
     Scalar,
-    /// The bracket that begins an array or an object.
+    /// The opening bracket of an array or an object.
     Opening,
-    /// The one that ends it.
+    /// The closing bracket of an array or an object.
     Closing,
 }
 
@@ -25,8 +25,8 @@ enum Step {
     Index(usize),
 }
 
-/// The field at which reading a well-formed text has ended with an error, such as `summary.series.width_ns`. Empty if it is
-/// the whole.
+/// Path of the field at which parsing of a well-formed text failed, such as `summary.series.width_ns`; empty
+/// for the whole document.
 pub(crate) fn field_of(json: &[u8], error: &serde_json::Error) -> String {
     let line_start = |line: usize| {
         let mut ends =
@@ -49,8 +49,7 @@ pub(crate) fn field_of(json: &[u8], error: &serde_json::Error) -> String {
     found
 }
 
-/// The first whole number of a field of the `summary` that is larger than any count can be, with its field. Times are not
-/// counts.
+/// First integer in the `summary` that is larger than any count can be, with its path. Times are not counts.
 pub(crate) fn count_beyond(json: &[u8], most: u64) -> Option<(String, String)> {
     let mut found = None;
     walk(json, &mut |value| {
@@ -80,10 +79,10 @@ fn shown(path: &[Step]) -> String {
     text
 }
 
-/// Goes through a text until `visit` says that it is enough. What is not well-formed ends it too.
+/// Walks a text until `visit` returns false or the text is malformed.
 fn walk(json: &[u8], visit: &mut dyn FnMut(&Value<'_>) -> bool) {
     let mut path: Vec<Step> = Vec::new();
-    // Whether each of the arrays and objects around is an object.
+    // True for each enclosing object, false for each enclosing array.
     let mut around: Vec<bool> = Vec::new();
     let mut key_follows = false;
     let mut at = 0;

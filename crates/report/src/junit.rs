@@ -1,7 +1,7 @@
-//! Results as CI systems read those of tests: JUnit XML.
+//! JUnit XML: the format in which CI systems read test results.
 //!
-//! A [`Suite`] is what one run, or one comparison, was tested for: each of its cases passed or did not. [`xml`] makes a
-//! file of one suite or several, such as one for each step of a sweep.
+//! A [`Suite`] holds the checks of one run or one comparison, each of which passed or not. [`xml`] writes one
+//! or several suites, such as one for each step of a sweep, to a file.
 
 use std::time::Duration;
 
@@ -11,56 +11,57 @@ use crate::objectives::{Judged, Kept};
 use crate::result::{Document, EarlyEnd};
 use crate::verdict::Level;
 
-/// Cases that belong together.
+/// A group of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suite {
-    /// What was tested.
+    /// Subject of the tests.
     pub name: String,
-    /// When it began: a date and time of RFC 3339. What is none is left out.
+    /// Start: an RFC 3339 date and time. Anything else is left out.
     pub started: Option<String>,
-    /// How long it took.
+    /// Duration.
     pub time: Duration,
-    /// What it was tested for.
+    /// Cases.
     pub cases: Vec<Case>,
 }
 
-/// One thing that was tested.
+/// A test case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Case {
-    /// Of what kind, such as `objective`.
+    /// Kind of test, such as `objective`.
     pub class: String,
-    /// What it is called, once in its suite and class.
+    /// Name, unique within suite and class.
     pub name: String,
-    /// What came of it.
+    /// Result.
     pub status: Status,
-    /// How long it took by itself; zero for what is read off a run that was made anyway.
+    /// Duration of the case itself; zero if it is derived from a run made anyway.
     pub time: Duration,
-    /// What else there is to say, in lines. It is shown whether or not the case passed.
+    /// Further output, shown whether or not the case passed.
     pub output: String,
 }
 
-/// What came of a case. The text says why, in one line.
+/// Result of a case. The text gives the reason in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// It is as it should be.
+    /// The case passed.
     Passed,
-    /// It is not.
+    /// The case failed.
     Failed(String),
-    /// It could not be tested.
+    /// The case could not be run.
     Error(String),
-    /// It was left out.
+    /// The case was skipped.
     Skipped(String),
 }
 
 impl Case {
-    /// A case that took no time of its own and has nothing else to say.
+    /// Creates a case without a duration or further output.
     #[must_use]
     pub fn new(class: impl Into<String>, name: impl Into<String>, status: Status) -> Self {
         let (class, name) = (class.into(), name.into());
         Self { class, name, status, time: Duration::ZERO, output: String::new() }
     }
 
-    /// Whether the run kept to an objective. Where that is unknown, the case has failed: nobody has seen it met.
+    /// Creates a case for an objective. An unknown outcome counts as failed, since nothing shows that the
+    /// objective was met.
     #[must_use]
     pub fn of_objective(judged: &Judged) -> Self {
         let status = match judged.outcome {
@@ -68,15 +69,15 @@ impl Case {
             Kept::Missed => Status::Failed(judged.to_string()),
             Kept::Unknown => Status::Failed(format!("unknown: {judged}")),
         };
-        // What failed says it in its message.
+        // The message of a failed case already says this.
         let output = if status == Status::Passed { judged.to_string() } else { String::new() };
         Self { output, ..Self::new("objective", judged.objective.to_string(), status) }
     }
 }
 
 impl Suite {
-    /// What a run was tested for: a case for each of its objectives, and one for its verdict. An INVALID run is an
-    /// error, as its figures say nothing of the server; a SUSPECT one passes, with its reasons.
+    /// Creates a suite for a run: one case per objective and one for the verdict. An INVALID run is an error,
+    /// since its figures say nothing about the server; a SUSPECT one passes, with its reasons.
     #[must_use]
     pub fn of(document: &Document) -> Self {
         let target = document.plan.targets.first().map_or("", |target| &target.host);
@@ -111,7 +112,8 @@ fn verdict(document: &Document) -> Case {
     Case { output: output.trim_end().to_owned(), ..Case::new("run", "verdict", status) }
 }
 
-/// A file of these suites, under this name. What XML cannot hold, such as control characters, is left out of texts.
+/// Writes these suites to a document with this name. Characters that XML cannot represent, such as control
+/// characters, are left out.
 #[must_use]
 pub fn xml(name: &str, suites: &[Suite]) -> String {
     let mut report = Report::new(text(name));
@@ -150,7 +152,7 @@ fn with_message(mut status: TestCaseStatus, message: &str) -> TestCaseStatus {
     status
 }
 
-/// Without the two characters that XML forbids and the writer lets pass. It takes care of the others.
+/// Removes the two characters that XML forbids and the writer lets pass. The writer handles the others.
 fn text(text: &str) -> String {
     text.replace(['\u{fffe}', '\u{ffff}'], "")
 }
@@ -177,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_counts_what_came_of_its_cases() {
+    fn a_suite_counts_the_results_of_its_cases() {
         insta::assert_snapshot!(xml("httperf", &[suite()]), @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="httperf" tests="4" skipped="1" failures="1" errors="1" time="2.500">
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_the_same() {
+    fn written_suites_can_be_read_back() {
         let text = xml("httperf", &[suite(), Suite::default()]);
         let report = Report::deserialize_from_str(&text).expect("it is JUnit XML");
         assert_eq!((report.tests, report.failures, report.errors), (4, 1, 1));
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_hold_is_left_out() {
+    fn characters_that_xml_forbids_are_left_out() {
         let hostile = "]]>\u{0}\u{8}\u{1b}[31m<b a=\"'&\u{fffe}é";
         let name = Suite { name: hostile.to_owned(), started: Some(hostile.to_owned()), ..suite() };
         let odd = Case { output: hostile.to_owned(), ..case(hostile, Status::Failed(hostile.to_owned())) };

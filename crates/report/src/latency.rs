@@ -1,4 +1,4 @@
-//! The section after the classic report that shows what its averages hide.
+//! The `Latency` section, which follows the classic report and shows what its averages hide.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use httperf_stats::{Outcome, Summary, Timing};
 use crate::number::fixed;
 use crate::table::{write_times, write_times_head};
 
-/// The section `Latency`, which begins with an empty line: percentiles of each clock, in ms to a precision of 3
-/// significant digits, at best 1 µs.
+/// The section `Latency`, starting with an empty line: percentiles of each clock, in ms to 3 significant
+/// digits, but no finer than 1 µs.
 ///
-/// `latency` counts from the instant at which a call was due, `service` from the first byte sent, both to the last byte
-/// of the reply. Where they differ, a sentence says why. A percentile that the number of samples does not support
-/// (p99.9 of fewer than 1000) shows as `n/a`. What did not occur has no row, but for the first rows.
+/// `latency` counts from the instant at which a call was due, `service` from the first byte sent, both to the
+/// last byte of the reply. If they differ, a sentence says why. A percentile without enough samples (p99.9 of
+/// fewer than 1000) shows as `n/a`. Apart from the first rows, empty ones are left out.
 #[must_use]
 pub fn latency(summary: &Summary) -> impl Display + '_ {
     Latency { summary }
@@ -49,7 +49,10 @@ impl Display for Latency<'_> {
         write_if_any(f, "receive lag", &summary.receive.lag)?;
         if let Some(share) = summary.receive.share_stamped().filter(|&share| share > 0.0 && share < 1.0) {
             let percent = fixed((share * 1e4).floor() / 1e2, 2);
-            writeln!(f, "Receive lag is known of {percent} % of the replies: the kernel stamped no others")?;
+            writeln!(
+                f,
+                "Receive lag is known for {percent} % of the replies; the kernel did not stamp the others"
+            )?;
         }
         if let Some(kernel) = &summary.kernel {
             write_if_any(f, "send lag", &kernel.send_lag)?;
@@ -66,17 +69,17 @@ fn write_if_any(f: &mut fmt::Formatter<'_>, name: &str, timing: &Timing) -> fmt:
     if timing.moments.count() > 0 { write_times(f, name, timing) } else { Ok(()) }
 }
 
-/// The percentile at which the clocks are compared.
+/// Percentile at which latency and service time are compared.
 const COMPARED: f64 = 0.99;
 
-/// From this share of the latency on, the wait before the first byte is worth a sentence, and likewise a cause of it
-/// from this share of the wait on.
+/// Minimum share of the latency at which the wait before the first byte is explained, and minimum share of
+/// that wait for a cause to be named.
 const WORTH_A_SENTENCE: f64 = 0.2;
 
-/// A shorter wait is worth none, whatever its share.
+/// Minimum wait that is explained, whatever its share.
 const WORTH_A_SENTENCE_FROM: Duration = Duration::from_millis(1);
 
-/// Why latency and service differ, if they do.
+/// Explains the difference between latency and service time, if it matters.
 pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> {
     let wait = summary.wait.quantile(COMPARED)?;
     if wait < WORTH_A_SENTENCE_FROM || !is_share(wait, latency.quantile(COMPARED)?) {
@@ -84,7 +87,7 @@ pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> 
     }
     let mut causes = Vec::new();
     if summary.lag.quantile(COMPARED).is_some_and(|lag| is_share(lag, wait)) {
-        causes.push("until the generator came to them");
+        causes.push("until the generator got to them");
     }
     if summary.connect.quantile(COMPARED).is_some_and(|connect| is_share(connect, wait)) {
         causes.push("for their connection to be established");
@@ -100,7 +103,7 @@ pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> 
     if causes.is_empty()
         || arrivals.held as f64 >= (1.0 - COMPARED) * arrivals.started as f64 && arrivals.held > 0
     {
-        causes.push("for a connection that was free");
+        causes.push("for a free connection");
     }
     Some(format!(
         "latency counts from the schedule, service from the first byte sent: in between, calls waited up to {} ms \

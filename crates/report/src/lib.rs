@@ -1,4 +1,4 @@
-//! A plan and a summary, rendered. Pure functions: the same input gives the same text.
+//! Reports: pure functions of a plan and a summary. The same input gives the same text.
 
 pub mod capacity;
 pub mod compare;
@@ -40,7 +40,7 @@ use std::fmt::{self, Display};
 
 use crate::result::Document;
 
-/// All that the full report adds to the classic one: percentiles, TLS, HTTP/2, details, the verdict.
+/// Additions of the full report to the classic one: percentiles, TLS, HTTP/2, details, the verdict.
 #[must_use]
 pub fn full(document: &Document) -> impl Display + '_ {
     Full { document }

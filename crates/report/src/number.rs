@@ -1,24 +1,24 @@
-//! Numbers as they are printed: the one place where figures become text.
+//! Formatting of numbers, for all reports.
 
-/// A figure with this many decimals, as C's `%.Nf` has it. What is not a finite positive number prints as
+/// Formats a figure with this many decimals, like C's `%.Nf`. Anything but a finite positive number prints as
 /// zero, so that no report ever shows `inf`, `nan` or a sign.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let value = if value.is_finite() && value > 0.0 { value } else { 0.0 };
     format!("{value:.decimals$}")
 }
 
-/// The same with commas between thousands.
+/// Formats a figure like [`fixed`], with commas between thousands.
 pub(crate) fn grouped(value: f64, decimals: usize) -> String {
     with_commas(&fixed(value, decimals))
 }
 
-/// A count with commas between thousands.
+/// Formats a count with commas between thousands.
 pub(crate) fn count(count: u64) -> String {
     with_commas(&count.to_string())
 }
 
-/// A difference with its sign, this many decimals, and commas between thousands. What rounds to zero is `+0`; so is
-/// what is not finite.
+/// Formats a signed difference with this many decimals and commas between thousands. Values that round to
+/// zero or are not finite print as `+0`.
 pub(crate) fn signed(value: f64, decimals: usize) -> String {
     let digits = format!("{:.decimals$}", if value.is_finite() { value.abs() } else { 0.0 });
     let is_zero = digits.bytes().all(|byte| matches!(byte, b'0' | b'.'));
@@ -38,7 +38,8 @@ fn with_commas(digits: &str) -> String {
     text
 }
 
-/// A time given in milliseconds, to three significant digits and at best 1 µs, in the unit that suits it.
+/// Formats a time given in milliseconds to three significant digits, but no finer than 1 µs, in a suitable
+/// unit.
 pub(crate) fn time(ms: f64) -> String {
     let (value, unit) = match ms {
         ms if ms >= 999.5 => (ms / 1e3, "s"),
@@ -53,7 +54,7 @@ pub(crate) fn time(ms: f64) -> String {
     format!("{} {unit}", grouped(value, decimals))
 }
 
-/// A share of 1 as a percentage, with a decimal; one that would round to nothing is below the least that does not.
+/// Formats a share of 1 as a percentage with one decimal; a small share shows as `< 0.1 %` rather than zero.
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent > 0.0 && percent < 0.05 => "< 0.1 %".to_owned(),
@@ -61,20 +62,20 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A number with three decimals at most, as documents for programs have it; zero if it is not finite.
+/// Rounds to three decimals, as in JSON documents; zero if the value is not finite.
 pub(crate) fn rounded(value: f64) -> f64 {
     let value = (value * 1e3).round() / 1e3;
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// `a / b`, or zero where that is no number.
+/// Returns `a / b`, or zero unless `b` is positive.
 pub(crate) fn ratio(a: f64, b: f64) -> f64 {
     if b > 0.0 { a / b } else { 0.0 }
 }
 
-/// Such as `p99.9`: a digit more for each nine.
+/// Name of a quantile, such as `p99.9`: one more digit for each nine.
 pub(crate) fn quantile_name(share: f64) -> String {
-    // No histogram has more digits to it.
+    // No histogram has more digits than this.
     let nines = (-(1.0 - share).log10()).floor().clamp(0.0, 12.0) as usize;
     let digits = format!("{:.nines$}", share * 100.0);
     let digits = match digits.contains('.') {
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_the_unit_that_suits_them() {
+    fn times_have_a_suitable_unit() {
         let cases = [
             (0.0, "0 µs"),
             (0.0004, "0 µs"),
@@ -145,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn thousands_are_told_apart() {
+    fn thousands_are_separated_by_commas() {
         assert_eq!(grouped(1_234_567.89, 1), "1,234,567.9");
         assert_eq!(count(999), "999");
         assert_eq!(count(1_000), "1,000");
     }
 
     #[test]
-    fn a_small_share_is_not_none() {
+    fn a_small_share_does_not_print_as_zero() {
         let cases =
             [(0.0, "0.0 %"), (0.0001, "< 0.1 %"), (0.0005, "0.1 %"), (0.123_45, "12.3 %"), (1.0, "100.0 %")];
         for (share, expected) in cases {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_prints_as_zero() {
+    fn values_that_are_not_positive_and_finite_print_as_zero() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, -3.5, -1e-12] {
             assert_eq!(fixed(value, 1), "0.0", "{value}");
         }

@@ -1,4 +1,4 @@
-//! Lines of a name and what belongs to it, and tables of times: one row of percentiles for each clock.
+//! Lines with a name and a value, and tables of times: one row of percentiles per clock.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -7,15 +7,15 @@ use httperf_stats::{Tally, Timing};
 
 use crate::number::fixed;
 
-/// Letters that the names of rows take up, here and in what stands around such tables.
+/// Width of the first column, here and in adjacent sections.
 pub(crate) const NAME_WIDTH: usize = 15;
 
-/// `name` and `what`, in two columns.
+/// Writes `name` and `what` in two columns.
 pub(crate) fn line(f: &mut fmt::Formatter<'_>, name: &str, what: impl Display) -> fmt::Result {
     writeln!(f, "{name:<NAME_WIDTH$} {what}")
 }
 
-/// A line for each reason, as they are long.
+/// Writes one line per reason, since reasons are long.
 pub(crate) fn write_reasons(f: &mut fmt::Formatter<'_>, mut name: &str, reasons: &Tally) -> fmt::Result {
     for (reason, count) in reasons.by_frequency() {
         line(f, name, format_args!("{reason} {count}"))?;
@@ -24,17 +24,17 @@ pub(crate) fn write_reasons(f: &mut fmt::Formatter<'_>, mut name: &str, reasons:
     Ok(())
 }
 
-/// All in a line, the commonest first.
+/// Writes all counts in one line, most frequent first.
 pub(crate) fn write_tally(f: &mut fmt::Formatter<'_>, name: &str, tally: &Tally) -> fmt::Result {
     let counts: Vec<String> =
         tally.by_frequency().into_iter().map(|(name, count)| format!("{name} {count}")).collect();
     if counts.is_empty() { Ok(()) } else { line(f, name, counts.join(", ")) }
 }
 
-/// The percentiles shown.
+/// Percentiles shown.
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
-/// The line of titles, the first of which should name the unit: ms.
+/// Writes the header. `title` should name the unit, ms.
 pub(crate) fn write_times_head(f: &mut fmt::Formatter<'_>, title: &str) -> fmt::Result {
     write!(f, "{title:<NAME_WIDTH$}")?;
     for (name, _) in QUANTILES {
@@ -43,9 +43,9 @@ pub(crate) fn write_times_head(f: &mut fmt::Formatter<'_>, title: &str) -> fmt::
     writeln!(f, "{:>11}{:>12}", "max", "samples")
 }
 
-/// A row, in ms to a precision of 3 significant digits, at best 1 µs.
+/// Writes a row, in ms to 3 significant digits, but no finer than 1 µs.
 ///
-/// A percentile that the number of samples does not support (p99.9 of fewer than 1000) shows as `n/a`.
+/// A percentile without enough samples (p99.9 of fewer than 1000) shows as `n/a`.
 pub(crate) fn write_times(f: &mut fmt::Formatter<'_>, name: &str, timing: &Timing) -> fmt::Result {
     write!(f, "{name:<NAME_WIDTH$}")?;
     for (_, share) in QUANTILES {

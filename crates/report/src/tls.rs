@@ -1,4 +1,4 @@
-//! The section on TLS: what was agreed on, what it cost, and what went wrong.
+//! The section on TLS: negotiated parameters, costs and failures.
 
 use std::fmt::{self, Display};
 
@@ -8,11 +8,11 @@ use httperf_stats::{Certificate, EarlyRequests, HandshakeKind, SizeMoments, Summ
 use crate::number::fixed;
 use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, write_times_head};
 
-/// The section `TLS`, which begins with an empty line; nothing for a run without TLS.
+/// The section `TLS`, starting with an empty line; empty for a run without TLS.
 ///
-/// Connecting the transport, the handshake (by kind) and the response are separate clocks: the first two are in
-/// this section, the last is in that of [`latency`](crate::latency()). Times are as they are there; sizes are in
-/// bytes for each handshake. What did not occur has no line, but for the counts of handshakes.
+/// Connecting the transport, the handshake (by kind) and the response are separate clocks: the first two are
+/// in this section, the last is in that of [`latency`](crate::latency()). Times are formatted as there; sizes
+/// are in bytes per handshake. Apart from the counts of handshakes, lines without content are left out.
 #[must_use]
 pub fn tls<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
     Section { plan: plan.tls.as_ref(), figures: summary.tls.as_deref() }
@@ -61,7 +61,7 @@ fn write_counts(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result
     line(f, "TLS handshakes", counts)
 }
 
-/// A certificate in one line.
+/// Describes a certificate in one line.
 pub(crate) fn describe(certificate: &Certificate, was_checked: bool) -> String {
     let Certificate { subject, key, chain_length, days_left } = certificate;
     let days = |count: u64| format!("{count} {}", if count == 1 { "day" } else { "days" });
@@ -73,7 +73,7 @@ pub(crate) fn describe(certificate: &Certificate, was_checked: bool) -> String {
     format!("{subject}, {key}, chain of {chain_length}, {left}{checked}")
 }
 
-/// If any were sent, or ought to have been.
+/// Writes the line only if early requests were sent or planned.
 fn write_early_requests(f: &mut fmt::Formatter<'_>, figures: &TlsSummary, was_asked: bool) -> fmt::Result {
     let EarlyRequests { accepted, rejected, replayed } = figures.early_requests;
     if !was_asked && figures.early_requests == EarlyRequests::default() {
@@ -82,8 +82,7 @@ fn write_early_requests(f: &mut fmt::Formatter<'_>, figures: &TlsSummary, was_as
     line(f, "early requests", format_args!("accepted {accepted}, rejected {rejected}, replayed {replayed}"))
 }
 
-/// The clocks before the one of the response: until there is a transport, and from there until the handshake is
-/// done.
+/// Times of the phases before the response: connecting the transport, and the handshake.
 fn write_all_times(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result {
     if figures.transport.moments.count() == 0 && figures.completed() == 0 {
         return Ok(());
@@ -110,13 +109,13 @@ fn write_sizes(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Result 
     Ok(())
 }
 
-/// The kinds of handshakes that there were.
+/// Kinds of handshakes that occurred.
 pub(crate) fn occurring_kinds(figures: &TlsSummary) -> impl Iterator<Item = HandshakeKind> {
     let occurs = |kind: &HandshakeKind| figures.handshakes_of(*kind).time.moments.count() > 0;
     HandshakeKind::ALL.into_iter().filter(occurs)
 }
 
-/// The mean, and between what it lies unless all are equal.
+/// Mean, followed by the range unless all sizes are equal.
 fn size(moments: &SizeMoments) -> String {
     let (min, max) = (moments.min(), moments.max());
     if min == max { min.to_string() } else { format!("{} ({min}-{max})", fixed(moments.mean(), 1)) }

@@ -1,7 +1,7 @@
-//! Whether a run's figures can be relied on: what the generator, the machine and the sample have to answer for.
+//! The verdict on a run: whether the generator, the machine or the sample makes its figures unreliable.
 //!
-//! A verdict says nothing of the server. A run against a server that fails every call may be perfectly valid; one whose
-//! generator was late is not, however good its figures look.
+//! A verdict says nothing about the server. A run against a server that fails every call may be perfectly
+//! valid; one whose generator was late is not, however good its figures look.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
@@ -14,20 +14,20 @@ use serde::{Deserialize, Serialize};
 use crate::figures::Steady;
 use crate::number::{fixed, quantile_name, ratio};
 
-/// Whether a run's figures can be relied on, and why not.
+/// Reliability of a run's figures, with the reasons.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The worst of the reasons.
+    /// Worst level of the reasons.
     pub level: Level,
-    /// What led to it, the worst first, and what is worth knowing beside.
+    /// Reasons for the level, worst first, followed by notes.
     pub reasons: Vec<Reason>,
 }
 
 impl Verdict {
-    /// Looks whether the findings are such that they can be told.
+    /// Checks that the findings can be displayed.
     ///
     /// # Errors
-    /// The field that is wrong, what was expected there, and what there is.
+    /// The field that is wrong, the value expected, and the value found.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (index, reason) in self.reasons.iter().enumerate() {
             if let Finding::ScheduleLag { quantile, .. } | Finding::FewSamples { quantile, .. } =
@@ -43,13 +43,13 @@ impl Verdict {
     }
 }
 
-/// How far figures can be relied on.
+/// Reliability of figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Level {
-    /// They can.
+    /// The figures are reliable.
     Valid,
-    /// Some of them may be off: see the reasons.
+    /// Some figures may be off: see the reasons.
     Suspect,
     /// They describe the generator or the machine rather than the server.
     Invalid,
@@ -66,32 +66,33 @@ impl Display for Level {
 }
 
 impl Verdict {
-    /// Whether the generator or its machine was the bottleneck, so that the run says nothing of what the server can do.
+    /// Returns true if the generator or its machine was the bottleneck, so that the run says nothing about
+    /// the server's capacity.
     #[must_use]
     pub fn blames_client(&self) -> bool {
         self.client_limits().next().is_some()
     }
 
-    /// What of the generator or its machine was the bottleneck, the worst first.
+    /// Findings that made the generator or its machine the bottleneck, worst first.
     pub fn client_limits(&self) -> impl Iterator<Item = &Finding> {
         self.reasons.iter().filter(|reason| reason.limits_client()).map(|reason| &reason.finding)
     }
 }
 
-/// One reason: what was found, and how bad it is.
+/// A finding and its severity.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// How bad it is. What is only worth knowing is `VALID`.
+    /// Severity. Mere notes are `VALID`.
     pub level: Level,
-    /// What was found.
+    /// The finding.
     #[serde(flatten)]
     pub finding: Finding,
 }
 
 impl Reason {
-    /// Whether less was offered than was asked for because of this, or could have been. What merely blurs the figures
-    /// of a load that was offered is no such reason, even if they are worth nothing then: late starts now and then, or
-    /// a machine whose processors others use too.
+    /// Returns true if the finding means that less load than planned was, or could have been, offered.
+    /// Findings that merely blur the figures of a load that was offered do not count, even if they make the
+    /// figures worthless: occasional late starts, or a machine whose processors are shared.
     fn limits_client(&self) -> bool {
         match self.finding {
             Finding::ClientCpu { .. } | Finding::Descriptors { .. } | Finding::Ports { .. } => true,
@@ -118,187 +119,189 @@ impl Reason {
     }
 }
 
-/// What was found of a run. Shares are of 1, rates are per second.
+/// A finding about a run. Shares are of 1, rates are per second.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Finding {
     /// A worker's thread needed nearly all of a processor.
     ClientCpu {
-        /// The share of the time in which it ran or could have run.
+        /// Share of the time in which it ran or was ready to run.
         share: f64,
     },
     /// Arrivals were started late.
     ScheduleLag {
-        /// The quantile that is compared.
+        /// Quantile at which lag and latency are compared.
         quantile: f64,
-        /// That of the lag, in milliseconds.
+        /// Quantile of the lag, in milliseconds.
         lag_ms: f64,
-        /// That of the latency, in milliseconds.
+        /// Quantile of the latency, in milliseconds.
         latency_ms: f64,
     },
-    /// Replies lay in this machine before they were read.
+    /// Replies waited in this machine before they were read.
     ReceiveLag {
-        /// The quantile that is compared.
+        /// Quantile at which lag and latency are compared.
         quantile: f64,
-        /// That of the receive lag, in milliseconds.
+        /// Quantile of the receive lag, in milliseconds.
         lag_ms: f64,
-        /// That of the latency, in milliseconds.
+        /// Quantile of the latency, in milliseconds.
         latency_ms: f64,
     },
-    /// The wall clock was set, by which the kernel stamps what it receives.
+    /// The wall clock, which the kernel's stamps use, was set.
     ClockSet {
-        /// How often.
+        /// Number of times.
         times: u64,
     },
-    /// Replies were to end by the kernel's clock, and it did not stamp all of them.
+    /// Replies were to be timed by the kernel's clock, but some have no stamp.
     Unstamped {
-        /// How many ended when they were found.
+        /// Replies without a stamp.
         replies: u64,
-        /// As a share of all.
+        /// Share of all replies.
         share: f64,
     },
-    /// Less was offered than was asked for.
+    /// Arrivals started at a lower rate than scheduled.
     Rate {
-        /// Arrivals that were due, per second.
+        /// Scheduled arrivals per second.
         asked: f64,
-        /// Arrivals that were started, per second.
+        /// Arrivals started per second.
         achieved: f64,
     },
-    /// The intervals between arrivals were not those of the schedule.
+    /// The intervals between arrivals deviated from the schedule.
     ArrivalProcess {
-        /// How far they were off on average, in milliseconds; between those of the same worker.
+        /// Mean deviation in milliseconds, between arrivals of the same worker.
         off_ms: f64,
-        /// The mean interval of the whole schedule, in milliseconds.
+        /// Mean interval of the whole schedule, in milliseconds.
         mean_ms: f64,
     },
-    /// A cap on open connections held arrivals back.
+    /// Arrivals were skipped at the limit on open connections.
     ArrivalsSkipped {
-        /// How many.
+        /// Number of arrivals.
         arrivals: u64,
-        /// As a share of those that were due.
+        /// Share of the arrivals due.
         share: f64,
     },
     /// Arrivals waited for room among the connections that may be open.
     ArrivalsHeld {
-        /// How many.
+        /// Number of arrivals.
         arrivals: u64,
     },
-    /// Connections failed because no descriptor was left.
+    /// Connections failed because the process or system had no file descriptors left.
     Descriptors {
-        /// How many.
+        /// Number of connections.
         connections: u64,
     },
-    /// Connections failed because no local port was left.
+    /// Connections failed because no local port was available.
     Ports {
-        /// How many.
+        /// Number of connections.
         connections: u64,
     },
-    /// A hypervisor gave the machine's time to others.
+    /// The hypervisor gave processor time to other guests.
     TimeStolen {
-        /// The share of all processors' time.
+        /// Share of all processors' time.
         share: f64,
     },
-    /// A worker's thread was ready to run, and other programs ran.
+    /// A worker's thread was ready to run, but other programs ran.
     KeptWaiting {
-        /// The share of the time; of several workers, of the one that waited longest.
+        /// Share of the time; of several workers, that of the one that waited longest.
         share: f64,
-        /// How often it was taken off its processor.
+        /// Number of times it was preempted.
         preempted: u64,
     },
     /// The generator did not run when it should have: it was stopped, or others had its processor.
     Paused {
-        /// The share of the time in which it did not run; of several workers, of the one that paused for longest.
+        /// Share of the time in which it did not run; of several workers, that of the one that paused
+        /// longest.
         share: f64,
-        /// The longest pause, in milliseconds.
+        /// Longest pause in milliseconds.
         longest_ms: f64,
-        /// How many pauses there were.
+        /// Number of pauses.
         times: u64,
     },
-    /// Percentiles need more calls than there were.
+    /// Too few calls for some percentiles.
     FewSamples {
-        /// Calls with a reply; established connections, where no calls are made.
+        /// Calls with a reply; established connections if no calls are made.
         samples: u64,
-        /// The least quantile that they do not support.
+        /// Lowest quantile without enough samples.
         quantile: f64,
     },
-    /// Calls were under way or waited for room when the run ended, and how long they would have taken is not known.
+    /// Calls were pending or waiting for room when the run ended, so their latencies are unknown.
     Unfinished {
-        /// How many.
+        /// Number of calls.
         calls: u64,
-        /// As a share of all that were due.
+        /// Share of all calls due.
         share: f64,
-        /// For how long the first of them had been due, in seconds.
+        /// Time since the first of them was due, in seconds.
         longest_s: f64,
     },
-    /// Calls are missing from the log of calls.
+    /// Calls are missing from the call log.
     LogIncomplete {
-        /// How many.
+        /// Number of calls.
         calls: u64,
     },
-    /// The plan left out the records on which a verdict rests.
+    /// The plan disabled the records that a verdict needs.
     NotRecorded,
-    /// The server sent nothing for a time in which replies were due.
+    /// The server sent nothing for a while although replies were due.
     ServerStall {
-        /// How long, in seconds.
+        /// Length in seconds.
         length_s: f64,
-        /// When it began, in seconds since the start of the run.
+        /// Beginning, in seconds since the start of the run.
         from_s: f64,
     },
-    /// The run became steady after a while, without a warm-up that would have kept that out of the figures.
+    /// The run became steady late, without a warm-up that would have kept its beginning out of the figures.
     SteadyFrom {
-        /// Seconds since the measured phase began.
+        /// Seconds since the beginning of the measured phase.
         seconds: f64,
     },
     /// The run never became steady.
     NeverSteady,
 }
 
-/// From this share of a processor on a thread has no time left.
+/// Share of a processor above which a thread is saturated.
 const CPU_FULL: f64 = 0.95;
 
-/// The same for one that is late: interrupts take their part too, and no thread is charged for them.
+/// The same for a thread that is late: interrupts take processor time too, and no thread is charged for it.
 const CPU_FULL_IF_LATE: f64 = 0.8;
 
-/// A run must last this long for shares of its time to mean something.
+/// Minimum length of a run for shares of its time to be meaningful.
 const SHARES_FROM: Duration = Duration::from_millis(100);
 
-/// Lag below this is none, whatever the latency.
+/// Minimum lag that counts, whatever the latency.
 const LAG_FROM: Duration = Duration::from_millis(1);
 
-/// Lag from this share of the latency on makes it suspect.
+/// Share of the latency above which lag makes it suspect.
 const LAG_SUSPECT: f64 = 0.1;
 
-/// Lag from this share of the latency on, and from this long on, is most of what was measured.
+/// Share of the latency, and absolute value, above which lag dominates the measurement.
 const LAG_INVALID: (f64, Duration) = (0.5, Duration::from_millis(10));
 
-/// Below these shares of the rate that was asked for, less was offered than that.
+/// Shares of the scheduled rate below which the rate achieved counts as lower.
 const RATE_SUSPECT: f64 = 0.99;
 const RATE_INVALID: f64 = 0.9;
 
-/// Fewer arrivals have no rate.
+/// Minimum number of arrivals to compute a rate.
 const RATE_ARRIVALS_MIN: u64 = 100;
 
-/// Intervals that are off by more than this share of their mean, and by more than this time, are another process.
+/// Mean deviation of intervals, as a share of their mean and as a time, above which they follow a different
+/// process.
 const INTERVALS_OFF: (f64, Duration) = (0.25, Duration::from_micros(100));
 
-/// From this share of the connections or calls on, what went wrong with them counts.
+/// Share of the connections or calls above which their failures count.
 const SHARE_COUNTS: f64 = 0.01;
 
-/// From these shares of the time on, what the machine took counts.
+/// Shares of the time above which time lost to others counts.
 const STOLEN_COUNTS: f64 = 0.05;
 const WAITING_COUNTS: f64 = 0.1;
 
-/// Pauses of the generator from these shares of the time on count, and are most of what was measured.
+/// Shares of the time above which pauses of the generator make figures suspect or invalid.
 const PAUSED_SUSPECT: f64 = 0.01;
 const PAUSED_INVALID: f64 = 0.1;
 
-/// A silence of the server this long, and this many times its usual service time, is a stall.
+/// Minimum length of a stall, absolute and as a multiple of the median service time.
 const STALL: (Duration, u32) = (Duration::from_millis(100), 10);
 
-/// Fewer calls do not support a 99th percentile.
+/// Minimum number of calls for a 99th percentile.
 const SAMPLES_MIN: u64 = 100;
 
-/// The verdict on a run.
+/// Judges a run.
 #[must_use]
 pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
     let mut reasons = Vec::new();
@@ -316,13 +319,13 @@ pub fn verdict(plan: &Plan, summary: &Summary) -> Verdict {
     if summary.calls_not_logged > 0 {
         add(Level::Suspect, Finding::LogIncomplete { calls: summary.calls_not_logged });
     }
-    // Stable: within a level, in the order in which they were found.
+    // Stable: findings of the same level keep their order.
     reasons.sort_by_key(|reason| std::cmp::Reverse(reason.level));
     let level = reasons.first().map_or(Level::Valid, |reason| reason.level);
     Verdict { level, reasons }
 }
 
-/// Whether the generator kept its schedule.
+/// Judges whether the generator kept its schedule.
 fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
     let is_scheduled = !matches!(plan.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_));
     let is_late = summary.lag.quantile(0.99).is_some_and(|lag| lag >= LAG_FROM);
@@ -331,7 +334,7 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     if summary.duration >= SHARES_FROM {
         let busiest = usage.workers.iter().map(|worker| worker.cpu.total() + worker.kept_waiting).max();
         let busy = ratio(busiest.unwrap_or_default().as_secs_f64(), seconds).min(1.0);
-        // A thread that polls is always busy, and has time left all the same as long as it is not late.
+        // A thread that polls is always busy, but has time to spare as long as it is not late.
         let is_full = match is_late {
             true => busy >= CPU_FULL_IF_LATE,
             false => busy >= CPU_FULL && !(plan.spin && is_scheduled),
@@ -359,7 +362,7 @@ fn judge_generator(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut i
     judge_arrivals(plan, summary, add);
 }
 
-/// Whether replies were read when they came.
+/// Judges whether replies were read as soon as they came.
 fn judge_reading(
     clock: ReplyClock,
     summary: &Summary,
@@ -368,7 +371,7 @@ fn judge_reading(
 ) {
     let receive = &summary.receive;
     if clock == ReplyClock::Kernel {
-        // The lag is in no latency. What is not stamped, or not rightly, is timed otherwise than the rest.
+        // Latencies exclude the lag. Replies without a stamp are timed differently from the rest.
         if let Some(share) = receive.share_stamped().map(|share| 1.0 - share)
             && share > 0.0
         {
@@ -385,7 +388,8 @@ fn judge_reading(
     }
 }
 
-/// The lag, if it is a part of the latency that counts. Of two quantiles at the same level, the median says more.
+/// The lag, if it is a significant part of the latency. Of two quantiles at the same level, the median says
+/// more.
 fn lag_against(lag: &Timing, latency: &Timing) -> Option<(Level, Finding)> {
     let judged = [0.99, 0.5].into_iter().filter_map(|quantile| {
         let (late, whole) = (lag.quantile(quantile)?, latency.quantile(quantile).unwrap_or_default());
@@ -415,11 +419,12 @@ fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Fi
     let arrivals = &summary.arrivals;
     let (span_due, span_started) = (arrivals.span_due.as_secs_f64(), arrivals.span_started.as_secs_f64());
     if arrivals.held > 0 {
-        // How they came is for the server to answer for, and their wait is in the latency.
+        // The server determines when arrivals that waited for room start, and their wait is part of the
+        // latency.
         add(Level::Valid, Finding::ArrivalsHeld { arrivals: arrivals.held });
     }
-    // What still waited for room at the end was not for the generator to start. In results from before the window was
-    // counted, waits are in the spans of what was started.
+    // The generator could not start arrivals that still waited for room at the end. In results without a
+    // window, the spans of started arrivals include waits.
     let startable = arrivals.due.saturating_sub(arrivals.waiting);
     let has_own_lateness = arrivals.held == 0 || summary.window.is_some();
     if has_own_lateness
@@ -434,7 +439,7 @@ fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Fi
             add(level, Finding::Rate { asked, achieved: asked * share });
         }
         let off = arrivals.intervals_due.distance(&arrivals.intervals_started);
-        // Each worker knows the intervals between its own arrivals, which are longer than those of all.
+        // Each worker knows the intervals between its own arrivals, which are longer than those of the whole.
         let mean = arrivals.intervals_due.moments.mean() / f64::from(plan.threads.unwrap_or(1).max(1));
         if off >= INTERVALS_OFF.1 && off.as_secs_f64() >= mean * INTERVALS_OFF.0 {
             add(Level::Suspect, Finding::ArrivalProcess { off_ms: in_ms(off), mean_ms: mean * 1e3 });
@@ -448,7 +453,7 @@ fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Fi
     }
 }
 
-/// Whether there are enough calls, and none of them left out.
+/// Judges whether there are enough calls, and whether any are missing.
 fn judge_sample(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl FnMut(Level, Finding)) {
     let answered = latency.moments.count();
     let samples = if plan.makes_calls() { answered } else { summary.connect.moments.count() };
@@ -473,7 +478,7 @@ fn judge_sample(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl
     }
 }
 
-/// Whether the machine had what the plan needed.
+/// Judges whether the machine had the resources that the plan needed.
 fn judge_resources(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     let errors = &summary.errors;
     let descriptors = errors.count(Failure::FdUnavailable) + errors.count(Failure::FileTableFull);
@@ -490,7 +495,7 @@ fn judge_resources(summary: &Summary, add: &mut impl FnMut(Level, Finding)) {
     }
 }
 
-/// What the server did that a reader of the figures should know.
+/// Notes events on the server that a reader of the figures should know about.
 fn note_server(summary: &Summary, service: &Timing, add: &mut impl FnMut(Level, Finding)) {
     if let (Some(stall), Some(usual)) = (summary.stall, service.quantile(0.5))
         && stall.length >= STALL.0
@@ -518,7 +523,7 @@ fn in_ms(duration: Duration) -> f64 {
 }
 
 impl Finding {
-    /// Its name in words, such as `client cpu`.
+    /// Name of the finding, such as `client cpu`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -547,49 +552,48 @@ impl Finding {
     }
 }
 
-/// What was found and what it means, in one clause.
+/// Describes the finding and its meaning in one clause.
 impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |share: f64| fixed(share * 100.0, 1);
         match *self {
             Self::ClientCpu { share } => write!(
                 f,
-                "a thread of the generator needed its processor for {} % of the time: it set the pace, not the server",
+                "a generator thread was busy for {} % of the time: the generator set the pace, not the server",
                 percent(share)
             ),
             Self::ScheduleLag { quantile, lag_ms, latency_ms } => write!(
                 f,
-                "arrivals were late by {} ms, of a latency of {} ms ({})",
+                "arrivals started {} ms late, out of a latency of {} ms ({})",
                 fixed(lag_ms, 3),
                 fixed(latency_ms, 3),
                 quantile_name(quantile)
             ),
             Self::ReceiveLag { quantile, lag_ms, latency_ms } => write!(
                 f,
-                "replies waited {} ms in this machine before they were read, of a latency of {} ms ({})",
+                "replies waited {} ms in this machine before they were read, out of a latency of {} ms ({})",
                 fixed(lag_ms, 3),
                 fixed(latency_ms, 3),
                 quantile_name(quantile)
             ),
             Self::ClockSet { times } => write!(
                 f,
-                "the machine's wall clock was set while the run went on ({times} in all): replies of that moment have no \
-                 receive lag"
+                "the wall clock was set during the run (count: {times}): replies received at that moment have no receive lag"
             ),
             Self::Unstamped { replies, share } => write!(
                 f,
-                "{replies} replies ({} %) have no stamp of the kernel's; their times include how long they waited to be read",
+                "{replies} replies ({} %) have no kernel time stamp; their times include the wait until they were read",
                 percent(share)
             ),
             Self::Rate { asked, achieved } => write!(
                 f,
-                "{} arrivals per second were due, {} were started",
+                "{} arrivals per second were due, but only {} were started",
                 fixed(asked, 1),
                 fixed(achieved, 1)
             ),
             Self::ArrivalProcess { off_ms, mean_ms } => write!(
                 f,
-                "the intervals between arrivals were off by {} ms on average, of {} ms: they came in bursts",
+                "intervals between arrivals deviated by {} ms on average, from a mean of {} ms: arrivals came in bursts",
                 fixed(off_ms, 3),
                 fixed(mean_ms, 3)
             ),
@@ -600,7 +604,7 @@ impl Display for Finding {
             ),
             Self::ArrivalsHeld { arrivals } => write!(
                 f,
-                "{arrivals} arrivals waited for one of the connections that may be open; their wait is in the latency"
+                "{arrivals} arrivals waited at the limit on open connections; the wait is part of their latency"
             ),
             Self::Descriptors { connections } => {
                 write!(f, "{connections} connections failed because no file descriptor was left (ulimit -n)")
@@ -615,13 +619,13 @@ impl Display for Finding {
             }
             Self::KeptWaiting { share, preempted } => write!(
                 f,
-                "a thread of the generator waited for a processor for {} % of the time, and was taken off it {preempted} times",
+                "a generator thread waited for a processor {} % of the time and was preempted {preempted} times",
                 percent(share)
             ),
             Self::Paused { share, longest_ms, times } => write!(
                 f,
-                "the generator did not run for {} % of the time, {times} times, for up to {} ms: what came meanwhile was \
-                 read late",
+                "the generator was paused for {} % of the time, {times} times, for up to {} ms: replies that came meanwhile \
+                 were read late",
                 percent(share),
                 fixed(longest_ms, 1)
             ),
@@ -630,32 +634,30 @@ impl Display for Finding {
             }
             Self::Unfinished { calls, share, longest_s } => write!(
                 f,
-                "{calls} calls ({} %) were due and not answered when the run ended, for up to {} s: no percentile knows how \
-                 long they take; --drain lets them end",
+                "{calls} calls ({} %) were still unanswered when the run ended, the oldest after {} s: percentiles do not \
+                 include them; --drain lets them finish",
                 percent(share),
                 fixed(longest_s, 3)
             ),
-            Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the log of calls"),
-            Self::NotRecorded => {
-                f.write_str("--record=classic leaves out the figures on which a verdict rests")
-            }
+            Self::LogIncomplete { calls } => write!(f, "{calls} calls are missing from the call log"),
+            Self::NotRecorded => f.write_str("--record=classic omits the figures that a verdict needs"),
             Self::ServerStall { length_s, from_s } => write!(
                 f,
-                "the server stood still for {} s, {} s into the run: replies were due, and nothing came",
+                "the server stalled for {} s, {} s into the run: replies were due, but nothing came",
                 fixed(length_s, 2),
                 fixed(from_s, 2)
             ),
             Self::SteadyFrom { seconds } => write!(
                 f,
-                "the run was steady from {} s on; --warmup would keep what was before out of the figures",
+                "the run was steady after {} s; --warmup would exclude the time before that from the figures",
                 fixed(seconds, 0)
             ),
-            Self::NeverSteady => f.write_str("latency did not become steady while it was measured"),
+            Self::NeverSteady => f.write_str("latency never became steady during the measured phase"),
         }
     }
 }
 
-/// The section `Verdict`, which begins with an empty line.
+/// The section `Verdict`, starting with an empty line.
 #[must_use]
 pub fn verdict_section(verdict: &Verdict) -> impl Display + '_ {
     Section { verdict }

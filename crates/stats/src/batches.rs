@@ -1,30 +1,30 @@
-//! Means and quantiles of latencies, with how far they can be relied on although latencies that follow each other are
-//! alike: a queue that is long now is still long a moment later, so a thousand values say less than a thousand
-//! independent ones would.
+//! Means and quantiles of autocorrelated latencies, with confidence intervals. A queue that is long now is
+//! still long a moment later, so a thousand consecutive values carry less information than a thousand
+//! independent ones.
 //!
-//! What is known is how many latencies of which value there were in each interval of the run: its *batches*, in the
-//! order of time. The *inflation* V of a figure is its variance, as the differences between batches tell it, over what
-//! that would be if all values were independent. A run of n values then says as much as n / V independent ones, and the
-//! intervals of 95 % confidence are
+//! The input is the histogram of latencies of each interval of the run: its *batches*, in order of time. The
+//! *inflation* V of a figure is its variance, estimated from the differences between batches, divided by the
+//! variance it would have if all values were independent. A run of n values then carries as much information
+//! as n / V independent ones, and the 95 % confidence intervals are
 //!
 //! * for a mean, m ± t · s · √(V / n);
-//! * for the quantile of share q, whatever the distribution, from one order statistic to another: those whose ranks are
-//!   the next whole numbers at or above n·q ± t · √(n·q·(1 − q)·V). Here V is that of the share of values at or below
-//!   the quantile.
+//! * for the q-quantile, whatever the distribution, from one order statistic to another: the ranks are n·q ±
+//!   t · √(n·q·(1 − q)·V), rounded up. Here V is the inflation of the share of values at or below the
+//!   quantile.
 //!
-//! If a batch is still like the one before it, with a correlation of r, V is greater by (1 + r) / (1 − r), as it is for
-//! an autoregression of first order, and t is the quantile of Student's t distribution for as many fewer degrees of
-//! freedom than there are batches less one.
+//! If adjacent batches are correlated with coefficient r, V grows by the factor (1 + r) / (1 − r), as for a
+//! first-order autoregression, and the degrees of freedom of Student's t, the number of batches less one, are
+//! divided by the same factor.
 //!
-//! In simulated runs of 300 batches, 94 to 99 % of the intervals hold the truth where values are independent. Where
-//! their likeness fades by a factor of e within a share of the run, it is 92 to 95 % for a share of 1/60, 89 to 94 %
-//! for 1/30, 85 to 94 % for 1/20, and 76 to 90 % for 1/10, the least of them for the 0.99 quantile: no run says much
-//! about waves that are hardly shorter than itself.
+//! In simulated runs of 300 batches, 94 to 99 % of the intervals cover the true value if values are
+//! independent. If their correlation decays by a factor of e within 1/60 of the run, coverage is 92 to 95 %;
+//! within 1/30, 89 to 94 %; within 1/20, 85 to 94 %; and within 1/10, 76 to 90 %, lowest for the 0.99
+//! quantile: no run says much about waves that are hardly shorter than itself.
 //!
-//! * Batches: A. M. Law, W. D. Kelton, "Simulation Modeling and Analysis", on the method of batch means.
-//! * Batches that are alike: A. Tafazzoli, N. M. Steiger, J. R. Wilson (2011), "N-Skart: a nonsequential skewness- and
-//!   autoregression-adjusted batch-means procedure for simulation analysis", IEEE Transactions on Automatic Control 56
-//!   (2).
+//! * Batch means: A. M. Law, W. D. Kelton, "Simulation Modeling and Analysis", on the method of batch means.
+//! * Correlated batches: A. Tafazzoli, N. M. Steiger, J. R. Wilson (2011), "N-Skart: a nonsequential
+//!   skewness- and autoregression-adjusted batch-means procedure for simulation analysis", IEEE Transactions
+//!   on Automatic Control 56 (2).
 //! * Order statistics: W. J. Conover, "Practical Nonparametric Statistics", on the confidence interval for a quantile;
 //!   G. J. Hahn, W. Q. Meeker, "Statistical Intervals", on distribution-free intervals.
 //! * Quantiles and ranks: <https://www.itl.nist.gov/div898/handbook/prc/section2/prc262.htm>
@@ -33,29 +33,30 @@ use crate::Classes;
 use crate::classes::sum_of_counts;
 use crate::confidence::{Estimate, Interval, students_t};
 
-/// With fewer batches than this there is no telling how much they vary.
+/// Minimum number of batches from which their variation can be estimated.
 const GROUPS_MIN: usize = 10;
 
-/// More batches than this are joined to groups, so that values that are alike come together.
+/// Maximum number of groups; more batches are joined, which brings correlated values together.
 const GROUPS_MAX: usize = 40;
 
-/// A mean or a quantile of latencies, estimated from batches of them.
+/// A mean or a quantile of latencies, estimated from batches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchedEstimate {
-    /// The figure in seconds. It has no interval if there are fewer than 10 batches that are not empty; nor has a
-    /// quantile with too few values on one side of it.
+    /// The figure in seconds. It has no interval if there are fewer than 10 non-empty batches, or if a
+    /// quantile has too few values on one side of it.
     pub estimate: Estimate,
-    /// From how many batches the interval was found, after adjacent ones were joined so that there are at most 40.
+    /// Number of batches behind the interval, after adjacent ones were joined to at most 40.
     pub batches: usize,
-    /// How many times the variance of the figure is that of as many independent values: at least 1. It is 1, too, if
+    /// Variance of the figure, divided by that of as many independent values: at least 1. It is also 1 if
     /// there are too few batches to tell.
     pub inflation: f64,
 }
 
 impl BatchedEstimate {
-    /// The mean of all latencies of these batches, which are in the order of time. `None` if there are no latencies.
+    /// Estimates the mean of all latencies. Batches are in order of time. Returns `None` if there are no
+    /// latencies.
     ///
-    /// Takes time proportional to the number of classes of all batches together.
+    /// Takes time proportional to the total number of classes.
     #[must_use]
     pub fn of_mean(batches: &[&Classes]) -> Option<Self> {
         let groups = Groups::new(batches, |batch| batch.sum_us() as f64);
@@ -74,14 +75,14 @@ impl BatchedEstimate {
         Some(Self::new(Estimate::new(mean / 1e6, interval), &groups, dispersion))
     }
 
-    /// The least latency with this share of all latencies of these batches at or below it. The share is above 0 and
-    /// below 1; the batches are in the order of time. `None` if there are no latencies.
+    /// Estimates the quantile: the least latency with this share of all latencies at or below it. The share
+    /// is above 0 and below 1; batches are in order of time. Returns `None` if there are no latencies.
     ///
-    /// Takes time proportional to the number of classes of all batches together.
+    /// Takes time proportional to the total number of classes.
     ///
     /// # Panics
     ///
-    /// If the share is no such number.
+    /// If the share is out of range.
     #[must_use]
     pub fn of_quantile(batches: &[&Classes], share: f64) -> Option<Self> {
         assert!(0.0 < share && share < 1.0, "a quantile has values on either side of it");
@@ -91,8 +92,8 @@ impl BatchedEstimate {
         }
         let us = value_at(batches, (count * share).ceil() as u64);
 
-        // If many latencies have this very value, the share at or below it may be 1 in all batches although they
-        // differ, or the share below it 0. Then the other tells.
+        // If many latencies equal this value, the share at or below it may be 1 in all batches although they
+        // differ, or the share below it 0. Then the other share tells.
         let upto = Groups::new(batches, |batch| batch.count_while(|value| value <= us) as f64);
         let below = Groups::new(batches, |batch| batch.count_while(|value| value < us) as f64);
         let dispersions = upto.dispersion_of_share().zip(below.dispersion_of_share());
@@ -114,16 +115,16 @@ impl BatchedEstimate {
     }
 }
 
-/// An interval in seconds.
+/// Interval in seconds.
 fn seconds(low_us: f64, high_us: f64) -> Interval {
     Interval { low: low_us / 1e6, high: high_us / 1e6 }
 }
 
-/// The latency in microseconds that has this rank, counted from 1, among all latencies of the batches. There are at
-/// least that many.
+/// Returns the latency in microseconds of this rank, counted from 1, among all latencies of the batches.
+/// There are at least that many.
 ///
-/// It is found by bisection. A step looks only at the classes that are still in question, and leaves fewer of them: all
-/// steps together take time proportional to the number of classes.
+/// Bisects the values. Each step looks only at the classes that are still candidates, so all steps together
+/// take time proportional to the number of classes.
 fn value_at(batches: &[&Classes], mut rank: u64) -> u32 {
     let classes = batches.iter().map(|batch| batch.counts());
     let mut open: Vec<&[(u32, u32)]> = classes.filter(|classes| !classes.is_empty()).collect();
@@ -134,7 +135,7 @@ fn value_at(batches: &[&Classes], mut rank: u64) -> u32 {
         if low >= high {
             return high;
         }
-        // The geometric middle, since latencies spread over orders of magnitude; 1 is added to stay clear of 0.
+        // Geometric middle, since latencies span orders of magnitude; 1 is added to avoid 0.
         let middle = ((u64::from(low) + 1) * (u64::from(high) + 1)).isqrt() - 1;
         let halves = open
             .iter()
@@ -150,11 +151,11 @@ fn value_at(batches: &[&Classes], mut rank: u64) -> u32 {
     }
 }
 
-/// Batches, joined where they are many, with the sum of something over the values of each.
+/// Batches, joined if there are many, with a sum over the values of each.
 struct Groups {
     /// At most [`GROUPS_MAX`], none of them empty.
     groups: Vec<Group>,
-    /// How many values there are in all of them.
+    /// Total number of values.
     count: f64,
 }
 
@@ -164,18 +165,18 @@ struct Group {
     sum: f64,
 }
 
-/// How much the mean over all values varies.
+/// Variability of the mean over all values.
 #[derive(Clone, Copy)]
 struct Dispersion {
-    /// Its variance over that of the mean of as many independent values; at least 1.
+    /// Variance of the mean, divided by that of as many independent values; at least 1.
     inflation: f64,
-    /// How many standard errors lie on either side of it.
+    /// Number of standard errors on either side of the mean.
     students_t: f64,
 }
 
 impl Groups {
-    /// Joins adjacent batches, if they are too many, to 20 groups or more of about equal counts; fewer if some batches
-    /// are larger than such a group. `sum` is taken over the values of a batch.
+    /// Joins adjacent batches, if there are too many, into at least 20 groups of about equal counts; fewer if
+    /// some batches are larger than such a group. `sum` maps a batch to the sum over its values.
     fn new(batches: &[&Classes], sum: impl Fn(&Classes) -> f64) -> Self {
         let batches = batches.iter().filter(|batch| !batch.is_empty());
         let batches: Vec<_> =
@@ -188,34 +189,34 @@ impl Groups {
         let mut groups = vec![Group { count: 0.0, sum: 0.0 }; wanted];
         let mut before = 0.0;
         for batch in batches {
-            // A batch belongs where its middle falls.
+            // A batch belongs to the group that contains its middle.
             let index = (before + batch.count / 2.0) / count * wanted as f64;
             let group = &mut groups[(index as usize).min(wanted - 1)];
             group.count += batch.count;
             group.sum += batch.sum;
             before += batch.count;
         }
-        // Beside a batch that is larger than a group, one may be left empty.
+        // A batch larger than a group may leave a neighbouring group empty.
         groups.retain(|group| group.count > 0.0);
         Self { groups, count }
     }
 
-    /// The mean over all values; `None` if there are none.
+    /// Mean over all values; `None` if there are none.
     fn mean(&self) -> Option<f64> {
         (self.count > 0.0).then(|| self.groups.iter().map(|group| group.sum).sum::<f64>() / self.count)
     }
 
-    /// How much the mean varies, given the variance of the values; `None` if there are too few groups to tell.
+    /// Variability of the mean, given the variance of the values; `None` if there are too few groups to tell.
     fn dispersion(&self, variance: f64) -> Option<Dispersion> {
         let mean = self.mean().filter(|_| self.groups.len() >= GROUPS_MIN)?;
         let excesses: Vec<f64> = self.groups.iter().map(|group| group.sum - mean * group.count).collect();
         let squares: f64 = excesses.iter().map(|excess| excess.powi(2)).sum();
-        // What the squares come to if values are independent. Less than the variance of all values, since a group
-        // draws the mean to itself, a large one the more.
+        // Expected squares if values are independent. They are below the variance of all values, since each
+        // group, a large one most, pulls the mean towards itself.
         let squares_of_counts: f64 = self.groups.iter().map(|group| group.count.powi(2)).sum();
         let expected = variance * (self.count - squares_of_counts / self.count);
         let neighbours: f64 = excesses.windows(2).map(|pair| pair[0] * pair[1]).sum();
-        // Only likeness counts: groups that alternate by chance are no reason to be more certain.
+        // Only positive correlation counts: groups that alternate by chance do not reduce the uncertainty.
         let correlation = if squares > 0.0 { (neighbours / squares).max(0.0) } else { 0.0 };
         let likeness = (1.0 + correlation) / (1.0 - correlation);
         let inflation = if expected > 0.0 { (squares / expected * likeness).max(1.0) } else { 1.0 };
@@ -223,7 +224,7 @@ impl Groups {
         Some(Dispersion { inflation, students_t: students_t(degrees_of_freedom) })
     }
 
-    /// The same if the sums are counts of some of the values, and the mean is their share.
+    /// Variability of a share: the sums are counts of some of the values, and the mean is their share.
     fn dispersion_of_share(&self) -> Option<Dispersion> {
         let share = self.mean()?;
         self.dispersion(share * (1.0 - share))
@@ -249,19 +250,19 @@ mod tests {
     /// The 0.99 quantile of the standard normal distribution.
     const Z99: f64 = 2.326_348;
 
-    /// In which share of the intervals the truth was.
+    /// Share of the intervals that cover the true value.
     #[derive(Debug)]
     struct Coverage {
-        /// Of the intervals that there were.
+        /// Of the estimates that have an interval.
         ours: f64,
-        /// If values are taken for independent.
+        /// Of the intervals that assume independent values.
         naive: f64,
-        /// The share of runs with an interval.
+        /// Share of runs with an interval.
         known: f64,
     }
 
-    /// Many runs of a process, and how often the truth was in the intervals of its median, its 0.99 quantile and its
-    /// mean, which come to `truths` seconds.
+    /// Simulates many runs of a process and returns the coverage of the intervals of its median, its 0.99
+    /// quantile and its mean, whose true values are `truths`, in seconds.
     fn coverage(truths: [f64; 3], run: impl Fn(&mut Pcg64Mcg) -> Vec<Classes>) -> [Coverage; 3] {
         const RUNS: u64 = 400;
         let mut hits = [[0.0; 3]; 3];
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn of_independent_latencies_intervals_hold_the_truth_as_often_as_they_should() {
+    fn intervals_of_independent_latencies_have_the_nominal_coverage() {
         let truths = [0.1 * 2.0_f64.ln(), 0.1 * 100.0_f64.ln(), 0.1];
         for (batches, size) in [(20, 300), (60, 100), (120, 50)] {
             let figures = coverage(truths, |random| {
@@ -315,8 +316,8 @@ mod tests {
         }
     }
 
-    /// Latencies are log-normal about a level that is the same within a batch and wanders from one to the next, as a
-    /// first-order autoregression; it is forgotten within so many batches.
+    /// Latencies are log-normal around a level that is constant within a batch and follows a first-order
+    /// autoregression from batch to batch; `memory` is its decay time in batches.
     fn wandering(random: &mut Pcg64Mcg, batches: usize, memory: f64) -> Vec<Classes> {
         let kept = (-1.0 / memory).exp();
         let mut level: f64 = random.sample(StandardNormal);
@@ -328,8 +329,8 @@ mod tests {
     }
 
     #[test]
-    fn of_latencies_that_are_alike_for_long_intervals_still_hold_the_truth_as_naive_ones_do_not() {
-        // Level and noise come to a log-normal distribution of this parameter.
+    fn intervals_of_correlated_latencies_keep_their_coverage_and_naive_ones_do_not() {
+        // Level and noise together give a log-normal distribution with this parameter.
         let sigma = 1.25_f64.sqrt();
         let truths = [0.1, 0.1 * (Z99 * sigma).exp(), 0.1 * (sigma * sigma / 2.0).exp()];
         for memory in [5.0, 10.0] {
@@ -341,8 +342,8 @@ mod tests {
     }
 
     #[test]
-    fn intervals_of_a_run_that_can_be_told_by_hand() {
-        // Ten batches of the values 1 to 100 differ in nothing. t of 9 degrees of freedom is 2.262157.
+    fn intervals_of_a_run_computed_by_hand() {
+        // Ten identical batches of the values 1 to 100. t for 9 degrees of freedom is 2.262157.
         let batch = of((1..=100).map(|ms| ms * 1000));
         let batches = [&batch; 10];
         let median = BatchedEstimate::of_quantile(&batches, 0.5).unwrap();
@@ -357,18 +358,19 @@ mod tests {
     }
 
     #[test]
-    fn the_inflation_is_that_of_shares_that_vary_between_batches() {
-        // Of 10 values each, 2 and 8 in turn are low. Pearson's statistic: 20 · 10 · 0.3² / 0.5² = 72 for 19 degrees of
-        // freedom. Neighbours are opposite, which is no likeness.
+    fn inflation_follows_from_shares_that_vary_between_batches() {
+        // Of 10 values each, alternately 2 and 8 are low. Pearson's statistic: 20 · 10 · 0.3² / 0.5² = 72 for
+        // 19 degrees of freedom. Neighbours are anticorrelated, which does not count.
         let batch = |low| Classes::from_ascending([(1, low), (2, 10 - low)]);
         let batches: Vec<Classes> =
             (0..20).map(|number| batch(if number % 2 == 0 { 2 } else { 8 })).collect();
         let batches: Vec<&Classes> = batches.iter().collect();
         let inflation = BatchedEstimate::of_quantile(&batches, 0.4).unwrap().inflation;
         assert!((inflation - 72.0 / 19.0).abs() < 1e-9, "{inflation}");
-        // The mean is one of the share again.
+        // The mean is again that of a share.
         assert!((BatchedEstimate::of_mean(&batches).unwrap().inflation - 72.0 / 19.0).abs() < 1e-9);
-        // The median may as well be the other value, of which the share at or below it says nothing: it is always 1.
+        // The median may as well be the other value; the share at or below that is always 1 and tells
+        // nothing.
         for share in [0.45, 0.55] {
             let estimate = BatchedEstimate::of_quantile(&batches, share).unwrap().estimate;
             assert_eq!(estimate.interval(), Some(Interval { low: 1e-6, high: 2e-6 }), "{share}");
@@ -376,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn many_batches_are_joined_to_groups_of_about_equal_counts() {
+    fn many_batches_are_joined_into_groups_of_about_equal_counts() {
         let empty = Classes::default();
         let (small, large) = (of(1..=10), of(1..=100));
         for (batches, groups) in [
@@ -445,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_latencies_leave_no_doubt() {
+    fn equal_latencies_have_an_interval_of_no_width() {
         let batch = Classes::from_ascending([(7_000_001, 30)]);
         let batches = vec![&batch; 100];
         let expected = Interval { low: 7.000_001, high: 7.000_001 };
@@ -456,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_in_a_class_is_taken_for_the_most_that_does() {
+    fn values_and_counts_saturate() {
         let most = u64::from(u32::MAX);
         let mut classes = Classes::from_ascending([(3, 0), (5, most + 1), (most, 2), (most + 9, 3)]);
         assert_eq!(classes.iter().collect::<Vec<_>>(), [(5, u32::MAX), (u32::MAX, 5)]);

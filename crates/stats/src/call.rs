@@ -1,4 +1,4 @@
-//! Calls as they end, and the slowest of them.
+//! Completed and failed calls, and the slowest of them.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -9,56 +9,57 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Instant, KernelTimes, Mismatch};
 
-/// A call that has ended, with a reply or without.
+/// A call that has ended, with or without a reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample<'a> {
-    /// Its number, from 0, in order of creation.
+    /// Number, from 0, in order of creation.
     pub call: u64,
-    /// The request target.
+    /// Request target.
     pub uri: &'a [u8],
-    /// The status of the reply, 100 to 599; `None` if there was none.
+    /// Status of the reply, 100 to 599; `None` if there was no reply.
     pub status: Option<u16>,
-    /// When the call was due: what its user waits for begins here.
+    /// Instant at which the call was due: the user's wait begins here.
     pub intended: Instant,
-    /// When the first byte of its request was handed over, if it was.
+    /// Instant at which the first byte of the request was handed over, if it was.
     pub sent: Option<Instant>,
-    /// For how long the body of the request waited for the server's flow-control windows after that.
+    /// Time after `sent` that the body of the request waited for the server's flow-control windows.
     pub stalled: Duration,
-    /// When the status line was complete, if it came.
+    /// Instant at which the status line was complete, if it came.
     pub first_byte: Option<Instant>,
-    /// When the reply was complete, or the call was given up.
+    /// Instant at which the reply was complete, or the call was given up.
     pub done: Instant,
     /// Bytes of the reply's header block.
     pub header_size: u64,
-    /// Bytes of its body.
+    /// Bytes of the reply's body.
     pub content_size: u64,
-    /// Bytes of its trailers.
+    /// Bytes of the reply's trailers.
     pub footer_size: u64,
-    /// Bytes of its body decompressed, if it came compressed.
+    /// Bytes of the body after decompression, if it came compressed.
     pub decoded_size: Option<u64>,
-    /// What is unexpected in it, if anything is.
+    /// Check that the reply failed, if any.
     pub mismatch: Option<Mismatch>,
-    /// The connection that carried it last.
+    /// Last connection that carried the call.
     pub carrier: Option<Carrier>,
-    /// How long the segment that completed the reply lay in this machine before it was read, if that is known.
+    /// Time between the kernel's receipt of the segment that completed the reply and the program's read, if
+    /// known.
     pub receive_lag: Option<Duration>,
-    /// What the kernel said of it, if it was asked when it sent the request.
+    /// Kernel's times, if they were requested for this call.
     pub kernel: Option<KernelTimes>,
 }
 
-/// The connection that carried a call.
+/// Connection that carried a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
-    /// Its number, from 0, in the order in which connections were initiated.
+    /// Number, from 0, in the order in which connections were initiated.
     pub connection: u64,
-    /// Whether it had carried another call before.
+    /// True if it had carried another call before.
     pub reused: bool,
-    /// How long it took to establish.
+    /// Time it took to establish.
     pub connect: Duration,
 }
 
 impl Sample<'_> {
-    /// What became of the call.
+    /// Classifies the call.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match (self.status, self.mismatch) {
@@ -69,46 +70,47 @@ impl Sample<'_> {
         }
     }
 
-    /// From the instant at which it was due to its end.
+    /// Time from the instant at which the call was due to its end.
     #[must_use]
     pub fn latency(&self) -> Duration {
         self.done - self.intended
     }
 
-    /// From its first byte to its end, if it was sent, without the time for which the server took no more of it.
+    /// Time from the first byte sent to the end, without time stalled by the server's flow control; `None` if
+    /// nothing was sent.
     #[must_use]
     pub fn service(&self) -> Option<Duration> {
         self.sent.map(|sent| (self.done - sent).saturating_sub(self.stalled))
     }
 }
 
-/// What became of a call.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// A reply of status 399 or below.
+    /// Reply with status 399 or below.
     Success,
-    /// A reply of status 400 or above.
+    /// Reply with status 400 or above.
     HttpError,
     /// No reply.
     Failure,
-    /// A reply that is not what was expected, whatever its status.
+    /// Reply that failed a check, whatever its status.
     Unexpected,
 }
 
 impl Outcome {
-    /// All of them.
+    /// All outcomes, in order.
     pub const ALL: [Self; 4] = [Self::Success, Self::HttpError, Self::Failure, Self::Unexpected];
 
-    /// Whether a call with this outcome has a reply to be content with, or one in which the server says why not.
+    /// Returns true if the call has a reply that failed no check, whatever its status.
     #[must_use]
     pub fn is_completed(self) -> bool {
         matches!(self, Self::Success | Self::HttpError)
     }
 }
 
-/// Lists with a place for each [`Outcome`], in the order of its variants. Results that were written before the last of
-/// them existed have shorter ones.
+/// Lists with an entry for each [`Outcome`], in the order of its variants. Results written by older versions,
+/// which had fewer outcomes, have shorter lists.
 pub(crate) mod by_outcome {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -135,69 +137,69 @@ pub(crate) mod by_outcome {
     }
 }
 
-/// One of the slowest calls, with where its time went.
+/// One of the slowest calls, with the parts of its latency.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct SlowCall {
-    /// From the instant at which it was due to its end.
+    /// Time from the instant at which the call was due to its end.
     #[serde(rename = "latency_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub latency: Duration,
-    /// When it was due, since the start of the run.
+    /// Instant at which it was due, since the start of the run.
     #[serde(rename = "due_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub due: Duration,
-    /// Its number, from 0, in order of creation.
+    /// Number, from 0, in order of creation.
     pub call: u64,
-    /// The request target. What is not UTF-8 in it was replaced.
+    /// Request target. Invalid UTF-8 is replaced.
     pub uri: String,
-    /// What became of it.
+    /// Outcome.
     pub outcome: Outcome,
-    /// The status of its reply, if there was one.
+    /// Status of the reply, if there was one.
     pub status: Option<u16>,
-    /// What is unexpected in its reply, if anything is.
+    /// Check that the reply failed, if any.
     #[serde(default)]
     pub mismatch: Option<Mismatch>,
-    /// From the instant at which it was due to its first byte, if it was sent.
+    /// Time from the instant at which it was due to the first byte sent, if it was sent.
     #[serde(rename = "wait_ns", with = "crate::nanos::option")]
     #[schemars(with = "Option<u64>")]
     pub wait: Option<Duration>,
-    /// From its first byte to the status line of the reply, if that came.
+    /// Time from the first byte sent to the status line of the reply, if it came.
     #[serde(rename = "response_ns", with = "crate::nanos::option")]
     #[schemars(with = "Option<u64>")]
     pub response: Option<Duration>,
-    /// From the status line to the end.
+    /// Time from the status line to the end.
     #[serde(rename = "transfer_ns", with = "crate::nanos::option")]
     #[schemars(with = "Option<u64>")]
     pub transfer: Option<Duration>,
-    /// The number of the connection that carried it, if one did.
+    /// Number of the connection that carried it, if any.
     pub connection: Option<u64>,
-    /// Whether that connection had carried another call before.
+    /// True if that connection had carried another call before.
     pub reused: bool,
-    /// How long that connection took to establish, within `wait` if it was new.
+    /// Time that connection took to establish; part of `wait` if it was new.
     #[serde(rename = "connect_ns", with = "crate::nanos::option")]
     #[schemars(with = "Option<u64>")]
     pub connect: Option<Duration>,
-    /// What the kernel said of the transport when the call ended.
+    /// State of the transport when the call ended, from the kernel.
     pub transport: Option<Transport>,
-    /// The `Server-Timing` field of the reply, if it was sent. What is not UTF-8 in it was replaced.
+    /// The `Server-Timing` field of the reply, if there was one. Invalid UTF-8 is replaced.
     ///
     /// <https://www.w3.org/TR/server-timing/>
     pub server_timing: Option<String>,
-    /// How long the segment that completed its reply lay in this machine before it was read, if that is known: within
-    /// `transfer` and `response`, unless those end by the kernel's clock.
+    /// Time between the kernel's receipt of the segment that completed the reply and the program's read, if
+    /// known. It is part of `transfer` and `response`, unless those end by the kernel's clock.
     #[serde(default, rename = "receive_lag_ns", with = "crate::nanos::option")]
     #[schemars(with = "Option<u64>")]
     pub receive_lag: Option<Duration>,
 }
 
-/// What the kernel says of a TCP connection (`TCP_INFO`).
+/// State of a TCP connection, from the kernel (`TCP_INFO`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Transport {
-    /// The smoothed round-trip time.
+    /// Smoothed round-trip time.
     #[serde(rename = "rtt_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub rtt: Duration,
-    /// How far it varies.
+    /// Variation of the round-trip time.
     #[serde(rename = "rtt_variance_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub rtt_variance: Duration,
@@ -205,7 +207,7 @@ pub struct Transport {
     pub retransmits: u32,
 }
 
-/// What only the worker knows of a slow call.
+/// Details of a slow call that only the worker knows.
 #[derive(Clone, Debug, Default)]
 pub struct SlowDetail {
     /// See [`SlowCall::transport`].
@@ -237,11 +239,11 @@ impl SlowCall {
     }
 }
 
-/// The slowest calls of a run, as many as were asked for.
+/// The slowest calls of a run, up to a fixed number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Slowest {
     most: usize,
-    /// The quickest of them on top.
+    /// Min-heap: the fastest of them on top.
     calls: BinaryHeap<Reverse<SlowCall>>,
 }
 
@@ -250,7 +252,7 @@ impl Slowest {
         Self { most, calls: BinaryHeap::new() }
     }
 
-    /// Whether a call of this latency is among them so far.
+    /// Returns true if a call with this latency is currently among the slowest.
     pub(crate) fn wants(&self, latency: Duration) -> bool {
         self.calls.len() < self.most
             || self.calls.peek().is_some_and(|Reverse(quickest)| latency > quickest.latency)
@@ -263,13 +265,13 @@ impl Slowest {
         self.calls.push(Reverse(SlowCall::new(sample, start, detail)));
     }
 
-    /// The slowest first.
+    /// Returns the calls, slowest first.
     pub(crate) fn into_sorted(self) -> Vec<SlowCall> {
         self.calls.into_sorted_vec().into_iter().map(|Reverse(call)| call).collect()
     }
 }
 
-/// The slowest of both, as many as the larger has room for.
+/// Keeps the `most` slowest calls of both lists.
 pub(crate) fn merge_slowest(ours: &mut Vec<SlowCall>, theirs: &[SlowCall], most: usize) {
     ours.extend_from_slice(theirs);
     ours.sort_by(|a, b| b.cmp(a));
@@ -317,12 +319,12 @@ mod tests {
     }
 
     #[test]
-    fn none_are_kept_if_none_are_asked_for() {
+    fn no_calls_are_kept_if_none_are_requested() {
         assert!(!Slowest::new(0).wants(Duration::from_secs(1)));
     }
 
     #[test]
-    fn the_time_of_a_slow_call_is_split_where_its_phases_meet() {
+    fn parts_of_a_slow_call_add_up_to_its_latency() {
         let start = Instant::from_nanos(40_000_000);
         let slow = SlowCall::new(&sample(1, 50), start, SlowDetail::default());
         let ms = Duration::from_millis;

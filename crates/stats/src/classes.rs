@@ -1,4 +1,4 @@
-//! Durations in classes: a histogram as small as what is in it.
+//! Sparse histograms of durations.
 
 use std::time::Duration;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::samples_needed;
 
-/// Latencies of one interval of time, in classes: values in microseconds, and how many there were of each.
+/// Latencies of one interval of time, in classes: values in microseconds with their counts.
 ///
-/// Values are upper ends of the classes of an HDR histogram, so what was recorded with the same precision merges
-/// exactly.
+/// Values are the upper ends of the classes of an HDR histogram, so histograms recorded with the same
+/// precision merge exactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "Vec<(u32, u32)>", into = "Vec<(u32, u32)>")]
 #[schemars(with = "Vec<(u32, u32)>")]
 pub struct Classes {
-    /// Pairs of value in microseconds and count. The values ascend, each is there once, and no count is 0.
+    /// Pairs of value in microseconds and count. Values ascend strictly, and no count is 0.
     counts: Vec<(u32, u32)>,
     /// The sum of all counts.
     total: u64,
 }
 
 impl Classes {
-    /// From pairs of a value in microseconds and its count. What does not fit is taken for the most that does: a value
-    /// for 71 minutes, a count for 4 billion.
+    /// Creates a histogram from pairs of a value in microseconds and its count. Values saturate at 71
+    /// minutes, counts at 4 billion.
     ///
     /// # Panics
     ///
@@ -38,18 +38,19 @@ impl Classes {
         Self::from_sorted(counts)
     }
 
-    /// Pairs of value in microseconds and count, in ascending order. No value is there twice, and no count is 0.
+    /// Pairs of value in microseconds and count. Values ascend strictly, and no count is 0.
     pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> {
         self.counts.iter().copied()
     }
 
-    /// What is in a histogram of microseconds.
+    /// Converts a histogram of microseconds.
     pub(crate) fn from_histogram(histogram: &Histogram<u32>) -> Self {
         let recorded = histogram.iter_recorded();
         Self::from_ascending(recorded.map(|value| (value.value_iterated_to(), value.count_at_value().into())))
     }
 
-    /// The least value at or below which this share (0 to 1) of the latencies lie; `None` if there are none.
+    /// Quantile: the least value at or below which this share (0 to 1) of the latencies lie; `None` if there
+    /// are none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let rank = ((share * self.total as f64).ceil() as u64).max(1);
@@ -62,45 +63,45 @@ impl Classes {
             .map(|(us, _)| Duration::from_micros(us.into()))
     }
 
-    /// As [`Classes::quantile`], if there are enough latencies for it ([`samples_needed`]).
+    /// Like [`Classes::quantile`], but `None` if there are too few latencies for it ([`samples_needed`]).
     #[must_use]
     pub fn supported_quantile(&self, share: f64) -> Option<Duration> {
         self.quantile(share).filter(|_| self.total >= samples_needed(share))
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no latencies.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// The pairs, as they are kept.
+    /// Pairs of value in microseconds and count.
     pub(crate) fn counts(&self) -> &[(u32, u32)] {
         &self.counts
     }
 
-    /// How many latencies.
+    /// Number of latencies.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// The sum of all latencies in microseconds.
+    /// Sum of all latencies in microseconds.
     #[must_use]
     pub fn sum_us(&self) -> u128 {
         self.iter().map(|(us, count)| u128::from(u64::from(us) * u64::from(count))).sum()
     }
 
-    /// Adds all that another has. The order in which several are merged makes no difference.
+    /// Adds the latencies of `other`. The order of merges makes no difference.
     pub fn merge(&mut self, other: &Self) {
         let mut counts = std::mem::take(&mut self.counts);
         counts.extend_from_slice(&other.counts);
-        // A stable sort finds that these are two ascending runs, and takes linear time.
+        // A stable sort detects the two ascending runs and takes linear time.
         counts.sort_by_key(|&(us, _)| us);
         *self = Self::from_sorted(counts);
     }
 
-    /// From counts that are not 0, by ascending value; those of equal values become one.
+    /// Creates a histogram from non-zero counts by ascending value, joining those of equal values.
     fn from_sorted(mut counts: Vec<(u32, u32)>) -> Self {
         counts.dedup_by(|(us, count), (us_before, count_before)| {
             let equal = us == us_before;
@@ -113,7 +114,7 @@ impl Classes {
         Self { counts, total }
     }
 
-    /// How many latencies there are before the first whose value in microseconds is not `low`.
+    /// Number of latencies before the first whose value in microseconds is not `low`.
     pub(crate) fn count_while(&self, low: impl Fn(u32) -> bool) -> u64 {
         sum_of_counts(&self.counts[..self.counts.partition_point(|&(us, _)| low(us))])
     }

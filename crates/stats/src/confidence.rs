@@ -1,17 +1,17 @@
-//! Means of small samples, with how far they can be relied on.
+//! Means of small samples and their confidence intervals.
 //!
-//! The interval is the two-sided one of Student's t distribution for 95 % confidence: the mean ± t · s / √n, where s
-//! is the sample standard deviation and t the quantile 0.975 for n − 1 degrees of freedom. It supposes that samples
-//! are independent of each other and, if they are few, not far from normally distributed.
+//! Intervals are two-sided, at 95 % confidence, from Student's t distribution: mean ± t · s / √n, where s is
+//! the sample standard deviation and t the 0.975 quantile for n − 1 degrees of freedom. Samples are assumed
+//! to be independent and, if there are few, approximately normally distributed.
 //!
 //! <https://www.itl.nist.gov/div898/handbook/eda/section3/eda352.htm>
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The quantile that leaves 2.5 % on either side.
+/// Quantile that leaves 2.5 % on either side.
 const UPPER_QUANTILE: f64 = 0.975;
 
-/// A mean, or another figure, with its interval of 95 % confidence, in the unit of the samples. All numbers in it are
+/// A mean or another figure with its 95 % confidence interval, in the unit of the samples. All numbers are
 /// finite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
@@ -19,20 +19,20 @@ pub struct Estimate {
     interval: Option<Interval>,
 }
 
-/// Both ends of an interval of 95 % confidence.
+/// A 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
-    /// The lower end.
+    /// Lower bound.
     pub low: f64,
-    /// The upper end.
+    /// Upper bound.
     pub high: f64,
 }
 
 impl Estimate {
-    /// The mean of samples, in their unit.
+    /// Estimates the mean of the samples.
     ///
-    /// `None` if there are none, or if one of them or their mean is not finite. A single sample is its own mean and
-    /// has no interval.
+    /// Returns `None` if there are no samples, or if a sample or their mean is not finite. A single sample is
+    /// its own mean and has no interval.
     #[must_use]
     pub fn of_mean(samples: impl IntoIterator<Item = f64>) -> Option<Self> {
         let samples: Vec<f64> = samples.into_iter().collect();
@@ -48,22 +48,22 @@ impl Estimate {
         Some(Self { value: mean, interval })
     }
 
-    /// The mean of `of − from` over pairs `(from, of)`, in their unit. What the two of a pair have in common, such as
-    /// the state of the machine at that time, cancels out.
+    /// Estimates the mean of `of − from` over pairs `(from, of)`. Influences common to both values of a pair,
+    /// such as the state of the machine at the time, cancel out.
     ///
-    /// `None` as in [`Estimate::of_mean`].
+    /// Returns `None` as [`Estimate::of_mean`] does.
     #[must_use]
     pub fn of_difference(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
         Self::of_mean(pairs.into_iter().map(|(from, of)| of - from))
     }
 
-    /// The geometric mean of `of / to` over pairs `(to, of)`: a number without unit. It is the mean of the logarithms
-    /// of the ratios, taken back; so is its interval, which is therefore wider above the mean than below.
+    /// Estimates the geometric mean of `of / to` over pairs `(to, of)`. It is computed on logarithms, so the
+    /// interval is wider above the mean than below it.
     ///
-    /// `None` if there are no pairs, or if a value is not above 0 and finite.
+    /// Returns `None` if there are no pairs, or if a value is not finite and above 0.
     #[must_use]
     pub fn of_ratio(pairs: impl IntoIterator<Item = (f64, f64)>) -> Option<Self> {
-        // The logarithm of what is not above 0 is not finite.
+        // The logarithm of a number that is not above 0 is not finite.
         let logarithm = Self::of_mean(pairs.into_iter().map(|(to, of)| of.ln() - to.ln()))?;
         let value = logarithm.value.exp();
         let interval =
@@ -71,31 +71,31 @@ impl Estimate {
         value.is_finite().then_some(Self { value, interval })
     }
 
-    /// A figure whose interval was found in another way. All numbers are finite.
+    /// Creates an estimate whose interval was computed elsewhere. All numbers must be finite.
     pub(crate) fn new(value: f64, interval: Option<Interval>) -> Self {
         Self { value, interval }
     }
 
-    /// The mean, or what else is estimated.
+    /// Estimated value.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// The interval; `None` if there were too few samples to say anything. For a mean, that is a single one.
+    /// Confidence interval; `None` if there were too few samples. A mean needs at least two.
     #[must_use]
     pub fn interval(&self) -> Option<Interval> {
         self.interval
     }
 
-    /// How far the value is from the farther end of its interval: what follows a `±`.
+    /// Distance from the value to the farther bound of its interval: the number after a `±`.
     #[must_use]
     pub fn margin(&self) -> Option<f64> {
         self.interval.map(|Interval { low, high }| (high - self.value).max(self.value - low))
     }
 
-    /// Whether the estimate differs significantly from `value`: its interval does not include it. Never so without
-    /// interval.
+    /// Returns true if the estimate differs significantly from `value`: it has an interval, and `value` is
+    /// outside it.
     #[must_use]
     pub fn differs_from(&self, value: f64) -> bool {
         self.interval.is_some_and(|Interval { low, high }| value < low || high < value)
@@ -103,13 +103,13 @@ impl Estimate {
 }
 
 impl Interval {
-    /// The interval, unless one of its ends is beyond all numbers.
+    /// Returns the interval unless one of its bounds overflows.
     fn finite(low: f64, high: f64) -> Option<Self> {
         (low.is_finite() && high.is_finite()).then_some(Self { low, high })
     }
 }
 
-/// How many standard errors lie on either side of the mean.
+/// Number of standard errors on either side of the mean.
 pub(crate) fn students_t(degrees_of_freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, degrees_of_freedom)
         .expect("two samples or more leave at least one degree of freedom")
@@ -120,7 +120,7 @@ pub(crate) fn students_t(degrees_of_freedom: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Additional hours of sleep that two drugs gave each of ten patients.
+    /// Additional hours of sleep of ten patients under each of two drugs.
     ///
     /// Student (1908), "The Probable Error of a Mean", Biometrika 6 (1), section IX.
     const SLEEP: [(f64, f64); 10] = [
@@ -196,21 +196,21 @@ mod tests {
     }
 
     #[test]
-    fn equal_samples_leave_no_doubt() {
+    fn equal_samples_have_an_interval_of_no_width() {
         check(Estimate::of_mean([7.0; 4]), 7.0, 7.0, 7.0);
         let same = Estimate::of_ratio([(3.0, 3.0), (5.0, 5.0)]).unwrap();
         assert_eq!((same.value(), same.differs_from(1.0)), (1.0, false));
     }
 
     #[test]
-    fn a_single_sample_says_nothing_about_how_far_it_can_be_relied_on() {
+    fn a_single_sample_has_no_interval() {
         let single = Estimate::of_mean([7.0]).unwrap();
         assert_eq!((single.value(), single.interval(), single.margin()), (7.0, None, None));
         assert!(!single.differs_from(0.0));
     }
 
     #[test]
-    fn what_is_no_number_gives_no_estimate() {
+    fn values_that_are_not_finite_give_no_estimate() {
         assert_eq!(Estimate::of_mean([]), None);
         assert_eq!(Estimate::of_mean([1.0, f64::NAN]), None);
         assert_eq!(Estimate::of_mean([f64::INFINITY, 1.0]), None);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_beyond_all_numbers_is_none() {
+    fn an_interval_that_overflows_is_none() {
         assert_eq!(Estimate::of_mean([-1e200, 1e200]).unwrap().interval(), None);
         assert_eq!(Estimate::of_ratio([(1e-150, 1e150), (1e150, 1e-150)]).unwrap().interval(), None);
     }

@@ -1,4 +1,4 @@
-//! Why connections fail, in the classes of the classic report.
+//! Reasons why connections fail, in the classes of the classic report.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,24 +8,25 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Why a connection failed. One failed connection is one failure, however many calls it carried.
+/// Reason for a failed connection. A failed connection is one failure, regardless of the number of calls it
+/// carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The client's own time limit ran out, in any phase.
+    /// A client time limit expired, in any phase.
     ClientTimeout,
-    /// The kernel's time limit ran out (`ETIMEDOUT`).
+    /// The kernel's time limit expired (`ETIMEDOUT`).
     SocketTimeout,
-    /// Nobody listens (`ECONNREFUSED`).
+    /// No listener at the port (`ECONNREFUSED`).
     Refused,
-    /// Reset, or closed while a reply was due (`ECONNRESET`, `EPIPE`, end of the stream).
+    /// Reset, or closed while a reply was due (`ECONNRESET`, `EPIPE`, end of stream).
     Reset,
-    /// No descriptor left in this process (`EMFILE`).
+    /// The process has no file descriptors left (`EMFILE`).
     FdUnavailable,
-    /// No local address or port left (`EADDRNOTAVAIL`).
+    /// No local address or port is available (`EADDRNOTAVAIL`).
     AddressUnavailable,
-    /// No descriptor left in the system (`ENFILE`).
+    /// The system's file table is full (`ENFILE`).
     FileTableFull,
-    /// Any other error of the system, or a reply that cannot be understood.
+    /// Any other system error, or an unintelligible reply.
     Other,
 }
 
@@ -43,7 +44,7 @@ impl Failure {
     ];
 }
 
-/// The report's word for it.
+/// Name of the class in the classic report.
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -85,13 +86,13 @@ impl Errors {
 }
 
 impl Errors {
-    /// Adds all that another has.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.counts.iter_mut().zip(other.counts).for_each(|(own, their)| *own += their);
     }
 }
 
-/// An object of the classes that occurred, by the words of the report.
+/// Serializes as an object with the classes that occurred, keyed by their names in the report.
 impl Serialize for Errors {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let classes = Failure::ALL.into_iter().filter(|&failure| self.count(failure) > 0);

@@ -1,4 +1,4 @@
-//! What HTTP/2 did in a run: streams and how they ended, what calls waited for, what was saved by compression.
+//! Figures of HTTP/2: streams and how they ended, waits, and header compression.
 
 use std::ops::AddAssign;
 
@@ -7,70 +7,72 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Tally, Timing, Warning};
 
-/// What HTTP/2 did in a run.
+/// Figures of HTTP/2 in a run.
 ///
-/// What cannot be told of a single call, such as the figures of compression, belongs to the phase in which it happened.
+/// Figures that do not belong to a single call, such as those of compression, count in the phase in which the
+/// event happened.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Http2Summary {
-    /// Established connections by the protocol that was spoken on them: `HTTP/2`, `HTTP/1.1`.
+    /// Established connections by the protocol negotiated: `HTTP/2`, `HTTP/1.1`.
     pub spoken: Tally,
     /// Streams opened.
     pub streams: u64,
-    /// The most that were open on a connection at once.
+    /// Maximum number of streams open on a connection at once.
     pub concurrent_max: u64,
-    /// How many were open on the connection whenever one was opened, itself included; added up.
+    /// Number of streams open on the connection each time one was opened, itself included, summed up.
     pub concurrent_sum: u64,
-    /// Streams that the server did not process, as it said: refused, or beyond the last of a GOAWAY.
+    /// Streams that the server declared unprocessed: refused, or beyond the last one of a GOAWAY.
     pub unprocessed: u64,
-    /// Calls that were made again for that reason.
+    /// Calls made again for that reason.
     pub retried: u64,
-    /// Streams that the server reset, by code.
+    /// Streams reset by the server, by error code.
     pub resets_received: Tally,
-    /// Streams that we reset, by reason: what was wrong with a reply, or that nobody waits for it any more.
+    /// Streams reset by the client, by reason: an error in the reply, or a call that was given up.
     pub resets_sent: Tally,
-    /// GOAWAY frames of the server, by code.
+    /// GOAWAY frames received, by error code.
     pub goaways: Tally,
-    /// Connections that ended because the server broke the protocol or went beyond a limit, by reason.
+    /// Connections that ended because the server violated the protocol or exceeded a limit, by reason.
     pub violations: Tally,
-    /// How long calls waited for one of the streams that the server allows at once; only those that did.
+    /// Waits of calls for one of the streams that the server allows at once; only of those that waited.
     pub stream_waits: Timing,
-    /// How long the bodies of requests waited for the server's flow-control windows; only those that did. It is part of
-    /// a call's latency, and no part of its service time.
+    /// Waits of request bodies for the server's flow-control windows; only of those that waited. They are
+    /// part of a call's latency, but not of its service time.
     pub window_waits: Timing,
-    /// The header fields of requests.
+    /// Header fields of requests.
     pub request_headers: Compression,
-    /// The header fields of replies, trailers and interim replies included.
+    /// Header fields of replies, including trailers and interim replies.
     pub reply_headers: Compression,
-    /// Bytes of frames sent, whatever their type.
+    /// Bytes of frames sent, of any type.
     pub bytes_sent: u64,
     /// Bytes of frames received.
     pub bytes_received: u64,
-    /// What the server's settings were on the first connection.
+    /// The server's settings on the first connection.
     pub server_settings: Option<ServerSettings>,
-    /// Why the first connection ended on which HTTP/2 could not be spoken, or its rules were broken, if there is one.
+    /// Reason why HTTP/2 failed on the first connection on which it could not be spoken or its rules were
+    /// violated, if any.
     pub first_violation: Option<String>,
 }
 
-/// The code of resets that fail no call: it is made again (RFC 9113, section 8.7).
+/// Error code of resets that fail no call: the call is made again (RFC 9113, section 8.7).
 const HARMLESS: &str = "REFUSED_STREAM";
 
-/// What compression did to header fields.
+/// Compression of header fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compression {
-    /// Bytes of names and values.
+    /// Bytes of names and values before compression.
     pub plain: u64,
-    /// Bytes of the header blocks that held them.
+    /// Bytes of the header blocks.
     pub encoded: u64,
 }
 
 impl Compression {
-    /// What it was compressed to, 1 being as large as before; `None` if there was nothing.
+    /// Size after compression as a share of the size before; `None` if there was nothing to compress.
     #[must_use]
     pub fn ratio(self) -> Option<f64> {
         (self.plain > 0).then(|| self.encoded as f64 / self.plain as f64)
     }
 
-    /// Bytes that it saved; none if it took more.
+    /// Bytes saved; 0 if compression added some.
     #[must_use]
     pub fn saved(self) -> u64 {
         self.plain.saturating_sub(self.encoded)
@@ -84,41 +86,42 @@ impl AddAssign for Compression {
     }
 }
 
-/// The settings of a server (RFC 9113, section 6.5.2); what it did not say has the value that holds then.
+/// Settings of a server (RFC 9113, section 6.5.2), with the defaults for those it did not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct ServerSettings {
-    /// Bytes of the table with which it decompresses header fields.
+    /// Bytes of its dynamic table for decompression.
     pub header_table: u32,
-    /// How many streams it allows at once; `None` for any number.
+    /// Maximum number of concurrent streams; `None` if unlimited.
     pub max_streams: Option<u32>,
-    /// The flow-control window with which streams begin.
+    /// Initial flow-control window of streams.
     pub window: u32,
-    /// Bytes of the largest frame that it takes.
+    /// Maximum size of a frame.
     pub max_frame: u32,
-    /// The largest list of header fields that it takes; `None` for any.
+    /// Maximum size of a list of header fields; `None` if unlimited.
     pub header_list: Option<u32>,
 }
 
 impl Http2Summary {
-    /// A connection ended because HTTP/2 is not what the server speaks, or as it breaks its rules.
+    /// Records a connection that ended because the server does not speak HTTP/2 or violated it.
     pub fn add_violation(&mut self, reason: String) {
         self.first_violation.get_or_insert_with(|| reason.clone());
         self.violations.add(reason);
     }
 
-    /// Why the run as a whole counts as unable to speak HTTP/2 with the server: it was spoken on no connection.
+    /// Returns the first violation if HTTP/2 was spoken on no connection at all, so the run as a whole
+    /// failed.
     #[must_use]
     pub fn hopeless(&self) -> Option<&str> {
         self.first_violation.as_deref().filter(|_| self.spoken.count("HTTP/2") == 0)
     }
 
-    /// How many streams were open on a connection when one was opened, in the mean.
+    /// Mean number of streams open on a connection when one was opened.
     #[must_use]
     pub fn concurrent_mean(&self) -> Option<f64> {
         (self.streams > 0).then(|| self.concurrent_sum as f64 / self.streams as f64)
     }
 
-    /// What a reader of the figures should know, most important first.
+    /// Warnings that a reader of the figures should see, most important first.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if let Some((reason, _)) = self.violations.by_frequency().first() {
@@ -141,7 +144,8 @@ impl Http2Summary {
         warnings
     }
 
-    /// Adds that of another part of the same run. Of several settings of the server, the least in order stay.
+    /// Adds the figures of another part of the same run. Of different settings, the smaller in order are
+    /// kept.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.streams += other.streams;
         self.concurrent_max = self.concurrent_max.max(other.concurrent_max);
@@ -212,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_kept_the_rules_is_not_warned_of() {
+    fn a_server_that_follows_the_protocol_causes_no_warning() {
         check_warnings(&Http2Summary::default(), &[]);
         check_warnings(
             &Http2Summary {
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn resets_violations_and_scarce_streams_are_worth_a_sentence_each() {
+    fn resets_violations_and_scarce_streams_cause_a_warning_each() {
         let summary = Http2Summary {
             streams: 10,
             violations: tally(&[("a frame that is too large", 2), ("too many PINGs", 1)]),
@@ -240,10 +244,10 @@ mod tests {
              reason: a frame that is too large",
             "the server reset 3 streams, the most frequent code: INTERNAL_ERROR",
         ];
-        let scarce = "6 of 10 calls waited for a stream, as the server allows 2 at once on a connection; the wait is \
+        let scarce = "6 of 10 calls waited for a stream because the server allows 2 at once on a connection; the wait is \
                       part of their latency";
         check_warnings(&summary, &[first[0], first[1], scarce]);
-        let scarce = "6 of 10 calls waited for a stream, as the server allows only so many at once on a connection; the \
+        let scarce = "6 of 10 calls waited for a stream because the server allows only a limited number at once on a connection; the \
                       wait is part of their latency";
         check_warnings(&Http2Summary { server_settings: None, ..summary }, &[first[0], first[1], scarce]);
     }

@@ -3,15 +3,15 @@
 use std::ops::{Add, Sub};
 use std::time::Duration;
 
-/// Nanoseconds since an origin that the run's clock chose: a monotonic clock's reading, or a virtual one's.
+/// Nanoseconds since an origin chosen by the run's clock, which may be monotonic or virtual.
 ///
-/// Eight bytes instead of the sixteen of `std::time::Instant`, and tests can make them up. Differences
-/// saturate at zero, sums at the end of time (584 years).
+/// Takes 8 bytes instead of the 16 of `std::time::Instant`, and tests can construct it. Differences saturate
+/// at zero, sums at the maximum (584 years).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Instant(u64);
 
 impl Instant {
-    /// The instant this many nanoseconds after the origin.
+    /// Returns the instant this many nanoseconds after the origin.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)

@@ -1,4 +1,4 @@
-//! Service as the kernel saw it, of calls whose requests it was asked to stamp.
+//! Service times by the kernel's clock, for calls whose requests it was asked to stamp.
 
 use std::time::Duration;
 
@@ -7,28 +7,29 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timing;
 
-/// The kernel's times of one such call, as far as they are known.
+/// Times of one such call by the kernel's clock, as far as they are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelTimes {
-    /// From the write of the last bytes of its request to their leaving this machine.
+    /// From the write of the last bytes of the request to their departure from this machine.
     pub send_lag: Option<Duration>,
-    /// From then to the arrival of the segment that completed its reply.
+    /// From then to the arrival of the segment that completed the reply.
     pub service: Option<Duration>,
 }
 
-/// The kernel's times of all of them that were answered.
+/// Times of all such calls that were answered, by the kernel's clock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KernelFigures {
-    /// From the writes of the last bytes of requests to the instants at which the kernel gave these to the device.
+    /// From the write of the last bytes of a request to the instant at which the kernel passed them to the
+    /// device.
     pub send_lag: Timing,
-    /// From then to its receipt of the segments that completed the replies.
+    /// From then to the kernel's receipt of the segment that completed the reply.
     pub service: Timing,
-    /// Complete replies of which that is not known.
+    /// Complete replies without a known service time.
     pub unstamped: u64,
 }
 
 impl KernelFigures {
-    /// A reply is complete to a call whose request was to be stamped.
+    /// Records a complete reply to a call whose request was to be stamped.
     pub(crate) fn add(&mut self, times: KernelTimes) {
         if let Some(send_lag) = times.send_lag {
             self.send_lag.add(send_lag);
@@ -45,7 +46,7 @@ impl KernelFigures {
         self.unstamped += other.unstamped;
     }
 
-    /// The share of these replies of which it is known; `None` without any.
+    /// Share of these replies with a known service time; `None` if there are none.
     #[must_use]
     pub fn share_stamped(&self) -> Option<f64> {
         let stamped = self.service.moments.count();
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_of_a_call_is_added_and_what_is_not_is_counted() {
+    fn known_times_are_added_and_missing_ones_counted() {
         let us = |us| Some(Duration::from_micros(us));
         let mut one = KernelFigures::default();
         assert_eq!(one.share_stamped(), None);

@@ -1,9 +1,9 @@
-//! Whether samples come from a given distribution: the Kolmogorov-Smirnov test of one sample.
+//! The one-sample Kolmogorov-Smirnov test of samples against a distribution.
 //!
-//! D is the largest distance between the share of samples up to a value and the share that the distribution has up to
-//! it. How often chance alone makes D that large follows, for many samples, from Kolmogorov's distribution of √n · D;
-//! with Stephens' correction it is good to some thousandths from five samples on. The distribution must not have been
-//! fitted to the samples.
+//! D is the largest distance between the empirical distribution function and the given one. For many samples,
+//! the probability that chance alone makes D that large follows from Kolmogorov's distribution of √n · D;
+//! with Stephens' correction it is accurate to some thousandths from five samples. The distribution must not
+//! have been fitted to the samples.
 //!
 //! * <https://www.itl.nist.gov/div898/handbook/eda/section3/eda35g.htm>
 //! * G. Marsaglia, W. W. Tsang, J. Wang (2003): "Evaluating Kolmogorov's Distribution", Journal of Statistical
@@ -16,22 +16,22 @@ use std::f64::consts::PI;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the test says of samples and a distribution.
+/// Result of the test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KolmogorovSmirnov {
-    /// The largest distance between both distributions, 0 to 1.
+    /// Largest distance between the two distribution functions, 0 to 1.
     pub d: f64,
-    /// How many samples there were; above 0.
+    /// Number of samples; above 0.
     pub count: u64,
-    /// How often samples of that distribution are at least this far from it, 0 to 1. If that is seldom, the samples are
-    /// from another one.
+    /// Probability that samples of the distribution are at least this far from it, 0 to 1. If it is small,
+    /// the samples come from another distribution.
     pub p_value: f64,
 }
 
 impl KolmogorovSmirnov {
-    /// Compares samples with a distribution, given as the share that it has up to a value.
+    /// Compares samples with a distribution, given as its cumulative distribution function.
     ///
-    /// `None` if there are no samples, or if one of them is not a number.
+    /// Returns `None` if there are no samples, or if one of them is NaN.
     #[must_use]
     pub fn of(samples: impl IntoIterator<Item = f64>, distribution: impl Fn(f64) -> f64) -> Option<Self> {
         let mut samples: Vec<f64> = samples.into_iter().collect();
@@ -40,7 +40,7 @@ impl KolmogorovSmirnov {
         }
         samples.sort_by(f64::total_cmp);
         let count = samples.len() as f64;
-        // The share of samples jumps at each of them: both sides of the jump are compared.
+        // The empirical distribution jumps at each sample: both sides of the jump are compared.
         let d = samples.iter().zip(0_u32..).fold(0.0, |most: f64, (&sample, before)| {
             let share = distribution(sample);
             let before = f64::from(before);
@@ -49,22 +49,23 @@ impl KolmogorovSmirnov {
         Some(Self { d, count: samples.len() as u64, p_value: p_value(d, count) })
     }
 
-    /// Compares intervals with the exponential distribution of this mean: whether arrivals are a Poisson process.
+    /// Compares intervals with the exponential distribution of this mean: a test for Poisson arrivals.
     ///
-    /// `None` as in [`KolmogorovSmirnov::of`].
+    /// Returns `None` as [`KolmogorovSmirnov::of`] does.
     #[must_use]
     pub fn of_exponential(intervals: impl IntoIterator<Item = f64>, mean: f64) -> Option<Self> {
         Self::of(intervals, |interval| -(-interval.max(0.0) / mean).exp_m1())
     }
 }
 
-/// The probability of a distance of at least `d` between `count` samples and the distribution they are from.
+/// Probability of a distance of at least `d` between `count` samples and the distribution they are from.
 fn p_value(d: f64, count: f64) -> f64 {
     let root = count.sqrt();
     kolmogorov((root + 0.12 + 0.11 / root) * d)
 }
 
-/// 1 minus Kolmogorov's distribution at `x`. Of its two series, each converges within a few terms where it is used.
+/// One minus Kolmogorov's distribution at `x`. Each of its two series converges within a few terms where it
+/// is used.
 fn kolmogorov(x: f64) -> f64 {
     if x < 1.0 {
         let terms = (1..=4).map(|k| {
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn the_distance_counts_on_both_sides_of_each_sample() {
         let uniform = |value: f64| value.clamp(0.0, 1.0);
-        // Of four samples: the share jumps from 0 to 1/4 at 0.4, and from 3/4 to 1 at 0.8.
+        // Four samples: the empirical distribution jumps from 0 to 1/4 at 0.4, and from 3/4 to 1 at 0.8.
         let test = KolmogorovSmirnov::of([0.8, 0.4, 0.6, 0.5], uniform).unwrap();
         assert!((test.d - 0.4).abs() < 1e-12, "{test:?}");
         assert_eq!(test.count, 4);
@@ -144,7 +145,7 @@ mod tests {
 
     #[test]
     fn exponential_intervals_pass_and_even_ones_do_not() {
-        // The quantiles of the distribution itself: as close as a thousand samples come.
+        // Quantiles of the distribution itself: the best fit a thousand samples can have.
         let mean = 0.02;
         let quantiles = (0..1000).map(|index| -mean * (1.0 - (f64::from(index) + 0.5) / 1000.0).ln());
         let test = KolmogorovSmirnov::of_exponential(quantiles.clone(), mean).unwrap();
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_no_samples_and_of_what_is_no_number() {
+    fn no_samples_and_nan_give_no_result() {
         assert_eq!(KolmogorovSmirnov::of_exponential([], 1.0), None);
         assert_eq!(KolmogorovSmirnov::of_exponential([1.0, f64::NAN], 1.0), None);
     }

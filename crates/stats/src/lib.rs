@@ -1,7 +1,7 @@
-//! Samples to histograms, counters and series.
+//! Samples, histograms, counters and time series.
 //!
-//! A [`Recorder`] takes what happens during a run; the [`Summary`] it ends with is all that a report needs.
-//! Nothing here reads a clock: instants come in as arguments.
+//! A [`Recorder`] collects the events of a run. The [`Summary`] it returns is everything a report needs.
+//! Nothing here reads a clock: instants are arguments.
 
 mod batches;
 mod call;

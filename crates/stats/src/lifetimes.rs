@@ -1,4 +1,4 @@
-//! How long connections lived: the classic histogram of 1 ms bins.
+//! Lifetimes of connections: the classic histogram with bins of 1 ms.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::DurationMoments;
 
-/// Bins kept in a plain array, as the classic tool has them (0 to 100 s); longer lifetimes are rare and go
-/// to a map.
+/// Bins kept in an array, as in the classic tool (0 to 100 s). Longer lifetimes are rare and go into a map.
 const DENSE_BINS: usize = 100_000;
 
 /// Lifetimes of connections that completed at least one call.
@@ -17,21 +16,21 @@ const DENSE_BINS: usize = 100_000;
 #[serde(from = "Saved", into = "Saved")]
 #[schemars(with = "Saved")]
 pub struct Lifetimes {
-    /// Count, mean and so on.
+    /// Exact moments.
     pub moments: DurationMoments,
-    /// Grows up to [`DENSE_BINS`] with the longest lifetime seen.
+    /// Grows with the longest lifetime seen, up to [`DENSE_BINS`].
     dense: Vec<u64>,
     sparse: BTreeMap<u64, u64>,
 }
 
 impl Lifetimes {
-    /// Adds one.
+    /// Adds a lifetime.
     pub fn add(&mut self, lifetime: Duration) {
         self.moments.add(lifetime);
         self.add_to_bin(u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX), 1);
     }
 
-    /// Adds all that others have.
+    /// Adds the lifetimes of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.moments.merge(&other.moments);
         other.bins().for_each(|(bin, count)| self.add_to_bin(bin, count));
@@ -49,15 +48,15 @@ impl Lifetimes {
         }
     }
 
-    /// The bins that are not empty, in order: lower edge in ms, and count.
+    /// Non-empty bins in ascending order: lower edge in ms, and count.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         let dense = self.dense.iter().enumerate().map(|(bin, &count)| (bin as u64, count));
         let sparse = self.sparse.iter().map(|(&bin, &count)| (bin, count));
         dense.chain(sparse).filter(|&(_, count)| count > 0)
     }
 
-    /// The classic median in ms: the middle of the first bin with which half of the lifetimes are reached,
-    /// so always x.5; 0 if there are none.
+    /// The classic median in ms: the middle of the first bin at which half of the lifetimes are reached, so
+    /// always x.5; 0 if there are none.
     #[must_use]
     pub fn median_ms(&self) -> f64 {
         let mut seen = 0;
@@ -71,13 +70,13 @@ impl Lifetimes {
     }
 }
 
-/// Lifetimes as they are saved.
+/// Lifetimes as saved.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Lifetimes")]
 struct Saved {
-    /// Count, mean and so on.
+    /// Exact moments.
     moments: DurationMoments,
-    /// The bins that are not empty, in order: lower edge in ms, and count.
+    /// Non-empty bins in ascending order: lower edge in ms, and count.
     bins_ms: Vec<(u64, u64)>,
 }
 

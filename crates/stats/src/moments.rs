@@ -1,4 +1,4 @@
-//! Count, mean, extremes and standard deviation of values that are not kept.
+//! Count, mean, extremes and standard deviation, without keeping the values.
 
 use std::time::Duration;
 
@@ -6,28 +6,28 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Moments of durations. Sums are integers, so they are exact in any order.
+/// Moments of durations. Sums are integers, so they are exact and independent of order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DurationMoments {
-    /// How many.
+    /// Number of values.
     count: u64,
-    /// Their sum, in decimal digits: it may be larger than other programs' numbers.
+    /// Sum of the values, in decimal digits: it may exceed the integer range of other programs.
     #[serde(with = "digits")]
     #[schemars(with = "String")]
     sum_ns: u128,
-    /// The sum of their squares, in decimal digits.
+    /// Sum of the squares, in decimal digits.
     #[serde(with = "digits")]
     #[schemars(with = "String")]
     sum_ns2: u128,
-    /// The least.
+    /// Minimum.
     min_ns: u64,
-    /// The greatest.
+    /// Maximum.
     max_ns: u64,
 }
 
 impl<'de> Deserialize<'de> for DurationMoments {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// As they are saved.
+        /// Fields as saved, before they are validated.
         #[derive(Deserialize)]
         #[serde(rename = "DurationMoments")]
         struct Saved {
@@ -43,14 +43,14 @@ impl<'de> Deserialize<'de> for DurationMoments {
         let sum_of = |each: u64| u128::from(count) * u128::from(each);
         if min_ns > max_ns || !(sum_of(min_ns)..=sum_of(max_ns)).contains(&sum_ns) {
             return Err(D::Error::custom(format!(
-                "expected the moments of times, got {count} from {min_ns} to {max_ns} ns that are {sum_ns} ns together"
+                "expected consistent moments, got {count} times from {min_ns} to {max_ns} ns with a sum of {sum_ns} ns"
             )));
         }
         Ok(Self { count, sum_ns, sum_ns2, min_ns, max_ns })
     }
 }
 
-/// Whole numbers as strings of decimal digits.
+/// Integers as strings of decimal digits.
 mod digits {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -65,7 +65,7 @@ mod digits {
 }
 
 impl DurationMoments {
-    /// Adds one.
+    /// Adds a value.
     pub fn add(&mut self, duration: Duration) {
         let ns = crate::nanos::whole(duration);
         self.min_ns = if self.count == 0 { ns } else { self.min_ns.min(ns) };
@@ -75,7 +75,7 @@ impl DurationMoments {
         self.sum_ns2 = self.sum_ns2.saturating_add(u128::from(ns).pow(2));
     }
 
-    /// Adds all that another has.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.min_ns = match (self.count, other.count) {
             (0, _) => other.min_ns,
@@ -88,45 +88,45 @@ impl DurationMoments {
         self.sum_ns2 = self.sum_ns2.saturating_add(other.sum_ns2);
     }
 
-    /// How many.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least, in seconds; 0 if there are none.
+    /// Minimum in seconds; 0 if there are no values.
     #[must_use]
     pub fn min(&self) -> f64 {
         self.min_ns as f64 / 1e9
     }
 
-    /// The greatest, in seconds; 0 if there are none.
+    /// Maximum in seconds; 0 if there are no values.
     #[must_use]
     pub fn max(&self) -> f64 {
         self.max_ns as f64 / 1e9
     }
 
-    /// The sum in seconds.
+    /// Sum in seconds.
     #[must_use]
     pub fn sum(&self) -> f64 {
         self.sum_ns as f64 / 1e9
     }
 
-    /// The mean in seconds; 0 if there are none.
+    /// Mean in seconds; 0 if there are no values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum() / self.count as f64 }
     }
 
-    /// The sample standard deviation in seconds; 0 for fewer than two.
+    /// Sample standard deviation in seconds; 0 for fewer than two values.
     #[must_use]
     pub fn stddev(&self) -> f64 {
         if self.count < 2 {
             return 0.0;
         }
         let n = u128::from(self.count);
-        // n·Σx² − (Σx)², exactly where it fits: in floating point the difference of two such large numbers
-        // may be nothing but rounding.
+        // n·Σx² − (Σx)², in integers if it fits: in floating point, the difference of two such large numbers
+        // may be nothing but rounding error.
         let spread = match (self.sum_ns2.checked_mul(n), self.sum_ns.checked_mul(self.sum_ns)) {
             (Some(a), Some(b)) => a.saturating_sub(b) as f64,
             _ => (self.sum_ns2 as f64 * n as f64 - (self.sum_ns as f64).powi(2)).max(0.0),
@@ -138,18 +138,18 @@ impl DurationMoments {
 /// Moments of sizes in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeMoments {
-    /// How many.
+    /// Number of values.
     count: u64,
-    /// Their sum.
+    /// Sum.
     sum: u64,
-    /// The least.
+    /// Minimum.
     min: u64,
-    /// The greatest.
+    /// Maximum.
     max: u64,
 }
 
 impl SizeMoments {
-    /// Adds one.
+    /// Adds a value.
     pub fn add(&mut self, size: u64) {
         self.min = if self.count == 0 { size } else { self.min.min(size) };
         self.max = self.max.max(size);
@@ -157,7 +157,7 @@ impl SizeMoments {
         self.sum = self.sum.saturating_add(size);
     }
 
-    /// Adds all that another has.
+    /// Adds the values of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.min = match (self.count, other.count) {
             (0, _) => other.min,
@@ -169,25 +169,25 @@ impl SizeMoments {
         self.sum = self.sum.saturating_add(other.sum);
     }
 
-    /// How many.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least, in bytes; 0 if there are none.
+    /// Minimum in bytes; 0 if there are no values.
     #[must_use]
     pub fn min(&self) -> u64 {
         self.min
     }
 
-    /// The greatest, in bytes; 0 if there are none.
+    /// Maximum in bytes; 0 if there are no values.
     #[must_use]
     pub fn max(&self) -> u64 {
         self.max
     }
 
-    /// The mean in bytes; 0 if there are none.
+    /// Mean in bytes; 0 if there are no values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
@@ -206,7 +206,7 @@ pub struct RateMoments {
 }
 
 impl RateMoments {
-    /// Adds one.
+    /// Adds a value.
     pub fn add(&mut self, rate: f64) {
         self.min = if self.count == 0 { rate } else { self.min.min(rate) };
         self.max = self.max.max(rate);
@@ -216,31 +216,31 @@ impl RateMoments {
         self.spread += before * (rate - self.mean);
     }
 
-    /// How many.
+    /// Number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// The least; 0 if there are none.
+    /// Minimum; 0 if there are no values.
     #[must_use]
     pub fn min(&self) -> f64 {
         self.min
     }
 
-    /// The greatest; 0 if there are none.
+    /// Maximum; 0 if there are no values.
     #[must_use]
     pub fn max(&self) -> f64 {
         self.max
     }
 
-    /// The mean; 0 if there are none.
+    /// Mean; 0 if there are no values.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.mean
     }
 
-    /// The sample standard deviation; 0 for fewer than two.
+    /// Sample standard deviation; 0 for fewer than two values.
     #[must_use]
     pub fn stddev(&self) -> f64 {
         if self.count < 2 { 0.0 } else { (self.spread / (self.count - 1) as f64).max(0.0).sqrt() }
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standard_deviation_is_the_sample_one() {
+    fn stddev_is_the_sample_standard_deviation() {
         let moments = of(&[2, 4, 4, 4, 5, 5, 7, 9]);
         assert!((moments.mean() - 0.005).abs() < 1e-12);
         assert!((moments.stddev() - 0.002_138_089_935).abs() < 1e-12);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_have_no_deviation_however_large() {
+    fn equal_values_have_no_deviation_even_if_large() {
         assert_eq!(of(&[86_400_000; 1000]).stddev(), 0.0);
         let mut rates = RateMoments::default();
         (0..1000).for_each(|_| rates.add(0.1 + 0.2));

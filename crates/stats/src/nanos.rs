@@ -1,4 +1,4 @@
-//! Durations in result files: whole nanoseconds, at most what 64 bits hold (584 years).
+//! Durations in result files: whole nanoseconds, saturating at 64 bits (584 years).
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ pub(crate) fn whole(duration: Duration) -> u64 {
     duration.as_secs().saturating_mul(1_000_000_000).saturating_add(duration.subsec_nanos().into())
 }
 
-/// Those that may be missing.
+/// Optional durations.
 pub(crate) mod option {
     use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, whole};
 
-    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    #[expect(clippy::ref_option, reason = "serde requires this signature")]
     pub(crate) fn serialize<S: Serializer>(
         duration: &Option<Duration>,
         serializer: S,

@@ -1,21 +1,21 @@
-//! Pauses of the generator: times in which a worker should have run and did not.
+//! Pauses of the generator: periods in which a worker was ready to run but did not.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Times in which a worker should have run and did not: it was stopped, its processor was given to others, or its
-/// quota was used up. Whatever arrived meanwhile was noticed late.
+/// Periods in which a worker was ready to run but did not: it was stopped, its processor ran something else,
+/// or its quota was exhausted. Whatever arrived meanwhile was noticed late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pauses {
-    /// How many there were, of all workers.
+    /// Number of pauses, over all workers.
     pub count: u64,
-    /// Their sum, of the worker that paused for longest.
+    /// Total length; of several workers, the largest total.
     #[serde(rename = "total_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub total: Duration,
-    /// The longest of any worker.
+    /// Longest pause of any worker.
     #[serde(rename = "longest_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub longest: Duration,

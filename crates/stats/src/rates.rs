@@ -1,4 +1,4 @@
-//! Rates as they are sampled while a run goes on, and how those of its parts make those of the whole.
+//! Rates sampled during a run, and their combination across generators.
 
 use std::time::Duration;
 
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 use crate::RateMoments;
 use crate::nanos::whole;
 
-/// The time from one rate sample to the next.
+/// Time between rate samples.
 pub const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A count, and the nanoseconds in which it came together.
+/// A count, and the nanoseconds in which it accumulated.
 type Window = (u64, u64);
 
-/// Rates, as counts over times: what happened from one sampling instant to the next, the first time from the beginning
+/// Rates, kept as counts and times: events from one sampling instant to the next, starting at the beginning
 /// of the measured phase.
 ///
-/// In a run of one generator these are its samples; in a merged one they are worked out from [`RateWindows`].
+/// In a run of one generator, these are its samples; in a merged run, they are computed from [`RateWindows`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RateSamples {
-    /// Counts, and nanoseconds.
+    /// Counts and nanoseconds.
     samples: Vec<Window>,
 }
 
 impl RateSamples {
-    /// Adds one, and returns its rate per second; 0 if no time has passed.
+    /// Adds a sample and returns its rate per second; 0 if no time has passed.
     pub fn add(&mut self, count: u64, time: Duration) -> f64 {
         let sample = (count, whole(time));
         self.samples.push(sample);
         rate_of(sample)
     }
 
-    /// Their moments, in events per second.
+    /// Moments of the rates, in events per second.
     #[must_use]
     pub fn moments(&self) -> RateMoments {
         let mut moments = RateMoments::default();
@@ -41,7 +41,8 @@ impl RateSamples {
         moments
     }
 
-    /// What is in them of this many events in a phase of this length, and the rest, which no sample covers.
+    /// Returns the samples of a phase with this many events and this length, followed by the part of it after
+    /// the last sample.
     fn with_rest_of(&self, count: u64, phase: Duration) -> Vec<Window> {
         let (sampled, time) = self.samples.iter().fold((0_u64, 0_u64), |(counts, times), &(count, time)| {
             (counts.saturating_add(count), times.saturating_add(time))
@@ -55,26 +56,28 @@ fn rate_of((count, time_ns): Window) -> f64 {
     if time_ns == 0 { 0.0 } else { count as f64 / Duration::from_nanos(time_ns).as_secs_f64() }
 }
 
-/// The measured phase of each generator, window by window: its rate samples, and what came after the last of them.
+/// The measured phase of each generator, window by window: its rate samples, and the part after the last of
+/// them.
 ///
-/// Generators are sampled at different instants (`--client I/N`), so that their samples cannot be added up one by one.
-/// Their windows are kept as they are, in an order of their own: thus results merge exactly, in any order and in steps.
+/// Generators are sampled at different instants (`--client I/N`), so their samples cannot be added one by
+/// one. Their windows are kept separately, in a canonical order, so that results merge exactly, in any order
+/// and grouping.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct RateWindows {
-    /// Counts and nanoseconds of each generator, in order; the last of each is shorter than it would have been.
+    /// Counts and nanoseconds of each generator, sorted; the last window of each is incomplete.
     generators: Vec<Vec<Window>>,
 }
 
 impl RateWindows {
-    /// The windows of one generator: its samples, and what came after the last of them.
+    /// Windows of one generator: its samples, and the part after the last of them.
     pub(crate) fn new(samples: &RateSamples, rest: u64, rest_time: Duration) -> Self {
         let windows = samples.samples.iter().copied().chain([(rest, whole(rest_time))]);
         Self { generators: vec![windows.collect()] }
     }
 
-    /// These, or if they are from a document that does not have them, what its samples say, with this many events in a
-    /// phase of this length.
+    /// Returns these windows, or, if they are from a document without windows, reconstructs them from the
+    /// samples, the number of events and the length of the phase.
     pub(crate) fn or_of(&self, samples: &RateSamples, count: u64, phase: Duration) -> Self {
         match self.generators.is_empty() {
             true => Self { generators: vec![samples.with_rest_of(count, phase)] },
@@ -82,14 +85,14 @@ impl RateWindows {
         }
     }
 
-    /// Adds those of other generators.
+    /// Adds the windows of other generators.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.generators.extend_from_slice(&other.generators);
         self.generators.sort_unstable();
     }
 
-    /// Adds those of another worker of the same generator, which was sampled at the same instants. One that ended
-    /// before the other had the rest of its events in the window that came next.
+    /// Adds the windows of another worker of the same generator, which was sampled at the same instants. If
+    /// one worker ended earlier, its last events count in the next window of the other.
     pub(crate) fn merge_worker(&mut self, other: &Self) {
         let [own, theirs] =
             [&*self, other].map(|windows| windows.generators.first().map_or(&[][..], Vec::as_slice));
@@ -101,9 +104,9 @@ impl RateWindows {
         *self = Self { generators: vec![joined.collect()] };
     }
 
-    /// The samples of all generators together. They are those of a single one. Several are sampled anew, at equal
-    /// intervals from the first sample of any of them on, and what a generator counted in a window is taken to have
-    /// come evenly: what the rate was at an instant is the sum of what it was in each of them.
+    /// Samples of all generators together. A single generator keeps its own. Several are resampled at equal
+    /// intervals, starting with the first sample of any of them, under the assumption that events are evenly
+    /// spread within a window: the rate at an instant is the sum of the generators' rates.
     pub(crate) fn samples(&self) -> RateSamples {
         if let [windows] = &self.generators[..] {
             return RateSamples {
@@ -115,7 +118,8 @@ impl RateWindows {
             return RateSamples::default();
         };
         let end = self.generators.iter().map(|windows| end_of(windows)).max().unwrap_or(0);
-        // A generator that was held up has fewer samples than its time would allow; no run has more than one of them.
+        // A generator that was held up has fewer samples than its time would allow; no run has more samples
+        // than its longest generator.
         let count_max = self.generators.iter().map(Vec::len).max().unwrap_or(0);
         let instants = (0..).map(|nth| u128::from(first) + nth * SAMPLE_INTERVAL.as_nanos());
         let instants = instants.take_while(|&instant| instant <= end).take(count_max);
@@ -124,7 +128,7 @@ impl RateWindows {
         let (mut before, mut from) = (0, 0);
         let samples = instants.map(|instant| {
             let parts: u128 = readers.iter_mut().map(|reader| reader.count_at(instant)).sum();
-            // Events are whole. So little is lost that it could be a matter of where the instant lay.
+            // Events are integers. Rounding loses no more than a shift of the instant would.
             let count = (parts + PARTS / 2) / PARTS;
             let sample = (saturated(count - before), saturated(instant - from));
             (before, from) = (count, instant);
@@ -134,24 +138,24 @@ impl RateWindows {
     }
 }
 
-/// The parts of an event in which counts are interpolated.
+/// Fixed-point unit in which counts are interpolated.
 const PARTS: u128 = 1 << 32;
 
 fn saturated(number: u128) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
 
-/// When the measured phase of a generator ended, in nanoseconds since it began.
+/// End of a generator's measured phase, in nanoseconds since its beginning.
 fn end_of(windows: &[Window]) -> u128 {
     windows.iter().map(|&(_, time)| u128::from(time)).sum()
 }
 
-/// Reads the windows of a generator from the first to the last.
+/// Reads the windows of a generator in order.
 struct Reader<'a> {
     windows: std::slice::Iter<'a, Window>,
-    /// What was counted before the window that is read now.
+    /// Events before the current window.
     count: u128,
-    /// When that window began.
+    /// Beginning of the current window.
     from: u128,
 }
 
@@ -160,14 +164,14 @@ impl<'a> Reader<'a> {
         Self { windows: windows.iter(), count: 0, from: 0 }
     }
 
-    /// How many events there were up to this instant, which is not before the last one that was asked for, in
-    /// [`PARTS`]. When the generator had ended, all.
+    /// Number of events up to this instant, in [`PARTS`]. Instants must not decrease from call to call. After
+    /// the end of the generator, all events count.
     fn count_at(&mut self, instant: u128) -> u128 {
         while let Some(&(count, time)) = self.windows.as_slice().first() {
             let (count, time) = (u128::from(count), u128::from(time));
             let passed = instant - self.from;
             if passed < time {
-                // Below 2⁹⁶ times 2⁶⁴ it would not fit: the share of the time comes first.
+                // 2⁹⁶ times 2⁶⁴ would overflow, so the share of the time is computed first.
                 return self.count * PARTS + count * (passed * PARTS / time);
             }
             self.count += count;
@@ -184,8 +188,8 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// The windows of a generator that counts so many events in each second from its beginning to its end, sampled first
-    /// at an instant and then every five seconds. Times are in milliseconds.
+    /// Windows of a generator with a constant rate until `end`, sampled first at the instant `first` and then
+    /// every five seconds. Times are in milliseconds.
     fn steady(per_second: u64, first: u64, end: u64) -> RateWindows {
         let count = |ms: u64| per_second * ms / 1000;
         let mut samples = RateSamples::default();
@@ -203,7 +207,7 @@ mod tests {
         whole
     }
 
-    /// Every sample of the whole is this rate, to an event more or less, and there are so many.
+    /// Checks that there are `count` samples and that each has this rate, to within one event.
     #[track_caller]
     fn check(whole: &RateWindows, count: u64, rate: f64) {
         let moments = whole.samples().moments();
@@ -214,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn generators_that_are_sampled_in_turn_add_up_to_the_rate_of_all() {
+    fn generators_sampled_in_turn_add_up_to_the_total_rate() {
         let parts = [1667, 3333, 5000].map(|first| steady(200, first, 6000));
         check(&merged([&parts[0], &parts[1], &parts[2]]), 1, 600.0);
         let parts = [1667, 3333, 5000].map(|first| steady(200, first, 61_000));
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn too_short_for_a_sample_of_all_is_long_enough_for_one_of_the_first() {
+    fn a_run_too_short_for_samples_of_all_has_one_at_the_first_instant() {
         let parts = [1667, 3333, 5000].map(|first| steady(200, first, 4000));
         assert_eq!(parts.each_ref().map(|part| part.samples().moments().count()), [1, 1, 0]);
         check(&merged([&parts[0], &parts[1], &parts[2]]), 1, 600.0);
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_that_differ_a_little_make_no_difference() {
+    fn small_differences_between_instants_make_no_difference() {
         let parts = [4990, 5000, 5130].map(|first| steady(1000, first, 33_000));
         check(&merged([&parts[0], &parts[1], &parts[2]]), 6, 3000.0);
     }
@@ -242,12 +246,13 @@ mod tests {
         let (long, short) = (steady(100, 2500, 42_500), steady(300, 5000, 23_000));
         let rates: Vec<f64> =
             merged([&long, &short]).samples().samples.iter().map(|&sample| rate_of(sample).round()).collect();
-        // The fifth window goes from 17.5 to 22.5 s, the sixth to 27.5 s: half a second of it has both.
+        // The fifth window goes from 17.5 to 22.5 s, the sixth to 27.5 s: both generators run during its
+        // first half second.
         assert_eq!(rates, [400.0, 400.0, 400.0, 400.0, 400.0, 130.0, 100.0, 100.0, 100.0]);
     }
 
     #[test]
-    fn the_order_makes_no_difference_nor_do_steps() {
+    fn order_and_grouping_make_no_difference() {
         let parts = [steady(123, 1667, 21_000), steady(77, 3333, 9100), steady(500, 5000, 33_333)];
         let [a, b, c] = &parts;
         let whole = merged([a, b, c]);
@@ -261,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_of_one_generator_are_sampled_together_however_long_each_had_work() {
+    fn workers_of_one_generator_are_sampled_together_even_if_one_ends_earlier() {
         let parts = [steady(100, 5000, 17_000), steady(100, 5000, 8000), steady(100, 5000, 16_500)];
         for order in [[0, 1, 2], [1, 0, 2], [2, 1, 0]] {
             let mut whole = RateWindows::default();
@@ -275,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generator_alone_has_the_samples_that_it_took() {
+    fn a_single_generator_keeps_its_own_samples() {
         let mut samples = RateSamples::default();
         [(20, 5000), (31, 5001), (7, 0)].iter().for_each(|&(count, ms)| {
             samples.add(count, Duration::from_millis(ms));
@@ -286,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_older_document_does_not_say_follows_from_its_counts() {
+    fn windows_missing_in_older_documents_follow_from_counts() {
         let mut samples = RateSamples::default();
         samples.add(1000, Duration::from_secs(5));
         let older = RateWindows::default().or_of(&samples, 1200, Duration::from_secs(6));
@@ -295,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_windows_take_no_more_time_and_room_than_they_have() {
+    fn odd_windows_take_bounded_time_and_memory() {
         let odd = |windows: &[Window]| RateWindows { generators: vec![windows.to_vec()] };
         for windows in [
             &[][..],

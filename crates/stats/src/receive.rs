@@ -1,4 +1,4 @@
-//! How long replies lay in this machine before they were read.
+//! Receive lag: time between the kernel's receipt of a reply and the program's read.
 
 use std::time::Duration;
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timing;
 
-/// How long replies lay in this machine before they were read, as far as the kernel stamped them.
+/// Receive lag of the replies that the kernel stamped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceiveFigures {
-    /// From the kernel's receipt of the segment that completed a reply to the instant at which it counts as read. Of
-    /// replies that were read together, it is that of the last.
+    /// From the kernel's receipt of the segment that completed a reply to the instant at which the reply
+    /// counts as read. Replies read together share the lag of the last.
     pub lag: Timing,
-    /// Complete replies of which it is not known.
+    /// Complete replies without a stamp.
     pub unstamped: u64,
-    /// How often the wall clock was set while the run went on, by which the kernel stamps. Of several workers or
-    /// machines, what one of them saw at most.
+    /// Number of times the wall clock, which the kernel's stamps use, was set during the run. Of several
+    /// workers or machines, the largest number.
     pub clock_steps: u64,
 }
 
 impl ReceiveFigures {
-    /// A reply is complete that lay there for so long, if that is known.
+    /// Records a complete reply, with its receive lag if known.
     pub(crate) fn add(&mut self, lag: Option<Duration>) {
         match lag {
             Some(lag) => self.lag.add(lag),
@@ -35,7 +35,7 @@ impl ReceiveFigures {
         self.clock_steps = self.clock_steps.max(other.clock_steps);
     }
 
-    /// The share of complete replies of which it is known; `None` without replies.
+    /// Share of complete replies with a known lag; `None` if there are no replies.
     #[must_use]
     pub fn share_stamped(&self) -> Option<f64> {
         let stamped = self.lag.moments.count();

@@ -1,30 +1,30 @@
-//! Replies that are not what was expected, and bodies that came compressed.
+//! Unexpected replies and compressed bodies.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is unexpected in a reply. Of several things, the first in this order.
+/// Check that a reply failed. A reply that failed several counts under the first in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mismatch {
-    /// Its status.
+    /// Unexpected status.
     Status,
-    /// Its body cannot be decompressed.
+    /// Body that cannot be decompressed.
     Undecodable,
-    /// The size of its body.
+    /// Unexpected size of the body.
     Size,
-    /// The digest of its body.
+    /// Unexpected digest of the body.
     Hash,
 }
 
 impl Mismatch {
-    /// All of them.
+    /// All checks, in order.
     pub const ALL: [Self; 4] = [Self::Status, Self::Undecodable, Self::Size, Self::Hash];
 }
 
-/// The report's word for it.
+/// Name of the check in the report.
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -36,16 +36,16 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Unexpected replies by what is unexpected in them.
+/// Unexpected replies by the check they failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mismatches {
-    /// Replies of another status.
+    /// Replies with an unexpected status.
     pub status: u64,
     /// Replies whose bodies could not be decompressed.
     pub undecodable: u64,
-    /// Replies with a body of another size.
+    /// Replies whose body has an unexpected size.
     pub size: u64,
-    /// Replies with a body of another digest.
+    /// Replies whose body has an unexpected digest.
     pub hash: u64,
 }
 
@@ -59,7 +59,7 @@ impl Mismatches {
         }
     }
 
-    /// Replies with this in them.
+    /// Number of replies that failed this check.
     #[must_use]
     pub fn count(&self, mismatch: Mismatch) -> u64 {
         match mismatch {
@@ -70,7 +70,7 @@ impl Mismatches {
         }
     }
 
-    /// All of them.
+    /// Number of unexpected replies.
     #[must_use]
     pub fn total(&self) -> u64 {
         Mismatch::ALL.into_iter().map(|mismatch| self.count(mismatch)).sum()
@@ -84,14 +84,14 @@ impl Mismatches {
     }
 }
 
-/// Bodies that came compressed and could be decompressed.
+/// Compressed bodies that were decompressed successfully.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compressed {
-    /// How many.
+    /// Number of replies.
     pub replies: u64,
-    /// Their bytes as they came.
+    /// Bytes on the wire.
     pub bytes: u64,
-    /// Their bytes decompressed.
+    /// Bytes after decompression.
     pub decoded_bytes: u64,
 }
 

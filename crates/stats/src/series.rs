@@ -1,8 +1,8 @@
-//! A run second by second.
+//! The time series of a run, second by second.
 //!
-//! Intervals are one second long when they are told of. Kept, they are twice as long each time their number reaches
-//! [`INTERVALS_MAX`], so that a long run takes no more memory than one of twenty minutes. What happens counts in the
-//! interval in which it happens; only what was due counts where it was due.
+//! Intervals are reported one second long. In the stored series, their length doubles each time their number
+//! reaches [`INTERVALS_MAX`], so a long run takes no more memory than one of twenty minutes. Events count in
+//! the interval in which they happen; arrivals and offered calls count in the one in which they were due.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -14,94 +14,95 @@ use serde::{Deserialize, Serialize};
 use crate::timing::MAX_US;
 use crate::{Classes, Errors, Instant};
 
-/// How many intervals are kept at most.
+/// Maximum number of intervals kept.
 const INTERVALS_MAX: usize = 1200;
 
-/// More than any run takes: 136 years.
+/// Longer than any run: 136 years.
 const WIDTH_MAX: Duration = Duration::from_secs(1 << 32);
 
-/// How long an interval is at first.
+/// Initial length of an interval.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Digits to which the latencies of an interval are kept.
+/// Significant digits of the latencies of an interval.
 pub(crate) const SIGNIFICANT_DIGITS: u8 = 2;
 
-/// The phases of a run.
+/// Phase of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// Load is offered and not measured.
+    /// Load is offered but not measured.
     WarmUp,
     /// Load is offered and measured.
     #[default]
     Measured,
-    /// Nothing is offered any more.
+    /// No load is offered any more.
     Drain,
 }
 
-/// What happened in one interval of a run.
+/// Events of one interval of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// When it began, since the start of the run.
+    /// Beginning, since the start of the run.
     #[serde(rename = "from_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub from: Duration,
-    /// How long it was. The last one of a phase may be shorter than the others.
+    /// Length. The last interval of a phase may be shorter than the others.
     #[serde(rename = "length_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub length: Duration,
-    /// The phase it belongs to.
+    /// Phase of the run.
     pub phase: Phase,
-    /// Arrivals (of connections or sessions) that were due in it and have started.
+    /// Arrivals (of connections or sessions) due in this interval that have started.
     pub arrivals: u64,
-    /// Calls that were due in it and have been made. Each of them is answered, given up, or unfinished when the run ends.
+    /// Calls due in this interval that were made. Each is answered, given up, or unfinished when the run
+    /// ends.
     pub offered: u64,
     /// Requests written completely.
     pub sent: u64,
     /// Complete replies.
     pub replies: u64,
-    /// Complete replies of status 400 and above.
+    /// Complete replies with status 400 or above.
     pub http_errors: u64,
-    /// Complete replies that are not what was expected, whatever their status.
+    /// Complete replies that failed a check, whatever their status.
     #[serde(default)]
     pub unexpected: u64,
-    /// Calls given up.
+    /// Calls that failed.
     pub failed_calls: u64,
-    /// Connections that failed, by class.
+    /// Failed connections by class.
     pub errors: Errors,
-    /// Connections open at its end.
+    /// Connections open at the end of the interval.
     pub open: u64,
-    /// The most by which an arrival started too late.
+    /// Largest lag of an arrival.
     #[serde(rename = "lag_max_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub lag_max: Duration,
-    /// Latencies of the calls answered in it, but for unexpected replies, to two digits. Those due before the measured
-    /// phase are left out of it.
+    /// Latencies of the calls answered in this interval, to two digits, without unexpected replies. In the
+    /// measured phase, calls due before it are left out.
     pub latency: Classes,
 }
 
 impl Interval {
-    /// When it ended, since the start of the run.
+    /// End, since the start of the run.
     #[must_use]
     pub fn end(&self) -> Duration {
         self.from + self.length
     }
 
-    /// A count of this interval as a rate per second; 0 if the interval has no length.
+    /// Converts a count of this interval to a rate per second; 0 if the interval has no length.
     #[must_use]
     pub fn rate(&self, count: u64) -> f64 {
         let seconds = self.length.as_secs_f64();
         if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
     }
 
-    /// Appends the one that follows.
+    /// Appends the following interval.
     fn extend(&mut self, next: &Self) {
         self.add_counts(next);
         self.length += next.length;
         self.open = next.open;
     }
 
-    /// Adds what another part of the same run did in the same interval. Of the lengths the longer one counts.
+    /// Adds the same interval of another part of the run. The longer of the two lengths counts.
     pub fn merge(&mut self, other: &Self) {
         self.add_counts(other);
         self.length = self.length.max(other.length);
@@ -122,10 +123,10 @@ impl Interval {
     }
 }
 
-/// A run interval by interval.
+/// Time series of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// How long an interval is, but for the last of each phase: a second times a power of two.
+    /// Length of an interval, except the last of each phase: one second times a power of two.
     #[serde(rename = "width_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     width: Duration,
@@ -139,7 +140,7 @@ impl Default for Series {
 }
 
 impl Series {
-    /// How long an interval is, but for the last of each phase.
+    /// Length of an interval, except the last of each phase.
     #[must_use]
     pub fn width(&self) -> Duration {
         self.width
@@ -151,15 +152,15 @@ impl Series {
         &self.intervals
     }
 
-    /// Those of the measured phase.
+    /// Intervals of the measured phase.
     pub fn measured(&self) -> impl Iterator<Item = &Interval> {
         self.intervals.iter().filter(|interval| interval.phase == Phase::Measured)
     }
 
-    /// Looks whether its intervals are as long as those of a run can be.
+    /// Checks that intervals are no longer than those of a real run.
     ///
     /// # Errors
-    /// The field that is wrong, what was expected there, and what there is.
+    /// The field that is wrong, the value expected, and the value found.
     pub(crate) fn check(&self) -> Result<(), String> {
         let mut width = INTERVAL;
         while width < self.width && width < WIDTH_MAX {
@@ -203,7 +204,7 @@ impl Series {
         }
     }
 
-    /// Appends the interval that follows.
+    /// Appends the following interval.
     fn push(&mut self, interval: Interval) {
         match self.intervals.last_mut() {
             Some(last) if last.phase == interval.phase && last.length < self.width => last.extend(&interval),
@@ -214,7 +215,7 @@ impl Series {
         }
     }
 
-    /// Makes intervals twice as long.
+    /// Doubles the length of all intervals.
     fn coarsen(&mut self) {
         let intervals = std::mem::take(&mut self.intervals);
         self.width *= 2;
@@ -224,20 +225,20 @@ impl Series {
     }
 }
 
-/// Fills a series while a run goes on.
+/// Recorder of a series during a run.
 #[derive(Clone, Debug)]
 pub(crate) struct SeriesRecorder {
     start: Instant,
     series: Series,
-    /// The interval that goes on; its latencies are in `latency`.
+    /// Interval in progress; its latencies are in `latency`.
     current: Interval,
     latency: Histogram<u32>,
-    /// Intervals that have ended and have not been told of.
-    untold: VecDeque<Interval>,
+    /// Completed intervals that have not been reported yet.
+    unreported: VecDeque<Interval>,
 }
 
 impl SeriesRecorder {
-    /// A series that begins now, in this phase.
+    /// Starts a series now, in the given phase.
     pub(crate) fn new(start: Instant, phase: Phase) -> Self {
         Self {
             start,
@@ -245,16 +246,16 @@ impl SeriesRecorder {
             current: Interval { phase, ..Interval::default() },
             latency: Histogram::new_with_bounds(1, MAX_US, SIGNIFICANT_DIGITS)
                 .expect("the bounds are constants that the histogram accepts"),
-            untold: VecDeque::new(),
+            unreported: VecDeque::new(),
         }
     }
 
-    /// The interval that goes on.
+    /// Interval in progress.
     pub(crate) fn current(&mut self) -> &mut Interval {
         &mut self.current
     }
 
-    /// The interval to which an instant belongs at which something was due. `open`: connections open now.
+    /// Interval that contains the instant `due`. `open`: connections open now.
     pub(crate) fn at(&mut self, due: Instant, open: u64) -> &mut Interval {
         self.advance(due, open);
         let due = due - self.start;
@@ -271,12 +272,12 @@ impl SeriesRecorder {
         self.latency.saturating_record(crate::timing::whole_micros(latency));
     }
 
-    /// When the interval that goes on is to end.
+    /// End of the interval in progress.
     pub(crate) fn next_end(&self) -> Instant {
         self.start + self.current.from + INTERVAL
     }
 
-    /// Ends intervals up to `now`. `open`: connections open now.
+    /// Completes all intervals that end by `now`. `open`: connections open now.
     pub(crate) fn advance(&mut self, now: Instant, open: u64) {
         while self.next_end() <= now {
             let end = self.next_end();
@@ -284,7 +285,7 @@ impl SeriesRecorder {
         }
     }
 
-    /// Ends the interval that goes on, whatever its length, and begins one of this phase.
+    /// Completes the interval in progress, whatever its length, and begins one in the given phase.
     pub(crate) fn enter(&mut self, phase: Phase, now: Instant, open: u64) {
         self.advance(now, open);
         self.close(now, open, phase);
@@ -296,7 +297,7 @@ impl SeriesRecorder {
         self.current = Interval { from, phase: next, ..Interval::default() };
         done.length = from.saturating_sub(done.from);
         if done.length.is_zero() {
-            // What happened at the instant at which it began belongs to the one that takes its place.
+            // Events of an empty interval belong to the one that takes its place.
             self.current.add_counts(&done);
             return;
         }
@@ -305,22 +306,22 @@ impl SeriesRecorder {
             done.latency = Classes::from_histogram(&self.latency);
             self.latency.reset();
         }
-        if self.untold.len() < INTERVALS_MAX {
-            self.untold.push_back(done.clone());
+        if self.unreported.len() < INTERVALS_MAX {
+            self.unreported.push_back(done.clone());
         }
         self.series.push(done);
     }
 
-    /// The next of the intervals that have ended, each a second long or what there was of it.
+    /// Removes and returns the next completed interval: one second long, or shorter at the end of a phase.
     pub(crate) fn take_ended(&mut self) -> Option<Interval> {
-        self.untold.pop_front()
+        self.unreported.pop_front()
     }
 
-    /// The series up to now.
+    /// Returns the series up to `now`.
     pub(crate) fn finish(mut self, now: Instant, open: u64) -> Series {
         self.advance(now, open);
         self.close(now, open, self.current.phase);
-        // What happened at the very end, when an interval had just ended, belongs to that one.
+        // Events at the very end, just after an interval was completed, belong to that interval.
         if let Some(last) = self.series.intervals.last_mut() {
             last.add_counts(&self.current);
         }

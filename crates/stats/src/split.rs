@@ -1,4 +1,4 @@
-//! Calls told apart by what they have in common: their request target, or the status of their reply.
+//! Calls grouped by request target or by status.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Outcome, Sample, Timing};
 
-/// How many groups are told apart; what comes after them is counted with the others.
+/// Maximum number of groups; calls of further groups are counted together.
 const GROUPS_MAX: usize = 100;
 
 /// Calls by group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Groups {
-    /// The groups by name. What is not UTF-8 in a name was replaced.
+    /// Groups by name. Invalid UTF-8 in a name is replaced.
     groups: BTreeMap<String, Group>,
-    /// Calls of the groups that came when there were 100 already.
+    /// Calls of further groups, seen when there were already 100.
     other: Group,
 }
 
 /// The calls of one group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
-    /// How many ended in each [`Outcome`], in the order of its variants.
+    /// Number of calls by [`Outcome`], in the order of its variants.
     #[serde(with = "crate::call::by_outcome")]
     #[schemars(with = "Vec<u64>")]
     pub outcomes: [u64; Outcome::ALL.len()],
-    /// The latency of those with a reply that was not unexpected.
+    /// Latency of completed calls, without unexpected replies.
     pub latency: Timing,
-    /// Their time from the first byte sent to the end.
+    /// Service time of the same calls: from the first byte sent to the end.
     pub service: Timing,
 }
 
 impl Groups {
-    /// The groups by name, and last what was not told apart, if anything was not.
+    /// Groups by name, and last the remaining calls, if there are any.
     pub fn iter(&self) -> impl Iterator<Item = (Option<&str>, &Group)> {
         let named = self.groups.iter().map(|(name, group)| (Some(name.as_str()), group));
         let has_others = self.other.calls() > 0;
@@ -58,12 +58,12 @@ impl Groups {
             }
             self.groups.insert(name.to_owned(), Group::default());
         }
-        self.groups.get_mut(name).expect("it was put there if it was not there")
+        self.groups.get_mut(name).expect("it was inserted if it was missing")
     }
 }
 
 impl Group {
-    /// How many calls there are.
+    /// Number of calls.
     #[must_use]
     pub fn calls(&self) -> u64 {
         self.outcomes.iter().sum()
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_a_hundred_groups_is_counted_with_the_others() {
+    fn calls_beyond_a_hundred_groups_are_counted_together() {
         let mut groups = Groups::default();
         for index in 0..150 {
             groups.add(format!("/{index}").as_bytes(), &sample(Some(200)));

@@ -1,4 +1,4 @@
-//! Silence of the server: the longest time in which replies or TLS handshakes were due and nothing came.
+//! Stalls: periods in which replies or TLS handshakes were due and nothing came.
 
 use std::time::Duration;
 
@@ -7,21 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::Instant;
 
-/// A time in which replies or TLS handshakes were due and nothing came, though the generator listened.
+/// A period in which replies or TLS handshakes were due and nothing came, although the generator was
+/// listening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Stall {
-    /// How long it was.
+    /// Length.
     #[serde(rename = "length_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub length: Duration,
-    /// When it began, since the start of the run.
+    /// Beginning, since the start of the run.
     #[serde(rename = "from_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub from: Duration,
 }
 
 impl Stall {
-    /// The part of this silence in which another worker of the same run heard nothing either.
+    /// The part of this stall that overlaps one of another worker of the same run.
     pub(crate) fn shared_with(self, other: Self) -> Option<Self> {
         let from = self.from.max(other.from);
         let length = (self.from + self.length).min(other.from + other.length).saturating_sub(from);
@@ -29,21 +30,21 @@ impl Stall {
     }
 }
 
-/// Listens for silence.
+/// Tracks the silence of the server.
 #[derive(Clone, Debug)]
 pub(crate) struct Silence {
     start: Instant,
-    /// Requests sent whose replies have not come.
+    /// Replies due.
     awaited: u64,
-    /// TLS handshakes that are not complete.
+    /// TLS handshakes in progress.
     handshakes: u64,
-    /// Since when nothing came, if anything is awaited.
+    /// Beginning of the current silence, if anything is awaited.
     since: Instant,
-    /// For how long of that nobody listened, or nothing was awaited.
+    /// Part of it in which the generator did not listen or nothing was awaited.
     deaf: Duration,
-    /// When the last that was awaited was given up, with nothing heard since.
+    /// Instant at which the last awaited item was given up, if nothing has been heard since.
     given_up_at: Option<Instant>,
-    /// A reply was given up in this silence.
+    /// True if a reply was given up during this silence.
     is_reply_missed: bool,
     longest: Option<Stall>,
 }
@@ -62,42 +63,42 @@ impl Silence {
         }
     }
 
-    /// A reply is awaited from now on.
+    /// Begins waiting for a reply.
     pub(crate) fn awaits(&mut self, now: Instant) {
         self.go_on(now);
         self.awaited += 1;
     }
 
-    /// A reply is no longer awaited: it came.
+    /// Ends waiting for a reply: it came.
     pub(crate) fn settled(&mut self) {
         self.awaited = self.awaited.saturating_sub(1);
     }
 
-    /// A reply is no longer awaited: it was given up.
+    /// Ends waiting for a reply: it was given up.
     pub(crate) fn given_up(&mut self, now: Instant) {
         self.note_last(now);
         self.is_reply_missed |= now > self.since;
         self.settled();
     }
 
-    /// A handshake is awaited from now on.
+    /// Begins waiting for a handshake.
     pub(crate) fn awaits_handshake(&mut self, now: Instant) {
         self.go_on(now);
         self.handshakes += 1;
     }
 
-    /// A handshake is complete.
+    /// Ends waiting for a handshake: it is complete.
     pub(crate) fn handshake_settled(&mut self) {
         self.handshakes = self.handshakes.saturating_sub(1);
     }
 
-    /// A handshake was given up.
+    /// Ends waiting for a handshake: it was given up.
     pub(crate) fn handshake_given_up(&mut self, now: Instant) {
         self.note_last(now);
         self.handshake_settled();
     }
 
-    /// Something of a reply came.
+    /// Records bytes of a reply.
     pub(crate) fn heard(&mut self, now: Instant) {
         let (is_awaited, end) = match self.given_up_at {
             Some(at) => (true, at),
@@ -110,8 +111,8 @@ impl Silence {
         self.begin(now);
     }
 
-    /// Something of a handshake came. It breaks no silence in which replies are due: what answers requests may stand still
-    /// behind what makes handshakes.
+    /// Records bytes of a handshake. They end no silence in which replies are due: the part of the server
+    /// that answers requests may stand still behind the one that does handshakes.
     pub(crate) fn handshake_heard(&mut self, now: Instant) {
         if self.awaited == 0 && !self.is_reply_missed {
             self.heard(now);
@@ -122,26 +123,27 @@ impl Silence {
         self.awaited + self.handshakes
     }
 
-    /// Something is about to be awaited.
+    /// Prepares to wait for something.
     fn go_on(&mut self, now: Instant) {
         if self.pending() > 0 {
             return;
         }
         match self.given_up_at.take() {
-            // The server is as silent as it was.
+            // The server has been silent all along.
             Some(at) => self.deaf += now - at,
             None => self.begin(now),
         }
     }
 
-    /// Something that is awaited is about to be given up.
+    /// Prepares to give up something awaited.
     fn note_last(&mut self, now: Instant) {
         if self.pending() == 1 && now > self.since {
             self.given_up_at = Some(now);
         }
     }
 
-    /// Nobody listened for this long: who is silent then cannot be blamed.
+    /// Records that the generator did not listen for this long: the server is not to blame for this part of
+    /// the silence.
     pub(crate) fn deaf_for(&mut self, time: Duration) {
         self.deaf += time;
     }
@@ -152,13 +154,13 @@ impl Silence {
         (self.given_up_at, self.is_reply_missed) = (None, false);
     }
 
-    /// Forgets what was silent before now.
+    /// Forgets all silence before this instant.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.begin(now);
         self.longest = None;
     }
 
-    /// The longest silence up to now, the last one included.
+    /// Returns the longest silence up to now, including the current one.
     pub(crate) fn longest(&mut self, now: Instant) -> Option<Stall> {
         self.heard(now);
         self.longest
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_silence_counts_from_the_last_that_was_heard() {
+    fn the_longest_silence_starts_at_the_last_bytes_heard() {
         let mut silence = Silence::new(at(100));
         silence.awaits(at(110));
         silence.heard(at(115));
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_missed_where_nothing_is_awaited() {
+    fn silence_does_not_count_if_nothing_is_awaited() {
         let mut silence = Silence::new(at(0));
         silence.awaits(at(1));
         silence.heard(at(2));
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_workers_did_not_hear_is_what_none_of_them_heard() {
+    fn a_shared_stall_is_the_overlap_of_those_of_all_workers() {
         let stall = |from, to| Stall { length: ms(to - from), from: ms(from) };
         assert_eq!(stall(100, 400).shared_with(stall(150, 600)), Some(stall(150, 400)));
         assert_eq!(stall(150, 600).shared_with(stall(100, 400)), Some(stall(150, 400)));
@@ -209,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_goes_on_when_what_was_awaited_is_given_up_and_awaited_again() {
+    fn a_silence_continues_when_a_reply_is_given_up_and_another_awaited() {
         let mut silence = Silence::new(at(0));
         silence.awaits(at(10));
         silence.heard(at(11));
@@ -219,7 +221,7 @@ mod tests {
         silence.awaits(at(1030));
         silence.heard(at(2011));
         let stall = Stall { length: ms(1980), from: ms(11) };
-        assert_eq!(silence.longest(at(2011)), Some(stall), "but for 20 ms in which nothing was awaited");
+        assert_eq!(silence.longest(at(2011)), Some(stall), "without the 20 ms in which nothing was awaited");
         silence.given_up(at(2011));
         silence.awaits(at(4000));
         silence.given_up(at(7000));
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_listen_does_not_blame_the_server() {
+    fn pauses_of_the_generator_are_not_blamed_on_the_server() {
         let mut silence = Silence::new(at(0));
         silence.awaits(at(10));
         silence.deaf_for(ms(880));

@@ -1,20 +1,19 @@
-//! Where a run became steady, if it did.
+//! Detection of the point at which a run became steady.
 //!
 //! Two questions are put to a series of values, one for each interval of a run.
 //!
-//! *Where would one cut off its beginning?* By the rule of marginal standard errors (MSER): at the cut d, of those in
-//! the first half, for which Σ (x − mean)² / (n − d)² over the n − d values behind it is least. The rule is applied to
-//! single intervals, as a run has few of them, after a running median has calmed them.
+//! *Where should its beginning be cut off?* By the rule of marginal standard errors (MSER): at the cut d,
+//! within the first half, that minimizes Σ (x − mean)² / (n − d)² over the n − d values after it. Since a run
+//! has few intervals, the rule is applied to single ones, smoothed by a running median.
 //!
-//! *Is the rest level?* It is not if the Mann-Kendall test finds a trend at the level of 1 %, and the last third
-//! differs from the first by more than 5 % of what is usual; nor if Pettitt's test finds a step at the level of 5 %,
-//! and what is behind it differs as much from what is before it. Both tests go by ranks, so it does not matter how
-//! values are distributed. They take them for independent: of noise that comes in long waves, some will pass for a
-//! change.
+//! *Is the rest level?* It is not if the Mann-Kendall test finds a trend at the 1 % level and the last third
+//! differs from the first by more than 5 % of the median, or if Pettitt's test finds a step at the 5 % level
+//! and the values after it differ as much from those before it. Both tests use ranks, so the distribution of
+//! values does not matter. They assume independence: noise in long waves may pass for a change.
 //!
-//! One or two intervals in a row that are unlike the others are no change, however far off they are, except at the very
-//! beginning. Nor is a longer episode in the rest that comes and goes, if it is brief enough to leave both tests alone,
-//! or a change so near the end that there is little behind it: how high latencies went is for percentiles to tell.
+//! One or two outlying intervals in a row are no change, however far off, except at the very beginning.
+//! Neither is a longer episode in the rest that comes and goes, if it is too brief for both tests, nor a
+//! change so near the end that little follows it: percentiles show how high latencies went.
 //!
 //! * K. P. White (1997), "An effective truncation heuristic for bias reduction in simulation output", Simulation 69
 //!   (6);
@@ -24,43 +23,44 @@
 //!   Methods".
 //! * A. N. Pettitt (1979), "A non-parametric approach to the change-point problem", Applied Statistics 28 (2).
 
-/// A series with fewer values says nothing.
+/// Minimum number of values to judge.
 const LENGTH_MIN: usize = 10;
 
-/// How many values on either side of one its running median takes in: episodes of that many leave no trace.
+/// Values on either side that the running median includes: episodes of up to this many leave no trace.
 const REACH: usize = 2;
 
-/// The error at the earliest cut that will do, over the least error. By chance alone, the least error of a level series
-/// may lie anywhere.
+/// Largest error at the earliest acceptable cut, relative to the least error. In a level series, chance alone
+/// may put the least error anywhere.
 const TOLERANCE: f64 = 1.25;
 
-/// More values than this are joined to groups before they are tested. Both tests compare each with each, and take them
-/// for independent, which groups are more than single values.
+/// Maximum number of groups; more values are joined before they are tested. Both tests compare each pair and
+/// assume independence, which groups satisfy better than single values.
 const GROUPS_MAX: usize = 40;
 
-/// A change by a smaller share of what is usual does not count.
+/// Smallest change that counts, as a share of the median.
 const CHANGE_MIN: f64 = 0.05;
 
-/// The quantile 0.995 of the standard normal distribution: both sides together leave 1 %.
+/// The 0.995 quantile of the standard normal distribution: both tails together hold 1 %.
 const TREND_QUANTILE: f64 = 2.576;
 
-/// Where no step is, one is found with a probability of less than this.
+/// Probability of finding a step where there is none.
 const STEP_PROBABILITY: f64 = 0.05;
 
-/// Whether a series of values is steady.
+/// Steadiness of a series of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steadiness {
-    /// There are fewer than 10 values.
+    /// Fewer than 10 values.
     TooShort,
-    /// From the value of this index on, which is in the first half.
+    /// Steady from the value at this index, which is in the first half.
     From(usize),
-    /// Not from the first half on to the end.
+    /// Not steady from any point in the first half to the end.
     Never,
 }
 
-/// Where this series of values became steady. They are those of equal intervals, in the order of time, and finite.
+/// Finds where a series of values became steady. Values belong to equal intervals, in order of time, and are
+/// finite.
 ///
-/// Takes time proportional to their number, and some microseconds for the tests.
+/// Takes linear time, plus some microseconds for the tests.
 #[must_use]
 pub fn steady_from(values: &[f64]) -> Steadiness {
     if values.len() < LENGTH_MIN {
@@ -70,16 +70,16 @@ pub fn steady_from(values: &[f64]) -> Steadiness {
     let errors = &errors(&without_spikes(values))[..=last_cut];
     let least = errors.iter().copied().fold(f64::INFINITY, f64::min);
     let first_within = |limit: f64| errors.iter().position(|&error| error <= limit);
-    // The earlier cut leaves more. The later one is right if a beginning fades away so slowly that the earlier one
-    // leaves some of it.
+    // The earlier cut leaves more values. The later one is right if the beginning decays so slowly that the
+    // earlier one leaves some of it.
     let cuts = [first_within(least * TOLERANCE), first_within(least)].into_iter().flatten();
-    // What is best cut as late as may be either changes all the time, or is so level that any cut would do.
+    // A series best cut as late as possible either changes all the time or is so level that any cut would do.
     let mut cuts = cuts.map(|cut| if cut == last_cut { 0 } else { cut });
     cuts.find(|&cut| is_level(&values[cut..])).map_or(Steadiness::Never, Steadiness::From)
 }
 
-/// The running median. Towards the first value, which stays as it is, it is taken over fewer: what is unlike the rest
-/// there is the beginning, and no episode. At the end it stays the same.
+/// Running median. Towards the first value, which stays as it is, the window shrinks: an outlier there is
+/// part of the beginning, not an episode. Towards the end it stops moving.
 fn without_spikes(values: &[f64]) -> Vec<f64> {
     let around = |index: usize| {
         let middle = index.min(values.len() - 1 - REACH);
@@ -89,10 +89,10 @@ fn without_spikes(values: &[f64]) -> Vec<f64> {
     (0..values.len()).map(around).collect()
 }
 
-/// By each cut: the squared standard error of the mean of what is behind it.
+/// Squared standard error of the mean of the values after each cut.
 fn errors(values: &[f64]) -> Vec<f64> {
     let mut errors = vec![0.0; values.len()];
-    // Mean and sum of squared differences from it, from the end on, by Welford's method.
+    // Mean and sum of squared differences from it, from the end, by Welford's method.
     let (mut mean, mut squares) = (0.0, 0.0);
     for (cut, value) in values.iter().enumerate().rev() {
         let count = (values.len() - cut) as f64;
@@ -104,7 +104,7 @@ fn errors(values: &[f64]) -> Vec<f64> {
     errors
 }
 
-/// Whether these values, at least 5, have neither trend nor step that counts.
+/// Returns true if these values, at least 5, have no significant trend or step.
 fn is_level(values: &[f64]) -> bool {
     let groups: Vec<f64> = values.chunks(values.len().div_ceil(GROUPS_MAX)).map(median).collect();
     let change_min = CHANGE_MIN * median(&groups).abs();
@@ -116,8 +116,8 @@ fn is_level(values: &[f64]) -> bool {
     !trend && !step
 }
 
-/// The test of Mann and Kendall: whether pairs of values ascend more often than they descend, or less often, by more
-/// than chance would have it.
+/// Mann-Kendall test: returns true if pairs of values ascend significantly more often than they descend, or
+/// less often.
 fn has_trend(values: &[f64]) -> bool {
     let ascents = |(index, &value): (usize, &f64)| ascents(value, &values[index + 1..]);
     let score: f64 = values.iter().enumerate().map(ascents).sum();
@@ -125,11 +125,11 @@ fn has_trend(values: &[f64]) -> bool {
     let sorted = sorted(values);
     let ties: f64 = sorted.chunk_by(|one, other| one == other).map(|equal| term(equal.len())).sum();
     let variance = term(values.len()) - ties;
-    // Scores are 2 apart: 1 is the correction for continuity.
+    // Scores are 2 apart: 1 is the continuity correction.
     score.abs() - 1.0 > TREND_QUANTILE * variance.sqrt()
 }
 
-/// The test of Pettitt: before which value the series changes its level, if that is no chance.
+/// Pettitt's test: index of the value before which the level changes, if the change is significant.
 fn step(values: &[f64]) -> Option<usize> {
     let mut score = 0.0;
     let scores = values.iter().map(|&value| {
@@ -142,12 +142,12 @@ fn step(values: &[f64]) -> Option<usize> {
     (probability < STEP_PROBABILITY).then_some(at)
 }
 
-/// How many of the others are above this value, less those below.
+/// Number of values above this one, minus the number below it.
 fn ascents(value: f64, others: &[f64]) -> f64 {
     others.iter().map(|&other| f64::from(i8::from(value < other) - i8::from(value > other))).sum()
 }
 
-/// The middle one of some values, or the mean of the two in the middle.
+/// Median: the middle value, or the mean of the two in the middle.
 fn median(values: &[f64]) -> f64 {
     let sorted = sorted(values);
     f64::midpoint(sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2])
@@ -170,8 +170,8 @@ mod tests {
 
     const RUNS: u64 = 200;
 
-    /// Over many runs of so many intervals, in each of which values are spread about `level` by this share of it: how
-    /// often the run is steady from where it should be.
+    /// Checks that `often` of the runs are steady from the expected point. Each run has `length` intervals,
+    /// whose values are spread around `level` by the share `spread`.
     #[track_caller]
     fn check(
         length: usize,
@@ -210,8 +210,8 @@ mod tests {
     }
 
     #[test]
-    fn a_warm_up_that_fades_away_is_cut_off() {
-        // After 10 intervals, 4 % of it is left, or 14 % of the level.
+    fn a_warm_up_that_decays_is_cut_off() {
+        // After 10 intervals, 4 % of the excess is left, 14 % of the level.
         let warming_up = |index: usize| 1.0 + 4.0 * (-(index as f64) / 3.0).exp();
         check(60, 0.02, warming_up, 0.95, from(8..=25));
         check(60, 0.2, warming_up, 0.95, from(4..=29));
@@ -221,12 +221,12 @@ mod tests {
     }
 
     #[test]
-    fn a_first_interval_unlike_the_others_is_cut_off() {
+    fn an_outlying_first_interval_is_cut_off() {
         check(30, 0.02, |index| if index == 0 { 50.0 } else { 1.0 }, 0.9, from(1..=14));
     }
 
     #[test]
-    fn what_grows_all_the_time_is_never_steady() {
+    fn constant_growth_is_never_steady() {
         for length in [10, 12, 20, 60, 300, 1000] {
             let overloaded = |index| 0.1 + index as f64 / length as f64;
             check(length, 0.02, overloaded, 1.0, never);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_its_level_late_is_never_steady() {
+    fn a_late_change_of_level_is_never_steady() {
         for (length, spread) in [(20, 0.02), (60, 0.02), (60, 0.2), (1000, 0.2)] {
             for level in [0.5, 1.5] {
                 check(length, spread, |index| if index < length * 3 / 4 { 1.0 } else { level }, 0.95, never);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn one_or_two_intervals_unlike_the_others_change_nothing() {
+    fn one_or_two_outlying_intervals_change_nothing() {
         for length in [12, 60, 300] {
             for at in (1..length - 1).step_by(length / 12) {
                 for spike in [0.0, 50.0] {
@@ -284,15 +284,14 @@ mod tests {
         for at in 0..30 {
             assert_eq!(steady_from(&step(at, 60)), Steadiness::From(at));
         }
-        // Near the middle, what is left of it may pass for an episode; near the end, there is too little of what
-        // follows.
+        // Near the middle, the remainder may pass for an episode; near the end, too little follows.
         for at in 40..=50 {
             assert_eq!(steady_from(&step(at, 60)), Steadiness::Never, "{at}");
         }
     }
 
     #[test]
-    fn fewer_than_ten_values_say_nothing() {
+    fn fewer_than_ten_values_are_too_short() {
         for length in 0..10 {
             assert_eq!(steady_from(&vec![1.0; length]), Steadiness::TooShort);
         }
@@ -300,7 +299,8 @@ mod tests {
 
     #[test]
     fn a_trend_is_found_as_in_the_tables() {
-        // With 10 values, the score must be above 2.576 · √125 + 1 = 29.8: tables have 29 to 31 for a level of 1 %.
+        // With 10 values, the score must exceed 2.576 · √125 + 1 = 29.8: tables have 29 to 31 for the 1 %
+        // level.
         let mut values: Vec<f64> = (0..10).map(f64::from).collect();
         values[..5].reverse();
         assert!(!has_trend(&values), "the score is 25");

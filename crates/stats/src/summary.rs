@@ -1,4 +1,4 @@
-//! All that a run measured.
+//! Everything that a run measured.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,32 +14,32 @@ use crate::{
     Window,
 };
 
-/// All that a run measured. With the plan, it is all that a report needs.
+/// Everything that a run measured. A report needs only this and the plan.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
-    /// How long the measured phase was: from just after its first arrivals were started to the end of the run, or of
-    /// the time for which it was to be offered load.
+    /// Length of the measured phase: from just after its first arrivals were started to the end of the run,
+    /// or of the time in which load was to be offered.
     #[serde(rename = "duration_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub duration: Duration,
-    /// What happened inside the measured phase. `None` in results from before it was counted.
+    /// Events inside the measured phase. `None` in results from versions that did not count them.
     #[serde(default)]
     pub window: Option<Window>,
     /// Connections for which a socket was made and a connect initiated.
     pub connections: u64,
-    /// Requests written completely. One that went out behind the last reply of a connection, where the server processes
-    /// nothing, and was made again counts once; any other counts each time it was written.
+    /// Requests written completely. A request that followed the last reply of a connection, which the server
+    /// does not process, and was made again counts once; any other request counts each time it was written.
     pub requests: u64,
-    /// Complete replies to requests that are not among those, as the server answered before it had the whole request and
-    /// the rest was not sent.
+    /// Complete replies to requests not counted in `requests`: the server answered before it had the whole
+    /// request, and the rest was not sent.
     #[serde(default)]
     pub answered_early: u64,
     /// Complete replies of status 100 to 599.
     pub replies: u64,
-    /// Most connections alive at once. Of several workers or machines it is the sum of what each had at most, which is
-    /// no less than there were.
+    /// Maximum number of open connections. Of several workers or machines, the sum of their maxima, an upper
+    /// bound.
     pub concurrent_max: u64,
-    /// Most connects initiated in one turn of a worker's loop, the last turn left out.
+    /// Maximum number of connects initiated in one turn of a worker's loop, not counting the last turn.
     pub connect_burst_max: u64,
     /// From connect to close, of connections that completed at least one call.
     pub lifetimes: Lifetimes,
@@ -47,22 +47,23 @@ pub struct Summary {
     pub connect: Timing,
     /// From the first byte of a request to the status line of its reply.
     pub response: Timing,
-    /// How long calls took, by [`Outcome`] in the order of its variants.
+    /// Durations of calls, by [`Outcome`] in the order of its variants.
     #[serde(with = "crate::call::by_outcome")]
     #[schemars(with = "Vec<Clocks>")]
     pub calls: [Clocks; Outcome::ALL.len()],
-    /// From the instants at which completed calls were due to the first bytes of their requests.
+    /// From the instants at which completed calls were due to the first bytes sent.
     pub wait: Timing,
-    /// From the instants at which scheduled arrivals were due, or pauses of a session or a connection were over, to the
-    /// work on them: the generator's own error. For arrivals that found no room, from when there was room.
+    /// Lag, the generator's own error: from the instants at which scheduled arrivals were due, or pauses of a
+    /// session or a connection ended, to the start of the work. For arrivals that found no room, from when
+    /// there was room.
     pub lag: Timing,
-    /// Times in which the generator should have run and did not.
+    /// Periods in which the generator was ready to run but did not.
     #[serde(default)]
     pub pauses: Pauses,
-    /// How long replies lay in this machine before they were read: its error at the other end.
+    /// Receive lag: the generator's error at the other end of a call.
     #[serde(default)]
     pub receive: ReceiveFigures,
-    /// Service as the kernel saw it, of the calls about which it was asked, if the plan wants that.
+    /// Service times by the kernel's clock, if the plan requests them for some calls.
     #[serde(default)]
     pub kernel: Option<Box<KernelFigures>>,
     /// From status lines to the ends of their replies.
@@ -77,90 +78,92 @@ pub struct Summary {
     pub footer_bytes: u64,
     /// Complete replies by class: 1xx to 5xx.
     pub statuses: [u64; 5],
-    /// Complete replies that are not what was expected.
+    /// Complete replies that failed a check.
     #[serde(default)]
     pub mismatches: Mismatches,
-    /// Bodies of complete replies that came compressed, as far as they were looked at.
+    /// Compressed bodies of complete replies, as far as they were decompressed.
     #[serde(default)]
     pub compressed: Compressed,
     /// Replies per second at the sampling instants.
     pub reply_rates: RateSamples,
-    /// The replies of each generator from the beginning of its measured phase to the end, window by window; of
+    /// Replies of each generator over the whole of its measured phase, window by window; if there are
     /// several, `reply_rates` follows from them. Empty in older documents.
     #[serde(default)]
     pub reply_windows: RateWindows,
-    /// What it took from the machine, and the machine from it.
+    /// Resources used, and processor time lost to others.
     pub usage: Usage,
     /// Failed connections.
     pub errors: Errors,
     /// Figures of a session workload.
     pub sessions: Option<SessionSummary>,
-    /// What TLS did, if the plan asked for it.
+    /// TLS, if the plan uses it.
     pub tls: Option<Box<TlsSummary>>,
-    /// What HTTP/2 did, if the plan asked for it.
+    /// HTTP/2, if the plan uses it.
     #[serde(default)]
     pub http2: Option<Box<Http2Summary>>,
-    /// Status lines of exactly 200, and of exactly 302.
+    /// Status lines with status 200 and with status 302.
     pub periodic: (u64, u64),
     /// Connections of a connection workload that the server closed, as announced, before their last call.
     pub closed_early: u64,
-    /// The calls that were not made for that reason.
+    /// Calls not made for that reason.
     pub calls_not_offered: u64,
     /// Arrivals skipped because too many connections were open.
     pub arrivals_skipped: u64,
-    /// Sessions given up after too many retries in a row.
+    /// Sessions that failed after too many retries in a row.
     pub retries_exhausted: u64,
-    /// How the arrivals kept to their schedule.
+    /// Adherence of arrivals to their schedule.
     pub arrivals: ArrivalFigures,
-    /// For how long calls had been due that were neither answered nor given up when the run ended: less than they would
-    /// have taken. Arrivals that were due and had not begun are among them, each as one call.
+    /// Time since their due instants of calls neither answered nor given up when the run ended: less than
+    /// they would have taken. Arrivals that were due but had not begun are included, each as one call.
     pub unfinished: Timing,
-    /// The longest time in which replies or TLS handshakes were due and nothing came; of several workers, the part of it that all of them
-    /// heard nothing in.
+    /// Longest period in which replies or TLS handshakes were due and nothing came; of several workers, the
+    /// part of it common to all.
     pub stall: Option<Stall>,
-    /// What was offered before it was measured, if anything was.
+    /// Load offered before the measured phase, if any.
     pub warmup: Option<WarmUp>,
-    /// The whole run, interval by interval.
+    /// Time series of the whole run.
     pub series: Series,
-    /// The slowest calls, the slowest first.
+    /// Slowest calls, slowest first.
     pub slowest: Vec<SlowCall>,
-    /// Calls told apart, if the plan asked for it.
+    /// Calls by group, if the plan requests it.
     pub groups: Option<Groups>,
-    /// Calls of which an observer was to be told and could not be.
+    /// Calls that could not be reported to an observer.
     pub calls_not_logged: u64,
 }
 
-/// How arrivals kept to their schedule.
+/// Adherence of arrivals to their schedule.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArrivalFigures {
-    /// How many were due, on a schedule.
+    /// Number of scheduled arrivals that were due.
     pub due: u64,
-    /// How many of them were started.
+    /// Number of them that were started.
     pub started: u64,
-    /// How many of them had to wait for room among the connections that may be open.
+    /// Number of them that had to wait for room among the connections that may be open.
     pub held: u64,
-    /// How many of those due still waited for room when the run ended. They are among the unfinished calls.
+    /// Number of those due that still waited for room when the run ended. They count among the unfinished
+    /// calls.
     #[serde(default)]
     pub waiting: u64,
-    /// When the first of those started was due, since the start of the run.
+    /// Due instant of the first arrival started, since the start of the run.
     #[serde(default, rename = "first_due_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub first_due: Duration,
-    /// When it was started, less its wait for room.
+    /// Start of that arrival, minus its wait for room.
     #[serde(default, rename = "first_started_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub first_started: Duration,
-    /// From the first to the last of those started, as they were due.
+    /// Time from the first to the last arrival started, by their due instants.
     #[serde(rename = "span_due_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub span_due: Duration,
-    /// From the first to the last of those started, as they were started, less their waits for room.
+    /// Time from the first to the last arrival started, by their starts, minus their waits for room.
     #[serde(rename = "span_started_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub span_started: Duration,
-    /// The intervals between them, as they were due. Each worker has those between its own.
+    /// Intervals between arrivals, by their due instants. Each worker has those between its own arrivals.
     pub intervals_due: Timing,
-    /// The intervals between them, as they were started, less their waits for room. Each worker has those between its own.
+    /// Intervals between arrivals, by their starts, minus their waits for room. Each worker has those between
+    /// its own arrivals.
     pub intervals_started: Timing,
 }
 
@@ -177,25 +180,25 @@ impl ArrivalFigures {
         self.intervals_started.merge(&other.intervals_started);
     }
 
-    /// Beginning and length of the time in which arrivals were due, and in which they were started; `None` if none
-    /// were.
+    /// Beginning and length of the period in which arrivals were due, and of that in which they were started;
+    /// `None` if there were none.
     fn spans(&self) -> Option<[(Duration, Duration); 2]> {
         let spans = [(self.first_due, self.span_due), (self.first_started, self.span_started)];
         (self.started > 0).then_some(spans)
     }
 }
 
-/// Beginning and length of the time that two times side by side cover together.
+/// Beginning and length of the smallest period that contains two parallel ones.
 fn joined(own: Option<(Duration, Duration)>, their: Option<(Duration, Duration)>) -> (Duration, Duration) {
     let (Some(own), Some(their)) = (own, their) else { return own.or(their).unwrap_or_default() };
     let from = own.0.min(their.0);
     (from, (own.0 + own.1).max(their.0 + their.1) - from)
 }
 
-/// What was offered before it was measured.
+/// Load offered before the measured phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WarmUp {
-    /// How long.
+    /// Length of the warm-up.
     #[serde(rename = "duration_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub duration: Duration,
@@ -219,13 +222,13 @@ impl WarmUp {
     }
 }
 
-/// The two clocks of a call.
+/// Durations of calls by two clocks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clocks {
-    /// From the instant at which the call was due to its end: what a user who arrives on schedule waits. Free of
-    /// coordinated omission.
+    /// From the instant at which the call was due to its end: the wait of a user who arrives on schedule.
+    /// Free of coordinated omission.
     pub latency: Timing,
-    /// From the first byte of its request to its end: what the server is asked to account for.
+    /// From the first byte sent to the end: the time for which the server is accountable.
     pub service: Timing,
 }
 
@@ -234,10 +237,10 @@ pub struct Clocks {
 pub struct SessionSummary {
     /// Completed sessions per second at the sampling instants.
     pub rates: RateSamples,
-    /// The completed sessions of each generator, window by window, as `reply_windows`.
+    /// Completed sessions of each generator, window by window, like `reply_windows`.
     #[serde(default)]
     pub windows: RateWindows,
-    /// Sessions whose every call was answered to satisfaction.
+    /// Sessions whose every call was answered satisfactorily.
     pub completed: u64,
     /// Sessions that failed.
     pub failed: u64,
@@ -253,11 +256,11 @@ pub struct SessionSummary {
     pub failtime: Duration,
     /// From the instants at which completed sessions were due to their ends.
     pub latency: Timing,
-    /// From their beginnings to their ends.
+    /// From the beginnings of completed sessions to their ends.
     pub service: Timing,
     /// From the instants at which failed sessions were due to their ends.
     pub failed_latency: Timing,
-    /// For how long sessions had been due that had not ended, or not begun, when the run did.
+    /// Time since their due instants of sessions that had not ended, or not begun, when the run did.
     #[serde(default)]
     pub unfinished: Timing,
     /// Sessions, completed or failed, by the number of complete replies they received.
@@ -265,7 +268,7 @@ pub struct SessionSummary {
 }
 
 impl SessionSummary {
-    /// `durations`: how long both measured phases were.
+    /// `durations`: lengths of the two measured phases.
     fn merge(&mut self, other: &Self, durations: [Duration; 2]) {
         self.windows = self.windows.or_of(&self.rates, self.completed, durations[0]);
         self.windows.merge(&other.windows.or_of(&other.rates, other.completed, durations[1]));
@@ -285,66 +288,66 @@ impl SessionSummary {
     }
 }
 
-/// What a reader of the figures should know about how they came about.
+/// Warning that a reader of the figures should see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Warning {
     /// TLS handshakes failed.
     HandshakesFailed {
-        /// How many.
+        /// Number of handshakes.
         handshakes: u64,
-        /// The commonest reason.
+        /// Most frequent reason.
         reason: String,
     },
     /// TLS ended established connections.
     TlsErrors {
-        /// How many connections.
+        /// Number of connections.
         connections: u64,
-        /// The commonest reason.
+        /// Most frequent reason.
         reason: String,
     },
-    /// Replies ended with their connection, and nobody vouched for their end.
+    /// Replies were delimited by the end of their connection, which no close_notify confirmed.
     Truncated {
-        /// How many.
+        /// Number of replies.
         replies: u64,
     },
-    /// The server broke the rules of HTTP/2, or went beyond a limit.
+    /// The server violated HTTP/2 or exceeded a limit.
     Http2Violations {
-        /// Connections that ended for it.
+        /// Connections that ended for this reason.
         connections: u64,
-        /// The commonest reason.
+        /// Most frequent reason.
         reason: String,
     },
-    /// The server reset streams whose calls it had begun to work on.
+    /// The server reset streams of calls that it may have processed.
     StreamsReset {
-        /// How many.
+        /// Number of streams.
         streams: u64,
-        /// The commonest code.
+        /// Most frequent error code.
         code: String,
     },
     /// Most calls waited for one of the streams that the server allows.
     StreamsScarce {
-        /// How many waited.
+        /// Calls that waited.
         calls: u64,
-        /// Of how many.
+        /// All calls.
         streams: u64,
-        /// How many streams the server allows at once on a connection, if it said so.
+        /// Limit on concurrent streams per connection, if the server set one.
         allowed: Option<u32>,
     },
     /// The server ended connections before the workload did.
     ClosedEarly {
-        /// Connections it ended.
+        /// Number of connections.
         connections: u64,
-        /// Calls not made for that reason.
+        /// Calls not made for this reason.
         calls: u64,
     },
-    /// The cap on open connections held arrivals back.
+    /// Arrivals were skipped at the limit on open connections.
     ArrivalsSkipped {
-        /// How many.
+        /// Number of arrivals.
         arrivals: u64,
     },
-    /// Sessions gave up retrying.
+    /// Sessions failed after their last retry.
     RetriesExhausted {
-        /// How many.
+        /// Number of sessions.
         sessions: u64,
     },
 }
@@ -371,10 +374,10 @@ impl fmt::Display for Warning {
                 write!(f, "the server reset {streams} streams, the most frequent code: {code}")
             }
             Self::StreamsScarce { calls, streams, allowed } => {
-                write!(f, "{calls} of {streams} calls waited for a stream, as the server allows ")?;
+                write!(f, "{calls} of {streams} calls waited for a stream because the server allows ")?;
                 match allowed {
                     Some(count) => write!(f, "{count} at once on a connection")?,
-                    None => f.write_str("only so many at once on a connection")?,
+                    None => f.write_str("only a limited number at once on a connection")?,
                 }
                 f.write_str("; the wait is part of their latency")
             }
@@ -394,10 +397,10 @@ impl fmt::Display for Warning {
 }
 
 impl Summary {
-    /// Looks whether it is one that a run can have, as far as reports rely on it.
+    /// Checks that the summary is one that a run can have, as far as reports rely on it.
     ///
     /// # Errors
-    /// The field that is wrong, what was expected there, and what there is.
+    /// The field that is wrong, the value expected, and the value found.
     pub fn check(&self) -> Result<(), String> {
         self.series.check().map_err(|wrong| format!("series.{wrong}"))?;
         if let Some(sessions) = &self.sessions
@@ -406,20 +409,20 @@ impl Summary {
             let replies = self.replies + self.warmup.map_or(0, |warmup| warmup.replies);
             if longest > replies {
                 return Err(format!(
-                    "sessions.lengths: expected sessions of at most {replies} replies, which is all, got one of {longest}"
+                    "sessions.lengths: expected sessions of at most {replies} replies, the total, got one of {longest}"
                 ));
             }
         }
         Ok(())
     }
 
-    /// How long calls with this outcome took.
+    /// Durations of the calls with this outcome.
     #[must_use]
     pub fn calls_with(&self, outcome: Outcome) -> &Clocks {
         &self.calls[outcome as usize]
     }
 
-    /// How long calls with a reply took, whatever its status, unless it was unexpected.
+    /// Durations of completed calls: those with a reply, whatever its status, that failed no check.
     #[must_use]
     pub fn completed(&self) -> Clocks {
         let mut all = self.calls_with(Outcome::Success).clone();
@@ -429,9 +432,9 @@ impl Summary {
         all
     }
 
-    /// Adds what another worker of the same process measured in the same run. As [`Summary::merge`], but for what all
-    /// workers see: what the process used is told by the one that measured longest, and a stall is what none of them
-    /// heard anything in.
+    /// Adds what another worker of the same process measured in the same run. Works as [`Summary::merge`],
+    /// except for what all workers share: the usage of the process is that of the worker that measured
+    /// longest, and a stall is a period in which no worker received anything.
     pub fn merge_worker(&mut self, other: &Self, slowest_kept: usize) {
         let longest = if other.duration > self.duration { other } else { &*self };
         let Usage { cpu, stolen, processors, workers: _ } = longest.usage;
@@ -454,13 +457,13 @@ impl Summary {
         }
     }
 
-    /// Adds what another part of the same run measured, on another machine. Counts and histograms add up exactly, in
-    /// any order; times that parts spent side by side do not add up: the longest counts, or from the earliest beginning
-    /// to the latest end. How many connections were open at once is the sum of what each part had at most, which is no
-    /// less than it was; the longest burst of connects is that of a single worker. Of the slowest calls, `slowest_kept`
-    /// stay.
+    /// Adds what another part of the same run measured, on another machine. Counts and histograms add up
+    /// exactly, in any order. Parallel durations do not add up: the longest counts, or the time from the
+    /// earliest beginning to the latest end. The maximum of open connections is the sum of the maxima, an
+    /// upper bound; the longest burst of connects is that of a single worker. The `slowest_kept` slowest
+    /// calls are kept.
     pub fn merge(&mut self, other: &Self, slowest_kept: usize) {
-        // Results from before it was counted have their totals instead.
+        // Results without a window contribute their totals.
         let window = (self.window.is_some() || other.window.is_some()).then(|| {
             let mut both = self.in_window();
             both += other.in_window();
@@ -527,19 +530,19 @@ impl Summary {
         self.calls_not_logged += other.calls_not_logged;
     }
 
-    /// What happened inside the measured phase; of a result from before that was counted, its totals.
+    /// Events inside the measured phase; for results from versions that did not count them, the totals.
     #[must_use]
     pub fn in_window(&self) -> Window {
         self.window.unwrap_or_else(|| self.totals())
     }
 
-    /// Throughput: what happened inside the measured phase, per second of it.
+    /// Throughput: events inside the measured phase, per second.
     #[must_use]
     pub fn throughput(&self) -> Throughput {
         Throughput::of(&self.in_window(), self.duration)
     }
 
-    /// All that has happened so far with what was due in the measured phase.
+    /// Totals of what was due in this phase.
     pub(crate) fn totals(&self) -> Window {
         Window {
             connections: self.connections,
@@ -551,7 +554,7 @@ impl Summary {
         }
     }
 
-    /// What a reader of the figures should know, most important first.
+    /// Warnings that a reader of the figures should see, most important first.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
@@ -606,7 +609,8 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// What a worker measured in so many milliseconds, by the end of which the process had used half of them.
+    /// Summary of a worker that measured for `duration` milliseconds; by then the process had used half of
+    /// that time.
     fn worker(duration: u64) -> Summary {
         let cpu = CpuTime { user: ms(duration / 2), system: Duration::ZERO };
         let own = ThreadUsage { cpu: CpuTime { user: ms(duration / 4), ..cpu }, ..ThreadUsage::default() };
@@ -640,7 +644,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_is_one_of_all_workers() {
+    fn a_stall_is_common_to_all_workers() {
         let with = |stall: Option<(u64, u64)>| Summary {
             stall: stall.map(|(from, to)| Stall { from: ms(from), length: ms(to - from) }),
             ..Summary::default()
@@ -656,7 +660,7 @@ mod tests {
     }
 
     #[test]
-    fn arrivals_last_from_the_first_of_any_worker_to_the_last_of_any() {
+    fn arrivals_span_from_the_first_of_any_worker_to_the_last_of_any() {
         let arrivals = |started, first: u64, last: u64| ArrivalFigures {
             started,
             first_due: ms(first),

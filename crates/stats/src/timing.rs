@@ -1,4 +1,4 @@
-//! A duration that is measured again and again: its moments and its percentiles.
+//! Distribution of a duration: exact moments and a histogram.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::DurationMoments;
 
-/// The range of the histogram: 1 µs to 1 h. Longer times count as 1 h; the moments stay exact.
+/// Range of the histogram: 1 µs to 1 h. Longer times count as 1 h; the moments stay exact.
 pub(crate) const MAX_US: u64 = 3_600_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Durations in an HDR histogram of microseconds (3 significant digits), with exact moments beside it.
+/// HDR histogram of durations in microseconds (3 significant digits), with exact moments.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Saved", into = "Saved")]
 #[schemars(with = "Saved")]
 pub struct Timing {
-    /// Count, mean and so on, exact.
+    /// Exact moments.
     pub moments: DurationMoments,
     histogram: Histogram<u64>,
 }
@@ -34,20 +34,20 @@ impl Default for Timing {
 }
 
 impl Timing {
-    /// Adds one.
+    /// Adds a duration.
     pub fn add(&mut self, duration: Duration) {
         self.moments.add(duration);
         self.histogram.saturating_record(whole_micros(duration));
     }
 
-    /// Adds all that another has, exactly.
+    /// Adds the durations of `other`, exactly.
     pub fn merge(&mut self, other: &Self) {
         self.moments.merge(&other.moments);
         self.histogram.add(&other.histogram).expect("both have the same bounds");
     }
 
-    /// The value below or at which this share (0 to 1) of the durations lie, to 3 significant digits; `None`
-    /// if there are none.
+    /// Quantile: the least value at or below which this share (0 to 1) of the durations lie, to 3 significant
+    /// digits; `None` if there are none.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         (self.moments.count() > 0).then(|| {
@@ -57,20 +57,20 @@ impl Timing {
     }
 }
 
-/// A point of a distribution.
+/// Point of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentile {
-    /// The duration.
+    /// Duration.
     pub value: Duration,
-    /// The share (0 to 1) of durations that are no longer.
+    /// Share (0 to 1) of durations that are no longer.
     pub share: f64,
-    /// How many are no longer.
+    /// Number of durations that are no longer.
     pub count: u64,
 }
 
 impl Timing {
-    /// Points of the distribution, ever closer to each other towards the longest: so many for each halving of the
-    /// distance to it.
+    /// Points of the distribution, increasingly dense towards the maximum: `per_halving` points for each
+    /// halving of the remaining share.
     pub fn percentiles(&self, per_halving: u32) -> impl Iterator<Item = Percentile> + '_ {
         let mut count = 0;
         self.histogram.iter_quantiles(per_halving).map(move |value| {
@@ -83,19 +83,19 @@ impl Timing {
         })
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no durations.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.moments.count() == 0
     }
 
-    /// The classes that are not empty, ascending: upper end in microseconds, and count.
+    /// Non-empty classes, ascending: upper end in microseconds, and count.
     pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.histogram.iter_recorded().map(|value| (value.value_iterated_to(), value.count_at_value()))
     }
 
-    /// How far two distributions are apart: the mean difference between their durations, each in order (the first
-    /// Wasserstein distance). Zero if one of them is empty.
+    /// First Wasserstein distance between two distributions: the mean difference between their sorted
+    /// durations. Zero if one of them is empty.
     #[must_use]
     pub fn distance(&self, other: &Self) -> Duration {
         if self.is_empty() || other.is_empty() {
@@ -103,7 +103,7 @@ impl Timing {
         }
         let (count, other_count) = (self.moments.count() as f64, other.moments.count() as f64);
         let (mut own, mut theirs) = (self.classes().peekable(), other.classes().peekable());
-        // Between one value and the next, the shares at or below them differ by this much.
+        // Between adjacent values, the shares at or below them differ by this much.
         let (mut share, mut other_share, mut from, mut area) = (0.0, 0.0, 0, 0.0);
         while let Some(us) = own.peek().into_iter().chain(theirs.peek()).map(|&(us, _)| us).min() {
             area += (us - from) as f64 * f64::abs(share - other_share);
@@ -118,40 +118,40 @@ impl Timing {
         Duration::from_secs_f64(area / 1e6)
     }
 
-    /// As [`Timing::quantile`], if there are enough durations for it ([`samples_needed`]).
+    /// Like [`Timing::quantile`], but `None` if there are too few durations for it ([`samples_needed`]).
     #[must_use]
     pub fn supported_quantile(&self, share: f64) -> Option<Duration> {
         self.quantile(share).filter(|_| self.moments.count() >= samples_needed(share))
     }
 
-    /// How many buckets its histogram has, and how many classes each of them.
+    /// Number of buckets of the histogram, and number of classes in each.
     #[must_use]
     pub fn buckets(&self) -> (u8, u32) {
         (self.histogram.buckets(), (2 * 10_u32.pow(SIGNIFICANT_DIGITS.into())).next_power_of_two())
     }
 }
 
-/// How many samples a quantile of this share needs to be one of them: what one in a thousand exceeds needs a thousand.
-/// The greatest (a share of 1) needs one.
+/// Number of samples needed for a quantile to be one of them: 0.999 needs a thousand. The maximum (a share of
+/// 1) needs one.
 #[must_use]
 pub fn samples_needed(share: f64) -> u64 {
     if share < 1.0 { (1.0 / (1.0 - share)).round() as u64 } else { 1 }
 }
 
-/// To the nearest microsecond, 1 h at most.
+/// Rounds to the nearest microsecond, at most 1 h.
 pub(crate) fn whole_micros(duration: Duration) -> u64 {
     let micros = crate::nanos::whole(duration).saturating_add(500) / 1000;
     micros.min(MAX_US)
 }
 
-/// A timing as it is saved.
+/// A timing as saved.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Timing")]
 struct Saved {
-    /// Count, mean and so on, exact.
+    /// Exact moments.
     moments: DurationMoments,
-    /// An HDR histogram of microseconds (1 to 3.6e9, 3 significant digits) in the compressed V2 encoding, in base64.
-    /// Empty if there are no values.
+    /// HDR histogram of microseconds (1 to 3.6e9, 3 significant digits) in the compressed V2 encoding, in
+    /// base64. Empty if there are no values.
     histogram: String,
 }
 
@@ -181,9 +181,9 @@ impl TryFrom<Saved> for Timing {
         }
         if timing.histogram.len() != timing.moments.count() {
             return Err(format!(
-                "histogram: it has {} values, of {}",
-                timing.histogram.len(),
-                timing.moments.count()
+                "histogram: expected {} values, got {}",
+                timing.moments.count(),
+                timing.histogram.len()
             ));
         }
         Ok(timing)
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_distance_is_how_far_values_must_be_moved_on_average() {
+    fn the_distance_is_the_mean_difference_of_sorted_values() {
         let of = |milliseconds: &[u64]| {
             let mut timing = Timing::default();
             milliseconds.iter().for_each(|&ms| timing.add(Duration::from_millis(ms)));
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timing_is_the_same_after_it_was_saved() {
+    fn saving_and_loading_preserves_a_timing() {
         let mut timing = Timing::default();
         (0..2000).for_each(|us: u64| timing.add(Duration::from_nanos(us.pow(3))));
         for timing in [timing, Timing::default()] {
@@ -268,7 +268,7 @@ mod tests {
         timing.add(Duration::from_millis(3));
         let json = serde_json::to_string(&timing).unwrap();
         for (count, expected) in
-            [("3", "it has 2 values, of 3"), ("1", "expected the moments of times, got 1")]
+            [("3", "expected 3 values, got 2"), ("1", "expected consistent moments, got 1")]
         {
             let other = json.replace("\"count\":2", &format!("\"count\":{count}"));
             let error = serde_json::from_str::<Timing>(&other).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What TLS did in a run: handshakes by kind, what they agreed on, what they cost, and how they failed.
+//! Figures of TLS: handshakes by kind, negotiated parameters, costs and failures.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,58 +10,58 @@ use serde::{Deserialize, Serialize};
 
 use crate::{SizeMoments, Timing};
 
-/// What TLS did in a run.
+/// Figures of TLS in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TlsSummary {
-    /// From connect to the transport's being established, before the handshake.
+    /// From connect to an established transport, before the handshake.
     pub transport: Timing,
     /// Completed handshakes by [`HandshakeKind`], in the order of its variants.
     pub handshakes: [HandshakeFigures; HandshakeKind::ALL.len()],
-    /// Completed handshakes in which the server asked for another key share (HelloRetryRequest).
+    /// Completed handshakes with a HelloRetryRequest: the server asked for another key share.
     pub hello_retries: u64,
     /// Completed handshakes by protocol version.
     pub versions: Tally,
     /// Completed handshakes by cipher suite.
     pub ciphers: Tally,
-    /// Completed handshakes by key-exchange group; those without one are not in it.
+    /// Completed handshakes by key-exchange group; those without one are left out.
     pub groups: Tally,
-    /// Completed handshakes by the algorithm of the server's signature; resumed ones have none.
+    /// Completed handshakes by algorithm of the server's signature; resumed ones have none.
     pub signatures: Tally,
-    /// Completed handshakes by the protocol that ALPN chose; those without one are not in it.
+    /// Completed handshakes by protocol chosen by ALPN; those without one are left out.
     pub protocols: Tally,
     /// Completed handshakes whose certificate came compressed.
     pub compressed_certificates: u64,
     /// Failed handshakes by reason.
     pub failures: Tally,
-    /// Established connections that an error of TLS ended, by reason.
+    /// Established connections ended by a TLS error, by reason.
     pub errors: Tally,
-    /// Why the very first handshake of the run failed, or could not even begin, if so.
+    /// Failure of the very first handshake of the run, even if it could not begin.
     pub first_failure: Option<HandshakeFailure>,
-    /// Requests that travelled as 0-RTT data.
+    /// Requests sent as 0-RTT data.
     pub early_requests: EarlyRequests,
-    /// Replies that were delimited by the end of the connection and came to it without a close_notify: they
-    /// may have been cut short, and count as failed (RFC 9112, section 9.8).
+    /// Replies delimited by the end of a connection that ended without a close_notify: they may be truncated,
+    /// and count as failed (RFC 9112, section 9.8).
     pub truncated: u64,
     /// Idle connections that the server ended without a close_notify.
     pub unclean_closes: u64,
-    /// The server's certificate, as the first completed full handshake showed it.
+    /// The server's certificate in the first completed full handshake.
     pub certificate: Option<Certificate>,
 }
 
 impl TlsSummary {
-    /// Completed handshakes of every kind.
+    /// Number of completed handshakes of any kind.
     #[must_use]
     pub fn completed(&self) -> u64 {
         self.handshakes.iter().map(|figures| figures.time.moments.count()).sum()
     }
 
-    /// Failed handshakes, for whatever reason.
+    /// Number of failed handshakes.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.failures.total()
     }
 
-    /// The figures of one kind of handshake.
+    /// Figures of one kind of handshake.
     #[must_use]
     pub fn handshakes_of(&self, kind: HandshakeKind) -> &HandshakeFigures {
         &self.handshakes[kind as usize]
@@ -100,7 +100,8 @@ impl TlsSummary {
         }
     }
 
-    /// Adds that of another part of the same run. Of what there is only one, the first in alphabetical order stays.
+    /// Adds the figures of another part of the same run. Values that cannot be combined are resolved in
+    /// favour of the first in alphabetical order.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.transport.merge(&other.transport);
         for (own, their) in self.handshakes.iter_mut().zip(&other.handshakes) {
@@ -128,8 +129,8 @@ impl TlsSummary {
         merge_first(&mut self.certificate, other.certificate.as_ref());
     }
 
-    /// Why the run as a whole counts as unable to speak TLS with the server: its first handshake failed, and
-    /// none ever succeeded.
+    /// Returns the first failure if the first handshake failed and none ever succeeded, so the run as a whole
+    /// failed.
     #[must_use]
     pub fn hopeless(&self) -> Option<&HandshakeFailure> {
         self.first_failure.as_ref().filter(|_| self.completed() == 0)
@@ -144,14 +145,14 @@ fn merge_first<T: Clone + Ord>(own: &mut Option<T>, their: Option<&T>) {
     }
 }
 
-/// Whether a handshake built on an earlier session.
+/// Kind of handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HandshakeKind {
-    /// It did not.
+    /// Full handshake.
     Full,
-    /// It resumed a session.
+    /// Resumed a session.
     Resumed,
-    /// It resumed a session, and the server took 0-RTT data.
+    /// Resumed a session, and the server accepted 0-RTT data.
     EarlyData,
 }
 
@@ -160,7 +161,7 @@ impl HandshakeKind {
     pub const ALL: [Self; 3] = [Self::Full, Self::Resumed, Self::EarlyData];
 }
 
-/// The report's word for it.
+/// Name of the kind in the report.
 impl fmt::Display for HandshakeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -171,14 +172,14 @@ impl fmt::Display for HandshakeKind {
     }
 }
 
-/// What handshakes of one kind cost.
+/// Costs of handshakes of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HandshakeFigures {
-    /// From the transport's being established to the end of the handshake.
+    /// From the established transport to the end of the handshake.
     pub time: Timing,
-    /// Bytes sent for each, records and all, 0-RTT data aside.
+    /// Bytes sent per handshake, including record headers but not 0-RTT data.
     pub sent: SizeMoments,
-    /// Bytes received for each, up to the last that the handshake needed.
+    /// Bytes received per handshake, up to the last one needed.
     pub received: SizeMoments,
 }
 
@@ -187,57 +188,57 @@ pub struct HandshakeFigures {
 pub struct Handshake<'a> {
     /// Full, resumed, or with early data.
     pub kind: HandshakeKind,
-    /// From the transport's being established to its end.
+    /// From the established transport to the end of the handshake.
     pub time: Duration,
     /// Bytes sent, as in [`HandshakeFigures::sent`].
     pub sent: u64,
     /// Bytes received, as in [`HandshakeFigures::received`].
     pub received: u64,
-    /// Whether the server asked for another key share.
+    /// True if the server asked for another key share.
     pub hello_retry: bool,
-    /// Such as `TLSv1.3`.
+    /// Protocol version, such as `TLSv1.3`.
     pub version: &'static str,
-    /// The standard name of the cipher suite.
+    /// Standard name of the cipher suite.
     pub cipher: &'static str,
-    /// The key-exchange group, if there is one.
+    /// Key-exchange group, if any.
     pub group: Option<&'static str>,
-    /// The algorithm of the server's signature, if it signed.
+    /// Algorithm of the server's signature, if it signed.
     pub signature: Option<&'static str>,
-    /// The protocol that ALPN chose.
+    /// Protocol chosen by ALPN.
     pub protocol: Option<&'a [u8]>,
-    /// Whether the certificate came compressed.
+    /// True if the certificate came compressed.
     pub compressed_certificate: bool,
 }
 
-/// Why a handshake failed.
+/// Reason for a failed handshake.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct HandshakeFailure {
-    /// The class that the classic tool's message names.
+    /// Class named in the classic tool's message.
     pub class: HandshakeFailureClass,
-    /// What the report counts it as, such as `alert handshake_failure from the server`.
+    /// Reason as counted in the report, such as `alert handshake_failure from the server`.
     pub reason: Cow<'static, str>,
-    /// The library's own words about it, one line each; may be empty.
+    /// Messages of the TLS library, one line each; may be empty.
     pub details: Vec<String>,
 }
 
-/// The classes of failure that OpenSSL tells apart; the numbers are its `SSL_get_error`.
+/// Classes of failure that OpenSSL distinguishes, with the codes of its `SSL_get_error`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HandshakeFailureClass {
     /// A TLS error: an alert, an unusable message, a certificate that is not trusted.
     Protocol = 1,
-    /// The transport failed, ended or took too long.
+    /// The transport failed, ended or timed out.
     Transport = 5,
 }
 
-/// Requests that travelled as 0-RTT data.
+/// Requests sent as 0-RTT data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlyRequests {
-    /// Those the server took.
+    /// Accepted by the server.
     pub accepted: u64,
-    /// Those it refused.
+    /// Rejected by the server.
     pub rejected: u64,
-    /// Those that were sent again after it had refused them.
+    /// Sent again after a rejection.
     pub replayed: u64,
 }
 
@@ -249,7 +250,7 @@ impl std::ops::AddAssign for EarlyRequests {
     }
 }
 
-/// How often each of some names occurred.
+/// Number of occurrences by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Tally {
@@ -262,31 +263,31 @@ impl Tally {
         *self.counts.entry(name.into()).or_default() += 1;
     }
 
-    /// Counts so many at once.
+    /// Counts several occurrences.
     pub fn add_count(&mut self, name: impl Into<Cow<'static, str>>, count: u64) {
         *self.counts.entry(name.into()).or_default() += count;
     }
 
-    /// Adds all that another has.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for (name, count) in &other.counts {
             *self.counts.entry(name.clone()).or_default() += count;
         }
     }
 
-    /// Occurrences of one name.
+    /// Number of occurrences of a name.
     #[must_use]
     pub fn count(&self, name: &str) -> u64 {
         self.counts.get(name).copied().unwrap_or(0)
     }
 
-    /// Occurrences of all names.
+    /// Number of occurrences of all names.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// The names with their counts, the commonest first, equal ones in alphabetical order.
+    /// Names with their counts, most frequent first, equal ones in alphabetical order.
     #[must_use]
     pub fn by_frequency(&self) -> Vec<(&str, u64)> {
         let mut names: Vec<(&str, u64)> =
@@ -296,16 +297,16 @@ impl Tally {
     }
 }
 
-/// A server's certificate, in what an operator wants to see of it.
+/// Summary of a server's certificate.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Certificate {
-    /// The subject in one line, such as `CN=www.example.com`.
+    /// Subject in one line, such as `CN=www.example.com`.
     pub subject: String,
-    /// Its key, such as `EC P-256` or `RSA 2048`.
+    /// Key type, such as `EC P-256` or `RSA 2048`.
     pub key: String,
-    /// How many certificates came with it, itself included.
+    /// Number of certificates in the chain, itself included.
     pub chain_length: usize,
-    /// Whole days from the run to its end; negative once it has expired.
+    /// Whole days from the run to expiry; negative after expiry.
     pub days_left: i64,
 }
 
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_handshakes_agreed_on_is_counted_as_far_as_there_was_anything_to_agree_on() {
+    fn negotiated_parameters_are_counted_if_there_are_any() {
         let mut tls = TlsSummary::default();
         tls.add(&Handshake {
             hello_retry: true,
@@ -401,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_listed_by_how_often_they_occur() {
+    fn names_are_listed_by_frequency() {
         let mut tally = Tally::default();
         for name in ["b", "a", "c", "c", "b", "c"] {
             tally.add(name);

@@ -1,4 +1,4 @@
-//! What a run took from the machine, and what the machine took from it.
+//! Resources that a run used, and processor time that it lost to others.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 /// Processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuTime {
-    /// Spent in this program.
+    /// In user space.
     #[serde(rename = "user_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub user: Duration,
-    /// Spent in the kernel on its behalf.
+    /// In the kernel, on behalf of the process.
     #[serde(rename = "system_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub system: Duration,
 }
 
 impl CpuTime {
-    /// Both together.
+    /// User and system time together.
     #[must_use]
     pub fn total(&self) -> Duration {
         self.user + self.system
@@ -38,21 +38,21 @@ impl CpuTime {
     }
 }
 
-/// What the machine's counters say at one moment, as far as it has them; all of them only grow.
+/// Monotonic system counters at one moment, as far as the system has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Processor time of the process, all threads together.
     pub process: CpuTime,
-    /// What the worker's thread used, and had to wait.
+    /// Usage of the worker's thread.
     pub thread: ThreadUsage,
-    /// Time that a hypervisor gave to others, all processors together.
+    /// Time that the hypervisor gave to other guests, all processors together.
     pub stolen: Duration,
-    /// Processors of the machine.
+    /// Number of processors.
     pub processors: u32,
 }
 
 impl Counters {
-    /// What has come since `earlier`.
+    /// Returns the increase since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Usage {
         Usage {
@@ -68,36 +68,36 @@ impl Counters {
     }
 }
 
-/// What one thread used of a processor.
+/// Processor usage of one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadUsage {
-    /// Its processor time.
+    /// Processor time.
     pub cpu: CpuTime,
-    /// How long it could have run but no processor was free (`/proc/thread-self/schedstat`).
+    /// Time it was ready to run but no processor was free (`/proc/thread-self/schedstat`).
     #[serde(rename = "kept_waiting_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub kept_waiting: Duration,
-    /// How often it was taken off a processor that it still needed (involuntary context switches).
+    /// Number of times it was preempted (involuntary context switches).
     pub preempted: u64,
 }
 
-/// What a run took from the machine while it was measured, and what the machine took from it.
+/// Resources used during the measured phase, and processor time lost to others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Processor time of the process, all threads together.
     pub cpu: CpuTime,
-    /// What each worker's thread used.
+    /// Usage of each worker's thread.
     pub workers: Vec<ThreadUsage>,
-    /// Time that a hypervisor gave to others, all processors together.
+    /// Time that the hypervisor gave to other guests, all processors together.
     #[serde(rename = "stolen_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub stolen: Duration,
-    /// Processors of the machine; of all machines, where results were merged.
+    /// Number of processors; of all machines, if results were merged.
     pub processors: u32,
 }
 
 impl Usage {
-    /// Adds that of another part of the same run, on another machine.
+    /// Adds the usage of another part of the run, on another machine.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.cpu.add(other.cpu);
         self.workers.extend_from_slice(&other.workers);

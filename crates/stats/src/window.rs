@@ -1,4 +1,4 @@
-//! Throughput: what happened inside the measured window.
+//! Throughput: events inside the measured window.
 
 use std::ops::{AddAssign, Sub};
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Counts of what happened inside the measured window, whichever phase the calls were due in.
+/// Counts of events inside the measured window, whichever phase the calls were due in.
 ///
-/// Latency belongs to the calls that were due in the window, however late they end. Throughput is what arrives in it:
-/// a server that works off a queue during the drain is no faster for it, and one that answers the warm-up's queue in
-/// the window was busy.
+/// Latency belongs to the calls that were due in the window, however late they end. Throughput counts what
+/// arrives in it: a server gains nothing by working off its queue during the drain, and answering the
+/// warm-up's queue in the window counts as work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Connects initiated.
@@ -21,9 +21,9 @@ pub struct Window {
     pub replies: u64,
     /// Sessions completed.
     pub sessions: u64,
-    /// Bytes of those requests.
+    /// Bytes of these requests.
     pub request_bytes: u64,
-    /// Bytes of the header blocks and bodies of those replies.
+    /// Bytes of the header blocks and bodies of these replies.
     pub reply_bytes: u64,
 }
 
@@ -41,7 +41,7 @@ impl AddAssign for Window {
 impl Sub for Window {
     type Output = Self;
 
-    /// The counts since an earlier state of the same counters.
+    /// Returns the counts since an earlier state of the same counters.
     fn sub(self, earlier: Self) -> Self {
         Self {
             connections: self.connections - earlier.connections,
@@ -54,7 +54,7 @@ impl Sub for Window {
     }
 }
 
-/// Rates per second over the measured window; all are 0 if it has no length.
+/// Rates per second over the measured window; all 0 if the window has no length.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Throughput {
     /// Connects initiated.
@@ -70,7 +70,7 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// The rates of these counts over this time.
+    /// Divides the counts by the length of the window.
     #[must_use]
     pub fn of(window: &Window, length: Duration) -> Self {
         let seconds = length.as_secs_f64();

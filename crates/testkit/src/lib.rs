@@ -1,5 +1,5 @@
-//! For tests: a scripted server on real sockets ([`server`]), a world in memory with a virtual clock and a hostile link
-//! ([`sim`]), the server's side of HTTP/2 ([`http2`]), and the books of tests that are skipped ([`skip`]).
+//! Test utilities: a scripted server on real sockets ([`server`]), a simulated world with a virtual clock and a hostile link
+//! ([`sim`]), the server side of HTTP/2 ([`http2`]), and a record of skipped tests ([`skip`]).
 
 pub mod http2;
 pub mod server;

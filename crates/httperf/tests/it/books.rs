@@ -183,7 +183,7 @@ fn check(seed: u64) {
         let (stamped, sent) = (count(&kernel["service"]), count(&kernel["send_lag"]));
         let asked = stamped + of(kernel, "unstamped");
         assert!(
-            text.contains(&format!("\nKernel to kernel: known of {stamped} of {asked} replies")),
+            text.contains(&format!("\nKernel to kernel: known for {stamped} of {asked} replies")),
             "{context}"
         );
         assert_eq!(figures["kernel_ms"]["samples"], stamped, "{context}");

@@ -326,8 +326,7 @@ fn nginx_compresses_when_asked_and_bytes_are_counted_both_ways() {
     let bytes = compressed["bytes"].as_u64().expect("a number");
     assert!(bytes > 0 && bytes < 20_000, "{bytes}");
     assert_eq!(document["summary"]["content_bytes"], bytes, "what came is what the classic report counts");
-    let line =
-        format!("Compressed replies: 5 of 5: {bytes} bytes as they came, 1500000 bytes decompressed (");
+    let line = format!("Compressed replies: 5 of 5: {bytes} bytes received, 1500000 bytes decompressed (");
     assert!(report.contains(&line), "{report}");
     let (document, report) = measured(server.port(), "--uri=/gzip/medium.bin --num-calls=5");
     assert_eq!(document["summary"]["compressed"]["replies"], 0);

@@ -92,7 +92,7 @@ fn too_few_samples_leave_it_open_and_that_is_not_enough() {
     let outcome = bench.run("--num-conns 10 --slo p99<20s,p50<20s");
     check(&outcome, 4, &[("UNKNOWN", "p99<20s"), ("met", "p50<20s")]);
     let text = stdout(&outcome);
-    assert!(text.contains(", from 10 samples of the 100 that it needs\n"), "{text}");
+    assert!(text.contains(", from 10 of the 100 samples needed\n"), "{text}");
     check(&bench.run("--num-conns 0 --slo 5xx<1%"), 4, &[("UNKNOWN", "5xx<1%")]);
 }
 
@@ -127,7 +127,7 @@ fn shares_tell_statuses_failures_and_unexpected_replies_apart() {
             ("MISSED", "p90<20s"),
         ],
     );
-    assert_eq!(printed(&stdout(&outcome))[3].2, "endless, as calls had no usable reply in time");
+    assert_eq!(printed(&stdout(&outcome))[3].2, "endless: calls had no usable reply in time");
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn a_run_that_has_missed_an_objective_ends_and_reports_what_it_measured() {
              --output @r.json --html @r.html --junit @r.xml --report full"
         ));
         check(&outcome, 4, &[("MISSED", "p90<20ms"), ("met", "service.max<20s")]);
-        let ending = "The run was ended early, as an objective had been missed for three seconds in a row \
+        let ending = "The run was ended early because an objective had been missed for three seconds in a row \
                       (--abort-on-slo).\n";
         assert!(stdout(&outcome).ends_with(ending), "{}", stdout(&outcome));
         assert!(bench.read("r.html").contains(ending.trim_end()));
@@ -426,7 +426,7 @@ fn a_real_server_is_held_to_its_objectives() {
     let outcome =
         run("--rate 200 --num-conns 1000000 --duration 60 --uri /nowhere --abort-on-slo --slo errors<1%");
     check(&outcome, 4, &[("MISSED", "errors<1%")]);
-    assert!(stdout(&outcome).contains("The run was ended early, as an objective had been missed"));
+    assert!(stdout(&outcome).contains("The run was ended early because an objective had been missed"));
 }
 
 /// The command lines of the guide, with less of everything, against a server that is there.

@@ -217,7 +217,7 @@ fn nginx_with_a_limit_bends_where_it_is() {
     let document = bench.document("s.json");
     knee_is_within(&document, 80.0, 125.0);
     assert_eq!(document["end"], "saturated", "{table}");
-    assert!(table.contains("Higher rates were left out after 2 rates in a row"), "{table}");
+    assert!(table.contains("Higher rates were skipped after 2 rates in a row"), "{table}");
     assert!(runs(&document).len() < 6, "{table}");
 }
 

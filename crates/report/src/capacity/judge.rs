@@ -1,4 +1,4 @@
-//! Whether a server sustained a rate: a run as a trial of a search.
+//! Judging of a run as a trial of a search: whether the server sustained the rate.
 
 use std::time::Duration;
 
@@ -12,27 +12,28 @@ use crate::objectives::{Judged, Kept, Measured};
 use crate::result::Document;
 use crate::verdict::{Finding, Level, Verdict};
 
-/// The share of the calls that may stay unanswered, unless an objective allows more.
+/// Share of the calls that may stay unanswered, unless an objective allows more.
 const UNANSWERED_MAX: f64 = 0.01;
 
-/// A server that answers less than this share of what is offered to it is overloaded.
+/// Minimum share of satisfactory replies; below it, the server is overloaded.
 const ANSWERED_MIN: f64 = 0.98;
 
-/// A backlog, or error replies, so many times what the client's greatest lag explains are the server's.
+/// Multiple of the number of calls explained by the client's largest lag above which a backlog, or error
+/// replies, are blamed on the server.
 const LAG_TIMES: f64 = 3.0;
 
-/// Latency that becomes so many times as long, and longer by this, has risen.
+/// Factor and amount by which the latency must grow to count as rising.
 const RISE: (u32, Duration) = (2, Duration::from_millis(5));
 
-/// At this share of the rate that was asked for, and above, it was offered.
+/// Minimum share of the requested rate that counts as offered.
 const OFFERED_MIN: f64 = 0.99;
 
-/// Chance adds to the calls under way, or takes from them, about as many as the root of their number: so many times
-/// that is no growth.
+/// Multiple of the square root of the number of pending calls, its random fluctuation, above which growth is
+/// significant.
 const CHANCE: f64 = 4.0;
 
 impl Trial {
-    /// What came of a run at this rate, whose plan has the objectives.
+    /// Judges a run at this rate, whose plan has the objectives.
     #[must_use]
     pub fn of(rate: f64, run: &Document) -> Self {
         let Document { plan, verdict, objectives, figures, summary, .. } = run;
@@ -62,7 +63,7 @@ impl Trial {
         let blame = Blame {
             verdict,
             is_behind,
-            // What was late by so much adds to the calls under way what comes in that time, and no more.
+            // Lateness adds at most the arrivals of that time to the pending calls.
             is_behind_by_itself: rises
                 || is_behind && backlog.growth() * summary.duration.as_secs_f64() > lag_s * LAG_TIMES,
             refuses_by_itself: misses(Kept::Missed)
@@ -96,7 +97,7 @@ impl Trial {
             answered: offered * good * (1.0 - backlog.growth().max(0.0)),
             backlog_growth: backlog.growth(),
             unanswered,
-            // As it was planned: what was measured differs by microseconds.
+            // As planned: the measured length differs by microseconds.
             length_s: plan.runtime.unwrap_or(summary.duration).as_secs_f64(),
             objectives: objectives.clone(),
             latency_ms: figures.latency_ms,
@@ -106,7 +107,7 @@ impl Trial {
         }
     }
 
-    /// It as the search sees it.
+    /// Converts the trial for the search.
     #[must_use]
     pub fn observed(&self) -> Observed {
         Observed {
@@ -124,13 +125,13 @@ impl Trial {
         }
     }
 
-    /// Whether nothing was answered at all.
+    /// Returns true if nothing was answered at all.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.answered == 0.0 && self.latency_ms.samples == 0
     }
 
-    /// The value that was measured for an objective, in the unit of its metric.
+    /// Measured value of an objective, in the unit of its metric.
     #[must_use]
     pub fn measured(&self, objective: Objective) -> Option<Measured> {
         let judged = self.objectives.iter().find(|judged| judged.objective == objective)?;
@@ -138,11 +139,11 @@ impl Trial {
     }
 }
 
-/// The rate that was offered, of what was asked for.
+/// Rate offered, given the rate requested.
 fn offered(rate: f64, summary: &Summary) -> f64 {
     let arrivals = &summary.arrivals;
     if arrivals.held > 0 || arrivals.due == 0 {
-        // How those came that had to wait for room is for the server to answer for.
+        // The server determines when arrivals that waited for room start.
         return rate;
     }
     let (due, started) = (arrivals.span_due.as_secs_f64(), arrivals.span_started.as_secs_f64());
@@ -151,21 +152,21 @@ fn offered(rate: f64, summary: &Summary) -> f64 {
     if share < OFFERED_MIN { rate * share } else { rate }
 }
 
-/// Which share of the calls an objective allows to stay unanswered.
+/// Share of the calls that an objective allows to stay unanswered.
 fn unanswered_allowed(objective: &Objective) -> Option<f64> {
     let is_upper = matches!(objective.relation(), Relation::Below | Relation::AtMost);
     let is_meant = matches!(objective.metric(), Metric::Share(Share::Errors | Share::Failed));
     (is_upper && is_meant).then_some(objective.bound())
 }
 
-/// What became of calls.
+/// Numbers of calls by outcome.
 struct Calls {
     all: u64,
-    /// Those that were under way when the drain ended.
+    /// Pending when the drain ended.
     unfinished: u64,
-    /// Those that failed.
+    /// Failed.
     failed: u64,
-    /// Those whose replies were errors.
+    /// Answered with an error.
     errors: u64,
 }
 
@@ -179,23 +180,23 @@ impl Calls {
         if all > 0 {
             return Self { all, unfinished, failed, errors };
         }
-        // Connections alone.
+        // A workload of connections without calls.
         Self { all: summary.connections, unfinished: 0, failed: summary.errors.total(), errors: 0 }
     }
 
-    /// The share without an answer.
+    /// Share of the calls without an answer.
     fn unanswered(&self) -> f64 {
         ratio((self.unfinished + self.failed) as f64, self.all as f64)
     }
 
-    /// Of those that ended, the share that was answered without an error; 0 if none ended.
+    /// Share of the ended calls that were answered without an error; 0 if none ended.
     fn good(&self) -> f64 {
         let ended = self.all - self.unfinished;
         ratio(ended.saturating_sub(self.failed + self.errors) as f64, ended as f64)
     }
 }
 
-/// Calls under way, or connections that are open where no calls are made.
+/// Pending calls, or open connections if no calls are made.
 struct Backlog {
     before: f64,
     after: f64,
@@ -216,7 +217,7 @@ impl Backlog {
         };
         let open = |phase| of_phase(phase).next_back().map_or(0.0, |interval| interval.open as f64);
         let arrivals = &summary.arrivals;
-        // Those that were due and waited for room are under way as well.
+        // Arrivals that were due and waited for room are pending too.
         let held = arrivals.due.saturating_sub(arrivals.started) as f64;
         let (before, after) = if makes_calls {
             let before = change(Phase::WarmUp);
@@ -227,20 +228,20 @@ impl Backlog {
         Self { before, after: after + held, arrivals: arrivals.due as f64 }
     }
 
-    /// By how much it grew, as a share of the arrivals.
+    /// Growth as a share of the arrivals.
     fn growth(&self) -> f64 {
         ratio(self.after - self.before, self.arrivals).clamp(-1.0, 1.0)
     }
 
-    /// Whether that is more than chance would do.
+    /// Returns true if the growth is larger than chance may make it.
     fn has_grown(&self) -> bool {
         self.after - self.before
             > self.arrivals * BACKLOG_SHARE + CHANCE * self.before.max(self.after).max(1.0).sqrt()
     }
 }
 
-/// Whether calls took longer from third to third of the measured phase: a backlog that grows slowly. Stalls, of either
-/// side, do not look like that, as it is medians that are compared.
+/// Returns true if latency grew from third to third of the measured phase, the sign of a slowly growing
+/// backlog. Stalls on either side do not look like this, since medians are compared.
 fn latency_rises(summary: &Summary) -> bool {
     let intervals: Vec<&Interval> = summary.series.measured().collect();
     let count = intervals.len();
@@ -260,21 +261,21 @@ fn latency_rises(summary: &Summary) -> bool {
     }
 }
 
-/// What the client has to answer for in a trial.
+/// Evidence for whether the client is to blame for a trial.
 struct Blame<'a> {
     verdict: &'a Verdict,
-    /// Whether calls under way have grown in number.
+    /// True if the number of pending calls has grown.
     is_behind: bool,
-    /// Whether they have grown by more than what the client did late, or latency rose all the time.
+    /// True if it has grown by more than the client's lateness explains, or if latency kept rising.
     is_behind_by_itself: bool,
-    /// Whether there are more error replies than calls that the client made late, and all at once.
+    /// True if there are more error replies than calls that the client made late and in a burst.
     refuses_by_itself: bool,
-    /// Whether an objective would have been met, had the client not been late.
+    /// True if an objective would have been met without the client's lag.
     has_missed_narrowly: bool,
 }
 
 impl<'a> Blame<'a> {
-    /// Why objectives may have been missed although the server would have met them.
+    /// Finding that may have caused misses although the server would have met its objectives.
     fn for_misses(&self) -> Option<&'a Finding> {
         if self.refuses_by_itself {
             return None;
@@ -293,7 +294,7 @@ impl<'a> Blame<'a> {
         })
     }
 
-    /// Why less may have been offered than was asked for: first what has a limit that can be named.
+    /// Finding that may have reduced the offered rate: preferably one that names a limit.
     fn for_rate(&self) -> Option<&'a Finding> {
         let has_limit = |finding: &&Finding| {
             matches!(
@@ -314,7 +315,7 @@ impl<'a> Blame<'a> {
     }
 }
 
-/// Whether a time would have met its objective if it had been shorter by so many seconds.
+/// Returns true if a time would have met its objective had it been shorter by this lag, in seconds.
 fn is_narrow(judged: &Judged, lag_s: f64) -> bool {
     match (judged.objective.metric(), judged.measured) {
         (Metric::Time { .. }, Measured::Figure(figure)) => judged.objective.is_met_by(figure - lag_s),

@@ -1,8 +1,8 @@
-//! What `httperf capacity` found out: the highest rate that a server sustains within objectives, and the trials that it
-//! was found by, as a document that keeps.
+//! Results of `httperf capacity`, as a lasting document: the highest rate that a server sustains within
+//! objectives, and the trials that found it.
 //!
-//! The search itself is the business of `httperf_stats::search`. Here a run becomes a trial of it (`judge`), and what
-//! was found becomes text (`text`).
+//! The search itself is in `httperf_stats::search`. This module turns runs into trials (`judge`) and results
+//! into text (`text`).
 
 mod judge;
 #[cfg(test)]
@@ -22,107 +22,107 @@ use crate::result::Part;
 use crate::sweep::Unit;
 use crate::verdict::Verdict;
 
-/// What a document of this kind calls itself.
+/// Value of the `format` field.
 pub const FORMAT: &str = "httperf-capacity";
 
-/// The version of the format that is written.
+/// Version of the format written.
 pub const VERSION: u32 = 1;
 
-/// A search for a capacity: what was asked for, each trial, and what was found. Rates are per second.
+/// A search for a capacity: settings, trials and result. Rates are per second.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = "Capacity found by httperf", extend("$id" = "urn:httperf:capacity:1"))]
 pub struct Capacity {
-    /// `httperf-capacity`.
+    /// Name of the format: `httperf-capacity`.
     format: String,
-    /// The version of the format.
+    /// Version of the format.
     version: u32,
-    /// Who searched, where, and from when on; `None` before the first trial has ended.
+    /// Author, place and start of the search; `None` before the first trial has ended.
     pub part: Option<Part>,
-    /// What was asked for.
+    /// Settings of the search.
     pub settings: Settings,
-    /// The plan of all trials, but for their rates and lengths.
+    /// Plan of all trials, except their rates and lengths.
     pub plan: Plan,
-    /// The trials that were made, in their order. What the whole of each measured is not kept.
+    /// Trials, in order. Their full measurements are not kept.
     pub trials: Vec<Trial>,
-    /// What was found; what is known so far as long as `end` is `None`.
+    /// Result; provisional while `end` is `None`.
     pub found: Found,
 }
 
-/// What was asked for.
+/// Settings of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
-    /// What the server is to keep to.
+    /// Objectives for the server.
     pub objectives: Vec<Objective>,
-    /// What it is to keep to as well, as nothing was said of errors.
+    /// Implied objective on errors, if no objective mentions them.
     pub implied: Option<Objective>,
-    /// The rate of the first trial.
+    /// Rate of the first trial.
     pub start: f64,
-    /// The lowest rate that is tried.
+    /// Lowest rate to try.
     pub min_rate: f64,
-    /// The highest rate that is tried; `None` goes on as long as the client can.
+    /// Highest rate to try; `None` for as much as the client can offer.
     pub max_rate: Option<f64>,
-    /// How far the interval is to reach to either side at most, as a share of the rate.
+    /// Maximum distance from the rate to either bound of its interval, as a share of the rate.
     pub precision: f64,
-    /// Trials at most.
+    /// Maximum number of trials.
     pub trials: u32,
-    /// Seconds for which the first trials are measured, at least.
+    /// Minimum length of the first trials' measured phases, in seconds.
     pub trial_min_s: f64,
-    /// Seconds for which a trial is measured, at most, unless there are too few arrivals in that time.
+    /// Maximum length of a trial's measured phase, in seconds, unless it needs longer for its arrivals.
     pub trial_max_s: f64,
-    /// Seconds for which one is measured at a low rate, at most, for as many arrivals as it needs.
+    /// Maximum length of a trial at a low rate that needs longer for its arrivals, in seconds.
     #[serde(default)]
     pub trial_longest_s: f64,
-    /// Seconds between two trials, at least.
+    /// Minimum pause between trials, in seconds.
     pub pause_s: f64,
 }
 
-/// A trial and what came of it.
+/// A trial and its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
-    /// The rate that was asked for.
+    /// Rate requested.
     pub rate: f64,
-    /// Its random sequence: what the plan's `client.stream` is in it.
+    /// Random sequence of the trial: its value of `client.stream` in the plan.
     #[serde(default)]
     pub stream: u32,
-    /// The rate that was offered.
+    /// Rate offered.
     pub offered: f64,
-    /// How much of it was answered without an error while it was measured, as a rate of the same kind.
+    /// Rate of arrivals answered without an error in the measured phase.
     pub answered: f64,
-    /// By how much the calls under way grew while it was measured, as a share of the arrivals.
+    /// Growth of the number of pending calls in the measured phase, as a share of the arrivals.
     pub backlog_growth: f64,
-    /// The share of the calls that was not answered, even by the end of the drain.
+    /// Share of the calls that were not answered even by the end of the drain.
     pub unanswered: f64,
-    /// For how many seconds it was measured.
+    /// Length of the measured phase in seconds.
     pub length_s: f64,
-    /// The measured values of all objectives.
+    /// Outcomes of all objectives.
     pub objectives: Vec<Judged>,
     /// Latencies of the calls that were answered.
     pub latency_ms: Times,
-    /// Whether the server sustained the rate.
+    /// Verdict on the server.
     pub outcome: Outcome,
-    /// Why it did not, or why that is not known.
+    /// Reasons why the rate was not sustained, or why that is unknown.
     pub reasons: Vec<Cause>,
-    /// Whether the figures can be relied on.
+    /// Reliability of the figures.
     pub verdict: Verdict,
 }
 
-/// Whether a server sustained a rate.
+/// Verdict of a trial on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It did: it met all objectives, and kept up.
+    /// The server met all objectives and kept up.
     Within,
-    /// It did not.
+    /// The server did not sustain the rate.
     Beyond,
-    /// It was overloaded: it fell behind, or failed calls.
+    /// The server was overloaded: it fell behind or failed calls.
     Overload,
-    /// As far as was seen it did, but there were too few samples.
+    /// The server appeared to sustain the rate, but there were too few samples.
     Unclear,
-    /// It did not, and that may be the client's doing.
+    /// The server did not sustain the rate, but the client may be the cause.
     Client,
 }
 
-/// Why a rate was not sustained, or why that is not known.
+/// Reason why a rate was not sustained, or why that is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
@@ -130,66 +130,66 @@ pub enum Cause {
     Missed(Objective),
     /// There were too few samples for an objective.
     TooFew(Objective),
-    /// The server fell behind: calls under way grew in number.
+    /// The server fell behind: the number of pending calls grew.
     FellBehind,
     /// Calls were not answered.
     Unanswered,
-    /// Calls took longer all the time.
+    /// Latency kept rising.
     Rising,
-    /// The client could not do what was asked of it: what the verdict calls that.
+    /// The client was limited; the name of the finding in its verdict.
     Client(String),
 }
 
-/// What is known of a capacity. Rates are per second.
+/// Result of a search. Rates are per second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
-    /// The capacity; `None` if it is not known.
+    /// Capacity; `None` if unknown.
     pub capacity: Option<Interval>,
-    /// The highest rate that was sustained in a trial.
+    /// Highest rate sustained in a trial.
     pub sustained: Option<f64>,
-    /// Why the search ended; `None` as long as it goes on.
+    /// Reason for the end; `None` while the search goes on.
     pub end: Option<End>,
-    /// What else there is to say of the end.
+    /// Details of that reason.
     pub because: Option<String>,
 }
 
-/// A rate with the interval in which it is with a probability of 95 %.
+/// A rate with the interval that contains it with a probability of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// As likely below the capacity as above it.
+    /// Median: the capacity is equally likely to be above or below it.
     pub rate: f64,
-    /// The lower end.
+    /// Lower bound.
     pub low: f64,
-    /// The upper end.
+    /// Upper bound.
     pub high: f64,
 }
 
-/// Why a search ended.
+/// Reason why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// The capacity is known as exactly as was asked for.
+    /// The capacity is known with the desired precision.
     Precise,
-    /// All trials that were allowed were made.
+    /// All trials were used.
     TrialsUsedUp,
-    /// The highest rate allowed was sustained.
+    /// The server sustained the highest rate allowed.
     NeverReached,
     /// The client cannot offer more.
     ClientLimited,
-    /// Several trials in a row were spoilt by the client.
+    /// The client spoiled several trials in a row.
     ClientDisturbed,
-    /// Not even the lowest rate allowed was sustained.
+    /// The server did not sustain even the lowest rate allowed.
     BelowMinimum,
-    /// The longest trials are too short to tell.
+    /// The longest trials allowed are too short to tell.
     TooFewSamples,
-    /// A signal asked for the end.
+    /// A signal requested the end.
     Asked,
-    /// The server no longer answered, or a trial could not be made.
+    /// The server stopped answering, or a trial could not be run.
     Broken,
 }
 
 impl Capacity {
-    /// A search before its first trial.
+    /// Creates a search without trials.
     #[must_use]
     pub fn new(settings: Settings, plan: Plan) -> Self {
         Self {
@@ -203,33 +203,33 @@ impl Capacity {
         }
     }
 
-    /// What its rates count.
+    /// Unit of the rates.
     #[must_use]
     pub fn unit(&self) -> Unit {
         Unit::of(&self.plan)
     }
 
-    /// The figure in one line and the trials in a table, with a line end.
+    /// Result in one line and trials in a table, with a line end.
     #[must_use]
     pub fn text(&self) -> String {
         text::text(self)
     }
 
-    /// The document as it is saved, with a line end.
+    /// The document as saved, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
         document::json(self)
     }
 }
 
-/// The schema of the documents that are written, with a line end.
+/// Schema of the documents written, with a line end.
 #[must_use]
 pub fn schema() -> String {
     document::schema::<Capacity>()
 }
 
 impl Found {
-    /// What a search knows.
+    /// Current result of a search.
     #[must_use]
     pub fn of(search: &search::Search, end: Option<End>) -> Self {
         let capacity = search.estimate().map(|search::Estimate { rate, interval }| Interval {

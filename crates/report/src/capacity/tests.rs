@@ -1,4 +1,4 @@
-//! Searches with the real engine, on a virtual clock, against servers in memory.
+//! Searches with the real engine on a virtual clock, against servers in memory.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::verdict::{Finding, Level, Reason};
 
 const BOUND: Duration = Duration::from_millis(50);
 
-/// Short, so that a search in the debug build does not take long.
+/// Short trials, to keep a search in the debug build fast.
 const SEARCHED: search::Settings = search::Settings {
     start: 50.0,
     min_rate: 1.0,
@@ -56,7 +56,7 @@ fn part() -> Part {
     }
 }
 
-/// A new search with connections of one call.
+/// A new search with one call per connection.
 fn capacity(objectives: &str) -> Capacity {
     let mut plan = connections(UNLIMITED, 1, 1);
     let settings = settings(objectives);
@@ -77,7 +77,7 @@ fn run(plan: &Plan, trial: search::Trial, seed: u64, server: impl Peer + 'static
     Document::new(part(), plan, run.summary)
 }
 
-/// Searches with a new server for each trial.
+/// Runs a search with a new server for each trial.
 fn search<P: Peer + 'static>(objectives: &str, seed: u64, server: impl Fn() -> P) -> Capacity {
     search_as(SEARCHED, objectives, seed, server)
 }
@@ -111,7 +111,7 @@ fn ok() -> Vec<u8> {
     reply(200, "", "hello")
 }
 
-/// A token bucket: so many replies per second, in the order of the requests.
+/// A token bucket: answers this many requests per second, in order.
 fn bucket(per_second: f64) -> impl Peer {
     let mut free = Duration::ZERO;
     HttpPeer::new(move |request| {
@@ -121,7 +121,7 @@ fn bucket(per_second: f64) -> impl Peer {
     })
 }
 
-/// One that answers `503` at once beyond so many per second.
+/// Answers `503` at once above this rate.
 fn refusing(per_second: f64) -> impl Peer {
     let mut free = Duration::ZERO;
     HttpPeer::new(move |request| {
@@ -134,8 +134,8 @@ fn refusing(per_second: f64) -> impl Peer {
     })
 }
 
-/// One that needs 5 ms when it is idle, and ever longer the nearer the rate of the last 50 requests is to what it could
-/// answer in all: twice as long at half of it, ten times as long at nine tenths.
+/// Needs 5 ms when idle, and longer as the rate of the last 50 requests approaches its capacity: twice as
+/// long at half of it, ten times as long at nine tenths.
 fn degrading(per_second: f64) -> impl Peer {
     let mut last = std::collections::VecDeque::from([Duration::ZERO]);
     HttpPeer::new(move |request| {
@@ -149,7 +149,7 @@ fn degrading(per_second: f64) -> impl Peer {
     })
 }
 
-/// A token bucket that needs twice the time for a reply when twenty requests or more are waiting.
+/// A token bucket that takes twice as long per reply while twenty or more requests are waiting.
 fn collapsing(per_second: f64) -> impl Peer {
     let mut free = Duration::ZERO;
     HttpPeer::new(move |request| {
@@ -173,7 +173,7 @@ fn check_near(capacity: &Capacity, expected: f64) {
 fn ten_searches_for_a_token_bucket_agree() {
     let found: Vec<f64> = (0..10)
         .map(|seed| {
-            // Not all the same to the search, which is the same each time for the same answers.
+            // Slightly different servers: the search is the same for the same answers.
             let real = 500.0 + seed as f64;
             let capacity = search("p99<50ms", seed, || bucket(real));
             check_near(&capacity, real);
@@ -208,7 +208,7 @@ fn a_server_of_a_few_requests_per_second_or_less_is_found_in_longer_trials() {
 }
 
 #[test]
-fn a_capacity_that_no_trial_is_long_enough_for_has_bounds_at_least() {
+fn a_capacity_too_low_for_the_longest_trial_at_least_has_bounds() {
     let settings = search::Settings { arrivals_min: 110.0, min_rate: 0.1, patience: BOUND, ..SEARCHED };
     let capacity = search_as(settings, "p99<50ms", 1, || bucket(1.0));
     assert_eq!(capacity.found.end, Some(End::TooFewSamples), "{}", capacity.text());
@@ -218,12 +218,12 @@ fn a_capacity_that_no_trial_is_long_enough_for_has_bounds_at_least() {
 }
 
 #[test]
-fn errors_alone_find_the_same_server() {
+fn an_objective_on_errors_alone_finds_the_same_capacity() {
     check_near(&search("errors<1%", 1, || bucket(500.0)), 500.0);
 }
 
 #[test]
-fn a_server_that_refuses_what_is_too_much_is_found_by_its_errors() {
+fn a_server_that_refuses_excess_load_is_found_by_its_errors() {
     let capacity = search("errors<1%", 1, || refusing(500.0));
     check_near(&capacity, 500.0);
     let beyond = capacity.trials.iter().find(|trial| trial.outcome == Outcome::Overload).unwrap();
@@ -249,7 +249,7 @@ fn trial(objectives: &str, rate: f64, server: impl Peer + 'static) -> (Document,
 }
 
 #[test]
-fn a_server_that_answers_too_little_shows_how_much_it_can() {
+fn an_overloaded_server_shows_its_capacity() {
     let (_, trial) = trial("p99<50ms", 1000.0, bucket(600.0));
     assert_eq!(trial.outcome, Outcome::Overload);
     assert_eq!(trial.reasons, [Cause::FellBehind, Cause::Missed("p99<50ms".parse().unwrap())]);
@@ -259,7 +259,7 @@ fn a_server_that_answers_too_little_shows_how_much_it_can() {
 }
 
 #[test]
-fn too_few_samples_are_no_verdict_unless_the_bound_is_passed_already() {
+fn too_few_samples_are_unclear_unless_the_bound_is_exceeded_anyway() {
     let (_, few) = trial("p99.9<50ms", 100.0, bucket(600.0));
     assert_eq!(few.outcome, Outcome::Unclear);
     assert_eq!(few.reasons, [Cause::TooFew("p99.9<50ms".parse().unwrap())]);
@@ -268,7 +268,7 @@ fn too_few_samples_are_no_verdict_unless_the_bound_is_passed_already() {
 }
 
 #[test]
-fn what_the_client_did_is_not_held_against_the_server() {
+fn the_client_s_faults_are_not_blamed_on_the_server() {
     let (mut run, beyond) = trial("p99<50ms", 100.0, HttpPeer::new(|_| vec![Action::Send(BOUND * 2, ok())]));
     assert_eq!(beyond.outcome, Outcome::Beyond);
     let with = |run: &mut Document, level, finding| {
@@ -276,28 +276,28 @@ fn what_the_client_did_is_not_held_against_the_server() {
         Trial::of(100.0, run)
     };
     let cpu = Finding::ClientCpu { share: 1.0 };
-    let spoilt = with(&mut run, Level::Suspect, cpu.clone());
-    assert_eq!(spoilt.outcome, Outcome::Client);
-    assert_eq!(spoilt.reasons[0], Cause::Client("client cpu".to_owned()));
+    let spoiled = with(&mut run, Level::Suspect, cpu.clone());
+    assert_eq!(spoiled.outcome, Outcome::Client);
+    assert_eq!(spoiled.reasons[0], Cause::Client("client cpu".to_owned()));
     let waiting = Finding::KeptWaiting { share: 0.2, preempted: 9 };
     assert_eq!(with(&mut run, Level::Suspect, waiting.clone()).outcome, Outcome::Client);
     assert_eq!(with(&mut run, Level::Valid, cpu.clone()).outcome, Outcome::Beyond);
     assert_eq!(with(&mut run, Level::Suspect, Finding::NeverSteady).outcome, Outcome::Beyond);
-    // Waiting for a processor does not make a backlog grow; having none left does.
+    // Waiting for a processor does not grow a backlog; a saturated processor does.
     let (mut run, _) = trial("p99<50ms", 1000.0, bucket(600.0));
     assert_eq!(with(&mut run, Level::Suspect, waiting).outcome, Outcome::Overload);
     assert_eq!(with(&mut run, Level::Suspect, cpu.clone()).outcome, Outcome::Client);
-    // Nor does it make a server refuse calls.
+    // Neither makes a server refuse calls.
     let (mut run, _) = trial("errors<1%", 1000.0, refusing(600.0));
     assert_eq!(with(&mut run, Level::Suspect, cpu.clone()).outcome, Outcome::Overload);
-    // And where all was well, nobody asks.
+    // If the trial went well, nobody is blamed.
     let (mut run, _) = trial("p99<50ms", 100.0, bucket(600.0));
     assert_eq!(with(&mut run, Level::Suspect, cpu).outcome, Outcome::Within);
 }
 
 #[test]
-fn latency_that_rises_all_the_time_is_the_server_s() {
-    // A backlog of half a percent of 600 calls a second is hardly more than chance, but it does not go.
+fn rising_latency_is_blamed_on_the_server() {
+    // A backlog of half a percent of 600 calls per second is hardly more than chance, but it stays.
     let slow = search::Trial { rate: 603.0, length: Duration::from_secs(12) };
     let mut run = run(&capacity("p99<50ms").plan, slow, 1, bucket(600.0));
     let waiting = Finding::KeptWaiting { share: 0.3, preempted: 9 };
@@ -325,7 +325,7 @@ fn the_document_matches_its_schema_and_names_itself() {
     assert!(schema().contains("urn:httperf:capacity:1"));
 }
 
-/// The first line for what was found.
+/// Checks the first line of the text.
 #[track_caller]
 fn check_headline(found: Found, expected: &str) {
     let capacity = Capacity { found, ..capacity("p99<50ms") };

@@ -1,4 +1,4 @@
-//! A search for a capacity as text: the figure in the first line, and the trials it rests on in a table.
+//! Text of a search for a capacity: the result in the first line, and the trials in a table.
 
 use std::fmt::Write as _;
 
@@ -25,19 +25,19 @@ pub(super) fn text(capacity: &Capacity) -> String {
     out
 }
 
-/// What was found, for people and for scripts: behind `capacity` there is either the figure or a word.
+/// Result, for people and for scripts: `capacity` is followed by either the figure or a word.
 fn headline(capacity: &Capacity) -> String {
     let found = &capacity.found;
     let unit = format!("{}/s", capacity.unit().name());
     let settings = &capacity.settings;
     let because = found.because.as_ref().map_or_else(String::new, |because| format!(": {because}"));
     let end = match found.end {
-        None => "the search goes on".to_owned(),
+        None => "the search continues".to_owned(),
         Some(End::Precise) => String::new(),
         Some(End::TrialsUsedUp) => "all --trials were made".to_owned(),
         Some(End::NeverReached) => "--max-rate was sustained".to_owned(),
         Some(End::ClientLimited) => format!("this client cannot offer more{because}"),
-        Some(End::ClientDisturbed) => format!("this client spoilt the last trials{because}"),
+        Some(End::ClientDisturbed) => format!("this client spoiled the last trials{because}"),
         Some(End::BelowMinimum) => "--min-rate was not sustained".to_owned(),
         Some(End::TooFewSamples) => {
             "even the longest trials have too few samples; --trial-max allows longer ones".to_owned()
@@ -65,7 +65,7 @@ fn headline(capacity: &Capacity) -> String {
     }
 }
 
-/// The lowest rate above this one that the server did not sustain.
+/// Lowest rate above this one that the server did not sustain.
 fn too_much(capacity: &Capacity, sustained: f64) -> Option<f64> {
     let is_too_much = |trial: &&Trial| matches!(trial.outcome, Outcome::Beyond | Outcome::Overload);
     let rates = capacity.trials.iter().filter(is_too_much).map(|trial| trial.offered);
@@ -76,13 +76,13 @@ fn listed(objectives: &[Objective]) -> String {
     objectives.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A row for each trial, and a column for each objective with what was measured of it.
+/// A row for each trial, with a column for each objective.
 fn write_table(out: &mut String, capacity: &Capacity) {
     let objectives: Vec<Objective> =
         capacity.settings.objectives.iter().copied().chain(capacity.settings.implied).collect();
     let mut rows = vec![head(&objectives)];
     rows.extend(capacity.trials.iter().enumerate().map(|(index, trial)| row(index + 1, trial, &objectives)));
-    // All but the last column, which is text, are set to the right.
+    // All columns are right-aligned except the last, which is text.
     let columns = rows[0].len();
     let widths: Vec<usize> = (0..columns)
         .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
@@ -155,7 +155,7 @@ fn cause(cause: &Cause) -> String {
     }
 }
 
-/// A rate to about four digits.
+/// Formats a rate to about four digits.
 fn rate(rate: f64) -> String {
     let decimals = match rate {
         rate if rate >= 999.95 => 0,

@@ -1,12 +1,12 @@
-//! A comparison as CI systems read tests: JUnit XML.
+//! JUnit XML of a comparison.
 
 use super::{Against, Comparison, Held, Overall, Row, RowVerdict};
 use crate::junit::{Case, Status, Suite, xml};
 
 impl Comparison {
-    /// As JUnit XML: a suite for each result that is compared with the base. Its cases are the tolerances, or all
-    /// figures if there are none. What cannot be told of a tolerance is an error; a figure without enough data is
-    /// skipped.
+    /// JUnit XML: a suite for each result compared with the base. Its cases are the tolerances, or all
+    /// figures if there are none. A tolerance that cannot be judged is an error; a figure without enough data
+    /// is skipped.
     #[must_use]
     pub fn junit(&self) -> String {
         let suites: Vec<Suite> = self.against.iter().map(|against| suite(&self.base.name, against)).collect();
@@ -52,7 +52,7 @@ fn tolerance(outcome: Held, tolerated: &super::Tolerated, against: &Against) -> 
     Case { output: measured, ..Case::new("tolerance", tolerated.tolerance.to_string(), status) }
 }
 
-/// By how much a figure changed, and how sure that is.
+/// Change of a figure with its interval.
 fn change(row: &Row) -> String {
     let (word, metric) = (row.verdict.word(), &row.metric);
     match row.relative.and_then(|change| Some((change.value, change.low?, change.high?))) {

@@ -1,4 +1,4 @@
-//! A comparison as Markdown, as a comment on a pull request has it: GitHub's dialect, with tables.
+//! Markdown of a comparison, for a comment on a pull request: GitHub's dialect, with tables.
 //!
 //! <https://github.github.com/gfm/#tables-extension->
 
@@ -64,16 +64,16 @@ fn write_against(out: &mut String, comparison: &Comparison, against: &Against) {
     }
 }
 
-/// Text from outside as code: nothing in it is markup.
+/// Formats text from outside as code, so that nothing in it is markup.
 fn code(text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let text = text.replace(['\n', '\r'], " ");
-    // A code span may not begin or end with its own fence, and one blank on either side is not part of it.
+    // A code span must not begin or end with its own fence; one space on either side is not part of it.
     if longest > 0 { format!("{fence} {text} {fence}") } else { format!("{fence}{text}{fence}") }
 }
 
-/// Text in which nothing is markup.
+/// Escapes all markup.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in text.chars() {
@@ -82,7 +82,7 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            // A name in it that somebody would be notified by.
+            // A mention would notify somebody.
             '@' => out.push_str("&#64;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '$' => {
                 out.push('\\');

@@ -1,7 +1,7 @@
-//! Results compared: a base with one result or more, or two targets that took turns.
+//! Comparisons: a base with one or more results, or two targets that took turns.
 //!
-//! [`results`] makes a [`Comparison`] from results that were saved, [`rounds`] from trials made in turns. It is a
-//! document by itself, and every form of it is a function of it: a table, Markdown, JSON, a page.
+//! [`results`] creates a [`Comparison`] from saved results, [`rounds`] from trials made in turns. It is a
+//! document of its own, and every form of it is a function of it: table, Markdown, JSON, page.
 
 mod junit;
 mod markdown;
@@ -24,74 +24,74 @@ pub use self::rounds::{Rounds, Trial, rounds};
 pub use self::rows::{Change, Row, RowVerdict, Unit, is_comparable};
 pub use self::void::{Code, Remark};
 
-/// What a document of this kind calls itself.
+/// Value of the `format` field.
 pub const FORMAT: &str = "httperf-comparison";
 
-/// The version of the format that is written.
+/// Version of the format written.
 pub const VERSION: u32 = 1;
 
-/// The confidence of all intervals, and, from 1, the p-value up to which a difference is taken for one.
+/// Confidence of all intervals; one minus it is the p-value up to which a difference counts as one.
 const CONFIDENCE: f64 = 0.95;
 
 /// Results compared with a base.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = "Comparison of httperf", extend("$id" = "urn:httperf:comparison:1"))]
 pub struct Comparison {
-    /// `httperf-comparison`.
+    /// Name of the format: `httperf-comparison`.
     format: String,
-    /// The version of the format.
+    /// Version of the format.
     version: u32,
-    /// The confidence of all intervals, as a share of 1.
+    /// Confidence of all intervals, as a share of 1.
     confidence: f64,
-    /// How figures were compared.
+    /// Method of comparison.
     pub method: Method,
-    /// What the others are compared with.
+    /// Base of the comparison.
     pub base: Subject,
-    /// Each of the others.
+    /// Results compared with the base.
     pub against: Vec<Against>,
-    /// What it comes to.
+    /// Overall outcome.
     pub outcome: Outcome,
 }
 
-/// How figures were compared.
+/// Method of comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// Two runs, by a bootstrap over their intervals.
     Bootstrap,
-    /// Trials of both in turns, pair by pair.
+    /// Alternating trials of both sides, pair by pair.
     Paired(Turns),
 }
 
-/// Trials of both in turns.
+/// Alternating trials of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Turns {
-    /// Rounds that were asked for, each with one trial of both.
+    /// Rounds requested, each with one trial of each side.
     pub rounds_asked: u32,
-    /// Whole rounds that were made.
+    /// Complete rounds made.
     pub rounds_made: u32,
-    /// Those of them that are left out, because a trial's verdict is INVALID.
+    /// Rounds left out because the verdict on one of their trials is INVALID.
     pub rounds_left_out: u32,
-    /// Where the order of the trials comes from.
+    /// Seed of the random order of trials.
     pub seed: u64,
-    /// The trials of whole rounds, in the order in which they were made.
+    /// Trials of complete rounds, in the order in which they were made.
     pub trials: Vec<Trial>,
 }
 
-/// What is compared.
+/// One side of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Subject {
-    /// The name of its file, or what tells it apart from the other.
+    /// Name of its file, or another distinctive name.
     pub name: String,
-    /// The server, such as `http://shop.example:8080`.
+    /// URL of the server, such as `http://shop.example:8080`.
     pub target: String,
-    /// When it began: a date and time of RFC 3339, in UTC.
+    /// Start: an RFC 3339 date and time, in UTC.
     pub started: Option<String>,
-    /// How long it was measured, in seconds; of several trials, all of them.
+    /// Length of the measured phase in seconds; of several trials, their sum.
     pub duration_s: f64,
     /// Complete replies.
     pub replies: u64,
-    /// How far its figures can be relied on; of several trials, the worst that counts.
+    /// Reliability of its figures; of several trials, the worst that counts.
     pub verdict: Level,
 }
 
@@ -108,90 +108,90 @@ impl Subject {
     }
 }
 
-/// One of those that are compared with the base.
+/// A result compared with the base.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Against {
-    /// What it is.
+    /// The result.
     pub new: Subject,
-    /// What all rows come to.
+    /// Conclusion from all rows.
     pub verdict: Overall,
-    /// Figure by figure; none if the comparison is void.
+    /// Rows by figure; empty if the comparison is void.
     pub rows: Vec<Row>,
-    /// What came of the tolerances.
+    /// Outcomes of the tolerances.
     pub tolerances: Vec<Tolerated>,
-    /// Why the comparison is void, or would be if it had not been forced.
+    /// Reasons why the comparison is void, or would be if it were not forced.
     pub obstacles: Vec<Remark>,
-    /// What else a reader of the figures should know.
+    /// Other remarks that a reader should see.
     pub warnings: Vec<Remark>,
 }
 
-/// What all rows come to.
+/// Conclusion from all rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overall {
-    /// Some figure is worse.
+    /// At least one figure is worse.
     Worse,
-    /// Some figure is better, and none is worse.
+    /// At least one figure is better, and none is worse.
     Better,
     /// No figure is shown to differ.
     NoDifferenceShown,
-    /// There is too little to tell anything from.
+    /// There is too little data for any conclusion.
     NotEnoughData,
-    /// What was measured is not the same.
+    /// The measurements are not comparable.
     Void,
 }
 
-/// A tolerance and what came of it.
+/// A tolerance and its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Tolerated {
-    /// Such as `p99>+5%`.
+    /// Tolerance, such as `p99>+5%`.
     pub tolerance: Tolerance,
-    /// What came of it.
+    /// Outcome.
     pub outcome: Held,
 }
 
-/// What came of a tolerance.
+/// Outcome of a tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Held {
-    /// No difference within the interval is too large.
+    /// No difference within the interval violates the tolerance.
     Kept,
-    /// Every difference within the interval is too large.
+    /// Every difference within the interval violates the tolerance.
     Exceeded,
-    /// Some are, or there is no interval.
+    /// Some do, or there is no interval.
     CannotTell,
 }
 
-/// What a comparison comes to, for those who only want to know whether to go on.
+/// Overall outcome, for those who only need to know whether to proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Nothing is worse; with tolerances, all are kept.
     Passed,
-    /// There is too little to tell, or the comparison is void.
+    /// There is too little data, or the comparison is void.
     CannotTell,
     /// Something is worse; with tolerances, one is exceeded.
     Failed,
 }
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// By how much a figure may differ. Without any, nothing may be worse.
+    /// Allowed differences. If there are none, nothing may be worse.
     pub tolerances: Vec<Tolerance>,
-    /// Whether figures are compared that are not comparable.
+    /// Compares figures even if they are not comparable.
     pub force: bool,
 }
 
 impl Settings {
-    /// What is compared: the usual figures, and what tolerances name beside them.
+    /// Figures to compare: the default ones, and those of the tolerances.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
         let latency = |figure| Metric::Time { clock: httperf_plan::objective::Clock::Latency, figure };
         let mut metrics = vec![Metric::Replies, Metric::Share(Share::Errors), latency(Figure::Mean)];
         metrics.extend([0.5, 0.9, 0.99, 0.999].map(|share| latency(Figure::Quantile(share))));
         for tolerance in &self.tolerances {
-            // A quantile may have been typed with a rounding error.
+            // A quantile in a tolerance may have a rounding error.
             if !metrics.iter().any(|metric| metric.to_string() == tolerance.metric().to_string()) {
                 metrics.push(tolerance.metric());
             }
@@ -214,37 +214,37 @@ impl Comparison {
         }
     }
 
-    /// As a document for programs, with a line end.
+    /// JSON document, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
         document::json(self)
     }
 
-    /// As tables, for people.
+    /// Tables for people.
     #[must_use]
     pub fn text(&self) -> String {
         table::text(self)
     }
 
-    /// As Markdown, for a pull request.
+    /// Markdown for a pull request.
     #[must_use]
     pub fn markdown(&self) -> String {
         markdown::markdown(self)
     }
 
-    /// How its intervals were found, in a sentence or two.
+    /// Origin of the intervals, in a sentence or two.
     pub(crate) fn about(&self) -> String {
         match &self.method {
-            Method::Bootstrap => "Intervals of 95 % confidence are from a bootstrap over the seconds of both runs, which keeps together \
-                 what is alike. A verdict allows for there being several rows: it may be \"no difference shown\" although \
-                 the row's interval leaves out 0."
+            Method::Bootstrap => "95 % confidence intervals come from a block bootstrap over the seconds of both runs, \
+                                  which preserves correlations. Verdicts are corrected for the number of rows: one may be \
+                                  \"no difference shown\" although the row's interval excludes 0."
                 .to_owned(),
             Method::Paired(turns) => {
                 let used = turns.rounds_made - turns.rounds_left_out;
                 format!(
-                    "Intervals of 95 % confidence are from the differences within {used} rounds (Student's t). Figures are \
-                     means over rounds; the change is the geometric mean of their ratios. A verdict allows for there being \
-                     several rows: it may be \"no difference shown\" although the row's interval leaves out 0."
+                    "95 % confidence intervals come from the differences within {used} rounds (Student's t). Figures are \
+                     means over rounds; the change is the geometric mean of their ratios. Verdicts are corrected for the \
+                     number of rows: one may be \"no difference shown\" although the row's interval excludes 0."
                 )
             }
         }
@@ -266,7 +266,7 @@ impl Against {
         Self { new, verdict, rows, tolerances, obstacles, warnings }
     }
 
-    /// What it comes to.
+    /// Outcome for this result.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         if self.verdict == Overall::Void {
@@ -287,24 +287,24 @@ impl Against {
         outcomes.max().expect("there are tolerances")
     }
 
-    /// The figures that are so, as one names them.
+    /// Names of the figures with this verdict.
     fn named(&self, verdict: RowVerdict) -> Option<String> {
         let names: Vec<&str> =
             self.rows.iter().filter(|row| row.verdict == verdict).map(|row| &row.metric[..]).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 
-    /// What the verdict means, in a sentence without its full stop.
+    /// Meaning of the verdict, in a sentence without its full stop.
     pub(crate) fn meaning(&self) -> String {
         match self.verdict {
             Overall::Worse | Overall::Better => self.sentence(),
             Overall::NoDifferenceShown => "no figure is shown to differ".to_owned(),
-            Overall::NotEnoughData => "there is too little to tell anything from".to_owned(),
-            Overall::Void => "what was measured is not comparable".to_owned(),
+            Overall::NotEnoughData => "there is too little data for a conclusion".to_owned(),
+            Overall::Void => "the measurements are not comparable".to_owned(),
         }
     }
 
-    /// The verdict and the figures that led to it.
+    /// Verdict with the figures that led to it.
     fn sentence(&self) -> String {
         let worse = self.named(RowVerdict::Worse).map(|names| format!("worse in {names}"));
         let better = self.named(RowVerdict::Better).map(|names| format!("better in {names}"));
@@ -315,7 +315,7 @@ impl Against {
     }
 }
 
-/// What there is to say of a comparison beside its rows.
+/// Remarks on a comparison.
 #[derive(Debug, Default)]
 struct Remarks {
     obstacles: Vec<Remark>,
@@ -325,7 +325,7 @@ struct Remarks {
 impl Overall {
     fn of(rows: &[Row]) -> Self {
         let is_any = |verdict| rows.iter().any(|row| row.verdict == verdict);
-        // That nothing is answered by either server is no comparison of their errors.
+        // Two servers that answer nothing cannot be compared by their errors.
         let has_replies = rows.iter().any(|row| {
             row.unit != Unit::Share && row.verdict != RowVerdict::NotEnoughData && row.base > Some(0.0)
         });
@@ -337,7 +337,7 @@ impl Overall {
         }
     }
 
-    /// As it is written for people.
+    /// Word for people.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -349,7 +349,7 @@ impl Overall {
         }
     }
 
-    /// A sign for it that needs no colour.
+    /// Symbol that does not depend on colour.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
@@ -362,7 +362,7 @@ impl Overall {
 }
 
 impl Held {
-    /// As it is written for people.
+    /// Word for people.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -373,7 +373,7 @@ impl Held {
     }
 }
 
-/// The schema of the documents that are written, with a line end.
+/// Schema of the documents written, with a line end.
 #[must_use]
 pub fn schema() -> String {
     document::schema::<Comparison>()

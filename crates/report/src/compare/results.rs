@@ -1,4 +1,4 @@
-//! Results that were saved, compared with a base.
+//! Comparison of saved results with a base.
 
 use httperf_plan::objective::{Clock, Figure as TimeFigure, Metric, Share};
 use httperf_stats::comparison::{Batches, Difference, Figure, Measured, Unknown, difference};
@@ -9,10 +9,10 @@ use super::void::{obstacles, warnings};
 use super::{Against, Comparison, Method, Remarks, Settings, Subject};
 use crate::result::Document;
 
-/// A result and what to call it.
+/// A result and its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Named<'a> {
-    /// Such as the name of its file.
+    /// Name, such as that of its file.
     pub name: &'a str,
     /// The result.
     pub document: &'a Document,
@@ -42,11 +42,11 @@ pub fn results(base: Named<'_>, new: &[Named<'_>], settings: &Settings) -> Compa
     Comparison::new(Method::Bootstrap, Subject::of(base.name, base.document), against)
 }
 
-/// A run, ready to be compared.
+/// A run, prepared for comparison.
 struct Run<'a> {
     summary: &'a Summary,
     latency: Timing,
-    /// What happened from interval to interval while it was measured. What came in the drain is in the last.
+    /// Intervals of the measured phase. Those of the drain are merged into the last.
     intervals: Vec<Interval>,
 }
 
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
                     false => interval.arrivals.max(interval.errors.total()),
                 };
                 Batches {
-                    // An unexpected reply may be an error as well.
+                    // An unexpected reply may also be an error.
                     counts: all(&|interval| part(interval).min(whole(interval)) as f64),
                     whole: all(&|interval| whole(interval) as f64),
                     latency: Vec::new(),

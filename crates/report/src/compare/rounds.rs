@@ -1,4 +1,4 @@
-//! Two that took turns: trials in rounds, each with one trial of both.
+//! Comparison of two sides that took turns, in rounds with one trial of each.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,10 @@ use super::{Against, Comparison, Method, Remarks, Settings, Subject, Turns};
 use crate::result::Document;
 use crate::verdict::Level;
 
-/// More rounds than this share are not left out without saying that nothing can be told.
+/// Largest share of rounds that may be left out.
 const LEFT_OUT_MAX: f64 = 0.5;
 
-/// The trials of two sides, as they are made.
+/// Trials of both sides, collected as they are made.
 #[derive(Clone, Debug)]
 pub struct Rounds {
     asked: u32,
@@ -27,11 +27,11 @@ pub struct Rounds {
     trials: Vec<Trial>,
 }
 
-/// One of the two.
+/// One side.
 #[derive(Clone, Debug)]
 struct Side {
     name: String,
-    /// All of its trials that count; `None` before the first.
+    /// Summary of all its trials that count; `None` before the first trial.
     subject: Option<Subject>,
     latency: Timing,
 }
@@ -39,33 +39,33 @@ struct Side {
 /// One trial.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trial {
-    /// Its round, from 1.
+    /// Number of the round, from 1.
     pub round: u32,
-    /// 0 for the base, 1 for the new one.
+    /// 0 for the base, 1 for the new side.
     pub side: usize,
-    /// When it began: a date and time of RFC 3339, in UTC.
+    /// Start: an RFC 3339 date and time, in UTC.
     pub started: Option<String>,
-    /// Whether its figures can be relied on.
+    /// Reliability of its figures.
     pub verdict: Level,
-    /// What led to that verdict, by name.
+    /// Names of the findings behind the verdict.
     pub reasons: Vec<String>,
-    /// Whether its round is left out.
+    /// True if its round is left out.
     pub is_left_out: bool,
-    /// Calls that ended in it.
+    /// Calls that ended in the trial.
     pub calls: u64,
     /// Figures by metric, in seconds, as a share of 1, or per second.
     pub figures: BTreeMap<String, Option<f64>>,
 }
 
 impl Rounds {
-    /// No trials yet of two of these names.
+    /// Creates an empty collection for two sides with these names.
     #[must_use]
     pub fn new(asked: u32, seed: u64, names: [String; 2], settings: &Settings) -> Self {
         let sides = names.map(|name| Side { name, subject: None, latency: Timing::default() });
         Self { asked, seed, metrics: settings.metrics(), sides, trials: Vec::new() }
     }
 
-    /// Adds a whole round: the trials in the order in which they were made, with the side of each.
+    /// Adds a complete round: the two trials in the order in which they were made, each with its side.
     pub fn add(&mut self, trials: [(usize, &Document); 2]) {
         let round = self.made() + 1;
         let is_left_out = trials.iter().any(|(_, document)| document.verdict.level == Level::Invalid);
@@ -93,7 +93,7 @@ impl Rounds {
         }
     }
 
-    /// Whole rounds so far.
+    /// Number of complete rounds.
     #[must_use]
     pub fn made(&self) -> u32 {
         self.trials.last().map_or(0, |trial| trial.round)
@@ -105,14 +105,14 @@ impl Rounds {
         &self.trials
     }
 
-    /// The latencies of all trials of both that count.
+    /// Latencies of both sides, over all trials that count.
     #[must_use]
     pub fn latencies(&self) -> [&Timing; 2] {
         let [base, new] = &self.sides;
         [&base.latency, &new.latency]
     }
 
-    /// The figure of both sides in each round that counts and has it.
+    /// Figure of both sides in each round that counts and has it.
     pub(crate) fn pairs(&self, metric: &str) -> Vec<(u32, f64, f64)> {
         self.trials
             .chunks_exact(2)
@@ -125,7 +125,7 @@ impl Rounds {
             .collect()
     }
 
-    /// Calls of one side that ended, in the rounds that count.
+    /// Calls of one side that ended, over the rounds that count.
     fn calls(&self, side: usize) -> u64 {
         let trials = self.trials.iter().filter(|trial| trial.side == side && !trial.is_left_out);
         trials.map(|trial| trial.calls).sum()
@@ -155,10 +155,10 @@ impl Side {
     }
 }
 
-/// Compares two that took turns; there is at least one round.
+/// Compares two sides that took turns.
 ///
 /// # Panics
-/// If there is none.
+/// If there is no round.
 #[must_use]
 pub fn rounds(rounds: &Rounds, settings: &Settings) -> Comparison {
     let [base, new] =
@@ -221,7 +221,7 @@ fn warnings(rounds: &Rounds) -> Vec<Remark> {
     warnings
 }
 
-/// What led to verdicts of this level, each once.
+/// Distinct findings behind verdicts of this level.
 fn reasons(rounds: &Rounds, level: Level) -> String {
     let mut names: Vec<&str> = Vec::new();
     for trial in rounds.trials.iter().filter(|trial| trial.verdict == level) {

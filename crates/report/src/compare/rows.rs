@@ -1,4 +1,4 @@
-//! The rows of a comparison: a figure of both sides, how far it is apart, and what that says.
+//! Rows of a comparison: a figure of both sides, its difference and the conclusion.
 
 use httperf_plan::objective::{Change as Allowed, Clock, Figure, Metric, Share, Tolerance};
 use httperf_stats::comparison::{BATCHES_MIN, BEYOND_MIN, Difference, PAIRS_MIN, Unknown, holm};
@@ -12,29 +12,29 @@ use crate::number::{count, fixed, grouped, percent, ratio, signed, time};
 /// A figure of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// As it is written in an objective: `replies`, `errors`, `mean`, `p99` and so on.
+    /// Name, as in objectives: `replies`, `errors`, `mean`, `p99` and so on.
     pub metric: String,
-    /// The unit of the figures and of the difference.
+    /// Unit of the figures and of the difference.
     pub unit: Unit,
-    /// That of the base; `None` if there is nothing or too little to tell it from.
+    /// Value for the base; `None` if there is too little data.
     pub base: Option<f64>,
-    /// That of the new one.
+    /// Value for the new side.
     pub new: Option<f64>,
-    /// New less base.
+    /// Difference: new minus base.
     pub difference: Option<Change>,
-    /// The same as a share of the base; `None` also where that is 0.
+    /// Difference as a share of the base; `None` also if the base is 0.
     pub relative: Option<Change>,
-    /// How likely so large a difference is if there is none.
+    /// Probability of a difference this large if there is none.
     pub p_value: Option<f64>,
-    /// The same, corrected for there being several rows (Holm): the verdict follows from it.
+    /// The same, corrected for the number of rows (Holm): the verdict follows from it.
     pub p_value_corrected: Option<f64>,
-    /// What it says.
+    /// Conclusion.
     pub verdict: RowVerdict,
-    /// Why there is not enough data, if so.
+    /// Reason for missing data, if any.
     pub why: Option<String>,
 }
 
-/// The unit of a figure.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -46,32 +46,32 @@ pub enum Unit {
     PerSecond,
 }
 
-/// A difference with its interval of 95 % confidence.
+/// A difference with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Change {
-    /// The difference.
+    /// Difference.
     pub value: f64,
-    /// The lower end of the interval.
+    /// Lower bound.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper bound.
     pub high: Option<f64>,
 }
 
-/// What a row says.
+/// Conclusion from a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {
-    /// The new one is worse: slower, with more errors, or with fewer replies.
+    /// The new side is worse: slower, with more errors, or with fewer replies.
     Worse,
-    /// The new one is better.
+    /// The new side is better.
     Better,
-    /// The difference is within what chance makes.
+    /// The difference is no larger than chance may make it.
     NoDifferenceShown,
-    /// There is too little to tell.
+    /// There is too little data to tell.
     NotEnoughData,
 }
 
-/// Whether it is known how much a figure varies within a run, so that it can be compared.
+/// Returns true if the variation of a figure within a run is known, so that it can be compared.
 #[must_use]
 pub fn is_comparable(metric: Metric) -> bool {
     match metric {
@@ -83,7 +83,7 @@ pub fn is_comparable(metric: Metric) -> bool {
     }
 }
 
-/// A figure of a run. `latency` is that of the run's completed calls.
+/// A figure of a run. `latency` is that of its completed calls.
 pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Option<f64> {
     let calls = |outcome| summary.calls_with(outcome).latency.moments.count();
     let ended = Outcome::ALL.into_iter().map(calls).sum::<u64>();
@@ -91,7 +91,7 @@ pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Opti
     let share = |part: u64, whole: u64| (whole > 0).then(|| ratio(part as f64, whole as f64));
     match metric {
         Metric::Replies => (!summary.duration.is_zero()).then(|| summary.throughput().replies),
-        // Where no calls are made, connections are what may fail.
+        // Without calls, connections are what may fail.
         Metric::Share(Share::Errors | Share::Failed) if ended == 0 => {
             share(summary.errors.total(), summary.connections)
         }
@@ -108,15 +108,15 @@ pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Opti
     }
 }
 
-/// A figure of both sides, and how far they are apart.
+/// A figure of both sides, and their difference.
 pub(super) struct Compared {
     pub(super) metric: Metric,
-    /// That of the base, and that of the new one.
+    /// Values for the base and for the new side.
     pub(super) values: [Option<f64>; 2],
     pub(super) found: Result<Difference, Unknown>,
 }
 
-/// The rows of these. `within` says in what calls are counted, if that is not the run.
+/// Rows of these figures. `within` names the unit in which calls are counted, if it is not the run.
 pub(super) fn rows(compared: Vec<Compared>, within: &str) -> Vec<Row> {
     let p_value = |compared: &Compared| compared.found.as_ref().ok().map(|difference| difference.p_value);
     let corrected = holm(&compared.iter().map(p_value).collect::<Vec<_>>());
@@ -163,11 +163,13 @@ fn why(unknown: Unknown, metric: Metric, within: &str) -> String {
             Metric::Share(_) => "no calls".to_owned(),
             Metric::Replies => "no time".to_owned(),
         },
-        Unknown::Batches { batches } => format!("intervals with data: {batches}, of at least {BATCHES_MIN}"),
-        Unknown::Pairs { pairs } => format!("rounds with data: {pairs}, of at least {PAIRS_MIN}"),
+        Unknown::Batches { batches } => {
+            format!("intervals with data: {batches}, at least {BATCHES_MIN} needed")
+        }
+        Unknown::Pairs { pairs } => format!("rounds with data: {pairs}, at least {PAIRS_MIN} needed"),
         Unknown::Beyond { independent } => {
             let independent = fixed(independent, 1);
-            format!("calls beyond it are worth {independent} independent ones, of at least {BEYOND_MIN}")
+            format!("calls beyond it are worth {independent} independent ones, at least {BEYOND_MIN} needed")
         }
     }
 }
@@ -181,7 +183,7 @@ impl Unit {
         }
     }
 
-    /// A figure in this unit.
+    /// Formats a figure in this unit.
     pub(crate) fn show(self, figure: Option<f64>) -> String {
         let Some(figure) = figure else { return "n/a".to_owned() };
         match self {
@@ -191,7 +193,7 @@ impl Unit {
         }
     }
 
-    /// A difference in this unit.
+    /// Formats a difference in this unit.
     fn show_difference(self, difference: f64) -> String {
         let sign = if difference < 0.0 { '-' } else { '+' };
         match self {
@@ -218,12 +220,12 @@ impl Change {
 }
 
 impl Row {
-    /// The difference in the row's unit.
+    /// Difference in the row's unit.
     pub(crate) fn difference_text(&self) -> String {
         self.difference.map_or_else(String::new, |change| self.unit.show_difference(change.value))
     }
 
-    /// The difference as a share of the base; of a share, which may be 0, nothing.
+    /// Difference as a share of the base; empty for a share, whose base may be 0.
     pub(crate) fn change_text(&self) -> String {
         match self.relative {
             Some(change) if self.unit != Unit::Share => percentage(change.value),
@@ -231,7 +233,7 @@ impl Row {
         }
     }
 
-    /// The interval of the change, or of the difference of a share.
+    /// Interval of the change; for a share, of the difference.
     pub(crate) fn interval_text(&self) -> String {
         let ends = |change: Change| change.low.zip(change.high);
         match self.unit {
@@ -244,7 +246,7 @@ impl Row {
         }
     }
 
-    /// The verdict, with its reason.
+    /// Verdict with its reason.
     pub(crate) fn verdict_text(&self) -> String {
         match &self.why {
             Some(why) => format!("{}: {why}", self.verdict.word()),
@@ -258,7 +260,7 @@ fn percentage(share: f64) -> String {
 }
 
 impl RowVerdict {
-    /// As it is written for people.
+    /// Word for people.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -269,7 +271,7 @@ impl RowVerdict {
         }
     }
 
-    /// A sign for it that needs no colour.
+    /// Symbol that does not depend on colour.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         match self {
@@ -281,7 +283,7 @@ impl RowVerdict {
     }
 }
 
-/// What comes of a tolerance, by the interval of the row that it is about.
+/// Judges a tolerance by the interval of its row.
 pub(super) fn held(tolerance: Tolerance, rows: &[Row]) -> Held {
     let name = tolerance.metric().to_string();
     let Some(row) = rows.iter().find(|row| row.metric == name) else { return Held::CannotTell };
@@ -289,7 +291,7 @@ pub(super) fn held(tolerance: Tolerance, rows: &[Row]) -> Held {
         Allowed::Difference(bound) => row.difference.and_then(|change| change.is_beyond(tolerance, bound)),
         Allowed::Share(bound) => match (row.relative, row.base, row.new) {
             (Some(change), ..) => change.is_beyond(tolerance, bound),
-            // None of either is no change.
+            // Both are zero: no change.
             (None, Some(0.0), Some(0.0)) => Some([tolerance.relation().holds(0.0, bound); 2]),
             (None, ..) => row.difference.and_then(|change| {
                 let share = |end: f64| if end == 0.0 { 0.0 } else { end.signum() * f64::INFINITY };

@@ -1,4 +1,4 @@
-//! A comparison as tables, for people.
+//! Tables of a comparison, for people.
 
 use std::fmt::Write as _;
 
@@ -7,10 +7,10 @@ use crate::number::{count, time};
 
 const WRITES: &str = "writing to a string succeeds";
 
-/// Titles of the columns behind the name of the figure.
+/// Titles of the columns after the name of the figure.
 const TITLES: [&str; 6] = ["base", "new", "difference", "change", "95 % interval", "verdict"];
 
-/// Blanks between two columns.
+/// Space between columns.
 const GAP: &str = "  ";
 
 pub(super) fn text(comparison: &Comparison) -> String {
@@ -43,7 +43,7 @@ fn write_subjects(out: &mut String, base: &Subject, new: &Subject) {
     for (role, subject) in [("base", base), ("new", new)] {
         let Subject { name, target, duration_s, replies, verdict, .. } = subject;
         let (length, replies) = (time(duration_s * 1e3), count(*replies));
-        // A URL says which server it is.
+        // A URL already names the server.
         let target = if name.starts_with(&target[..]) { String::new() } else { format!("{target}, ") };
         writeln!(out, "{role:<4}  {name:<width$}  {target}{length}, {replies} replies, {verdict}")
             .expect(WRITES);
@@ -99,14 +99,14 @@ fn write_verdict(out: &mut String, against: &Against) {
         writeln!(out, "warning: {}", warning.text).expect(WRITES);
     }
     if is_void {
-        writeln!(out, "hint: --force compares them all the same").expect(WRITES);
+        writeln!(out, "hint: --force compares them anyway").expect(WRITES);
     }
     if against.rows.iter().all(|row| row.verdict == RowVerdict::NotEnoughData) && !is_void {
-        writeln!(out, "hint: measure for longer, 30 seconds at least").expect(WRITES);
+        writeln!(out, "hint: measure for at least 30 seconds").expect(WRITES);
     }
 }
 
-/// Lines that fit on a terminal.
+/// Wraps text to fit on a terminal.
 fn wrapped(text: &str) -> Vec<String> {
     const WIDTH: usize = 96;
     let mut lines: Vec<String> = Vec::new();

@@ -1,7 +1,7 @@
-//! What makes a comparison void, and what a reader of one should know.
+//! Reasons why a comparison is void, and other remarks about it.
 //!
-//! Plans are compared field by field, as they are saved. What is asked of the server must be the same; where it is
-//! asked from, and how the server is reached, may be what the comparison is about, and is mentioned.
+//! Plans are compared field by field, as saved. The load must be the same; the generator and the path to the
+//! server may be the subject of the comparison, and are mentioned.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,26 +13,26 @@ use crate::number::{grouped, time};
 use crate::result::Document;
 use crate::verdict::Level;
 
-/// Something to know about a comparison.
+/// A remark about a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remark {
-    /// What it is about.
+    /// Subject of the remark.
     pub code: Code,
-    /// A sentence without its full stop.
+    /// One sentence without its full stop.
     pub text: String,
 }
 
-/// What a remark is about.
+/// Subject of a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
-    /// What each arrival does.
+    /// Actions of each arrival.
     Workload,
-    /// What is requested, and what is expected in replies.
+    /// Requests, and checks of replies.
     Requests,
-    /// HTTP version, TLS, how HTTP/2 is spoken.
+    /// HTTP version, TLS, use of HTTP/2.
     Protocol,
-    /// How many arrivals per second are offered, and how they are spaced.
+    /// Rate and spacing of arrivals.
     Rate,
     /// Warm-up and drain.
     Phases,
@@ -40,11 +40,11 @@ pub enum Code {
     Invalid,
     /// A verdict is SUSPECT.
     Suspect,
-    /// A run ended before it was to.
+    /// A run ended early.
     EndedEarly,
     /// The server.
     Target,
-    /// How long was measured.
+    /// Length of the measured phase.
     Duration,
     /// The machine of the generator.
     Machine,
@@ -54,7 +54,7 @@ pub enum Code {
     Plan,
 }
 
-/// What a difference between two plans makes of their comparison.
+/// Effect of a difference between two plans on their comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weight {
     Void,
@@ -62,7 +62,7 @@ enum Weight {
     Nothing,
 }
 
-/// By the beginning of the path to a field. The first that fits counts.
+/// Subject and effect of a difference, by prefix of the field's path. The first match counts.
 const FIELDS: [(&str, Code, Weight); 25] = [
     ("program", Code::Plan, Weight::Nothing),
     ("watch", Code::Plan, Weight::Nothing),
@@ -73,7 +73,7 @@ const FIELDS: [(&str, Code, Weight); 25] = [
     ("client.index", Code::Plan, Weight::Nothing),
     ("client.stream", Code::Plan, Weight::Nothing),
     ("request.user_agent", Code::Requests, Weight::Nothing),
-    // How much of it there is follows from how long it goes on.
+    // The amount of work follows from the duration.
     ("workload.connections.count", Code::Duration, Weight::Worth),
     ("workload.sessions.count", Code::Duration, Weight::Worth),
     ("workload.calls.count", Code::Duration, Weight::Worth),
@@ -92,7 +92,7 @@ const FIELDS: [(&str, Code, Weight); 25] = [
     ("http2", Code::Protocol, Weight::Worth),
 ];
 
-/// Why figures of the two are not comparable, in one sentence each.
+/// Reasons why the figures of the two are not comparable, one sentence each.
 pub(super) fn obstacles(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
     let mut remarks = by_code(base.document, new.document, Weight::Void);
     let asked = [base, new].map(|named| named.document.figures.rate_asked);
@@ -107,7 +107,7 @@ pub(super) fn obstacles(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
     remarks
 }
 
-/// What else a reader should know.
+/// Other remarks that a reader should see.
 pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for named in [base, new] {
@@ -127,7 +127,7 @@ pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
         let [base, new] = lengths.map(|seconds| time(seconds * 1e3));
         remarks.push(Remark {
             code: Code::Duration,
-            text: format!("one measured for {base}, the other for {new}"),
+            text: format!("the measured phases differ in length: {base} and {new}"),
         });
     }
     let machines = [base, new].map(|named| machine(named.document));
@@ -141,7 +141,7 @@ pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
         remarks.push(Remark { code: Code::Version, text });
     }
     let others = by_code(base.document, new.document, Weight::Worth).into_iter();
-    // Those have been told of, as far as they show.
+    // Remarks on these exist already, as far as they matter.
     remarks.extend(others.filter(|remark| !matches!(remark.code, Code::Target | Code::Duration)));
     remarks
 }
@@ -155,7 +155,7 @@ fn judged(named: Named<'_>, level: Level, code: Code) -> Option<Remark> {
     (verdict.level == level).then_some(Remark { code, text })
 }
 
-/// A generator's machine, or those of several.
+/// Machine of the generator, or machines if there are several.
 fn machine(document: &Document) -> String {
     let mut machines: Vec<String> = document
         .parts
@@ -176,7 +176,7 @@ fn version(document: &Document) -> String {
     versions.join(", ")
 }
 
-/// Differences of the plans of this weight, a sentence for each code.
+/// Differences between plans with this effect, one sentence per subject.
 fn by_code(base: &Document, new: &Document, weight: Weight) -> Vec<Remark> {
     let plans =
         [base, new].map(|document| serde_json::to_value(&document.plan).expect("a plan can be saved"));
@@ -212,11 +212,12 @@ impl Code {
     }
 }
 
-/// What a difference between plans is about, and what it makes of a comparison.
+/// Subject and effect of a difference between plans.
 fn judge(field: &Field<'_>) -> (Code, Weight) {
     let found = FIELDS.iter().find(|(start, ..)| field.is_in(start));
     let (code, weight) = found.map_or((Code::Plan, Weight::Worth), |&(_, code, weight)| (code, weight));
-    // With TLS and without, with a warm-up and without, is not the same; how is worth knowing.
+    // Adding or removing TLS or a warm-up makes runs incomparable; changes of their settings are merely
+    // mentioned.
     let is_none = |value: &Value| value.is_null() || *value == 0;
     let is_one_missing = is_none(field.values[0]) != is_none(field.values[1]);
     let is_void = match code {
@@ -227,7 +228,7 @@ fn judge(field: &Field<'_>) -> (Code, Weight) {
     (code, if is_void { Weight::Void } else { weight })
 }
 
-/// The field with both values. Of requests, which may have secrets in them, only plain ones are shown.
+/// The field with both values. Requests may contain secrets, so only simple values of theirs are shown.
 fn text(field: &Field<'_>, code: Code) -> String {
     let path = &field.path[..];
     let may_show = |value: &Value| match value {
@@ -242,7 +243,7 @@ fn text(field: &Field<'_>, code: Code) -> String {
     }
 }
 
-/// A value of the plan, as one says it.
+/// Formats a value of the plan.
 fn shown(path: &str, value: &Value) -> String {
     match value {
         Value::Number(number) if path.ends_with("_ns") => time(number.as_f64().unwrap_or(0.0) / 1e6),

@@ -1,4 +1,4 @@
-//! What was run, where and when, and how to run it again.
+//! Description of a run: plan, place and time, and the command to repeat it.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::result::{Document, Machine, Part};
 
 use super::cut;
 
-/// Characters of the plan that are shown: a plan may have a list of a million URIs in it.
+/// Maximum number of characters of the plan: it may contain a list of a million URIs.
 const PLAN_LENGTH: usize = 20_000;
 
-/// Characters of a command line, and of what it names.
+/// Maximum number of characters of a command line, and of a name.
 const COMMAND_LENGTH: usize = 20_000;
 const NAME_LENGTH: usize = 200;
 
-/// Parts of a run that are listed one by one.
+/// Maximum number of parts listed.
 const PARTS_MAX: usize = 50;
 
-/// A name and what belongs to it.
+/// A name with its value.
 pub(super) struct Fact {
     pub(super) name: &'static str,
     pub(super) value: String,
@@ -31,7 +31,7 @@ fn fact(name: &'static str, value: impl Into<String>) -> Fact {
     Fact { name, value: value.into() }
 }
 
-/// What the page is about: the server.
+/// Title of the page: the server.
 pub(crate) fn title(plan: &Plan) -> String {
     let first = plan.targets.first().map_or_else(|| "no server".to_owned(), |target| server(plan, target));
     match plan.targets.len() {
@@ -42,7 +42,7 @@ pub(crate) fn title(plan: &Plan) -> String {
 
 fn server(plan: &Plan, target: &Target) -> String {
     let (scheme, usual_port) = if plan.tls.is_some() { ("https", 443) } else { ("http", 80) };
-    // `Host` has no port, as the classic tool sends it.
+    // As in the classic tool, `Host` has no port.
     let port = match target.port() {
         Some(port) if port != usual_port => format!(":{port}"),
         Some(_) | None => String::new(),
@@ -50,7 +50,7 @@ fn server(plan: &Plan, target: &Target) -> String {
     let host = if target.host.is_empty() {
         target.endpoint.to_string()
     } else if !port.is_empty() && target.host.ends_with(&port) {
-        // A list of requests names the port in `Host`.
+        // In a list of requests, `Host` includes the port.
         cut(&target.host, NAME_LENGTH)
     } else {
         format!("{}{port}", cut(&target.host, NAME_LENGTH))
@@ -58,7 +58,7 @@ fn server(plan: &Plan, target: &Target) -> String {
     format!("{scheme}://{host}")
 }
 
-/// When, how long, and on what machine.
+/// Time, length and machine of the run.
 pub(crate) fn run(document: &Document) -> Vec<String> {
     let mut facts = Vec::new();
     let parts = &document.parts;
@@ -69,12 +69,12 @@ pub(crate) fn run(document: &Document) -> Vec<String> {
     match &parts[..] {
         [] => {}
         [part] => facts.push(format!("from {}", cut(&part.machine.host, NAME_LENGTH))),
-        parts => facts.push(format!("{} parts, added up", parts.len())),
+        parts => facts.push(format!("{} merged parts", parts.len())),
     }
     facts
 }
 
-/// `2026-11-21T07:00:00Z` as a reader has it.
+/// Formats `2026-11-21T07:00:00Z` for people.
 pub(super) fn date(started: &str) -> String {
     match started.strip_suffix('Z').and_then(|local| local.split_once('T')) {
         Some((date, time)) => format!("{date} {time} UTC"),
@@ -82,7 +82,7 @@ pub(super) fn date(started: &str) -> String {
     }
 }
 
-/// Why parts of the run ended before their workload did.
+/// Reasons why parts of the run ended early.
 pub(super) fn endings(document: &Document) -> Vec<String> {
     let of_several = document.parts.len() > 1;
     let ended = document.parts.iter().filter_map(|part| Some((part, part.ended_early?)));
@@ -95,7 +95,7 @@ pub(super) fn endings(document: &Document) -> Vec<String> {
         .collect()
 }
 
-/// The command lines, each as a shell takes it.
+/// Command lines, quoted for a shell.
 pub(super) fn commands(document: &Document) -> Vec<String> {
     let commands = document.parts.iter().take(PARTS_MAX).map(|part| {
         let quoter = shlex::Quoter::new().allow_nul(true);
@@ -106,7 +106,7 @@ pub(super) fn commands(document: &Document) -> Vec<String> {
     commands
 }
 
-/// The plan in words.
+/// Description of the plan.
 pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     let mut facts = Vec::new();
     for target in plan.targets.iter().take(PARTS_MAX) {
@@ -114,7 +114,7 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     }
     facts.push(fact("Protocol", protocol(plan)));
     facts.push(fact("Arrivals", arrivals(&plan.arrivals)));
-    facts.push(fact("Each of them", workload(&plan.workload)));
+    facts.push(fact("Each arrival", workload(&plan.workload)));
     facts.push(fact("Requests for", uris(&plan.uris)));
     if let Some(threads) = plan.threads {
         facts.push(fact("Threads", count(threads.into())));
@@ -124,13 +124,13 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
         facts.push(fact("Generator", format!("number {index} of {clients}, counted from 0")));
     }
     let think_time = plan.timeouts.think_timeout.map(|think_time| match think_time {
-        ThinkTime::More(time) => ("Further time for a reply", Some(time)),
+        ThinkTime::More(time) => ("Extra time for a reply", Some(time)),
         ThinkTime::Less(_) => {
             ("Time limit of a reply", plan.timeouts.reply().filter(|limit| *limit < Duration::MAX))
         }
     });
     if plan.client.stream > 0 {
-        facts.push(fact("Random numbers", format!("those of trial {}, counted from 0", plan.client.stream)));
+        facts.push(fact("Random numbers", format!("stream of trial {}, counted from 0", plan.client.stream)));
     }
     let phases = [
         ("Warm-up", (!plan.phases.warmup.is_zero()).then_some(plan.phases.warmup)),
@@ -147,12 +147,12 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     facts
 }
 
-/// Where connections to a target go.
+/// Path of connections to a target.
 fn way(plan: &Plan, target: &Target) -> String {
     let endpoints: Vec<String> = target.endpoints().map(ToString::to_string).collect();
     let endpoints = cut(&endpoints.join(", "), NAME_LENGTH);
     match &plan.proxy {
-        Some(proxy) if proxy.tunnel => format!("through a tunnel of the proxy at {endpoints}"),
+        Some(proxy) if proxy.tunnel => format!("through a tunnel via the proxy at {endpoints}"),
         Some(_) => format!("through the proxy at {endpoints}"),
         None => format!("at {endpoints}"),
     }
@@ -172,10 +172,10 @@ fn protocol(plan: &Plan) -> String {
     let transport = match (&plan.tls, plan.http2.upgrade) {
         (Some(_), _) => "over TLS",
         (None, false) => "in the clear",
-        (None, true) => "in the clear, asked for over HTTP/1.1",
+        (None, true) => "in the clear, upgraded from HTTP/1.1",
     };
     if matches!(plan.uris, UriSource::Requests(_)) {
-        // Each has a method of its own.
+        // Each request has a method of its own.
         return format!("{version} {transport}");
     }
     let method = String::from_utf8_lossy(&plan.request.method);
@@ -186,8 +186,8 @@ fn arrivals(arrivals: &Arrivals) -> String {
     let mean = arrivals.mean_interval();
     let rate = || format!("{} per second", grouped(1.0 / mean, 1));
     match arrivals {
-        Arrivals::Sequential => "one after the other".to_owned(),
-        Arrivals::Concurrent(count) => format!("{count} at once, each followed by the next"),
+        Arrivals::Sequential => "sequential".to_owned(),
+        Arrivals::Concurrent(count) => format!("{count} concurrent, each followed by the next"),
         _ if mean <= 0.0 => "all at once".to_owned(),
         Arrivals::Deterministic { .. } => format!("{}, evenly spaced", rate()),
         Arrivals::Uniform { .. } => format!("{} on average, at uniform intervals", rate()),
@@ -200,7 +200,7 @@ fn workload(workload: &Workload) -> String {
     match workload {
         Workload::Connections(connections) => {
             let mut text = match connections.calls {
-                UNLIMITED => "a connection with one call after the other".to_owned(),
+                UNLIMITED => "a connection with sequential calls".to_owned(),
                 1 => "a connection of 1 call".to_owned(),
                 calls => format!("a connection of {} calls", count(calls)),
             };
@@ -252,7 +252,7 @@ fn uris(source: &UriSource) -> String {
     }
 }
 
-/// Each part's machine in words.
+/// Description of each part's machine.
 pub(super) fn machines(document: &Document) -> Vec<Vec<Fact>> {
     document.parts.iter().take(PARTS_MAX).map(machine).collect()
 }
@@ -276,7 +276,7 @@ fn machine(part: &Part) -> Vec<Fact> {
     facts
 }
 
-/// The plan as it is saved, as far as there is room for it.
+/// The saved plan, truncated to the available room.
 pub(super) fn plan_json(plan: &Plan) -> String {
     let json = serde_json::to_string_pretty(plan).expect("all keys are text");
     cut(&json, PLAN_LENGTH)

@@ -1,4 +1,4 @@
-//! A comparison as a page of its own: in the looks of a result's, with the same walls against what is hostile.
+//! Page of a comparison: same style as that of a result, same protection against hostile text.
 
 use askama::Template;
 
@@ -10,13 +10,14 @@ use super::charts::{Chart, Pictures, compared, role};
 use super::scripts::{PAGE, PLOTLY, Script};
 use super::{LONG, cut};
 
-/// Characters of a name.
+/// Maximum number of characters of a name.
 const NAME_LENGTH: usize = 200;
 
-/// Below this a p-value is not told apart from nothing.
+/// Smallest p-value shown.
 const P_VALUE_LEAST: f64 = 1e-4;
 
-/// A comparison as an HTML page, with pictures of what was compared: all results, the base first, or all trials.
+/// Renders a comparison as an HTML page, with charts of the data compared: all results, the base first, or
+/// all trials.
 #[must_use]
 pub fn comparison_page(comparison: &Comparison, pictures: Pictures<'_>) -> String {
     let Comparison { base, against, .. } = comparison;
@@ -75,7 +76,7 @@ struct Page {
     script: &'static Script,
 }
 
-/// What was compared.
+/// A side of the comparison.
 struct SubjectRow {
     role: String,
     name: String,
@@ -86,10 +87,10 @@ struct SubjectRow {
     verdict: String,
 }
 
-/// One of those that are compared with the base.
+/// A result compared with the base.
 struct Shown {
     id: String,
-    /// `new`, or `new 2` of several.
+    /// Role: `new`, or `new 2` if there are several.
     role: String,
     name: String,
     class: &'static str,
@@ -100,14 +101,14 @@ struct Shown {
     rows: Vec<ShownRow>,
 }
 
-/// A remark: as a word, and in a sentence.
+/// A remark: a word and a sentence.
 struct ShownRemark {
     class: &'static str,
     kind: &'static str,
     text: String,
 }
 
-/// A figure of both.
+/// A figure of both sides.
 struct ShownRow {
     name: String,
     cells: Vec<String>,

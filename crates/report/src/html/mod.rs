@@ -1,16 +1,16 @@
-//! The result of a run as a page: one file that needs nothing else, neither the network nor a server.
+//! HTML page of a result: a single self-contained file that needs neither network nor server.
 //!
-//! `frame.html` has what all pages have in common, with their security policy, `page.html` the order of things,
-//! `parts.html` what stands in several pages, `style.css` their looks; `page.js` draws the charts and follows the
-//! reader's choice of light or dark. The modules here only work out what is shown.
+//! `frame.html` has the common parts of all pages, including their security policy, `page.html` the order of
+//! sections, `parts.html` shared macros, `style.css` the style; `page.js` draws the charts and follows the
+//! reader's choice of light or dark. The modules here only compute what is shown.
 //!
-//! What a server sent, and much of what a user typed, is hostile until proven otherwise. Three walls keep it from
-//! becoming markup or script: the template escapes all that it inserts; the data of the charts has no `<` in it, and
-//! none of its text comes from outside; and the page's own security policy lets only the two scripts of the page run,
-//! by their hashes, and loads nothing.
+//! Text sent by a server, and much of what a user typed, is treated as hostile. Three measures keep it from
+//! becoming markup or script: templates escape everything they insert; the data of the charts contains no `<`
+//! and no text from outside; and the page's content security policy allows only its own two scripts, by their
+//! hashes, and loads nothing.
 //!
-//! The charts are drawn by [plotly.js](https://github.com/plotly/plotly.js), which the page carries with it (4.4 MiB,
-//! under the MIT licence, whose notice stands at its head).
+//! The charts are drawn by [plotly.js](https://github.com/plotly/plotly.js), which is embedded in the page
+//! (4.4 MiB, under the MIT licence; its notice is at the top of the script).
 
 pub(crate) mod about;
 mod charts;
@@ -40,10 +40,10 @@ pub use self::charts::Pictures;
 pub use self::comparison::comparison_page;
 pub use self::sweep::sweep_page;
 
-/// Bytes from which on a text may be wrapped in a table.
+/// Length in bytes above which text may be wrapped in a table.
 const LONG: usize = 40;
 
-/// A document as an HTML page.
+/// Renders a document as an HTML page.
 #[must_use]
 pub fn page(document: &Document) -> String {
     let Document { plan, verdict, summary, .. } = document;
@@ -114,7 +114,7 @@ struct Page {
     script: &'static Script,
 }
 
-/// The verdict: as a symbol, as a word, and in a sentence.
+/// The verdict as a symbol, a word and a sentence.
 struct Banner {
     class: &'static str,
     symbol: &'static str,
@@ -133,7 +133,7 @@ struct Reason {
 impl Banner {
     fn of(verdict: &Verdict) -> Self {
         let (class, symbol, meaning) = match verdict.level {
-            Level::Valid => ("valid", "✓", "The figures can be relied on."),
+            Level::Valid => ("valid", "✓", "The figures are reliable."),
             Level::Suspect => ("suspect", "!", "Some of the figures may be off."),
             Level::Invalid => {
                 ("invalid", "✕", "The figures describe the generator or its machine rather than the server.")
@@ -151,7 +151,7 @@ impl Banner {
     }
 }
 
-/// What came of an objective.
+/// Outcome of an objective.
 struct Outcome {
     class: &'static str,
     word: String,
@@ -171,7 +171,7 @@ impl Outcome {
     }
 }
 
-/// A text from outside in as much of it as a page has room for.
+/// Truncates text from outside.
 fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,5 +1,5 @@
 "use strict";
-// Draws the charts of the report, in colours that the style sheet names.
+// Draws the charts of the report, in colours from the style sheet.
 (() => {
   const charts = JSON.parse(document.getElementById("charts").textContent);
   const root = document.documentElement;
@@ -11,7 +11,7 @@
     toImageButtonOptions: { scale: 2 },
   };
 
-  // Where a finger scrolls, it must not zoom: there are buttons for that.
+  // On touch screens, dragging must scroll and not zoom: there are buttons for that.
   const drag = matchMedia("(pointer: coarse)").matches ? false : "zoom";
 
   const template = () => {
@@ -44,7 +44,7 @@
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => relayout({ template: template() }));
 
-  // Paper is light, and the style sheet makes the page as wide as paper is.
+  // Paper is light, and the style sheet sets the page to the width of paper.
   addEventListener("beforeprint", () => {
     root.classList.add("printed");
     relayout({ template: template(), width: 640 });

@@ -1,4 +1,4 @@
-//! The scripts of the page, with the hashes by which its security policy knows them.
+//! Scripts of the page, with the hashes that its security policy allows.
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use base64::engine::general_purpose::STANDARD;
 use plotly::Plot;
 use sha2::{Digest, Sha256};
 
-/// A script that the page carries.
+/// A script embedded in the page.
 pub(super) struct Script {
     pub(super) source: String,
-    /// What the page's security policy allows: `sha256-` and the hash of the source in base64.
+    /// Source allowed by the security policy: `sha256-` and the hash of the script in base64.
     ///
     /// <https://www.w3.org/TR/CSP3/#grammardef-hash-source>
     pub(super) hash: String,
@@ -18,15 +18,15 @@ pub(super) struct Script {
 
 /// Draws the charts.
 pub(super) static PLOTLY: LazyLock<Script> = LazyLock::new(|| {
-    // Of the elements that the crate has for a page of its own, the first is plotly.js. The other typesets formulas, of
-    // which there are none here.
+    // The first of the elements that the crate provides for a page is plotly.js. The other typesets formulas,
+    // which these charts do not have.
     let elements = Plot::offline_js_sources();
     let (_, first) = elements.split_once('>').expect("the crate gives script elements");
     let (source, _) = first.split_once("</script>").expect("what begins ends");
     Script::new(source.to_owned())
 });
 
-/// Tells it what to draw.
+/// Configures the charts.
 pub(super) static PAGE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("page.js").to_owned()));
 
 impl Script {
@@ -48,8 +48,8 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_known_by_its_hash() {
-        // As `printf abc | openssl dgst -sha256 -binary | base64` has it.
+    fn the_hash_of_a_script_is_sha256_in_base64() {
+        // The output of `printf abc | openssl dgst -sha256 -binary | base64`.
         let hash = Script::new("abc".to_owned()).hash;
         assert_eq!(hash, "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=");
     }

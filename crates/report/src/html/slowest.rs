@@ -1,4 +1,4 @@
-//! The slowest calls, with where their time went.
+//! Table of the slowest calls and the parts of their latencies.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use crate::number::{count, fixed, grouped, ratio};
 
 use super::cut;
 
-/// Calls shown; the document may have more.
+/// Maximum number of calls shown; the document may have more.
 const CALLS_MAX: usize = 100;
 
-/// Characters of what a server or a user wrote.
+/// Maximum number of characters of a text from a server or a user.
 const TEXT_LENGTH: usize = 300;
 
-/// The slowest calls as a table.
+/// Table of the slowest calls.
 pub(super) struct SlowestCalls {
     pub(super) rows: Vec<Row>,
-    /// How many more the document has.
+    /// Number of calls not shown.
     pub(super) left_out: usize,
-    /// Whether any of them has what its column is for.
+    /// True if any call has data for the column; likewise the following fields.
     pub(super) has_receive_lag: bool,
     pub(super) has_transport: bool,
     pub(super) has_server_timing: bool,
 }
 
-/// One call. Times are in ms, without unit.
+/// One call. Times are in ms, without the unit.
 pub(super) struct Row {
     pub(super) call: String,
     pub(super) due_s: String,
@@ -47,12 +47,12 @@ pub(super) struct Row {
 /// A part of the bar.
 pub(super) struct Phase {
     pub(super) class: &'static str,
-    /// In percent of the slowest call's latency.
+    /// Width in percent of the slowest call's latency.
     pub(super) width: String,
 }
 
 impl SlowestCalls {
-    /// The table; nothing if there are none.
+    /// Creates the table; `None` if there are no calls.
     pub(super) fn of(calls: &[SlowCall], clock: ReplyClock) -> Option<Self> {
         let longest = calls.first()?.latency;
         let shown = &calls[..calls.len().min(CALLS_MAX)];
@@ -69,9 +69,9 @@ impl SlowestCalls {
 impl Row {
     fn of(call: &SlowCall, longest: Duration, clock: ReplyClock) -> Self {
         let known = [call.wait, call.response, call.transfer].into_iter().flatten().sum();
-        // What came after the last instant that is known of a call without a reply.
+        // Time after the last known instant of a call without a reply.
         let unanswered = call.latency.saturating_sub(known);
-        // The last of what a reply took, however much of it the status line had to wait for.
+        // The last part of a reply's time, which may extend into the time of the status line.
         let part_unread = call.receive_lag.filter(|_| clock == ReplyClock::Program);
         let unread = part_unread.unwrap_or_default();
         let unread_of_response = unread.saturating_sub(call.transfer.unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Tables: percentiles of all clocks, what failed, groups, TLS, HTTP/2.
+//! Tables: percentiles of all clocks, failures, groups, TLS, HTTP/2.
 
 use httperf_plan::Plan;
 use httperf_stats::{
@@ -14,13 +14,13 @@ use crate::tls::{describe, occurring_kinds};
 use super::about::Fact;
 use super::cut;
 
-/// Characters of a name in a table.
+/// Maximum number of characters of a name in a table.
 const NAME_LENGTH: usize = 200;
 
-/// Names in a list.
+/// Maximum number of names in a list.
 const NAMES_MAX: usize = 20;
 
-/// A table: what its rows are called, and cells with numbers in them.
+/// A table with named rows of numbers.
 pub(super) struct Table {
     pub(super) caption: &'static str,
     pub(super) head: Vec<&'static str>,
@@ -30,12 +30,12 @@ pub(super) struct Table {
 /// A row with its name.
 pub(super) struct Row {
     pub(super) name: String,
-    /// What the name means, if that is not plain.
+    /// Explanation of the name, if needed.
     pub(super) about: &'static str,
     pub(super) cells: Vec<String>,
 }
 
-/// What TLS or HTTP/2 did.
+/// Section on TLS or HTTP/2.
 pub(super) struct Protocol {
     pub(super) facts: Vec<Fact>,
     pub(super) table: Option<Table>,
@@ -66,8 +66,12 @@ pub(super) fn times(document: &Document) -> Table {
     }
     if let Some(http2) = &summary.http2 {
         let waits = [
-            ("wait for a stream", "of calls that had to, as the server allows so many", &http2.stream_waits),
-            ("wait for a window", "of request bodies that had to (flow control)", &http2.window_waits),
+            (
+                "wait for a stream",
+                "of calls that waited at the server's limit on streams",
+                &http2.stream_waits,
+            ),
+            ("wait for a window", "of request bodies that waited (flow control)", &http2.window_waits),
         ];
         let occurring = waits.into_iter().filter(|(.., timing)| !timing.is_empty());
         rows.extend(occurring.map(|(name, about, timing)| times_row(name, about, &Times::of(timing))));
@@ -81,11 +85,11 @@ pub(super) fn times(document: &Document) -> Table {
     for (name, about, times) in optional {
         rows.extend(times.filter(|times| times.samples > 0).map(|times| times_row(name, about, &times)));
     }
-    rows.push(times_row("lag", "arrival due to work on it", &figures.lag_ms));
+    rows.push(times_row("lag", "arrival due to started", &figures.lag_ms));
     if figures.receive_lag_ms.samples > 0 {
         rows.push(times_row(
             "receive lag",
-            "reply in this machine to read, where it is known",
+            "received by the kernel to read, if known",
             &figures.receive_lag_ms,
         ));
     }
@@ -107,7 +111,7 @@ fn times_row(name: &str, about: &'static str, times: &Times) -> Row {
     Row { name: name.to_owned(), about, cells }
 }
 
-/// A time in a column of ms.
+/// Formats a time for a column of ms.
 fn in_ms(ms: Option<f64>) -> String {
     ms.map_or_else(|| "n/a".to_owned(), |ms| grouped(ms, 3))
 }
@@ -128,12 +132,12 @@ pub(super) fn failures(summary: &Summary) -> Option<Table> {
 fn meaning(failure: Failure) -> &'static str {
     match failure {
         Failure::ClientTimeout => "no answer within --timeout",
-        Failure::SocketTimeout => "the system gave up waiting",
-        Failure::Refused => "nobody listened",
+        Failure::SocketTimeout => "the kernel timed out",
+        Failure::Refused => "no listener at the port",
         Failure::Reset => "the server ended it while a reply was due",
-        Failure::FdUnavailable => "no file descriptor was left for the generator",
+        Failure::FdUnavailable => "the generator had no file descriptors left",
         Failure::AddressUnavailable => "no local port was left",
-        Failure::FileTableFull => "no file descriptor was left in the system",
+        Failure::FileTableFull => "the system had no file descriptors left",
         Failure::Other => "another error, or a reply that is not HTTP",
     }
 }
@@ -157,16 +161,16 @@ pub(super) fn statuses(summary: &Summary) -> Option<Table> {
     (!rows.is_empty()).then_some(Table { caption: "Replies by status", head, rows })
 }
 
-/// Replies that are not what was expected, by what is unexpected in them, if there are any.
+/// Unexpected replies by the check they failed, if there are any.
 pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
     let kinds = Mismatch::ALL.into_iter().filter(|&mismatch| summary.mismatches.count(mismatch) > 0);
     let rows: Vec<Row> = kinds
         .map(|mismatch| {
             let about = match mismatch {
-                Mismatch::Status => "another than --expect-status says",
+                Mismatch::Status => "not as given by --expect-status",
                 Mismatch::Undecodable => "a body that cannot be decompressed",
-                Mismatch::Size => "a body of another size than --expect-size says",
-                Mismatch::Hash => "another body than --expect-body-hash says",
+                Mismatch::Size => "size of the body not as given by --expect-size",
+                Mismatch::Hash => "digest of the body not as given by --expect-body-hash",
             };
             counted(mismatch.to_string(), about, summary.mismatches.count(mismatch), summary.replies)
         })
@@ -175,11 +179,11 @@ pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
     (!rows.is_empty()).then_some(Table { caption: "Unexpected replies", head, rows })
 }
 
-/// What compression saved, if replies came compressed.
+/// Sizes before and after compression, if replies came compressed.
 pub(super) fn compressed(summary: &Summary) -> Option<Table> {
     let compressed = &summary.compressed;
     let rows = vec![
-        counted("as they came".to_owned(), "", compressed.bytes, compressed.decoded_bytes),
+        counted("received".to_owned(), "", compressed.bytes, compressed.decoded_bytes),
         counted("decompressed".to_owned(), "", compressed.decoded_bytes, compressed.decoded_bytes),
     ];
     let head = vec!["Bodies", "bytes", "share"];
@@ -190,7 +194,7 @@ fn counted(name: String, about: &'static str, part: u64, whole: u64) -> Row {
     Row { name, about, cells: vec![count(part), percent(ratio(part as f64, whole as f64))] }
 }
 
-/// Groups of calls, the largest first, and last what was not told apart.
+/// Groups of calls, the largest first and the remaining calls last.
 pub(super) fn groups(groups: &Groups) -> Table {
     let mut named: Vec<(Option<&str>, &Group)> = groups.iter().collect();
     named.sort_by_key(|(name, group)| (name.is_none(), std::cmp::Reverse(group.calls())));
@@ -225,7 +229,7 @@ pub(super) fn groups(groups: &Groups) -> Table {
     }
 }
 
-/// Names with their counts, the commonest first.
+/// Names with their counts, most frequent first.
 fn names(tally: &Tally) -> String {
     let all = tally.by_frequency();
     let mut text: Vec<String> = all
@@ -239,13 +243,13 @@ fn names(tally: &Tally) -> String {
     text.join(", ")
 }
 
-/// Those that have a value.
+/// Facts that have a value.
 fn facts<const N: usize>(facts: [(&'static str, String); N]) -> Vec<Fact> {
     let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
     facts.map(|(name, value)| Fact { name, value }).collect()
 }
 
-/// What was agreed on and what it cost.
+/// Negotiated parameters and costs of TLS.
 pub(super) fn tls(plan: &Plan, figures: &TlsSummary) -> Protocol {
     let was_checked = plan.tls.as_ref().is_some_and(|tls| tls.verify.is_some());
     let early = figures.early_requests;
@@ -308,7 +312,7 @@ fn mean_size(sizes: &SizeMoments) -> String {
     grouped(sizes.mean(), 0)
 }
 
-/// What became of streams, and what their header fields took.
+/// Fate of streams, and compression of header fields.
 pub(super) fn http2(figures: &Http2Summary) -> Protocol {
     let mean = grouped(figures.concurrent_mean().unwrap_or(0.0), 1);
     let facts = facts([
@@ -319,7 +323,7 @@ pub(super) fn http2(figures: &Http2Summary) -> Protocol {
             "Not processed by the server",
             match figures.unprocessed {
                 0 => String::new(),
-                streams => format!("{}, {} calls made again", count(streams), count(figures.retried)),
+                streams => format!("{}, {} calls retried", count(streams), count(figures.retried)),
             },
         ),
         ("Reset by the server", names(&figures.resets_received)),

@@ -1,4 +1,4 @@
-//! The figures that a reader looks for first.
+//! Key figures.
 
 use httperf_plan::{Plan, Workload};
 use httperf_stats::Summary;
@@ -7,16 +7,16 @@ use crate::figures::{Figures, Times};
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::result::Document;
 
-/// A figure with its name, and what is to be known about it.
+/// A figure with its name and notes.
 pub(super) struct Tile {
     pub(super) name: &'static str,
     pub(super) value: String,
     pub(super) notes: Vec<String>,
-    /// Whether it is something to look at.
+    /// True to draw attention to it.
     pub(super) is_bad: bool,
 }
 
-/// All of them.
+/// All key figures.
 pub(super) fn of(document: &Document) -> Vec<Tile> {
     let Document { plan, figures, summary, .. } = document;
     vec![
@@ -43,14 +43,14 @@ fn rate(document: &Document) -> Tile {
         Workload::Calls(_) => ("Calls offered", "calls"),
     };
     let started = match (&plan.workload, summary.arrivals.started) {
-        // Some that waited for room may have started in the drain.
+        // Connections that waited for room may have started in the drain.
         (Workload::Connections(_), _) | (_, 0) => summary.in_window().connections,
         (_, started) => started,
     };
     let asked = match (figures.rate_asked, document.parts.len()) {
-        (Some(rate), 0 | 1) => format!("{} {unit}/s asked for", grouped(rate, 1)),
-        (Some(rate), parts) => format!("{} {unit}/s asked of {parts} parts", grouped(rate, 1)),
-        (None, _) => "no rate asked for".to_owned(),
+        (Some(rate), 0 | 1) => format!("{} {unit}/s requested", grouped(rate, 1)),
+        (Some(rate), parts) => format!("{} {unit}/s requested of {parts} parts", grouped(rate, 1)),
+        (None, _) => "no rate requested".to_owned(),
     };
     let all = format!("{} in {}", count(started), time(figures.duration_s * 1e3));
     tile(name, per_second(ratio(started as f64, figures.duration_s)), vec![asked, all])
@@ -60,7 +60,7 @@ fn replies(figures: &Figures) -> Tile {
     let mut notes = vec![format!("{} of {} requests", count(figures.replies), count(figures.requests))];
     if figures.replies > 0 {
         let kilobytes = figures.bytes_per_second / 1024.0;
-        notes.push(format!("{} KiB/s with requests", grouped(kilobytes, 1)));
+        notes.push(format!("{} KiB/s including requests", grouped(kilobytes, 1)));
     }
     tile("Replies", per_second(figures.reply_rate), notes)
 }
@@ -71,14 +71,15 @@ fn latency(plan: &Plan, figures: &Figures, name: &'static str, figure: &str, val
     };
     let confidence = figures.confidence.iter().find(|confidence| confidence.figure == figure);
     let note = match confidence.and_then(|confidence| confidence.low.zip(confidence.high)) {
-        // The interval is of latencies to two digits, the value to three: it may lie just beside.
+        // The interval is of latencies rounded to two digits, the value to three: it may lie slightly
+        // outside.
         Some((low, high)) => format!("95 %: {} to {}", time(low.min(value)), time(high.max(value))),
         None => "no 95 % interval: too little data".to_owned(),
     };
     tile(name, time(value), vec![note])
 }
 
-/// One that is not known, and why.
+/// An unknown figure with the reason.
 fn unknown(plan: &Plan, name: &'static str, why: String) -> Tile {
     let why = if plan.recording.detail { why } else { "not recorded".to_owned() };
     tile(name, "n/a".to_owned(), vec![why])
@@ -114,7 +115,7 @@ fn lag(plan: &Plan, lag: &Times) -> Tile {
     let name = "Lag p99";
     match lag.p99 {
         Some(value) => tile(name, time(value), vec!["how late the generator was".to_owned()]),
-        None => unknown(plan, name, "too few arrivals on a schedule".to_owned()),
+        None => unknown(plan, name, "too few scheduled arrivals".to_owned()),
     }
 }
 

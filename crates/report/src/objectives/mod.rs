@@ -1,9 +1,9 @@
-//! Whether a run kept to its objectives.
+//! Outcomes of a run's objectives.
 //!
-//! A percentile of the latency, the service time or the session time is meant for those who were not answered too: a
-//! call without a reply that can be used (it failed, or its reply was not what was expected) counts as one that took
-//! longer than any other. One that was under way when the run ended counts so from the moment on at which it had been
-//! due for longer than the bound; before that, nobody knows.
+//! Percentiles of the latency, service time or session time include calls without an answer: a call without a
+//! usable reply (it failed, or its reply failed a check) counts as longer than any other. A call that was
+//! pending when the run ended counts likewise once it has been due for longer than the bound; before that,
+//! its outcome is unknown.
 
 mod section;
 
@@ -19,51 +19,51 @@ use crate::number::ratio;
 
 pub(crate) use self::section::section;
 
-/// What came of an objective.
+/// Outcome of an objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
-    /// The objective, such as `p99<50ms`.
+    /// Objective, such as `p99<50ms`.
     pub objective: Objective,
-    /// The figure that it is about.
+    /// Measured value of its figure.
     pub measured: Measured,
-    /// How many calls, connections or sessions the figure is of, those among them that failed.
+    /// Number of calls, connections or sessions behind the figure, including those that failed.
     pub samples: u64,
-    /// Whether it was met.
+    /// Outcome.
     pub outcome: Kept,
 }
 
-/// A figure that an objective is about.
+/// Measured value of an objective's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Measured {
-    /// In the unit of the metric: seconds, a share of 1, or per second.
+    /// Value in the unit of the metric: seconds, a share of 1, or per second.
     Figure(f64),
-    /// A time that is longer than any that was measured, for so many calls failed.
+    /// Longer than any time measured, because too many calls failed.
     Endless,
-    /// There is nothing to tell it from.
+    /// No data.
     Nothing,
 }
 
-/// Whether an objective was met.
+/// Outcome of an objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
-    /// It was.
+    /// The objective was met.
     Met,
-    /// It was not.
+    /// The objective was missed.
     Missed,
-    /// There is too little to tell.
+    /// There is too little data to tell.
     Unknown,
 }
 
-/// What came of all objectives of a plan, in their order.
+/// Judges all objectives of a plan, in order.
 #[must_use]
 pub fn judge(objectives: &[Objective], summary: &Summary) -> Vec<Judged> {
     objectives.iter().map(|&objective| Judged::of(objective, summary)).collect()
 }
 
 impl Judged {
-    /// What came of an objective in a run.
+    /// Judges an objective of a run.
     #[must_use]
     pub fn of(objective: Objective, summary: &Summary) -> Self {
         match objective.metric() {
@@ -89,7 +89,8 @@ impl Judged {
         let outcome = match (measured, figure) {
             (Measured::Nothing, _) => Kept::Unknown,
             (_, Figure::Quantile(share)) if samples < needed => {
-                // As many as it needs, with those that are missing on the right side: what is missed then is missed.
+                // Fills up to the samples needed with values on the right side of the bound: if the objective
+                // is missed even so, it is missed for certain.
                 let missing = if objective.relation().is_upper() { needed - samples } else { 0 };
                 let rank = rank(share, needed).saturating_sub(missing);
                 if is_missed(times.at_rank(rank)) { Kept::Missed } else { Kept::Unknown }
@@ -100,7 +101,7 @@ impl Judged {
         Self { objective, measured, samples, outcome }
     }
 
-    /// A figure that is exact, and of how many it is one; `None` if there is none.
+    /// Judges an exact figure, given with its number of samples; `None` if there is none.
     fn of_figure(objective: Objective, known: Option<(f64, u64)>) -> Self {
         let (measured, samples) =
             known.map_or((Measured::Nothing, 0), |(figure, samples)| (Measured::Figure(figure), samples));
@@ -112,7 +113,7 @@ impl Judged {
         Self { objective, measured, samples, outcome }
     }
 
-    /// How many samples the figure needs to be one.
+    /// Number of samples that the figure needs.
     #[must_use]
     pub fn samples_needed(&self) -> u64 {
         match self.objective.metric() {
@@ -121,8 +122,8 @@ impl Judged {
         }
     }
 
-    /// By how much of the bound the figure is on the right side of it, or, below zero, on the wrong one. `None` if that
-    /// is no number.
+    /// Distance from the bound as a share of it: positive on the right side, negative on the wrong one.
+    /// `None` if it is undefined.
     #[must_use]
     pub fn margin(&self) -> Option<f64> {
         let (bound, Measured::Figure(figure)) = (self.objective.bound(), self.measured) else { return None };
@@ -138,19 +139,19 @@ fn samples_for(figure: Figure) -> u64 {
     }
 }
 
-/// The place of a quantile among so many values in ascending order, from 1.
+/// Rank of a quantile among `count` values in ascending order, from 1.
 fn rank(share: f64, count: u64) -> u64 {
     ((share * count as f64).ceil() as u64).max(1)
 }
 
-/// Times that were taken, and how many more would be longer than any of them.
+/// Times measured, and a number of further ones that are longer than any of them.
 struct Times<'a> {
     taken: Cow<'a, Timing>,
     endless: u64,
 }
 
 impl<'a> Times<'a> {
-    /// Those of a clock, where what is not over counts if it had been due for longer than `bound`, in seconds.
+    /// Times of a clock. Unfinished ones count if they had been due for longer than `bound`, in seconds.
     fn of(clock: Clock, bound: f64, summary: &'a Summary) -> Self {
         let without_end = |taken| Self { taken, endless: 0 };
         match clock {
@@ -201,14 +202,14 @@ impl<'a> Times<'a> {
         }
     }
 
-    /// The time at this place in ascending order, from 1.
+    /// The time with this rank in ascending order, from 1.
     fn at_rank(&self, rank: u64) -> Measured {
         let count = self.taken.moments.count();
         match rank {
             rank if rank == 0 || rank > self.count() => Measured::Nothing,
             rank if rank > count => Measured::Endless,
             rank => {
-                // Half a rank less, so that rounding does not lead to the next one.
+                // Half a rank less, so that rounding does not lead to the next rank.
                 let value = self.taken.quantile((rank as f64 - 0.5) / count as f64);
                 value.map_or(Measured::Nothing, |value| Measured::Figure(value.as_secs_f64()))
             }
@@ -216,17 +217,17 @@ impl<'a> Times<'a> {
     }
 }
 
-/// How many calls with this outcome ended.
+/// Number of calls with this outcome.
 fn calls(outcome: Outcome, summary: &Summary) -> u64 {
     summary.calls_with(outcome).latency.moments.count()
 }
 
-/// Calls that ended without a reply that can be used.
+/// Calls that ended without a usable reply.
 fn unusable(summary: &Summary) -> u64 {
     calls(Outcome::Failure, summary) + calls(Outcome::Unexpected, summary)
 }
 
-/// What had been due for longer than `bound` when the run ended, and had not.
+/// Unfinished calls or sessions that had been due for longer than `bound` when the run ended.
 fn overdue(bound: f64, unfinished: &Timing) -> u64 {
     let classes = unfinished.classes();
     classes.filter(|&(us, _)| us as f64 / 1e6 > bound).map(|(_, count)| count).sum()
@@ -238,7 +239,7 @@ fn unanswered(summary: &Summary) -> u64 {
     (summary.requests + summary.answered_early).saturating_sub(ended)
 }
 
-/// A share, and of how many it is one.
+/// A share, and its denominator.
 fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
     let calls = |outcome| calls(outcome, summary);
     let (failed, unexpected) = (calls(Outcome::Failure), calls(Outcome::Unexpected));
@@ -246,7 +247,7 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
     let ended = errors + calls(Outcome::Success);
     let makes_calls = ended > 0 || summary.requests > 0 || !summary.unfinished.is_empty();
     let (part, whole) = match share {
-        // Where no calls are made, connections are what may fail. Some fail before they count as one.
+        // Without calls, connections are what may fail. Some fail before they are counted.
         Share::Errors | Share::Failed if !makes_calls => {
             let failed = summary.errors.total();
             (failed, summary.connections.max(failed))

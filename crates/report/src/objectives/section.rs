@@ -1,4 +1,4 @@
-//! What came of objectives, in words.
+//! The section on objectives.
 
 use std::fmt::{self, Display};
 
@@ -8,13 +8,13 @@ use super::{Judged, Kept, Measured};
 use crate::number::{fixed, grouped, time};
 use crate::result::{Document, EarlyEnd};
 
-/// Letters that an objective takes up at least.
+/// Minimum width of the column of objectives.
 const NAME_WIDTH: usize = 16;
 
-/// From how many times the bound on a percentage says nothing any more.
+/// Multiple of the bound above which a percentage is no longer helpful.
 const TIMES_FROM: f64 = 10.0;
 
-/// The section `Objectives`, which begins with an empty line; nothing if there are none.
+/// The section `Objectives`, starting with an empty line; empty if there are none.
 pub(crate) fn section(document: &Document) -> impl Display + '_ {
     Section { document }
 }
@@ -43,22 +43,22 @@ impl Display for Section<'_> {
     }
 }
 
-/// What was measured, and where that is: `12.3 ms, 75.4 % below the bound`.
+/// Measured value and its distance from the bound: `12.3 ms, 75.4 % below the bound`.
 impl Display for Judged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let metric = self.objective.metric();
         match (self.measured, metric) {
-            (Measured::Nothing, _) => return f.write_str("nothing was measured that would tell"),
+            (Measured::Nothing, _) => return f.write_str("no data"),
             (Measured::Endless, Metric::Time { clock: Clock::Session, .. }) => {
-                f.write_str("endless, as sessions failed")?;
+                f.write_str("endless: sessions failed")?;
             }
-            (Measured::Endless, _) => f.write_str("endless, as calls had no usable reply in time")?,
+            (Measured::Endless, _) => f.write_str("endless: calls had no usable reply in time")?,
             (Measured::Figure(figure), _) => f.write_str(&amount(metric, figure))?,
         }
         match self.measured {
             _ if self.outcome == Kept::Unknown => {
                 let (samples, needed) = (self.samples, self.samples_needed());
-                write!(f, ", from {samples} samples of the {needed} that it needs")
+                write!(f, ", from {samples} of the {needed} samples needed")
             }
             Measured::Figure(figure) => write_distance(f, figure, self.objective.bound()),
             Measured::Endless | Measured::Nothing => Ok(()),
@@ -66,7 +66,7 @@ impl Display for Judged {
     }
 }
 
-/// On which side of a bound a figure is, and how far from it.
+/// Side of the bound and distance from it.
 fn write_distance(f: &mut fmt::Formatter<'_>, figure: f64, bound: f64) -> fmt::Result {
     if bound == 0.0 {
         return Ok(());

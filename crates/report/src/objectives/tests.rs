@@ -7,7 +7,7 @@ use super::*;
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Calls that took so many milliseconds each, of this outcome.
+/// Adds calls with this outcome that took this many milliseconds each.
 fn add_calls(summary: &mut Summary, outcome: Outcome, took_ms: impl IntoIterator<Item = u32>) {
     for ms in took_ms {
         let clocks = &mut summary.calls[outcome as usize];
@@ -17,7 +17,7 @@ fn add_calls(summary: &mut Summary, outcome: Outcome, took_ms: impl IntoIterator
     }
 }
 
-/// So many calls that each took 10 ms and were answered with 200.
+/// Summary of calls that each took 10 ms and were answered with 200.
 fn answered(calls: u64) -> Summary {
     let mut summary = Summary { duration: Duration::from_secs(2), replies: calls, ..Summary::default() };
     add_calls(&mut summary, Outcome::Success, (0..calls).map(|_| 10));
@@ -29,7 +29,7 @@ fn of(objective: &str, summary: &Summary) -> Judged {
     Judged::of(objective.parse().expect("an objective"), summary)
 }
 
-/// Each objective of the list with what comes of it: `met`, `MISSED` or `UNKNOWN`, and what is said of it.
+/// Checks the outcome and the description of each objective.
 #[track_caller]
 fn check(summary: &Summary, expected: &[(&str, Kept, &str)]) {
     for &(objective, outcome, words) in expected {
@@ -39,7 +39,7 @@ fn check(summary: &Summary, expected: &[(&str, Kept, &str)]) {
 }
 
 #[test]
-fn figures_are_held_against_their_bounds() {
+fn figures_are_compared_with_their_bounds() {
     let mut summary = answered(1000);
     add_calls(&mut summary, Outcome::HttpError, [40; 20]);
     (summary.statuses[4], summary.replies) = (20, 1020);
@@ -66,19 +66,19 @@ fn figures_are_held_against_their_bounds() {
 }
 
 #[test]
-fn a_call_without_a_usable_reply_took_longer_than_any_other() {
+fn a_call_without_a_usable_reply_counts_as_the_longest() {
     for outcome in [Outcome::Failure, Outcome::Unexpected] {
         let mut summary = answered(97);
-        // However soon they gave up.
+        // Even if they gave up quickly.
         add_calls(&mut summary, outcome, [1, 1, 1]);
         check(
             &summary,
             &[
                 ("p97<50ms", Kept::Met, "10.0 ms, 80.0 % below the bound"),
-                ("p98<50ms", Kept::Missed, "endless, as calls had no usable reply in time"),
-                ("service.p98<50ms", Kept::Missed, "endless, as calls had no usable reply in time"),
-                ("p98>50ms", Kept::Met, "endless, as calls had no usable reply in time"),
-                ("max<1s", Kept::Missed, "endless, as calls had no usable reply in time"),
+                ("p98<50ms", Kept::Missed, "endless: calls had no usable reply in time"),
+                ("service.p98<50ms", Kept::Missed, "endless: calls had no usable reply in time"),
+                ("p98>50ms", Kept::Met, "endless: calls had no usable reply in time"),
+                ("max<1s", Kept::Missed, "endless: calls had no usable reply in time"),
                 ("min<11ms", Kept::Met, "10.0 ms, 9.1 % below the bound"),
                 ("mean<11ms", Kept::Met, "10.0 ms, 9.1 % below the bound"),
             ],
@@ -92,22 +92,22 @@ fn a_call_without_a_usable_reply_took_longer_than_any_other() {
 }
 
 #[test]
-fn what_is_under_way_counts_only_once_it_is_beyond_the_bound() {
+fn pending_calls_count_only_once_they_exceed_the_bound() {
     let mut summary = answered(95);
     (0..5).for_each(|_| summary.unfinished.add(MS * 30));
     summary.requests += 5;
-    let missed = "endless, as calls had no usable reply in time";
+    let missed = "endless: calls had no usable reply in time";
     check(
         &summary,
         &[
             ("p99<20ms", Kept::Missed, missed),
             ("service.p99<20ms", Kept::Missed, missed),
-            // Who knows: they may end in time. There are only 95 others.
-            ("p99<40ms", Kept::Unknown, "10.0 ms, from 95 samples of the 100 that it needs"),
+            // They may still end in time. There are only 95 others.
+            ("p99<40ms", Kept::Unknown, "10.0 ms, from 95 of the 100 samples needed"),
             ("p90<40ms", Kept::Met, "10.0 ms, 75.0 % below the bound"),
         ],
     );
-    // What was never sent says nothing of how long the server takes.
+    // Requests that were never sent say nothing about the service time.
     summary.requests -= 5;
     check(
         &summary,
@@ -119,7 +119,7 @@ fn what_is_under_way_counts_only_once_it_is_beyond_the_bound() {
 }
 
 #[test]
-fn too_few_samples_show_nothing_unless_no_more_could_make_it_good() {
+fn too_few_samples_leave_the_outcome_unknown_unless_it_is_missed_already() {
     let few = |slow| {
         let mut summary = answered(97);
         add_calls(&mut summary, Outcome::Success, (0..slow).map(|_| 40));
@@ -128,28 +128,28 @@ fn too_few_samples_show_nothing_unless_no_more_could_make_it_good() {
     check(
         &few(0),
         &[
-            ("p99<20ms", Kept::Unknown, "10.0 ms, from 97 samples of the 100 that it needs"),
-            ("p99.9<20ms", Kept::Unknown, "10.0 ms, from 97 samples of the 1000 that it needs"),
+            ("p99<20ms", Kept::Unknown, "10.0 ms, from 97 of the 100 samples needed"),
+            ("p99.9<20ms", Kept::Unknown, "10.0 ms, from 97 of the 1000 samples needed"),
             ("p99<5ms", Kept::Missed, "10.0 ms, 100.0 % above the bound"),
-            ("p99>20ms", Kept::Unknown, "10.0 ms, from 97 samples of the 100 that it needs"),
+            ("p99>20ms", Kept::Unknown, "10.0 ms, from 97 of the 100 samples needed"),
             ("p95<20ms", Kept::Met, "10.0 ms, 50.0 % below the bound"),
         ],
     );
-    // One of a hundred may be slower, but not two.
-    check(&few(1), &[("p99<20ms", Kept::Unknown, "40.0 ms, from 98 samples of the 100 that it needs")]);
+    // One in a hundred may be slower, but not two.
+    check(&few(1), &[("p99<20ms", Kept::Unknown, "40.0 ms, from 98 of the 100 samples needed")]);
     check(&few(2), &[("p99<20ms", Kept::Missed, "40.0 ms, 100.0 % above the bound")]);
     assert_eq!(of("p99<20ms", &answered(100)).outcome, Kept::Met);
     let mut failed = answered(97);
     add_calls(&mut failed, Outcome::Failure, [1]);
-    let words = "endless, as calls had no usable reply in time, from 98 samples of the 100 that it needs";
-    check(&failed, &[("p99<20ms", Kept::Unknown, words), ("max<20ms", Kept::Missed, &words[..45])]);
+    let words = "endless: calls had no usable reply in time, from 98 of the 100 samples needed";
+    check(&failed, &[("p99<20ms", Kept::Unknown, words), ("max<20ms", Kept::Missed, &words[..42])]);
     let single = answered(1);
-    check(&single, &[("p50<1ms", Kept::Unknown, "10.0 ms, from 1 samples of the 2 that it needs")]);
+    check(&single, &[("p50<1ms", Kept::Unknown, "10.0 ms, from 1 of the 2 samples needed")]);
     check(&single, &[("p50>20ms", Kept::Missed, "10.0 ms, 50.0 % below the bound")]);
 }
 
 #[test]
-fn of_nothing_nothing_is_known() {
+fn without_data_the_outcome_is_unknown() {
     let objectives = [
         "p99<1ms",
         "service.max<1ms",
@@ -166,12 +166,12 @@ fn of_nothing_nothing_is_known() {
         "replies>1",
     ];
     for objective in objectives {
-        check(&Summary::default(), &[(objective, Kept::Unknown, "nothing was measured that would tell")]);
+        check(&Summary::default(), &[(objective, Kept::Unknown, "no data")]);
     }
 }
 
 #[test]
-fn where_no_calls_are_made_connections_may_fail() {
+fn without_calls_connections_count() {
     let mut summary = Summary { connections: 50, ..Summary::default() };
     (0..5).for_each(|_| summary.errors.add(Failure::Refused));
     check(
@@ -179,21 +179,21 @@ fn where_no_calls_are_made_connections_may_fail() {
         &[
             ("errors<10%", Kept::Missed, "10.00 %, at the bound"),
             ("failed<=10%", Kept::Met, "10.00 %, at the bound"),
-            ("unexpected<1%", Kept::Unknown, "nothing was measured that would tell"),
+            ("unexpected<1%", Kept::Unknown, "no data"),
         ],
     );
-    // Those for which there was no socket are not even attempts.
+    // Connections without a socket are not even attempts.
     let mut starved = Summary::default();
     starved.errors.add(Failure::FdUnavailable);
     check(&starved, &[("errors<10%", Kept::Missed, "100.00 %, 10.0 times the bound")]);
-    // Calls are made, and none has ended: that all connections are well says nothing of them.
+    // Calls are made, but none has ended: successful connections say nothing about them.
     let mut waiting = Summary { connections: 50, requests: 50, ..Summary::default() };
     (0..50).for_each(|_| waiting.unfinished.add(MS));
-    check(&waiting, &[("errors<10%", Kept::Unknown, "nothing was measured that would tell")]);
+    check(&waiting, &[("errors<10%", Kept::Unknown, "no data")]);
 }
 
 #[test]
-fn a_session_that_failed_took_longer_than_any_other() {
+fn a_failed_session_counts_as_the_longest() {
     let mut sessions = SessionSummary::default();
     (0..18).for_each(|_| sessions.latency.add(MS * 100));
     (0..2).for_each(|_| sessions.failed_latency.add(MS));
@@ -202,13 +202,13 @@ fn a_session_that_failed_took_longer_than_any_other() {
         &summary,
         &[
             ("session.p90<1s", Kept::Met, "100 ms, 90.0 % below the bound"),
-            ("session.p95<1s", Kept::Missed, "endless, as sessions failed"),
+            ("session.p95<1s", Kept::Missed, "endless: sessions failed"),
         ],
     );
 }
 
 #[test]
-fn a_margin_is_a_share_of_the_bound_and_negative_on_the_wrong_side() {
+fn a_margin_is_a_share_of_the_bound_and_negative_if_missed() {
     let summary = answered(1000);
     let margin = |objective| of(objective, &summary).margin();
     let close =
@@ -219,7 +219,7 @@ fn a_margin_is_a_share_of_the_bound_and_negative_on_the_wrong_side() {
 }
 
 #[test]
-fn small_shares_are_not_shown_as_none() {
+fn small_shares_are_not_shown_as_zero() {
     let mut summary = answered(1_000_000);
     add_calls(&mut summary, Outcome::Failure, [1]);
     assert_eq!(of("failed<=0", &summary).to_string(), "< 0.001 %");
@@ -228,7 +228,7 @@ fn small_shares_are_not_shown_as_none() {
 }
 
 #[test]
-fn what_came_of_objectives_keeps_as_json() {
+fn outcomes_survive_as_json() {
     let judged = judge(&["p99<50ms".parse().expect("an objective")], &answered(100));
     let json = serde_json::to_string(&judged).expect("plain data");
     assert_eq!(
@@ -239,9 +239,10 @@ fn what_came_of_objectives_keeps_as_json() {
 }
 
 proptest! {
-    /// What is missed by too few samples is missed by enough of them, and what is met by enough is not missed by fewer.
+    /// A miss found with too few samples stays a miss with enough, and an objective met with enough is not
+    /// missed with fewer.
     #[test]
-    fn a_miss_that_few_samples_show_stays_one(took in prop::collection::vec(prop_oneof![Just(10_u32), Just(40)], 1..100)) {
+    fn a_miss_found_with_few_samples_stays_a_miss(took in prop::collection::vec(prop_oneof![Just(10_u32), Just(40)], 1..100)) {
         let mut summary = Summary::default();
         add_calls(&mut summary, Outcome::Success, took.iter().copied());
         let before = of("p99<20ms", &summary).outcome;
@@ -251,8 +252,8 @@ proptest! {
         prop_assert!(after != Kept::Unknown);
     }
 
-    /// A quantile is the value of its rank in the sorted list of all calls, where those without an answer are at the
-    /// end.
+    /// A quantile is the value of its rank in the sorted list of all calls, with those without an answer at
+    /// the end.
     #[test]
     fn a_quantile_is_the_value_of_its_rank(
         mut took in prop::collection::vec(1_u32..60_000, 0..300),
@@ -278,7 +279,7 @@ proptest! {
         }
     }
 
-    /// What is worse for users never makes an upper bound look better kept.
+    /// More failures never improve the outcome of an upper bound.
     #[test]
     fn failures_never_help(calls in 1_u64..500, failed in 0_u64..50, more in 1_u64..50) {
         let with = |failed| {

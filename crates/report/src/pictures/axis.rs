@@ -1,32 +1,32 @@
-//! Axes: where a value lies, and which values are marked.
+//! Axes: positions of values, and choice of ticks.
 
 use crate::curves::{LINEAR_UP_TO, odds_marks};
 use crate::number::{grouped, quantile_name};
 
 use super::text::{LABEL_SIZE, width};
 
-/// The least that a logarithmic axis shows: no time in ms is measured more finely.
+/// Smallest value on a logarithmic axis: times in ms are not measured more finely.
 const LEAST: f64 = 1e-3;
 
-/// By what factor a logarithmic axis reaches beyond its values.
+/// Factor by which a logarithmic axis extends beyond its values.
 const SLACK: f64 = 1.25;
 
-/// Values are drawn up to here.
+/// Largest value drawn.
 const MOST: f64 = 1e15;
 
-/// Pixels between the labels of neighbouring marks, at least.
+/// Minimum number of pixels between the labels of adjacent ticks.
 const GAP: f64 = 14.0;
 
-/// Pixels between neighbouring marks of an upright axis, at least.
+/// Minimum number of pixels between adjacent ticks of a vertical axis.
 const GAP_UPRIGHT: f64 = 30.0;
 
 /// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
-    /// What is shown, with its unit.
+    /// Title, with the unit.
     pub(super) title: String,
     scale: Scale,
-    /// Where it begins and ends; the end is greater.
+    /// Bounds; `to` is greater than `from`.
     from: f64,
     to: f64,
     labels: Labels,
@@ -42,21 +42,21 @@ enum Scale {
 enum Labels {
     /// Plain numbers.
     Numbers,
-    /// Times in the units that suit them, from ms.
+    /// Times in suitable units, from ms.
     Times,
     /// Percentiles, from 1 / (1 − p).
     Percentiles,
 }
 
-/// A marked place.
+/// A tick.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
-    /// Where, as [`Axis::place`] has it.
+    /// Position, as returned by [`Axis::place`].
     pub(super) place: f64,
     pub(super) label: String,
 }
 
-/// Whether an axis lies or stands.
+/// Orientation of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Orientation {
     Level,
@@ -64,14 +64,14 @@ pub(super) enum Orientation {
 }
 
 impl Axis {
-    /// From zero to a little beyond the greatest of these.
+    /// Axis from zero to a little beyond the maximum of the values.
     pub(super) fn from_zero(title: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
         let greatest = extent(values).map_or(0.0, |(_, greatest)| greatest);
         let to = if greatest > 0.0 { greatest } else { 1.0 };
         Self { title: title.into(), scale: Scale::Linear, from: 0.0, to: to * 1.06, labels: Labels::Numbers }
     }
 
-    /// From one number to another, both included.
+    /// Axis between two numbers, both included.
     pub(super) fn between(title: impl Into<String>, from: f64, to: f64) -> Self {
         let from = if from.is_finite() { from.clamp(-MOST, MOST) } else { 0.0 };
         let least = from.abs().max(1.0) * 1e-6;
@@ -79,14 +79,14 @@ impl Axis {
         Self { title: title.into(), scale: Scale::Linear, from, to, labels: Labels::Numbers }
     }
 
-    /// For percentages: from zero to a little beyond the greatest, 100 at most.
+    /// Axis of percentages: from zero to a little beyond the maximum, at most 100.
     pub(super) fn percent(title: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
         let axis = Self::from_zero(title, values);
-        // What is nearly nothing shall not look like much.
+        // Tiny values must not look large.
         Self { to: axis.to.clamp(1.06, 105.0), ..axis }
     }
 
-    /// For times in ms: logarithmic if they reach far. `name` is what they are times of.
+    /// Axis of times in ms: logarithmic if their range is wide. `name` names the times.
     pub(super) fn times(name: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         match extent(values.iter().copied().filter(|&ms| ms > 0.0)) {
@@ -97,7 +97,7 @@ impl Axis {
         }
     }
 
-    /// For values that reach far; those that are not above zero lie on its beginning.
+    /// Logarithmic axis; values that are not above zero are placed at its beginning.
     pub(super) fn logarithmic(title: &str, values: impl IntoIterator<Item = f64>) -> Self {
         let (least, greatest) = extent(values.into_iter().filter(|&value| value > 0.0)).unwrap_or((1.0, 1.0));
         let from = (least / SLACK).max(LEAST);
@@ -110,7 +110,7 @@ impl Axis {
         }
     }
 
-    /// For the percentiles of so many samples.
+    /// Axis of percentiles of this many samples.
     pub(super) fn percentiles(samples: f64) -> Self {
         Self {
             title: "percentile (one in 2, 10, 100, … took longer)".to_owned(),
@@ -121,12 +121,12 @@ impl Axis {
         }
     }
 
-    /// The places of its ends.
+    /// Positions of its bounds.
     pub(super) fn ends(&self) -> (f64, f64) {
         (self.place(self.from), self.place(self.to))
     }
 
-    /// Where a value lies. What is beyond an end lies on it, and what is no number at the beginning.
+    /// Position of a value. Values beyond a bound are placed on it, NaN at the beginning.
     pub(super) fn place(&self, value: f64) -> f64 {
         let value = if value.is_nan() { self.from } else { value.clamp(self.from, self.to) };
         match self.scale {
@@ -135,7 +135,7 @@ impl Axis {
         }
     }
 
-    /// As many marks as can be read on so many pixels.
+    /// As many ticks as are readable on this many pixels.
     pub(super) fn ticks(&self, pixels: f64, orientation: Orientation) -> Vec<Tick> {
         let mut coarsest = Vec::new();
         for values in self.choices() {
@@ -151,7 +151,7 @@ impl Axis {
         self.thinned(coarsest, pixels, orientation)
     }
 
-    /// The values that may be marked, from many to few.
+    /// Candidate sets of ticks, from many to few.
     fn choices(&self) -> Vec<Vec<f64>> {
         let is_inside = |value: &f64| (self.from..=self.to).contains(value);
         if self.labels == Labels::Percentiles {
@@ -187,7 +187,7 @@ impl Axis {
                     of(&[1.0], 2),
                     of(&[1.0], 3),
                 ];
-                // Less than two marks make no scale.
+                // Fewer than two ticks make no scale.
                 choices
                     .into_iter()
                     .enumerate()
@@ -223,7 +223,7 @@ impl Axis {
             .all(|pair| self.distance(&pair[0], &pair[1], pixels) >= room(&pair[0], &pair[1], orientation))
     }
 
-    /// Those that can be read, from the first on.
+    /// The readable ticks, starting with the first.
     fn thinned(&self, ticks: Vec<Tick>, pixels: f64, orientation: Orientation) -> Vec<Tick> {
         let mut kept: Vec<Tick> = Vec::new();
         for tick in ticks {
@@ -243,7 +243,7 @@ impl Axis {
     }
 }
 
-/// The pixels that two neighbouring marks need from one to the other.
+/// Pixels needed between two adjacent ticks.
 fn room(a: &Tick, b: &Tick, orientation: Orientation) -> f64 {
     match orientation {
         Orientation::Level => (width(&a.label, LABEL_SIZE) + width(&b.label, LABEL_SIZE)) / 2.0 + GAP,
@@ -251,7 +251,7 @@ fn room(a: &Tick, b: &Tick, orientation: Orientation) -> f64 {
     }
 }
 
-/// The least and the greatest of some numbers; `None` if there are none.
+/// Minimum and maximum of some numbers; `None` if there are none.
 fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let finite = values.into_iter().filter(|value| value.is_finite()).map(|value| value.clamp(-MOST, MOST));
     finite.fold(None, |extent, value| match extent {
@@ -260,7 +260,7 @@ fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// A round time, given in ms, in the unit that suits it.
+/// Formats a round time, given in ms, in a suitable unit.
 fn plain_time(ms: f64) -> String {
     let (value, unit) = match ms {
         ms if ms >= 999.999 => (ms / 1e3, "s"),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_round_and_as_many_as_there_is_room_for() {
+    fn ticks_are_round_and_fill_the_room() {
         let axis = Axis::from_zero("replies/s", [2_300.0]);
         assert_eq!(
             labels(&axis, 700.0, Orientation::Level),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn far_reaching_times_are_logarithmic_and_have_their_units() {
+    fn wide_ranges_of_times_are_logarithmic_and_have_units() {
         let axis = Axis::times("latency", [0.4, 9_000.0]);
         assert_eq!(axis.title, "latency (log scale)");
         assert_eq!(labels(&axis, 200.0, Orientation::Upright), ["1 ms", "10 ms", "100 ms", "1 s", "10 s"]);
@@ -325,14 +325,14 @@ mod tests {
     }
 
     #[test]
-    fn a_tiny_share_does_not_look_like_much() {
+    fn a_tiny_share_does_not_look_large() {
         assert_eq!(Axis::percent("errors [%]", [0.0001]).to, 1.06);
         assert_eq!(Axis::percent("errors [%]", [100.0]).to, 105.0);
     }
 
     proptest! {
         #[test]
-        fn whatever_is_shown_lies_between_the_ends_and_labels_do_not_touch(
+        fn values_lie_between_the_bounds_and_labels_do_not_touch(
             values in proptest::collection::vec(prop_oneof![any::<f64>(), 0.0..1e9_f64, 0.0..1.0_f64], 0..6),
             pixels in 10.0..4_000.0_f64,
         ) {

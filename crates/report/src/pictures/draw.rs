@@ -1,7 +1,7 @@
-//! Figures as SVG, drawn with plotters.
+//! Drawing of figures as SVG, with plotters.
 //!
-//! Plotters knows whole pixels only, so it draws on a sheet that has ten of them for each of the picture, and the
-//! viewer scales it.
+//! Plotters only knows integer pixels, so the drawing has ten of them for each of the picture, and the viewer
+//! scales it down.
 
 use std::ops::Range;
 
@@ -22,38 +22,38 @@ use super::text::{self, LABEL_SIZE, NAME_SIZE, TITLE_SIZE, cleaned, fitted, line
 use super::theme::{Ink, Theme};
 use super::{Picture, SIZES, Style};
 
-/// Pixels of the sheet for each of the picture.
+/// Pixels of the drawing for each pixel of the picture.
 const FINENESS: f64 = 10.0;
 
-/// What plotters makes a size of letters smaller by.
+/// Factor by which plotters reduces font sizes.
 const FONT_FACTOR: f64 = 1.24;
 
-/// Room around everything, in pixels.
+/// Margin around the picture, in pixels.
 const MARGIN: f64 = 14.0;
 
-/// From line to line of the title, and of what stands below it.
+/// Line heights of the title and of the text below it.
 const TITLE_LINE: f64 = 22.0;
 const FACT_LINE: f64 = 17.0;
 
-/// Between what stands above and the first graph, and between graphs.
+/// Space between the header and the first graph, and between graphs.
 const GAP: f64 = 6.0;
 const PANEL_GAP: f64 = 12.0;
 
-/// Between a legend and its graph.
+/// Space between a legend and its graph.
 const LEGEND_GAP: f64 = 4.0;
 
-/// Room for the names of what is shaded.
+/// Space for the names of shaded periods.
 const SHADE_NAMES: f64 = 17.0;
 
-/// Below the last graph: marks, labels, and the title of the axis.
+/// Space below the last graph: ticks, labels and the title of the axis.
 const X_LABELS: f64 = 42.0;
 
-/// Left of a graph, beside the labels: the title of the axis and marks.
+/// Space left of a graph in addition to the labels: the title of the axis and ticks.
 const Y_TITLE: f64 = 30.0;
 
 const TICK: f64 = 4.0;
 
-/// The height of a graph, at least.
+/// Minimum height of a graph.
 const PANEL_MIN: f64 = 24.0;
 
 const TO_MEMORY: &str = "drawing to memory does not fail";
@@ -86,12 +86,12 @@ pub(super) fn draw(figure: &Figure, style: &Style) -> Picture {
     Picture { svg: head + content }
 }
 
-/// A text as the content of an element.
+/// Escapes text for the content of an element.
 fn escaped(text: &str) -> String {
     cleaned(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Where a graph is, in pixels.
+/// Position of a graph in pixels.
 struct Place {
     top: f64,
     height: f64,
@@ -99,7 +99,7 @@ struct Place {
     right: f64,
 }
 
-/// An axis as plotters wants it.
+/// Adapter of an axis for plotters.
 struct MarkedAxis {
     ends: (f64, f64),
     marks: Vec<f64>,
@@ -168,7 +168,7 @@ impl<'b> Painter<'_, 'b> {
             marks.iter().flatten().map(|tick| text::width(&tick.label, LABEL_SIZE)).fold(0.0, f64::max);
         let left = MARGIN + Y_TITLE + label.min(room / 3.0);
         let x_marks = figure.x.ticks(width - MARGIN - left, Orientation::Level);
-        // The last label may reach beyond its mark.
+        // The last label may extend beyond its tick.
         let beyond = x_marks.last().map_or(0.0, |last| text::width(&last.label, LABEL_SIZE) / 2.0);
         let right = width - MARGIN.max(beyond + 4.0);
 
@@ -229,7 +229,7 @@ impl<'b> Painter<'_, 'b> {
 
         let to_sheet =
             |x: f64, y: f64| chart.plotting_area().map_coordinate(&(figure.x.place(x), panel.y.place(y)));
-        // Below the lines, and its name above them.
+        // Below the lines, with its name above them.
         let mark = panel.mark.as_ref().map(|(x, name)| (f64::from(to_sheet(*x, 0.0).0) / FINENESS, name));
         if let Some((x, _)) = mark {
             let line = vec![at(x, top), at(x, top + height)];
@@ -281,7 +281,7 @@ impl<'b> Painter<'_, 'b> {
         mesh.draw().expect(TO_MEMORY);
     }
 
-    /// Below a graph, and in its middle as far as there is room.
+    /// Writes the title below a graph, centred if there is room.
     fn x_title(self, title: &str, place: &Place) {
         let Place { top, height, left, right } = *place;
         let edge = self.sheet.dim_in_pixel().0 as f64 / FINENESS - MARGIN;
@@ -292,7 +292,7 @@ impl<'b> Painter<'_, 'b> {
         self.text(&title, (middle, y), LABEL_SIZE, Ink::Text, (HPos::Center, VPos::Bottom));
     }
 
-    /// Shades stretches of the x axis, and names them above the graph, as far as names do not overlap.
+    /// Shades periods of the x axis and names them above the graph, as long as the names do not overlap.
     fn shades(self, figure: &Figure, panel: &Panel, chart: &Chart<'_, '_>, place: &Place) {
         let mut free_from = place.left;
         for shade in &panel.shades {
@@ -317,7 +317,7 @@ impl<'b> Painter<'_, 'b> {
         }
     }
 
-    /// What a line across a graph means, on the side that has room; left if both have.
+    /// Names a vertical line, on the side that has room; on the left if both have.
     fn mark_name(self, x: f64, name: &str, place: &Place) {
         let Place { top, left, right, .. } = *place;
         let needed = text::width(name, LABEL_SIZE) + 6.0;
@@ -367,7 +367,7 @@ impl<'b> Painter<'_, 'b> {
         if line.mark.is_hollow && line.mark.shape == Shape::Disc {
             self.draw(&Circle::new((x, y), tenths(3.2), pen));
         } else if line.mark.is_hollow {
-            // Once around, and a bit further, so that the last corner is as sharp as the others.
+            // Once around and a bit further, so that the last corner is as sharp as the others.
             outline.extend_from_within(..2);
             self.draw(&PathElement::new(outline, pen));
         }
@@ -404,7 +404,7 @@ fn text_style(size: f64, color: &impl Color) -> TextStyle<'static> {
     FontDesc::new(FontFamily::SansSerif, size * FONT_FACTOR * FINENESS, FontStyle::Normal).color(color)
 }
 
-/// A place of the picture on the sheet.
+/// Converts a position in the picture to the drawing.
 fn at(x: f64, y: f64) -> (i32, i32) {
     (tenths(x), tenths(y))
 }

@@ -1,37 +1,37 @@
-//! What a picture shows, before it is drawn.
+//! Content of a picture, before it is drawn.
 
 use super::axis::Axis;
 use super::theme::Ink;
 
-/// Graphs one above the other, over the same axis.
+/// Graphs above one another, with a common x axis.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
     pub(super) title: String,
-    /// Lines below the title.
+    /// Lines of text below the title.
     pub(super) facts: Vec<String>,
-    /// What the picture shows, for those who cannot see it.
+    /// Description for people who cannot see the picture.
     pub(super) about: String,
     pub(super) x: Axis,
     pub(super) panels: Vec<Panel>,
-    /// In pixels, unless another is asked for.
+    /// Height in pixels, unless another is requested.
     pub(super) usual_height: u32,
 }
 
-/// One of the graphs.
+/// One graph.
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
     pub(super) name: &'static str,
     pub(super) y: Axis,
-    /// Stretches of the x axis that are shaded.
+    /// Shaded periods of the x axis.
     pub(super) shades: Vec<Shade>,
     pub(super) lines: Vec<Line>,
-    /// A place of the x axis with what it is.
+    /// A marked position on the x axis, with its name.
     pub(super) mark: Option<(f64, String)>,
-    /// What is said instead if there is nothing to draw.
+    /// Text shown instead if there is nothing to draw.
     pub(super) nothing: &'static str,
 }
 
-/// A stretch of the x axis that is shaded.
+/// A shaded period of the x axis.
 #[derive(Clone, Debug)]
 pub(super) struct Shade {
     pub(super) from: f64,
@@ -40,7 +40,7 @@ pub(super) struct Shade {
     pub(super) ink: Ink,
 }
 
-/// A line, or points that are not joined.
+/// A line, or unconnected points.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) name: String,
@@ -48,9 +48,9 @@ pub(super) struct Line {
     pub(super) dash: Dash,
     pub(super) width: f64,
     pub(super) mark: Mark,
-    /// In the order in which they are joined. Where a value is missing, or is no number, there is a gap.
+    /// Points in the order in which they are connected. Missing or non-finite values leave a gap.
     pub(super) points: Vec<(f64, Option<f64>)>,
-    /// How far values spread: x, the least, the greatest.
+    /// Ranges of values: x, minimum, maximum.
     pub(super) whiskers: Vec<(f64, f64, f64)>,
 }
 
@@ -64,7 +64,7 @@ pub(super) enum Dash {
     None,
 }
 
-/// How points are marked.
+/// Marking of points.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Mark {
     pub(super) shape: Shape,
@@ -84,9 +84,9 @@ pub(super) enum Shape {
 pub(super) enum Marked {
     /// All points.
     All,
-    /// Those with no neighbour that they could be joined with.
+    /// Points without a neighbour to connect to.
     Lone,
-    /// Those at these places of the x axis, so that lines that cross can be told apart.
+    /// Points at these x positions, to tell crossing lines apart.
     At(Vec<f64>),
 }
 
@@ -95,21 +95,21 @@ pub(super) const SHAPES: [Shape; 4] = [Shape::Disc, Shape::Square, Shape::Triang
 pub(super) const DASHES: [Dash; 4] = [Dash::Solid, Dash::Long, Dash::Short, Dash::Dotted];
 
 impl Panel {
-    /// Whether there is nothing to draw.
+    /// Returns true if there is nothing to draw.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.iter().all(Line::is_empty)
     }
 }
 
 impl Line {
-    /// The points as far as they are joined: without gaps, and none empty.
+    /// The connected pieces: without gaps, and none empty.
     pub(super) fn pieces(&self) -> Vec<Vec<(f64, f64)>> {
         let is_drawable = |&(x, y): &(f64, Option<f64>)| x.is_finite() && y.is_some_and(f64::is_finite);
         let pieces = self.points.split(|point| !is_drawable(point)).filter(|piece| !piece.is_empty());
         pieces.map(|piece| piece.iter().filter_map(|&(x, y)| Some((x, y?))).collect()).collect()
     }
 
-    /// The points of a piece that are marked.
+    /// The marked points of a piece.
     pub(super) fn marked(&self, piece: &[(f64, f64)]) -> Vec<(f64, f64)> {
         match &self.mark.which {
             Marked::All => piece.to_vec(),

@@ -1,27 +1,27 @@
-//! The legend of a graph: above it, so that it covers nothing.
+//! Legend of a graph, placed above it so that it covers nothing.
 
 use super::figure::{Line, Panel};
 use super::text::{LABEL_SIZE, NAME_SIZE, fitted, width};
 
-/// How far it is from one row to the next, in pixels.
+/// Height of a row in pixels.
 pub(super) const ROW: f64 = 19.0;
 
-/// How wide the sample of a line is, and how far it is from its name.
+/// Width of a line's sample, and space between it and its name.
 pub(super) const SAMPLE: f64 = 30.0;
 const SAMPLE_GAP: f64 = 6.0;
 
-/// How far entries are from each other.
+/// Space between entries.
 const GAP: f64 = 18.0;
 
-/// The name of a graph and those of its lines, in rows.
+/// Names of a graph and of its lines, in rows.
 pub(super) struct Legend<'a> {
     pub(super) entries: Vec<Entry<'a>>,
     pub(super) rows: usize,
 }
 
-/// An entry with its place, in pixels from the upper left corner.
+/// An entry with its position, in pixels from the upper left corner.
 pub(super) struct Entry<'a> {
-    /// The line it is of; `None` for the name of the graph.
+    /// Line of the entry; `None` for the name of the graph.
     pub(super) line: Option<&'a Line>,
     pub(super) text: String,
     pub(super) x: f64,
@@ -29,7 +29,7 @@ pub(super) struct Entry<'a> {
 }
 
 impl<'a> Legend<'a> {
-    /// The legend of a graph on so many pixels.
+    /// Lays out the legend of a graph within this many pixels.
     pub(super) fn of(panel: &'a Panel, room: f64) -> Self {
         let name = fitted(panel.name, NAME_SIZE, room);
         let mut legend = Self { entries: Vec::new(), rows: 1 };
@@ -50,7 +50,7 @@ impl<'a> Legend<'a> {
 }
 
 impl Entry<'_> {
-    /// Where its text begins.
+    /// Beginning of its text.
     pub(super) fn text_x(&self) -> f64 {
         if self.line.is_some() { self.x + SAMPLE + SAMPLE_GAP } else { self.x }
     }

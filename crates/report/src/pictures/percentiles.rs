@@ -1,4 +1,4 @@
-//! Percentile curves: of one result, and of several.
+//! Percentile curves of one or several results.
 
 use httperf_stats::Timing;
 
@@ -18,7 +18,7 @@ use super::{COMPARED_MAX, Picture, Style};
 /// Pixels for the name of a file.
 const NAME_ROOM: f64 = 330.0;
 
-/// How long calls took: the percentiles of latency and service time.
+/// Percentiles of latency and service time.
 #[must_use]
 pub fn percentiles(document: &Document, style: &Style) -> Picture {
     let completed = document.summary.completed();
@@ -32,7 +32,7 @@ pub fn percentiles(document: &Document, style: &Style) -> Picture {
     draw(&figure(title, facts, "Answered calls", &curves), style)
 }
 
-/// The percentiles of the latency of several results, each by its name; no more than [`COMPARED_MAX`] of them.
+/// Percentiles of the latency of several results, each with its name; at most [`COMPARED_MAX`] of them.
 #[must_use]
 pub fn compare(results: &[(&str, &Document)], style: &Style) -> Picture {
     let results = &results[..results.len().min(COMPARED_MAX)];
@@ -78,7 +78,7 @@ fn figure(title: String, facts: Vec<String>, name: &'static str, curves: &[Curve
         .zip(inks)
         .enumerate()
         .map(|(index, (curve, ink))| {
-            // The second time that an ink is used, it has another dash.
+            // An ink used a second time has a different dash.
             let style = index + index / SERIES.len();
             line(
                 curve,
@@ -121,7 +121,7 @@ fn line(curve: &Curve<'_>, ink: Ink, dash: Dash, mark: Mark) -> Line {
     Line { name: curve.name.clone(), ink, dash, width: 2.0, mark, points, whiskers: Vec::new() }
 }
 
-/// When, how long, where, and how many calls.
+/// Time, length, machine and number of calls.
 pub(super) fn facts(document: &Document) -> String {
     let mut facts = about::run(document);
     facts.push(match document.figures.replies {
@@ -131,7 +131,7 @@ pub(super) fn facts(document: &Document) -> String {
     facts.join(" · ")
 }
 
-/// What is to be said of a result that cannot be relied on.
+/// Warning for a result that is not VALID.
 pub(super) fn doubt(document: &Document) -> Option<String> {
     let names = |level| {
         let reasons = document.verdict.reasons.iter().filter(|reason| reason.level == level);

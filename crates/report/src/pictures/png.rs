@@ -1,4 +1,4 @@
-//! SVG as PNG.
+//! Conversion of SVG to PNG.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use resvg::usvg::{Options, Tree};
 
 const OUR_OWN: &str = "what we have drawn can be rasterised";
 
-/// A picture that we have drawn, as PNG of the same size.
+/// Rasterises a picture of ours as a PNG of the same size.
 pub(super) fn rasterised(svg: &str) -> Vec<u8> {
     let mut fonts = Database::new();
     fonts.load_font_data(ttf_noto_sans::REGULAR.to_vec());

@@ -1,6 +1,6 @@
-//! A sweep as the three graphs of the classic paper (D. Mosberger, T. Jin: "httperf: a tool for measuring web server
-//! performance", 1998), one above the other over the load that was offered: the rate of replies, which follows the
-//! diagonal until the server is saturated; errors; and how long replies took.
+//! A sweep as the three graphs of the classic paper (D. Mosberger, T. Jin: "httperf: a tool for measuring web
+//! server performance", 1998), above one another over the offered load: the reply rate, which follows the
+//! diagonal until the server is saturated; errors; and response times.
 
 use crate::number::count;
 
@@ -140,7 +140,7 @@ fn times(curve: &SweepCurve) -> Panel {
     }
 }
 
-/// The line through the points that tell of the server, and those that tell of the generator, which are not joined.
+/// The line through the points that describe the server, and the unconnected points limited by the generator.
 fn lines_of(
     curve: &SweepCurve,
     name: &str,
@@ -168,7 +168,7 @@ fn lines_of(
     [server, generator]
 }
 
-/// The legend of the first graph says for all of them what the generator limited.
+/// Removes the name of the limited points: the legend of the first graph explains them for all.
 fn unnamed_if_limited([server, generator]: [Line; 2]) -> Vec<Line> {
     vec![server, Line { name: String::new(), ..generator }]
 }

@@ -1,4 +1,4 @@
-//! What pictures of a sweep show: a point for each rate, and the knee.
+//! Data of pictures of a sweep: a point for each rate, and the knee.
 
 use httperf_plan::{Plan, Script, Sessions, UNLIMITED, Workload};
 
@@ -7,64 +7,64 @@ use crate::html::about;
 use crate::number::grouped;
 use crate::sweep::{State, Step, Sweep, Unit};
 
-/// What is said of points that the generator limited.
+/// Name of points limited by the generator.
 pub(crate) const LIMITED: &str = "the generator was the bottleneck";
 
-/// What the replies are called that are what was expected.
+/// Name of replies that passed all checks.
 pub(crate) const GOOD: &str = "of these, without error";
 
-/// From this share of the replies on it is shown that some are errors.
+/// Minimum share of error replies that is shown.
 const BAD_SHOWN: f64 = 0.005;
 
-/// What a sweep found, step by step.
+/// Results of a sweep, step by step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepCurve {
     /// The server.
     pub title: String,
-    /// What arrives.
+    /// Unit of arrivals.
     pub unit: Unit,
-    /// Calls that each arrival makes, if that is known.
+    /// Number of calls per arrival, if known.
     pub calls_per_arrival: Option<f64>,
-    /// The steps by ascending rate.
+    /// Steps by ascending rate.
     pub points: Vec<Point>,
-    /// What the spread of the replies is, such as `least and most in 5 s`; empty if there is none.
+    /// Meaning of the spread of the replies, such as `least and most in 5 s`; empty if there is none.
     pub spread: &'static str,
-    /// The rate up to which the server kept up, if it is known.
+    /// Rate up to which the server kept up, if known.
     pub knee: Option<f64>,
 }
 
-/// What came of a rate.
+/// Results at one rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Arrivals per second that were asked for.
+    /// Arrivals per second requested.
     pub rate: f64,
     /// Replies per second.
     pub replies: Spread,
-    /// Those of them per second that are what was expected, with a status below 400.
+    /// Those per second with a status below 400 that failed no check.
     pub good_replies: f64,
-    /// Calls that ended in an error, or connections where no calls are made, in percent.
+    /// Percentage of calls, or of connections if no calls are made, that ended in an error.
     pub errors_percent: f64,
-    /// The mean time from the first byte of a request to the status line of its reply.
+    /// Mean time from the first byte of a request to the status line of its reply.
     pub response_ms: Option<f64>,
-    /// The median latency.
+    /// Median latency.
     pub latency_p50_ms: Option<f64>,
-    /// The 99th percentile of the latency; `None` with too few calls.
+    /// 99th percentile of the latency; `None` if there are too few calls.
     pub latency_p99_ms: Option<f64>,
-    /// Whether the generator was the bottleneck.
+    /// True if the generator was the bottleneck.
     pub is_client_limited: bool,
 }
 
-/// A mean, and how far what it is of spreads.
+/// A mean with the range of its samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// The mean.
+    /// Mean.
     pub mean: f64,
-    /// The least and the greatest, if they are known.
+    /// Minimum and maximum, if known.
     pub range: Option<(f64, f64)>,
 }
 
 impl SweepCurve {
-    /// What a sweep found.
+    /// Extracts the results of a sweep.
     #[must_use]
     pub fn of(sweep: &Sweep) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl SweepCurve {
         }
     }
 
-    /// The line on which as many replies come as calls are offered, up to what is shown: its two ends.
+    /// Both ends of the diagonal, on which all calls offered are answered, within the range shown.
     pub(crate) fn diagonal(&self) -> Option<[(f64, f64); 2]> {
         let calls = self.calls_per_arrival.filter(|&calls| calls > 0.0)?;
         let rates =
@@ -90,7 +90,7 @@ impl SweepCurve {
         (end > from).then(|| [from, end].map(|rate| (rate, rate * calls)))
     }
 
-    /// Whether the rates reach so far that the axes are logarithmic.
+    /// Returns true if the range of rates is wide enough for logarithmic axes.
     pub(crate) fn reaches_far(&self) -> bool {
         let rates =
             || self.points.iter().map(|point| point.rate).filter(|rate| rate.is_finite() && *rate > 0.0);
@@ -98,25 +98,26 @@ impl SweepCurve {
         least.zip(greatest).is_some_and(|(least, greatest)| greatest > least * LINEAR_UP_TO)
     }
 
-    /// A figure over the rate, of the points that tell of the server. A rate at which all runs were limited is a gap.
+    /// A figure over the rate, without the points limited by the generator. A rate at which all runs were
+    /// limited is a gap.
     pub(crate) fn of_server(&self, value: impl Fn(&Point) -> Option<f64>) -> Vec<(f64, Option<f64>)> {
         let tells = |rate| self.points.iter().any(|point| point.rate == rate && !point.is_client_limited);
         let shown = self.points.iter().filter(|point| !(point.is_client_limited && tells(point.rate)));
         shown.map(|point| (point.rate, value(point).filter(|_| !point.is_client_limited))).collect()
     }
 
-    /// Whether it matters that some of the replies are errors.
+    /// Returns true if the share of error replies is large enough to show.
     pub(crate) fn has_bad_replies(&self) -> bool {
         self.points.iter().any(|point| point.good_replies < point.replies.mean * (1.0 - BAD_SHOWN))
     }
 
-    /// Such as `knee: 1,200/s`.
+    /// Position and name of the knee, such as `knee: 1,200/s`.
     pub(crate) fn knee_name(&self) -> Option<(f64, String)> {
         let rate = self.knee.filter(|rate| rate.is_finite())?;
         Some((rate, format!("knee: {}/s", grouped(rate, if rate < 10.0 { 1 } else { 0 }))))
     }
 
-    /// The title of the axis of rates.
+    /// Title of the axis of rates.
     pub(crate) fn load_title(&self) -> String {
         format!("offered load [{}/s]", self.unit.name())
     }
@@ -139,13 +140,14 @@ impl Point {
         }
     }
 
-    /// The most replies per second that are shown of it.
+    /// Largest rate of replies shown.
     pub(crate) fn most_replies(&self) -> f64 {
         self.replies.range.map_or(self.replies.mean, |(_, most)| most.max(self.replies.mean))
     }
 }
 
-/// `None` where a session's calls follow from its file, or from what it finds in pages, and where they never end.
+/// Number of calls per arrival; `None` if a session's calls follow from a file or from the pages it loads, or
+/// never end.
 fn calls_per_arrival(plan: &Plan) -> Option<f64> {
     if let Workload::Sessions(Sessions { script: Script::File(_) | Script::Pages { .. }, .. }) =
         &plan.workload

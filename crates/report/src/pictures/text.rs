@@ -1,33 +1,33 @@
-//! Text of a picture: how wide it is, and what of it there is room for.
+//! Text of pictures: estimated widths, and truncation.
 
-/// The sizes of letters, in pixels.
+/// Font sizes in pixels.
 pub(super) const TITLE_SIZE: f64 = 16.0;
 pub(super) const NAME_SIZE: f64 = 13.0;
 pub(super) const LABEL_SIZE: f64 = 12.0;
 
-/// Characters from outside that are looked at.
+/// Maximum number of characters of a text from outside.
 const CHARACTERS_MAX: usize = 300;
 
-/// About how wide a text is, in pixels. A viewer draws SVG with a font of its own, so this is on the large side.
+/// Approximate width of a text in pixels. A viewer draws SVG with its own font, so this is on the large side.
 pub(super) fn width(text: &str, size: f64) -> f64 {
     text.chars().map(em).sum::<f64>() * size
 }
 
-/// The width of a character as a share of its size.
+/// Width of a character as a share of the font size.
 fn em(character: char) -> f64 {
     match character {
         ' ' | '.' | ',' | ':' | ';' | '!' | '|' | '\'' | 'i' | 'j' | 'l' | 'I' | '(' | ')' | '/' | 'f'
         | 't' | 'r' => 0.38,
         'm' | 'w' | 'M' | 'W' | '@' | '%' | '…' => 0.95,
         'A'..='Z' => 0.72,
-        // Scripts of East Asia, and pictograms.
+        // East Asian scripts and pictograms.
         '\u{1100}'.. if character >= '\u{2e80}' => 1.1,
         _ => 0.6,
     }
 }
 
-/// A text from outside with nothing in it that XML or a reader's eye would take for something else: control characters
-/// and those that turn the direction of writing are replaced.
+/// Replaces characters in text from outside that XML forbids or that mislead a reader: control characters,
+/// and those that change the direction of writing.
 pub(super) fn cleaned(text: &str) -> String {
     let is_odd = |character: char| {
         character.is_control()
@@ -45,7 +45,7 @@ pub(super) fn cleaned(text: &str) -> String {
     text
 }
 
-/// As much of the beginning of a text as there is room for.
+/// Beginning of a text, as far as it fits.
 pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
     if width(text, size) <= room {
         return text.to_owned();
@@ -58,13 +58,13 @@ pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
     format!("{}…", kept.collect::<String>().trim_end())
 }
 
-/// As much of the end of a text as there is room for: what tells names of files apart is there.
+/// End of a text, as far as it fits: it distinguishes names of files.
 pub(super) fn fitted_end(text: &str, size: f64, room: f64) -> String {
     let reversed = |text: &str| text.chars().rev().collect::<String>();
     reversed(&fitted(&reversed(text), size, room))
 }
 
-/// A text in lines that there is room for, at most so many of them.
+/// Breaks a text into lines that fit, at most `most` of them.
 pub(super) fn lines(text: &str, size: f64, room: f64, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_is_cut_where_it_matters_least() {
+    fn long_text_is_truncated_where_it_matters_least() {
         let room = width("0123456789", 12.0);
         assert_eq!(fitted("0123456789", 12.0, room), "0123456789");
         assert_eq!(fitted("01234567890123", 12.0, room), "01234567…");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_are_not_for_reading_are_replaced() {
+    fn unprintable_characters_are_replaced() {
         assert_eq!(cleaned("a\u{0}b\nc\u{202e}d"), "a\u{fffd}b\u{fffd}c\u{fffd}d");
         assert_eq!(cleaned(&"x".repeat(1_000)).chars().count(), CHARACTERS_MAX + 1);
     }

@@ -1,12 +1,12 @@
 //! Colours: light and dark.
 //!
-//! Those of lines are after M. Okabe and K. Ito, "Color Universal Design" (2008), which people with any kind of colour
-//! vision tell apart; each is as much darker or lighter as it takes for a contrast of 3:1 with its background. Lines
-//! differ in dashes and marks as well.
+//! Colours of lines are based on M. Okabe and K. Ito, "Color Universal Design" (2008), which can be told
+//! apart with any kind of colour vision; each is darkened or lightened to a contrast of at least 3:1 with its
+//! background. Lines also differ in dashes and marks.
 
 use plotters::style::RGBColor;
 
-/// Light or dark.
+/// Light or dark theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Theme {
     /// Dark on white.
@@ -16,22 +16,22 @@ pub enum Theme {
     Dark,
 }
 
-/// What something is drawn in.
+/// Colour of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
     /// The background.
     Paper,
     /// Text.
     Text,
-    /// Text of less weight, and what stands back.
+    /// Secondary text and elements.
     Soft,
-    /// The lines of the grid.
+    /// Grid lines.
     Grid,
-    /// Where load is offered and not measured, or no longer offered.
+    /// Warm-up and drain.
     Phase,
-    /// Where the server stood still.
+    /// Stalls of the server.
     Stall,
-    /// One of the lines.
+    /// Colours of lines.
     Blue,
     Orange,
     Green,
@@ -42,7 +42,7 @@ pub(super) enum Ink {
     Brown,
 }
 
-/// The inks of lines that have no meaning of their own, in order.
+/// Colours of lines without a meaning of their own, in order.
 pub(super) const SERIES: [Ink; 8] =
     [Ink::Blue, Ink::Vermilion, Ink::Green, Ink::Purple, Ink::Orange, Ink::Sky, Ink::Olive, Ink::Brown];
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_text_stand_out_from_either_background() {
+    fn lines_and_text_have_enough_contrast() {
         for theme in [Theme::Light, Theme::Dark] {
             let with_paper = |ink| contrast(theme.color(ink), theme.color(Ink::Paper));
             for ink in SERIES {

@@ -1,4 +1,4 @@
-//! A run over its time: throughput, and below it the latency.
+//! Timeline of a run: throughput, with the latency below.
 
 use httperf_stats::{Classes, Interval, Phase};
 
@@ -13,16 +13,16 @@ use super::percentiles::{doubt, facts};
 use super::theme::Ink;
 use super::{Picture, Style};
 
-/// More points than this would be a smear.
+/// Maximum number of points.
 const POINTS_MAX: usize = 240;
 
-/// Up to this many points are marked, so that one between gaps is seen.
+/// Maximum number of points with markers, which make single points between gaps visible.
 const MARKED_MAX: usize = 60;
 
-/// An interval shorter than this share of the others has no rate worth drawing.
+/// Minimum length of an interval with a meaningful rate, as a share of the others.
 const SHORTEST: f64 = 0.1;
 
-/// What was offered and what came back over the time of the run, and how long that took.
+/// Offered load, replies and latency over the time of the run.
 #[must_use]
 pub fn timeline(document: &Document, style: &Style) -> Picture {
     let series = &document.summary.series;
@@ -54,7 +54,7 @@ fn throughput(moments: &[Moment], shades: Vec<Shade>) -> Panel {
     let rate = |count: fn(&Moment) -> u64| -> Vec<Option<f64>> {
         moments.iter().map(|moment| Some(count(moment) as f64 / moment.seconds)).collect()
     };
-    // What was offered is broad, as replies lie upon it when all is well.
+    // The line of offered load is wide, since replies cover it when all is well.
     let lines = vec![
         line("offered", moments, rate(|moment| moment.offered), (Ink::Soft, Dash::Solid, 4.0), Shape::Disc),
         line(
@@ -136,12 +136,12 @@ fn shades(document: &Document) -> Vec<Shade> {
     shades
 }
 
-/// What happened in one interval, or in some that follow each other.
+/// Events of one interval, or of several consecutive ones.
 struct Moment {
     from_s: f64,
     seconds: f64,
     phase: Phase,
-    /// How many intervals it is of.
+    /// Number of intervals.
     intervals: usize,
     offered: u64,
     replies: u64,
@@ -149,7 +149,7 @@ struct Moment {
     latency: Classes,
 }
 
-/// The intervals, joined so that there are few enough.
+/// Joins the intervals to at most [`POINTS_MAX`] moments.
 fn moments(intervals: &[Interval], width_s: f64) -> Vec<Moment> {
     let is_only = intervals.len() == 1;
     let is_shown = |interval: &&Interval| {

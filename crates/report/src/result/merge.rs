@@ -1,4 +1,4 @@
-//! Results of the parts of one run, added up.
+//! Merging of the results of several parts of one run.
 
 use std::fmt;
 
@@ -9,33 +9,34 @@ use crate::differing::{differing, shortened};
 
 use super::{Document, Part};
 
-/// Why results cannot be added up.
+/// Reason why results cannot be merged.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum MergeError {
-    /// There are none.
+    /// No results.
     #[error("there is nothing to merge")]
     Nothing,
-    /// Two of them count something twice.
+    /// Two results would be counted twice.
     #[error("results {} and {} {common}", .first + 1, .other + 1)]
     Twice {
-        /// The place of one of them, from 0.
+        /// Index of one of them, from 0.
         first: usize,
-        /// That of the other.
+        /// Index of the other.
         other: usize,
-        /// What both have.
+        /// What they have in common.
         common: Common,
     },
-    /// Their plans differ in what matters.
+    /// The plans differ in fields that matter.
     #[error("the plans differ in {}", names(.0))]
     Plans(Vec<Difference>),
 }
 
-/// What two results have that may be there once. It ends a sentence that begins with their names.
+/// Something two results have in common that may occur only once. Displays as the end of a sentence that
+/// begins with their names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Common {
-    /// A run.
+    /// The same run.
     Run(Box<Part>),
-    /// One of several generators, in different runs.
+    /// The same one of several generators, in different runs.
     Client(Client),
 }
 
@@ -53,14 +54,14 @@ impl fmt::Display for Common {
     }
 }
 
-/// What two plans differ in: a field of the plan as it is saved, such as `workload.connections.calls`.
+/// A difference between two plans: a field of the saved plan, such as `workload.connections.calls`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The path to the field.
     pub field: String,
-    /// What the first plan has there, as JSON.
+    /// Value in the first plan, as JSON.
     pub first: String,
-    /// What the other has.
+    /// Value in the other plan, as JSON.
     pub other: String,
 }
 
@@ -75,15 +76,17 @@ fn names(differences: &[Difference]) -> String {
     all.join(", ")
 }
 
-/// What may differ between the parts of one run: who they were, from where they sent, how many threads they had for it,
-/// and what they showed meanwhile.
+/// Fields that may differ between the parts of one run: identity, source addresses, number of threads, and
+/// display.
 const MAY_DIFFER: [&str; 7] =
     ["client.index", "sockets.sources", "watch", "program", "spin", "threads", "until"];
 
-/// Adds up the results of the parts of one run. Histograms add up bucket by bucket; the order makes no difference.
+/// Merges the results of the parts of one run. Histograms are added bucket by bucket; order makes no
+/// difference.
 ///
 /// # Errors
-/// When there are none, when two of them have a run or a generator in common, or when their plans differ in what matters.
+/// If there are none, if two of them have a run or a generator in common, or if their plans differ in fields
+/// that matter.
 pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
     for (other, document) in documents.iter().enumerate() {
         for (first, earlier) in documents[..other].iter().enumerate() {
@@ -93,7 +96,7 @@ pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
         }
     }
     let mut documents = documents;
-    // So that what stays of several plans does not depend on the order.
+    // Sorted, so that whatever is kept of only one plan does not depend on the order.
     documents.sort_by(|a, b| (a.plan.client.index, &a.parts).cmp(&(b.plan.client.index, &b.parts)));
     let mut documents = documents.into_iter();
     let first = documents.next().ok_or(MergeError::Nothing)?;
@@ -110,7 +113,7 @@ pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
     Ok(Document::of_parts(parts, plan, summary))
 }
 
-/// What would be counted twice if these were added up.
+/// Returns the common part that would be counted twice if these results were added.
 fn common(one: &Document, other: &Document) -> Option<Common> {
     let same_run =
         one.parts.iter().find(|part| other.parts.iter().any(|theirs| is_same_run(one, part, other, theirs)));
@@ -125,7 +128,8 @@ fn common(one: &Document, other: &Document) -> Option<Common> {
 fn is_same_run(one: &Document, part: &Part, other: &Document, theirs: &Part) -> bool {
     match (&part.run, &theirs.run) {
         (Some(run), Some(their)) => run == their,
-        // Older ones say no more than when and where they were. Two that began in the same second measured different things.
+        // Older results only record when and where they began. Two that began in the same second measured
+        // different things.
         (None, None) if one.parts.len() == 1 && other.parts.len() == 1 => {
             part == theirs && one.summary == other.summary
         }
@@ -134,7 +138,7 @@ fn is_same_run(one: &Document, part: &Part, other: &Document, theirs: &Part) -> 
     }
 }
 
-/// The generators whose results are in a document, as far as it says.
+/// Generators that contributed to a document, as far as it records them.
 fn clients(document: &Document) -> Vec<Client> {
     match &document.parts[..] {
         [part] => vec![part.client.unwrap_or(document.plan.client)],

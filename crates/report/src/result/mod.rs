@@ -1,8 +1,8 @@
-//! The result of a run as a document that keeps: what was run, where, what came of it, and how far it can be relied on.
+//! The result of a run as a lasting document: plan, circumstances, measurements and verdict.
 //!
-//! Every other form of report is a function of such documents. Fields may be added within a version of the format; none
-//! goes or changes its meaning. `docs/reference/result.md` describes it, `httperf schema result` prints its
-//! schema.
+//! Every other form of report is a function of such documents. Within a version of the format, fields may be
+//! added, but are never removed or redefined. `docs/reference/result.md` describes the format,
+//! `httperf schema result` prints its schema.
 
 mod merge;
 
@@ -23,136 +23,136 @@ use crate::verdict::{Verdict, verdict};
 
 pub use merge::{Common, Difference, MergeError, merge};
 
-/// What a document of this kind calls itself.
+/// Value of the `format` field.
 pub const FORMAT: &str = "httperf-result";
 
-/// The version of the format that is written. Older ones are read.
+/// Version of the format written. Older versions can be read.
 pub const VERSION: u32 = 1;
 
-/// The result of a run, or of several parts of a run.
+/// Result of a run, or of several merged parts of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = "Result of httperf", extend("$id" = "urn:httperf:result:1"))]
 pub struct Document {
-    /// `httperf-result`.
+    /// Name of the format: `httperf-result`.
     format: String,
-    /// The version of the format.
+    /// Version of the format.
     version: u32,
-    /// Who ran what, where and when: one part, or each of those that were merged.
+    /// Author, place and time of each part: one, or several after a merge.
     pub parts: Vec<Part>,
-    /// What was run. It can be run again.
+    /// Plan of the run. It can be run again.
     pub plan: Plan,
-    /// Whether the figures can be relied on.
+    /// Reliability of the figures.
     pub verdict: Verdict,
-    /// What came of the plan's objectives.
+    /// Outcomes of the plan's objectives.
     #[serde(default)]
     pub objectives: Vec<Judged>,
-    /// The figures that are asked for most, worked out from the summary.
+    /// Most requested figures, derived from the summary.
     pub figures: Figures,
-    /// All that was measured. Durations are in nanoseconds.
+    /// Everything measured. Durations are in nanoseconds.
     pub summary: Summary,
 }
 
 /// One run of the program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Part {
-    /// When it began: a date and time of RFC 3339, in UTC.
+    /// Start: an RFC 3339 date and time, in UTC.
     pub started: String,
-    /// Which of how many generators it was (`--client`). Missing in older documents.
+    /// Index and number of generators (`--client`). Missing in older documents.
     #[serde(default)]
     pub client: Option<Client>,
-    /// Random digits that tell this run from all others. Missing in older documents.
+    /// Random digits that identify this run. Missing in older documents.
     #[serde(default)]
     pub run: Option<String>,
-    /// The command line, from the program's name on. What is not UTF-8 in it was replaced.
+    /// Command line, starting with the name of the program. Invalid UTF-8 is replaced.
     pub command: Vec<String>,
-    /// The version of the program.
+    /// Version of the program.
     pub httperf: String,
-    /// Why it ended before its workload did, if so.
+    /// Reason for ending before the workload did, if it did.
     pub ended_early: Option<EarlyEnd>,
-    /// Where it ran.
+    /// Machine it ran on.
     pub machine: Machine,
-    /// What that machine can offer, by the latest `httperf self-check`, if there was one and it says something about
-    /// this run.
+    /// Capacity of that machine by the latest `httperf self-check`, if there was one that applies to this
+    /// run.
     pub capacity: Option<Capacity>,
 }
 
-/// The most that a machine was found to offer without being late.
+/// Largest load that a machine was found to offer without lag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
-    /// Connections per second, with one request on each.
+    /// Connections per second, with one request each.
     pub connections_per_second: u64,
-    /// Requests per second, on connections that are kept.
+    /// Requests per second on persistent connections.
     pub requests_per_second: u64,
 }
 
-/// Why a run ended before its workload did.
+/// Reason for ending a run before its workload ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EarlyEnd {
-    /// A signal, or the user at the screen, asked for it.
+    /// Requested by a signal or by the user at the screen.
     Asked,
-    /// It had measured as exactly as was asked for (`--until`).
+    /// The desired precision was reached (`--until`).
     Exact,
-    /// It had missed one of its objectives (`--abort-on-slo`).
+    /// An objective was missed (`--abort-on-slo`).
     Missed,
 }
 
-/// What became of a run that ended so: `was ended early, as asked for`.
+/// Completes the sentence "The run …".
 impl Display for EarlyEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Asked => "was ended early, as asked for",
-            Self::Exact => "ended as soon as it had measured exactly enough (--until)",
+            Self::Asked => "was stopped early, on request",
+            Self::Exact => "ended as soon as it had measured precisely enough (--until)",
             Self::Missed => {
-                "was ended early, as an objective had been missed for three seconds in a row (--abort-on-slo)"
+                "was ended early because an objective had been missed for three seconds in a row (--abort-on-slo)"
             }
         })
     }
 }
 
-/// A machine, in what matters to a measurement.
+/// Properties of a machine that matter to a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Machine {
-    /// Its name.
+    /// Host name.
     pub host: String,
-    /// The operating system, with the release of its kernel.
+    /// Operating system, with the kernel's release.
     pub system: String,
-    /// The model of its processors, if known.
+    /// Model of the processors, if known.
     pub processor: Option<String>,
-    /// How many of them it has.
+    /// Number of processors.
     pub processors: u32,
-    /// Its memory in bytes, if known.
+    /// Memory in bytes, if known.
     pub memory: Option<u64>,
-    /// Open files this program may have.
+    /// Limit on open files of this program.
     pub open_files: u64,
-    /// Local ports for connections: the first and the last, if known.
+    /// Range of local ports for connections, both ends included, if known.
     pub local_ports: Option<(u16, u16)>,
 }
 
-/// Why a file cannot be read as a result.
+/// Reason why a file cannot be read as a result.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// It is not JSON.
+    /// The file is not JSON.
     #[error("not JSON: {0}")]
     Json(serde_json::Error),
-    /// It is JSON, and something else.
+    /// The file is JSON, but no result.
     #[error("not a result of httperf: its `format` is not `{FORMAT}`")]
     Format,
-    /// It is of a version that is newer than this program.
+    /// The file has a version newer than this program.
     #[error("version {0} of the format is newer than this program, which reads up to {VERSION}")]
     Version(u64),
-    /// It does not have the shape that it should.
+    /// The file does not have the shape of a result.
     #[error("not a result of version {VERSION}: {0}")]
     Shape(Misshapen),
-    /// Something in it cannot be.
-    #[error("not a result that a run can have: {0}")]
+    /// A value is impossible in a result.
+    #[error("not a possible result of a run: {0}")]
     Contents(String),
 }
 
-/// A field that is not what it should be.
+/// A field with an unexpected shape.
 #[derive(Debug)]
 pub struct Misshapen {
-    /// The names that lead to it; empty if it is the whole.
+    /// Path of the field; empty for the whole document.
     field: String,
     error: serde_json::Error,
 }
@@ -172,11 +172,11 @@ impl Display for Misshapen {
     }
 }
 
-/// The most that anything can have happened in a run: what numbers of other programs hold exactly.
+/// Largest possible count in a run: the largest integer that programs in other languages represent exactly.
 pub(crate) const COUNT_MAX: u64 = 1 << 53;
 
 impl Document {
-    /// The result of one run.
+    /// Result of one run.
     #[must_use]
     pub fn new(part: Part, plan: Plan, summary: Summary) -> Self {
         Self::of_parts(vec![part], plan, summary)
@@ -195,12 +195,12 @@ impl Document {
         }
     }
 
-    /// Reads a document. Its figures are worked out anew.
+    /// Reads a document. Its figures are computed anew.
     ///
     /// # Errors
-    /// When it is something else, too new, or broken.
+    /// If it is of another kind, too new, or broken.
     pub fn read(json: &[u8]) -> Result<Self, ReadError> {
-        /// What every version has.
+        /// Fields that every version has.
         #[derive(Deserialize)]
         struct Head {
             format: Option<serde_json::Value>,
@@ -225,13 +225,13 @@ impl Document {
         saved.document().map_err(ReadError::Contents)
     }
 
-    /// The document as it is saved: one line for each of its fields down to the figures, with a line end.
+    /// The document as saved: indented JSON, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
         document::json(self)
     }
 
-    /// The classic report, and what has been added to it if `full`. What came of objectives is in both.
+    /// The classic report, with the additions of the full one if `full`. Both include the objectives.
     #[must_use]
     pub fn text(&self, full: bool) -> String {
         let classic = crate::classic(&self.plan, &self.summary);
@@ -242,7 +242,7 @@ impl Document {
         }
     }
 
-    /// Whether it is known that the run met all its objectives and was not ended for one.
+    /// Returns true if the run is known to have met all its objectives and was not aborted for missing one.
     #[must_use]
     pub fn met_objectives(&self) -> bool {
         let was_ended = self.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed));
@@ -250,7 +250,7 @@ impl Document {
     }
 }
 
-/// A document inside of another. Its figures are worked out anew.
+/// Reads a document nested in another. Its figures are computed anew.
 impl<'de> Deserialize<'de> for Document {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let saved = Saved::deserialize(deserializer)?;
@@ -264,7 +264,7 @@ impl<'de> Deserialize<'de> for Document {
     }
 }
 
-/// What cannot be worked out from the rest.
+/// Fields that cannot be derived from others.
 #[derive(Deserialize)]
 struct Saved {
     format: String,
@@ -276,7 +276,7 @@ struct Saved {
 }
 
 impl Saved {
-    /// The document, or the field in it that cannot be what it is.
+    /// Returns the document, or the field that has an impossible value.
     fn document(self) -> Result<Document, String> {
         let Self { parts, plan, verdict, summary, .. } = self;
         if parts.is_empty() {
@@ -285,12 +285,12 @@ impl Saved {
         plan.check().map_err(|wrong| format!("plan.{wrong}"))?;
         verdict.check().map_err(|wrong| format!("verdict.{wrong}"))?;
         summary.check().map_err(|wrong| format!("summary.{wrong}"))?;
-        // The verdict stays what it was when the run was fresh, whatever the rules are now.
+        // The verdict stays as it was when the run was made, even if the rules have changed since.
         Ok(Document { verdict, ..Document::of_parts(parts, plan, summary) })
     }
 }
 
-/// The schema of the documents that are written, with a line end.
+/// Schema of the documents written, with a line end.
 #[must_use]
 pub fn schema() -> String {
     document::schema::<Document>()

@@ -1,4 +1,4 @@
-//! How much of what was offered in a run the server answered: whether it kept up.
+//! Share of the offered load that a server answered, as a measure of whether it kept up.
 
 use httperf_plan::{Plan, UNLIMITED, Workload};
 use httperf_stats::{Interval, Outcome, Phase, SessionSummary, Summary, Timing};
@@ -6,13 +6,13 @@ use httperf_stats::{Interval, Outcome, Phase, SessionSummary, Summary, Timing};
 use crate::number::ratio;
 use crate::result::Document;
 
-/// The share of the arrivals of a run, or of their calls, that the server answered without an error while they kept
+/// Share of a run's arrivals, or of their calls, that the server answered without an error while they kept
 /// coming; `None` if none were due.
 ///
-/// Where a run offers load for a time, what counts is that time: a queue that grows until the end and is answered
-/// afterwards shows that the server did not keep up. Where a run has so many arrivals, the time that the last of them
-/// had to wait is set against the time in which they came. Errors count as not answered, and so do calls that were due
-/// and could not be made.
+/// If load is offered for a fixed time, only that time counts: a queue that grows until the end and is
+/// answered afterwards shows that the server did not keep up. If the number of arrivals is fixed, the wait of
+/// the last ones is compared with the time in which they came. Errors count as unanswered, and so do calls
+/// that were due and could not be made.
 #[must_use]
 pub fn answered_share(result: &Document) -> Option<f64> {
     let Document { plan, summary, .. } = result;
@@ -37,24 +37,25 @@ pub fn answered_share(result: &Document) -> Option<f64> {
     Some(share.clamp(0.0, 1.0))
 }
 
-/// How load was offered. Times are in seconds.
+/// Timing of the offered load, in seconds.
 struct Offering {
-    /// Whether the run lasted as long as load was to be offered, rather than until its arrivals were done with.
+    /// True if the run lasted as long as load was to be offered, rather than until its arrivals were
+    /// finished.
     is_timed: bool,
-    /// From the first arrival to where one would have followed the last.
+    /// From the first arrival to the instant after the last at which the next would have followed.
     arriving: f64,
-    /// How long the measured phase was.
+    /// Length of the measured phase.
     measured: f64,
-    /// How long load was offered before it.
+    /// Length of the warm-up.
     warmup: f64,
-    /// Pauses of a connection between its calls.
+    /// Total pauses of a connection between its calls.
     pauses: f64,
 }
 
-/// What may be late for other reasons than the server.
+/// Lateness allowed for reasons other than the server.
 const JITTER: f64 = 0.01;
 
-/// In a queue that grows steadily the last one waits so much longer than what 90 % do.
+/// Ratio of the last wait to the 90th percentile in a steadily growing queue.
 const LAST_OF_P90: f64 = 1.0 / 0.9;
 
 impl Offering {
@@ -75,9 +76,8 @@ impl Offering {
         Self { is_timed, arriving, measured, warmup: plan.phases.warmup.as_secs_f64(), pauses }
     }
 
-    /// The share of the time that arrivals took to come, in the time until the last was done with. `in_turn`: how many
-    /// such times follow each other in an arrival. What the quickest needed is no delay, and a single one that took
-    /// long is no queue.
+    /// Ratio of the time in which arrivals came to the time until the last was finished. `in_turn`: number of
+    /// consecutive times per arrival. The time of the fastest is no delay, and a single slow one is no queue.
     fn in_time(&self, timing: &Timing, in_turn: f64) -> f64 {
         let quickest = timing.moments.min() * in_turn + self.pauses;
         let p90 = timing.quantile(0.9).unwrap_or_default().as_secs_f64();
@@ -87,15 +87,15 @@ impl Offering {
     }
 }
 
-/// The calls of a run, those that were due in its measured phase.
+/// Calls of a run that were due in its measured phase.
 struct Calls {
-    /// Calls that were due, or would have been had those before been answered.
+    /// Calls that were due, or would have been if their predecessors had been answered.
     offered: f64,
     /// Calls answered without an error, however late.
     answered: f64,
-    /// The share of the replies that are no errors.
+    /// Share of the replies without an error.
     good: f64,
-    /// How many follow each other in an arrival.
+    /// Number of consecutive calls per arrival.
     in_turn: f64,
 }
 
@@ -122,11 +122,11 @@ fn timed_calls_share(plan: &Plan, offering: &Offering, summary: &Summary, arriva
     };
     let ended = |phase| [sum(phase, |one| one.replies), sum(phase, |one| one.failed_calls)];
     let [replies, failed] = ended(Phase::Measured);
-    // What was under way when the measured phase began is not at its end, if the server kept up. By chance there may be
-    // a few more, or the calls of an arrival that had just come.
+    // If the server kept up, calls pending at the beginning of the measured phase are no longer pending at
+    // its end. By chance there may be a few more, or the calls of an arrival that had just come.
     let before = (sum(Phase::WarmUp, |one| one.offered) - ended(Phase::WarmUp).iter().sum::<f64>()).max(0.0);
     let by_chance = calls.in_turn.min(calls.offered / arrivals) + 2.0 * (2.0 * before).sqrt();
-    // Without a warm-up as long as the quickest takes, there is something under way at the end alone.
+    // Without a warm-up as long as the fastest calls, calls are pending at the end only.
     let quickest =
         summary.calls_with(Outcome::Success).latency.moments.min() * calls.in_turn + offering.pauses;
     let not_yet = calls.offered * ratio(quickest - offering.warmup, offering.measured);
@@ -139,7 +139,7 @@ fn sessions_share(offering: &Offering, sessions: &SessionSummary, arrivals: f64)
     if !offering.is_timed {
         return completed / arrivals * offering.in_time(&sessions.latency, 1.0);
     }
-    // Those that came late cannot have ended yet, at the pace of those that have; by chance it was one more.
+    // At the observed pace, late sessions cannot have ended yet; chance may account for one more.
     let not_yet = ratio(sessions.latency.moments.mean(), offering.measured).min(1.0);
     let expected = arrivals * (1.0 - not_yet) - 1.0;
     if completed >= expected && completed > 0.0 { 1.0 } else { ratio(completed, expected) }

@@ -1,4 +1,4 @@
-//! What follows from the runs of a sweep: a row for each rate, and what they say of the server together.
+//! Figures of a sweep: a row for each rate, and conclusions about the server.
 
 use httperf_plan::Plan;
 use httperf_stats::{Estimate, Outcome, RateMoments, Summary};
@@ -11,103 +11,103 @@ use crate::objectives::Kept;
 use crate::result::Document;
 use crate::verdict::Level;
 
-/// What follows from the runs of a sweep. Rates are arrivals per second.
+/// Figures of a sweep. Rates are arrivals per second.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Figures {
-    /// The rate from which on replies no longer follow; `None` if that was not reached, or cannot be told.
+    /// Rate above which replies no longer follow; `None` if it was not reached or cannot be determined.
     pub knee: Option<f64>,
-    /// Where there were most replies without an error, and the generator was not the bottleneck; `None` if there were
-    /// none.
+    /// Rate with the most replies without an error, of those at which the generator was not the bottleneck;
+    /// `None` if there were none.
     pub peak: Option<Peak>,
-    /// The highest rate at which all objectives were met in every run; `None` if there are no objectives, or no such
-    /// rate.
+    /// Highest rate at which all objectives were met in every run; `None` if there are no objectives, or no
+    /// such rate.
     pub objectives_met_at: Option<f64>,
-    /// The rates of which there are complete runs, ascending.
+    /// Rates with complete runs, ascending.
     pub steps: Vec<Step>,
 }
 
-/// The most replies without an error.
+/// Maximum rate of replies without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Peak {
-    /// The rate that was offered.
+    /// Rate offered.
     pub rate: f64,
     /// Replies without an error per second.
     pub good_reply_rate: f64,
 }
 
-/// What came of a rate: means over its complete runs. If the generator was the bottleneck in some of them only, over
-/// the others.
+/// Results at one rate: means over its complete runs. Runs in which the generator was the bottleneck are left
+/// out unless it was in all of them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Step {
-    /// The rate that was asked for.
+    /// Rate requested.
     pub rate: f64,
-    /// Complete runs.
+    /// Number of complete runs.
     pub runs: u32,
-    /// Of these, those whose generator was the bottleneck.
+    /// Number of these in which the generator was the bottleneck.
     pub client_limited_runs: u32,
-    /// What the server made of it.
+    /// State of the server at this rate.
     pub state: State,
-    /// Arrivals per second that were started.
+    /// Arrivals started per second.
     pub achieved: Mean,
-    /// The share of what was offered that was answered without an error while it was offered.
+    /// Share of the offered load that was answered without an error while load was offered.
     pub answered_share: Mean,
-    /// Complete replies per second while load was offered, on average over the samples of a run.
+    /// Complete replies per second while load was offered, averaged over the samples of a run.
     pub reply_rate: Mean,
-    /// Those of them without an error: of a status below 400, and as was expected.
+    /// Those without an error: status below 400, and no failed check.
     pub good_reply_rate: Mean,
-    /// The least, the greatest, and the standard deviation of the replies per second as they were sampled in the runs.
+    /// Minimum, maximum and standard deviation of the sampled replies per second of the runs.
     pub reply_rate_min: f64,
     /// See `reply_rate_min`.
     pub reply_rate_max: f64,
     /// See `reply_rate_min`.
     pub reply_rate_stddev: f64,
-    /// From the first bytes of requests to the status lines of their replies, in milliseconds.
+    /// From the first byte of a request to the status line of its reply, in milliseconds.
     pub response_ms: Option<Mean>,
-    /// The share of the calls (or connections, where no calls are made) that came to an error.
+    /// Share of the calls (or connections, if no calls are made) that ended in an error.
     pub error_share: Mean,
-    /// The median of the latency in milliseconds.
+    /// Median of the latency in milliseconds.
     pub latency_p50_ms: Option<Mean>,
-    /// Its 99th percentile.
+    /// 99th percentile of the latency in milliseconds.
     pub latency_p99_ms: Option<Mean>,
-    /// The worst verdict on a run.
+    /// Worst verdict on a run.
     pub verdict: Level,
-    /// The reasons of the verdicts that are not good, by name.
+    /// Names of the findings behind verdicts other than VALID.
     pub reasons: Vec<String>,
-    /// Whether all objectives were met in every run; `None` without objectives.
+    /// Outcome of the objectives over all runs; `None` if there are none.
     pub objectives: Option<Kept>,
-    /// The objectives that were missed, or of which that cannot be told.
+    /// Objectives that were missed, or whose outcome is unknown.
     pub objectives_not_met: Vec<String>,
-    /// Whether something had not recovered from the run before one of these.
+    /// True if the server or this machine had not recovered before one of these runs.
     pub lacks_recovery: bool,
 }
 
-/// A mean over runs, with the ends of its interval of 95 % confidence.
+/// A mean over runs, with its 95 % confidence interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Mean {
-    /// The mean.
+    /// Mean.
     pub value: f64,
-    /// The lower end; `None` if there is a single run.
+    /// Lower bound; `None` if there is a single run.
     pub low: Option<f64>,
-    /// The upper end.
+    /// Upper bound.
     pub high: Option<f64>,
 }
 
-/// What the server made of a rate.
+/// State of the server at a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It answered nearly all that was offered.
+    /// It answered nearly all of the load.
     KeptUp,
     /// It did not.
     Saturated,
     /// It answered nothing at all.
     Unanswered,
-    /// The generator, or its machine, was the bottleneck: this says nothing of the server.
+    /// The generator or its machine was the bottleneck, so nothing is known about the server.
     ClientLimited,
 }
 
 impl Figures {
-    /// Those of these runs.
+    /// Computes the figures of these runs.
     #[must_use]
     pub fn of(settings: &Settings, plan: &Plan, runs: &[Run]) -> Self {
         let unit = Unit::of(plan);
@@ -133,7 +133,7 @@ impl Figures {
 }
 
 impl Step {
-    /// `None` if there is no complete run at this rate.
+    /// Returns `None` if there is no complete run at this rate.
     fn of(rate: f64, unit: Unit, runs: &[Run]) -> Option<Self> {
         let all: Vec<&Run> = runs.iter().filter(|run| run.rate == rate && run.is_complete()).collect();
         let verdicts = || all.iter().map(|run| &run.result.verdict);
@@ -200,14 +200,14 @@ impl Mean {
         })
     }
 
-    /// What follows a `±`.
+    /// The number after a `±`.
     #[must_use]
     pub fn margin(&self) -> Option<f64> {
         self.high.map(|high| high - self.value)
     }
 }
 
-/// Arrivals per second that were started.
+/// Arrivals started per second.
 fn achieved(result: &Document, unit: Unit) -> f64 {
     match unit {
         Unit::Connections => result.figures.connection_rate,
@@ -216,8 +216,8 @@ fn achieved(result: &Document, unit: Unit) -> f64 {
     }
 }
 
-/// The replies per second as they were sampled. A run that is too short for a sample of the classic kind has those of
-/// its whole seconds, and if it has none, its average.
+/// Sampled replies per second. A run too short for a classic sample has those of its whole seconds, or else
+/// its average.
 pub(super) fn reply_rates(result: &Document) -> RateMoments {
     let Document { summary, figures, .. } = result;
     let classic = summary.reply_rates.moments();
@@ -233,7 +233,7 @@ pub(super) fn reply_rates(result: &Document) -> RateMoments {
     moments
 }
 
-/// The share of the replies that are without an error.
+/// Share of the replies without an error.
 fn good_share(summary: &Summary) -> f64 {
     let count = |outcome| summary.calls_with(outcome).latency.moments.count() as f64;
     let good = count(Outcome::Success);
@@ -250,7 +250,7 @@ pub(crate) fn error_share(summary: &Summary) -> f64 {
     }
 }
 
-/// What came of the objectives in all of these runs, and which were not met.
+/// Combined outcome of the objectives of these runs, and those that were not met.
 fn objectives(runs: &[&Run]) -> (Option<Kept>, Vec<String>) {
     let judged = || runs.iter().flat_map(|run| &run.result.objectives);
     let worst = |kept: Kept| judged().any(|judged| judged.outcome == kept);

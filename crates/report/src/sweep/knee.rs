@@ -1,14 +1,14 @@
-//! The knee of a sweep: where replies no longer follow what is offered.
+//! Knee of a sweep: the rate above which replies no longer follow the offered load.
 
-/// From this share of what was offered on, a server keeps up.
+/// Minimum share of the offered load that a server must answer to keep up.
 pub const KEPT_UP: f64 = 0.95;
 
-/// What a server made of a rate.
+/// Replies of a server at one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Arrivals per second. Above 0.
     pub offered: f64,
-    /// How many of them were answered, per second.
+    /// Arrivals answered per second.
     pub answered: f64,
 }
 
@@ -18,12 +18,12 @@ impl Point {
     }
 }
 
-/// The rate from which on replies no longer follow, by points in ascending order of what was offered.
+/// Finds the rate above which replies no longer follow, from points in ascending order of the offered rate.
 ///
-/// It is found by fitting two lines: the diagonal through the origin up to the knee, and from there on a line of any
-/// lesser slope. The fit is that of least squares of the differences relative to the rate, so that a point far beyond
-/// the knee does not count for more than one beside it. `None` if the server kept up with all rates; if the diagonal
-/// alone fits best, as what went wrong at a rate in between was no saturation then; and if the diagonal fits nowhere.
+/// Two lines are fitted: the diagonal through the origin up to the knee, and a line of any lesser slope from
+/// there. The fit minimizes the squares of the differences relative to the rate, so that points far beyond
+/// the knee do not dominate. Returns `None` if the server kept up with all rates; if the diagonal alone fits
+/// best, since a failure at a rate in between was no saturation then; and if the diagonal fits nowhere.
 #[must_use]
 pub fn knee(points: &[Point]) -> Option<f64> {
     if points.iter().all(|point| point.keeps_up()) {
@@ -34,29 +34,29 @@ pub fn knee(points: &[Point]) -> Option<f64> {
     if diagonal_error(points) <= best {
         return None;
     }
-    // Of lines that fit equally well, those that leave the diagonal last: few points beyond the knee fit many lines.
+    // Of equally good fits, the one that leaves the diagonal last: few points beyond the knee fit many lines.
     let knee = fits.iter().filter(|fit| fit.error <= best).map(|fit| fit.knee).fold(0.0, f64::max);
     (knee > 0.0).then_some(knee)
 }
 
-/// Errors that differ by no more than this do so by rounding.
+/// Rounding tolerance for errors that count as equal.
 const SAME: f64 = 1e-12;
 
-/// The diagonal up to the knee, and a line from there on.
+/// The diagonal up to the knee, and a line from there.
 #[derive(Clone, Copy, Debug)]
 struct Fit {
     knee: f64,
-    /// The sum of the squares.
+    /// Sum of squares.
     error: f64,
 }
 
-/// The fits whose knee lies below point number `first` and not below the one before it.
+/// Fits whose knee lies between point number `first` and the one before it.
 fn fits_between(points: &[Point], first: usize) -> impl Iterator<Item = Fit> {
     let (before, beyond) = points.split_at(first);
     let lowest = before.last().map_or(0.0, |point| point.offered);
     let highest = beyond[0].offered;
     let crossing = crossing(beyond).clamp(lowest, highest);
-    // Through a single point go lines of any slope: the most level one is meant.
+    // A single point fits lines of any slope: the flattest is used.
     let knees = [crossing, if beyond.len() > 1 { lowest } else { crossing }];
     let diagonal = diagonal_error(before);
     knees.into_iter().filter_map(move |knee| {
@@ -69,8 +69,8 @@ fn diagonal_error(points: &[Point]) -> f64 {
     points.iter().map(|point| weight(point) * (point.answered - point.offered).powi(2)).sum()
 }
 
-/// Where the best line through these points crosses the diagonal; for a single point, the level one. Not a number if
-/// they do not cross.
+/// Point at which the best line through these points crosses the diagonal; for a single point, the horizontal
+/// line. NaN if they do not cross.
 fn crossing(points: &[Point]) -> f64 {
     if let [only] = points {
         return only.answered;
@@ -83,7 +83,7 @@ fn crossing(points: &[Point]) -> f64 {
     if slope < 1.0 { (y - slope * x) / (1.0 - slope) } else { f64::NAN }
 }
 
-/// The slope of the best line from the diagonal at `knee` through these points, and its error; `None` if no point lies
+/// Slope and error of the best line from the diagonal at `knee` through these points; `None` if no point lies
 /// beyond the knee.
 fn line_from(knee: f64, points: &[Point]) -> Option<(f64, f64)> {
     let (mut across, mut along) = (0.0, 0.0);
@@ -109,7 +109,7 @@ mod tests {
         points.iter().map(|&(offered, answered)| Point { offered, answered }).collect()
     }
 
-    /// A server that answers what `server` says of each rate.
+    /// Points of a server whose replies are a function of the rate.
     fn answered_by(rates: impl IntoIterator<Item = f64>, server: impl Fn(f64) -> f64) -> Vec<Point> {
         rates.into_iter().map(|offered| Point { offered, answered: server(offered) }).collect()
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_wrong_once_in_between_is_none() {
+    fn a_single_failure_in_between_is_no_knee() {
         let once = answered_by(steps(10), |rate| if rate == 300.0 { 100.0 } else { rate });
         assert_eq!(knee(&once), None);
     }

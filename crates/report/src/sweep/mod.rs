@@ -1,7 +1,7 @@
-//! A sweep: runs of one plan at several rates, as a document that keeps.
+//! Sweeps: runs of one plan at several rates, as a lasting document.
 //!
-//! The document holds what was meant to be run, each run's result as it would be saved by itself, and what follows from
-//! them ([`Figures`]): a row for each rate, the knee, the highest rate that met the objectives.
+//! The document holds the settings, each run's result as it would be saved by itself, and figures derived
+//! from them ([`Figures`]): a row for each rate, the knee, the highest rate that met the objectives.
 //! `docs/reference/sweep.md` describes it, `httperf schema sweep` prints its schema.
 
 mod answered;
@@ -26,178 +26,179 @@ pub use self::knee::{KEPT_UP, Point, knee};
 pub use self::rows::{csv, tsv};
 pub use self::table::table;
 
-/// What a document of this kind calls itself.
+/// Value of the `format` field.
 pub const FORMAT: &str = "httperf-sweep";
 
-/// The version of the format that is written. Older ones are read.
+/// Version of the format written. Older versions can be read.
 pub const VERSION: u32 = 1;
 
-/// How many rates a sweep has at most.
+/// Maximum number of rates of a sweep.
 pub const RATES_MAX: usize = 1000;
 
-/// How often each of them is run at most.
+/// Maximum number of runs at each rate.
 pub const REPEATS_MAX: u32 = 1000;
 
-/// How many seconds may be waited between two runs at most: a day.
+/// Maximum wait between two runs in seconds: a day.
 pub const WAIT_MAX_S: f64 = 86_400.0;
 
-/// The runs of a sweep, and what was meant to be run.
+/// Settings and runs of a sweep.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = "Sweep of httperf", extend("$id" = "urn:httperf:sweep:1"))]
 pub struct Sweep {
-    /// `httperf-sweep`.
+    /// Name of the format: `httperf-sweep`.
     pub format: String,
-    /// The version of the format.
+    /// Version of the format.
     pub version: u32,
-    /// What was asked for.
+    /// Settings.
     pub settings: Settings,
-    /// The plan of all runs, but for their rates.
+    /// Plan of all runs, except their rates.
     pub plan: Plan,
-    /// Why there will be no more runs; `None` as long as some are to come.
+    /// Reason why there will be no more runs; `None` while some are to come.
     pub end: Option<End>,
-    /// What follows from the runs.
+    /// Figures derived from the runs.
     pub figures: Figures,
-    /// The runs so far, in the order in which they were made.
+    /// Runs so far, in the order in which they were made.
     pub runs: Vec<Run>,
 }
 
-/// What a sweep is to do.
+/// Settings of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Settings {
-    /// Arrivals per second, ascending, each once.
+    /// Arrivals per second, strictly ascending.
     pub rates: Vec<f64>,
-    /// How many runs are made at each.
+    /// Number of runs at each rate.
     pub repeats: u32,
-    /// The seed of the random order; `None` for rising rates.
+    /// Seed of the random order; `None` for ascending rates.
     pub shuffled_by: Option<u64>,
-    /// After how many rates in a row that the server could not keep up with the sweep ends; `None` goes through all.
+    /// Number of consecutive rates at which the server could not keep up after which the sweep ends; `None`
+    /// to try all rates.
     pub stop_after: Option<u32>,
-    /// Seconds between two runs, at least.
+    /// Minimum pause between two runs, in seconds.
     pub pause_s: f64,
-    /// Seconds until the server and this machine must have recovered from a run, at most; 0 does not look.
+    /// Maximum time for the server and this machine to recover from a run, in seconds; 0 skips the check.
     pub settle_s: f64,
 }
 
 /// One run of a sweep.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Run {
-    /// The rate that was asked for, in arrivals per second.
+    /// Rate requested, in arrivals per second.
     pub rate: f64,
-    /// Which of the runs at this rate it is, from 0.
+    /// Index of the run among those at this rate, from 0.
     pub repeat: u32,
-    /// What was waited for before it.
+    /// Waits before the run.
     pub recovery: Recovery,
-    /// The share of what was offered that was answered without an error while it was offered; `None` if nothing was
-    /// due.
+    /// Share of the offered load that was answered without an error while load was offered; `None` if nothing
+    /// was due.
     pub answered_share: Option<f64>,
-    /// Its result.
+    /// Result.
     pub result: Document,
 }
 
-/// What was waited for between two runs, in seconds. The first run waits for nothing.
+/// Waits between two runs, in seconds. There are none before the first run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovery {
-    /// The pause that was asked for.
+    /// Pause requested.
     pub pause_s: f64,
-    /// After it, until enough local ports were free for the connections of the run.
+    /// Time after that until enough local ports were free for the connections of the run.
     pub ports_s: f64,
-    /// After that, until the server answered about as quickly as before the first run.
+    /// Time after that until the server answered about as quickly as before the first run.
     pub server_s: f64,
-    /// What had not recovered when the time for it was over.
+    /// Resource that had not recovered when the time limit expired.
     pub lacking: Option<Lacking>,
 }
 
-/// What had not recovered before a run.
+/// Resource that had not recovered before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lacking {
-    /// Local ports, for each local address towards each server.
+    /// Local ports, for each pair of local address and server.
     Ports {
-        /// How many were free.
+        /// Number of free ports.
         free: u64,
-        /// How many the run needs.
+        /// Number of ports that the run needs.
         needed: u64,
     },
-    /// The server was slower than before the first run, or answered nothing.
+    /// The server was slower than before the first run, or did not answer.
     Server {
-        /// The median of a few calls one after the other, in milliseconds; `None` if none was answered.
+        /// Median of a few sequential calls, in milliseconds; `None` if none was answered.
         probe_ms: Option<f64>,
         /// The same before the first run.
         usual_ms: f64,
     },
 }
 
-/// Why a sweep makes no more runs.
+/// Reason why a sweep makes no more runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// All were made.
+    /// All runs were made.
     Complete,
     /// The server was far beyond saturation.
     Saturated,
-    /// A signal asked for the end.
+    /// A signal requested the end.
     Asked,
 }
 
-/// Why a file cannot be read as a sweep.
+/// Reason why a file cannot be read as a sweep.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// It is not JSON.
+    /// The file is not JSON.
     #[error("not JSON: {0}")]
     Json(serde_json::Error),
-    /// It is JSON, and something else.
+    /// The file is JSON, but no sweep.
     #[error("not a sweep of httperf: its `format` is not `{FORMAT}`")]
     Format,
-    /// It is the result of a single run.
+    /// The file is the result of a single run.
     #[error("not a sweep of httperf, but the result of a single run")]
     Result,
-    /// It is of a version that is newer than this program.
+    /// The file has a version newer than this program.
     #[error("version {0} of the format is newer than this program, which reads up to {VERSION}")]
     Version(u64),
-    /// It does not have the shape that it should.
+    /// The file does not have the shape of a sweep.
     #[error("not a sweep of version {VERSION}: {0}")]
     Shape(Misshapen),
-    /// What it says cannot be.
-    #[error("not a sweep that can be: {0}")]
+    /// A value is impossible in a sweep.
+    #[error("not a possible sweep: {0}")]
     Contents(String),
 }
 
 impl Sweep {
-    /// A sweep without runs so far.
+    /// Creates a sweep without runs.
     #[must_use]
     pub fn new(settings: Settings, plan: Plan) -> Self {
         Self::of(settings, plan, Vec::new(), None)
     }
 
-    /// A sweep with these runs.
+    /// Creates a sweep with these runs.
     #[must_use]
     pub fn of(settings: Settings, plan: Plan, runs: Vec<Run>, end: Option<End>) -> Self {
         let figures = Figures::of(&settings, &plan, &runs);
         Self { format: FORMAT.to_owned(), version: VERSION, settings, plan, end, figures, runs }
     }
 
-    /// Adds a run that was made.
+    /// Adds a run.
     pub fn add(&mut self, run: Run) {
         self.runs.push(run);
         self.figures = Figures::of(&self.settings, &self.plan, &self.runs);
     }
 
-    /// Forgets runs that ended before their time, so that they can be made again, and goes on.
+    /// Removes runs that ended early, so that they can be repeated, and continues the sweep.
     pub fn reopen(&mut self) {
         self.runs.retain(Run::is_complete);
         self.end = None;
         self.figures = Figures::of(&self.settings, &self.plan, &self.runs);
     }
 
-    /// Whether there is a complete run of this number at this rate.
+    /// Returns true if this run at this rate is complete.
     #[must_use]
     pub fn has(&self, rate: f64, repeat: u32) -> bool {
         self.runs.iter().any(|run| run.rate == rate && run.repeat == repeat && run.is_complete())
     }
 
-    /// Whether the server is so far beyond saturation below this rate that it is left out: it kept up with none of the
-    /// rates right below it, as many of them as [`Settings::stop_after`] says. Rates at which the generator was the
-    /// bottleneck say nothing of the server, and are passed over.
+    /// Returns true if this rate should be skipped because the server was already saturated at as many rates
+    /// right below it as [`Settings::stop_after`] says. Rates at which the generator was the bottleneck say
+    /// nothing about the server and are passed over.
     #[must_use]
     pub fn is_far_below(&self, rate: f64) -> bool {
         let Some(stop_after) = self.settings.stop_after.map(|count| count as usize) else { return false };
@@ -207,18 +208,18 @@ impl Sweep {
         nearest.len() == stop_after && nearest.iter().all(|step| step.state != State::KeptUp)
     }
 
-    /// What its rates count.
+    /// Unit of the rates.
     #[must_use]
     pub fn unit(&self) -> Unit {
         Unit::of(&self.plan)
     }
 
-    /// Reads a document. What follows from its runs is worked out anew.
+    /// Reads a document. Its figures are computed anew.
     ///
     /// # Errors
-    /// When it is something else, too new, broken, or contradicts itself.
+    /// If it is of another kind, too new, broken, or contradicts itself.
     pub fn read(json: &[u8]) -> Result<Self, ReadError> {
-        /// What every version has.
+        /// Fields that every version has.
         #[derive(Deserialize)]
         struct Head {
             format: Option<serde_json::Value>,
@@ -237,7 +238,7 @@ impl Sweep {
         if let Some(newer) = version.filter(|&version| version > u64::from(VERSION)) {
             return Err(ReadError::Version(newer));
         }
-        /// What cannot be worked out from the rest.
+        /// Fields that cannot be derived from others.
         #[derive(Deserialize)]
         struct Saved {
             settings: Settings,
@@ -256,7 +257,7 @@ impl Sweep {
         let Saved { settings, plan, end, runs } =
             serde_json::from_slice(json).map_err(|error| ReadError::Shape(Misshapen::new(json, error)))?;
         if let Some((field, number)) = count_beyond(json, COUNT_MAX) {
-            return Err(ReadError::Contents(format!("{field} is {number}, where {COUNT_MAX} is the most")));
+            return Err(ReadError::Contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
         }
         settings.check()?;
         plan.check().map_err(|wrong| ReadError::Contents(format!("plan.{wrong}")))?;
@@ -269,7 +270,7 @@ impl Sweep {
             let is_meant = settings.rates.contains(&rate) && repeat < settings.repeats;
             let is_there = read.iter().any(|other| other.is_complete() && other.is_for(&run));
             if !is_meant || is_there && run.is_complete() {
-                let why = if is_meant { "is there twice" } else { "was not asked for" };
+                let why = if is_meant { "occurs twice" } else { "is not part of the settings" };
                 return Err(ReadError::Contents(format!("run {repeat} at a rate of {rate} {why}")));
             }
             read.push(run);
@@ -277,7 +278,7 @@ impl Sweep {
         Ok(Self::of(settings, plan, read, end))
     }
 
-    /// The document as it is saved, with a line end.
+    /// The document as saved, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
         document::json(self)
@@ -285,20 +286,20 @@ impl Sweep {
 }
 
 impl Settings {
-    /// Whether it can be done.
+    /// Checks that the settings are possible.
     fn check(&self) -> Result<(), ReadError> {
         let is_rate = |rate: &f64| rate.is_finite() && *rate > 0.0;
         let is_wait = |seconds: f64| (0.0..=WAIT_MAX_S).contains(&seconds);
         let wrong = if self.rates.is_empty() || self.rates.len() > RATES_MAX {
-            format!("it has {} rates, where 1 to {RATES_MAX} can be", self.rates.len())
+            format!("expected 1 to {RATES_MAX} rates, got {}", self.rates.len())
         } else if !self.rates.iter().all(is_rate) || !self.rates.is_sorted_by(|one, next| one < next) {
-            "its rates are not above 0 and ascending".to_owned()
+            "expected rates above 0 in ascending order".to_owned()
         } else if !(1..=REPEATS_MAX).contains(&self.repeats) {
-            format!("it has {} runs at each rate, where 1 to {REPEATS_MAX} can be", self.repeats)
+            format!("expected 1 to {REPEATS_MAX} runs at each rate, got {}", self.repeats)
         } else if !is_wait(self.pause_s) || !is_wait(self.settle_s) {
-            format!("its pauses are not from 0 to {WAIT_MAX_S} seconds")
+            format!("expected pauses of 0 to {WAIT_MAX_S} seconds")
         } else if self.stop_after == Some(0) {
-            "it is to stop after no rate at all".to_owned()
+            "stop_after: expected at least 1 rate, got 0".to_owned()
         } else {
             return Ok(());
         };
@@ -307,13 +308,13 @@ impl Settings {
 }
 
 impl Run {
-    /// A run that was made.
+    /// Creates a run from its result.
     #[must_use]
     pub fn new(rate: f64, repeat: u32, recovery: Recovery, result: Document) -> Self {
         Self { rate, repeat, recovery, answered_share: answered_share(&result), result }
     }
 
-    /// Whether it went on until its end, and not only until a signal came. Only such runs count.
+    /// Returns true if the run was not interrupted by a signal. Only such runs count.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.result.parts.iter().all(|part| part.ended_early != Some(EarlyEnd::Asked))
@@ -324,19 +325,19 @@ impl Run {
     }
 }
 
-/// What arrives in a run.
+/// Unit of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Connections.
     Connections,
     /// Sessions.
     Sessions,
-    /// Calls, over connections that are kept.
+    /// Calls on persistent connections.
     Calls,
 }
 
 impl Unit {
-    /// What the rates of a plan count.
+    /// Unit of a plan's rates.
     #[must_use]
     pub fn of(plan: &Plan) -> Self {
         match plan.workload {
@@ -346,7 +347,7 @@ impl Unit {
         }
     }
 
-    /// Such as `connections`.
+    /// Name, such as `connections`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -357,12 +358,11 @@ impl Unit {
     }
 }
 
-/// The schema of the documents that are written, with a line end.
+/// Schema of the documents written, with a line end.
 #[must_use]
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Sweep);
-    // What is in the document of a run refers to definitions that stand beside it here, so it is no document of its
-    // own.
+    // The nested document of a run refers to definitions next to it, so it is no document of its own.
     let run = schema.pointer_mut("/$defs/Document").and_then(serde_json::Value::as_object_mut);
     run.expect("a sweep has documents of runs").remove("$id");
     document::json(&schema)

@@ -1,4 +1,4 @@
-//! A sweep as rows for other programs: one for each run, with the columns that tools which sweep httperf have had for
+//! Rows of a sweep for other programs, one per run: the columns that sweep tools around httperf have had for
 //! twenty years, then those of other results, then those of sweeps.
 
 use csv::{QuoteStyle, WriterBuilder};
@@ -7,18 +7,18 @@ use super::{KEPT_UP, Run, Sweep, figures};
 use crate::csv_row;
 use crate::number::fixed;
 
-/// The columns behind those of a result. Columns are added at the end; none goes or changes its meaning.
+/// Columns after those of a result. New columns go at the end; existing ones are never removed or redefined.
 const COLUMNS: [&str; 7] =
     ["rate", "repeat", "complete", "answered_percent", "saturated", "client_limited", "waited_s"];
 
-/// The runs as CSV, under a line that names the columns.
+/// The runs as CSV, with a header line.
 #[must_use]
 pub fn csv(sweep: &Sweep) -> String {
     let mut writer = WriterBuilder::new();
     rows(sweep, &mut writer)
 }
 
-/// The same with tabs between the values. A tab in a value becomes a blank.
+/// The same with tabs between the values. Tabs in values become spaces.
 #[must_use]
 pub fn tsv(sweep: &Sweep) -> String {
     let mut writer = WriterBuilder::new();

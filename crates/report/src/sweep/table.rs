@@ -1,4 +1,4 @@
-//! A sweep as a table, for people.
+//! Table of a sweep, for people.
 
 use std::fmt::{self, Display};
 
@@ -6,10 +6,10 @@ use super::{End, Mean, State, Step, Sweep};
 use crate::number::{count, grouped, percent};
 use crate::objectives::Kept;
 
-/// Blanks between two columns.
+/// Spaces between columns.
 const GAP: usize = 2;
 
-/// A row for each rate, and below them what they say together.
+/// A row for each rate, followed by the conclusions.
 #[must_use]
 pub fn table(sweep: &Sweep) -> impl Display + '_ {
     Table(sweep)
@@ -29,7 +29,7 @@ impl Display for Table<'_> {
     }
 }
 
-/// What was swept.
+/// Subject of the sweep.
 fn write_head(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     let Sweep { settings, plan, .. } = sweep;
     let servers: Vec<String> = plan.targets.iter().map(|target| target.endpoint.to_string()).collect();
@@ -54,7 +54,7 @@ fn write_head(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     writeln!(f)
 }
 
-/// A column: its title, the line below it, and its cells.
+/// A column: title, unit and cells.
 struct Column {
     title: &'static str,
     unit: &'static str,
@@ -132,7 +132,7 @@ fn objectives(step: &Step) -> String {
     }
 }
 
-/// What the figures of a rate do not show.
+/// Remarks not visible in the figures of a rate.
 fn notes(step: &Step) -> String {
     let mut notes = match step.state {
         State::KeptUp => Vec::new(),
@@ -144,7 +144,7 @@ fn notes(step: &Step) -> String {
         notes.push(format!("{} of {} runs left out, client-limited", step.client_limited_runs, step.runs));
     }
     if step.lacks_recovery {
-        notes.push("not recovered before".to_owned());
+        notes.push("not recovered beforehand".to_owned());
     }
     notes.join("; ")
 }
@@ -168,7 +168,7 @@ fn write_findings(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     if !limited.is_empty() {
         writeln!(
             f,
-            "At {}/s this client was the bottleneck: such figures say nothing of the server and count for nothing above.",
+            "At {}/s this client was the bottleneck: these figures say nothing about the server and are ignored above.",
             listed(&limited)
         )?;
     }
@@ -183,14 +183,14 @@ fn write_findings(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
             let how_many = if stop_after == 1 { String::new() } else { format!("{stop_after} ") };
             writeln!(
                 f,
-                "Higher rates were left out after {how_many}{rates} that the server could not keep up with."
+                "Higher rates were skipped after {how_many}{rates} that the server could not keep up with."
             )
         }
         Some(End::Asked) => {
             let (made, all) = (runs_made(sweep), runs_meant(sweep));
             writeln!(f, "Interrupted after {} of {} runs.", count(made), count(all))
         }
-        None => writeln!(f, "Not ended: {} of {} runs.", count(runs_made(sweep)), count(runs_meant(sweep))),
+        None => writeln!(f, "In progress: {} of {} runs.", count(runs_made(sweep)), count(runs_meant(sweep))),
     }
 }
 
@@ -213,11 +213,8 @@ fn write_knee(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
         return writeln!(f, "The knee was not reached.");
     }
     match any(State::KeptUp) {
-        true => writeln!(
-            f,
-            "No knee can be told: where the server fell behind, that does not follow from the rate."
-        ),
-        false => writeln!(f, "No knee can be told: the server kept up with none of the rates."),
+        true => writeln!(f, "No knee found: whether the server fell behind does not depend on the rate."),
+        false => writeln!(f, "No knee found: the server kept up with none of the rates."),
     }
 }
 
@@ -245,7 +242,7 @@ fn write_objectives(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
     }
 }
 
-/// Such as `1, 2 and 3`.
+/// Joins items, such as `1, 2 and 3`.
 fn listed(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -254,7 +251,7 @@ fn listed(items: &[String]) -> String {
     }
 }
 
-/// A rate as it was asked for: with as many decimals as it has, three at most.
+/// Formats a rate with as many decimals as it has, up to three.
 fn rate(rate: f64) -> String {
     grouped_short(rate)
 }
@@ -264,7 +261,7 @@ fn grouped_short(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A mean with what follows `±`.
+/// Formats a mean with its margin.
 fn figure(mean: &Mean, decimals: usize) -> String {
     let value = grouped(mean.value, decimals);
     match mean.margin() {
@@ -277,7 +274,7 @@ fn time(mean: Option<&Mean>) -> String {
     mean.map_or_else(none, |mean| figure(mean, 2))
 }
 
-/// What there is no figure of.
+/// Placeholder for a missing figure.
 fn none() -> String {
     "n/a".to_owned()
 }

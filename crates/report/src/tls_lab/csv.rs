@@ -1,4 +1,4 @@
-//! The results as CSV, for spreadsheets.
+//! Results as CSV, for spreadsheets.
 
 use httperf_stats::Estimate;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Measured, Results, Variant};
 use crate::number::rounded;
 
-/// A line of titles and a line for each variant. What is not known is empty. `docs/reference/tls-lab.md` describes
+/// A header line and a line for each variant. Unknown values are empty. `docs/reference/tls-lab.md` describes
 /// it.
 #[must_use]
 pub fn csv(results: &Results) -> String {
@@ -19,7 +19,7 @@ pub fn csv(results: &Results) -> String {
     String::from_utf8(bytes).expect("all of it is text")
 }
 
-/// A line. New columns go to its end.
+/// A line. New columns go at the end.
 #[derive(Debug, Default, Serialize)]
 struct Row<'a> {
     variant: &'a str,
@@ -95,7 +95,7 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The mean and the ends of its interval, times `scale`.
+/// Mean and bounds of the interval, times `scale`.
 fn columns(estimate: Option<Estimate>, scale: f64) -> [Option<f64>; 3] {
     let interval = estimate.and_then(|estimate| estimate.interval());
     [

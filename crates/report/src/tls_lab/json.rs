@@ -1,4 +1,4 @@
-//! The results as JSON, for programs.
+//! Results as JSON, for programs.
 
 use httperf_stats::Estimate;
 use serde::Serialize;
@@ -7,10 +7,10 @@ use super::{Agreed, Measured, Results, Settings, Trial, Variant, verdict};
 use crate::document;
 use crate::number::rounded;
 
-/// The version of the shape of the document. Fields may be added within a version; none goes or changes its meaning.
+/// Version of the format. Within a version, fields may be added, but are never removed or redefined.
 const VERSION: u32 = 1;
 
-/// One JSON document, indented, with a line end. `docs/reference/tls-lab.md` describes it.
+/// An indented JSON document with a line end. `docs/reference/tls-lab.md` describes it.
 #[must_use]
 pub fn json(results: &Results) -> String {
     document::json(&Document::of(results))
@@ -167,7 +167,7 @@ impl TrialObject {
     }
 }
 
-/// An estimate times `scale`.
+/// An estimate, times `scale`.
 fn estimate(estimate: Option<Estimate>, scale: f64) -> Option<EstimateObject> {
     let estimate = estimate?;
     let interval = estimate.interval();

@@ -1,8 +1,8 @@
-//! What `httperf tls-lab` found out: variants of TLS compared by trials that took turns.
+//! Results of `httperf tls-lab`: variants of TLS compared by alternating trials.
 //!
-//! [`Results`] hold each trial; what is shown of them (a table with a verdict in words, CSV, JSON) is computed here.
-//! Each round has one trial of each variant, so that figures of the same round were taken under about the same
-//! conditions: comparisons are made within rounds, and averaged over them.
+//! [`Results`] hold every trial; the forms in which they are shown (a table with a verdict in words, CSV,
+//! JSON) are computed here. Each round has one trial of each variant, so figures of the same round were taken
+//! under similar conditions: comparisons are made within rounds and averaged over them.
 
 mod csv;
 mod json;
@@ -20,110 +20,110 @@ use httperf_stats::{Estimate, Failure, HandshakeKind, Summary};
 
 use crate::number::ratio;
 
-/// All that was found out.
+/// All results of an experiment.
 #[derive(Clone, Debug)]
 pub struct Results {
     /// The server, such as `https://www.example.com:443`.
     pub server: String,
-    /// What was asked for.
+    /// Settings.
     pub settings: Settings,
-    /// Complete rounds; fewer than asked for if the experiment was interrupted.
+    /// Complete rounds; fewer than requested if the experiment was interrupted.
     pub rounds: u64,
-    /// The variants in the order in which they were named.
+    /// The variants, in the order given.
     pub variants: Vec<Variant>,
 }
 
-/// What was asked for.
+/// Settings of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u64,
-    /// Handshakes of a trial of latency, which are made one after the other.
+    /// Sequential handshakes of a latency trial.
     pub handshakes: u64,
-    /// Handshakes of a trial of the sustained rate; 0 leaves that out.
+    /// Handshakes of a trial of the sustained rate; 0 skips these trials.
     pub rate_handshakes: u64,
-    /// How many of these go on at once.
+    /// Concurrent handshakes of such a trial.
     pub concurrency: u32,
-    /// How long a connect may take, and then a handshake.
+    /// Time limit of a connect, and of a handshake.
     pub timeout: Duration,
-    /// Where the order of the trials comes from.
+    /// Seed of the random order of trials.
     pub seed: u64,
-    /// Whether certificates were checked.
+    /// True if certificates were verified.
     pub is_verified: bool,
 }
 
-/// A way of making handshakes.
+/// A variant of the handshake.
 #[derive(Clone, Debug)]
 pub struct Variant {
-    /// What is offered: the name of a group or of a cipher suite.
+    /// Group or cipher suite offered.
     pub name: String,
-    /// Whether its handshakes are full or resumed.
+    /// Full or resumed handshakes.
     pub kind: HandshakeKind,
-    /// What came of it.
+    /// Outcome.
     pub outcome: Outcome,
 }
 
-/// What came of a variant.
+/// Outcome of a variant.
 #[derive(Clone, Debug)]
 pub enum Outcome {
     /// The server did not accept it.
     Refused {
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// The server accepted it at first, but no handshake of a later trial succeeded.
     Lost {
-        /// The round, counted from 1.
+        /// Number of the round, from 1.
         round: u64,
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// It was measured.
     Measured {
-        /// What was agreed on.
+        /// Negotiated parameters.
         agreed: Agreed,
-        /// One trial for each complete round.
+        /// Trials, one for each complete round.
         trials: Vec<Trial>,
     },
 }
 
-/// What client and server agreed on.
+/// Parameters that client and server negotiated.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
-    /// Such as `TLSv1.3`.
+    /// Protocol version, such as `TLSv1.3`.
     pub version: String,
-    /// The cipher suite.
+    /// Cipher suite.
     pub cipher: String,
-    /// The key-exchange group, if there was one.
+    /// Key-exchange group, if any.
     pub group: Option<String>,
 }
 
-/// The figures of one variant in one round.
+/// Figures of one variant in one round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
-    /// The median of the handshake's time, without that of the connect.
+    /// Median of the handshake's time, without the connect.
     pub p50: Duration,
-    /// Of 100 handshakes, the time of the second slowest; `None` if there were fewer.
+    /// 99th percentile: the second slowest of 100 handshakes; `None` if there were fewer than 100.
     pub p99: Option<Duration>,
-    /// Bytes sent for a handshake, on average.
+    /// Mean number of bytes sent per handshake.
     pub sent: f64,
-    /// Bytes received for a handshake, on average.
+    /// Mean number of bytes received per handshake.
     pub received: f64,
-    /// Processor time of the client for a connection with its handshake, on average.
+    /// Mean processor time of the client per connection, handshake included.
     pub cpu: Duration,
-    /// Completed handshakes in a second at the concurrency asked for; `None` if that was not measured.
+    /// Completed handshakes per second at the concurrency of the settings; `None` if not measured.
     pub rate: Option<f64>,
     /// Handshakes completed in the round.
     pub completed: u64,
     /// Connections that failed in the round.
     pub failed: u64,
-    /// Why, for most of them.
+    /// Most frequent reason.
     pub why_failed: Option<String>,
 }
 
 impl Trial {
-    /// The figures of a round, from a run with handshakes of this kind one after the other, and one with several at
-    /// once. `None` if the first did not complete any of that kind.
+    /// Computes the figures of a round, from a run with sequential handshakes of this kind, and one with
+    /// concurrent ones. Returns `None` if the first completed no handshake of that kind.
     #[must_use]
     pub fn of(kind: HandshakeKind, latency: &Summary, rate: Option<&Summary>) -> Option<Self> {
         let handshakes = latency.tls.as_deref()?.handshakes_of(kind);
@@ -160,20 +160,20 @@ fn completed(summary: &Summary) -> u64 {
 }
 
 impl Results {
-    /// Whether the experiment ended before its last round.
+    /// Returns true if the experiment ended before its last round.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.rounds < self.settings.rounds
     }
 
-    /// The variant that all are compared with: the first that was measured.
+    /// Reference variant: the first that was measured.
     fn base(&self) -> Option<Measured<'_>> {
         self.variants.iter().find_map(Measured::of)
     }
 }
 
 impl Outcome {
-    /// The word for it in documents.
+    /// Name of the outcome in documents.
     fn word(&self) -> &'static str {
         match self {
             Self::Refused { .. } => "refused",
@@ -182,7 +182,7 @@ impl Outcome {
         }
     }
 
-    /// Why there are no figures, or why connections failed.
+    /// Reason why there are no figures, or why connections failed.
     fn reason(&self) -> Option<&str> {
         match self {
             Self::Refused { reason } | Self::Lost { reason, .. } => Some(reason),
@@ -192,7 +192,7 @@ impl Outcome {
 }
 
 impl Variant {
-    /// Its name, with its kind unless that is the usual one.
+    /// Name of the variant, with its kind unless it is full.
     fn label(&self) -> String {
         match self.kind {
             HandshakeKind::Full => self.name.clone(),
@@ -201,7 +201,7 @@ impl Variant {
     }
 }
 
-/// A variant of which there are figures. Times are in seconds.
+/// A variant with figures. Times are in seconds.
 #[derive(Clone, Copy, Debug)]
 struct Measured<'a> {
     variant: &'a Variant,
@@ -224,7 +224,7 @@ impl<'a> Measured<'a> {
         Estimate::of_mean(self.trials.iter().map(p50))
     }
 
-    /// Unless each trial has one.
+    /// 99th percentile; `None` unless each trial has one.
     fn p99(&self) -> Option<Estimate> {
         let values: Option<Vec<f64>> =
             self.trials.iter().map(|trial| Some(trial.p99?.as_secs_f64())).collect();
@@ -249,15 +249,15 @@ impl<'a> Measured<'a> {
     }
 
     fn p50_ratio_to(&self, other: &Self) -> Option<Estimate> {
-        Estimate::of_ratio(self.p50_beside(other))
+        Estimate::of_ratio(self.p50_pairs(other))
     }
 
     fn p50_difference_from(&self, other: &Self) -> Option<Estimate> {
-        Estimate::of_difference(self.p50_beside(other))
+        Estimate::of_difference(self.p50_pairs(other))
     }
 
-    /// The medians of the other and of this in each round.
-    fn p50_beside(&self, other: &Self) -> impl Iterator<Item = (f64, f64)> {
+    /// Medians of `other` and of this variant in each round.
+    fn p50_pairs(&self, other: &Self) -> impl Iterator<Item = (f64, f64)> {
         other.trials.iter().map(p50).zip(self.trials.iter().map(p50))
     }
 
@@ -277,7 +277,7 @@ impl<'a> Measured<'a> {
         self.variant.kind != HandshakeKind::Full
     }
 
-    /// Whether this is the same row as the other. Names are no help: a variant may be named twice.
+    /// Returns true if both are the same row. Names do not tell: a variant may be listed twice.
     fn is(&self, other: &Self) -> bool {
         std::ptr::eq(self.variant, other.variant)
     }

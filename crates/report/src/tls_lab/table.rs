@@ -1,4 +1,4 @@
-//! The results as a table, for people.
+//! Results as a table, for people.
 
 use std::fmt::{self, Display};
 
@@ -7,15 +7,15 @@ use httperf_stats::Estimate;
 use super::{Measured, Outcome, Results, Variant, verdict};
 use crate::number::fixed;
 
-/// Titles of the columns behind the name.
+/// Titles of the columns after the name.
 const TITLES: [&str; 7] =
     ["p50 [ms]", "p99 [ms]", "sent [B]", "received [B]", "CPU [ms]", "rate [1/s]", "p50 ratio"];
 
-/// Blanks between two columns.
+/// Spaces between columns.
 const GAP: usize = 2;
 
-/// A table with a row for each variant, what its figures are, and the verdict. What was refused is a row that says
-/// so.
+/// A table with a row for each variant, notes on the figures, and the verdict. Refused variants have a row
+/// that says so.
 #[must_use]
 pub fn table(results: &Results) -> impl Display + '_ {
     Table(results)
@@ -51,9 +51,9 @@ fn write_head(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     if results.is_interrupted() {
         f.write_str(" (interrupted)")?;
     }
-    write!(f, "; in each, of each variant, {} handshakes one after the other", settings.handshakes)?;
+    write!(f, "; in each, {} sequential handshakes per variant", settings.handshakes)?;
     if settings.rate_handshakes > 0 {
-        write!(f, ", then {} with {} at once", settings.rate_handshakes, settings.concurrency)?;
+        write!(f, ", then {} at a concurrency of {}", settings.rate_handshakes, settings.concurrency)?;
     }
     writeln!(f)
 }
@@ -88,7 +88,7 @@ fn write_rows(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     Ok(())
 }
 
-/// The cells of a row, or why it has none.
+/// Cells of a row, or the reason why it has none.
 fn cells(variant: &Variant, base: Option<&Measured<'_>>) -> Result<[String; TITLES.len()], String> {
     match &variant.outcome {
         Outcome::Refused { reason } => return Err(format!("refused: {reason}")),
@@ -108,7 +108,7 @@ fn cells(variant: &Variant, base: Option<&Measured<'_>>) -> Result<[String; TITL
     ])
 }
 
-/// Rows of which some handshakes failed: their figures are those of the others.
+/// Rows with failed handshakes: their figures are those of the others.
 fn write_failures(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     let measured = results.variants.iter().filter_map(Measured::of);
     for row in measured.filter(|row| row.failed() > 0) {
@@ -131,7 +131,7 @@ fn write_notes(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     writeln!(f, "CPU: of this client, for a connection with its handshake")
 }
 
-/// What the sentences of the verdict compare with.
+/// References that the verdict's sentences compare with.
 fn write_references(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     let Some(base) = results.base() else { return Ok(()) };
     write!(f, "\nCompared with {}", base.variant.label())?;
@@ -142,17 +142,17 @@ fn write_references(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Resul
     writeln!(f, ":")
 }
 
-/// Which of the sorted times p99 is: what it is worth.
+/// Rank of p99 among the sorted times, which shows its value.
 fn write_rank(f: &mut fmt::Formatter<'_>, handshakes: u64) -> fmt::Result {
     if handshakes < 100 {
         return writeln!(f, "p99: needs trials of 100 handshakes");
     }
-    // The least that 99 % do not exceed.
+    // The least rank that 99 % do not exceed.
     let rank = handshakes / 100 + 1;
     writeln!(f, "p99: of {handshakes} handshakes, number {rank} from the slowest")
 }
 
-/// A mean with what follows `±`, times `scale`.
+/// Formats a mean with its margin, times `scale`.
 fn figure(estimate: Option<Estimate>, scale: f64, decimals: usize) -> String {
     let Some(estimate) = estimate else { return "n/a".to_owned() };
     let value = fixed(estimate.value() * scale, decimals);
@@ -162,7 +162,7 @@ fn figure(estimate: Option<Estimate>, scale: f64, decimals: usize) -> String {
     }
 }
 
-/// A mean number of bytes; without a fraction if there is none.
+/// Formats a mean number of bytes, without a fraction if it is an integer.
 fn size(bytes: f64) -> String {
     let text = fixed(bytes, 1);
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)

@@ -1,19 +1,18 @@
-//! What the figures mean, in words.
+//! Meaning of the figures, in words.
 
 use httperf_stats::Estimate;
 
 use super::{Measured, Results};
 use crate::number::{fixed, signed};
 
-/// Times from here on are said in ms, below in µs.
+/// Time above which differences are given in ms, below in µs.
 const LONG_SECONDS: f64 = 0.01;
 
-/// A sentence for each variant that was measured, but for the first: what its median handshake costs in time and
-/// bytes. The first row of resumed handshakes is compared with the first of all, later ones with that; full ones with
-/// the first of all.
+/// A sentence for each measured variant except the first: the cost of its median handshake in time and bytes.
+/// The first resumed row is compared with the first row, later resumed ones with the first resumed row; full
+/// ones with the first row.
 ///
-/// A difference in time that is not significant (the interval of 95 % confidence of the ratio includes 1) is called
-/// that.
+/// A difference in time is called not significant if the 95 % confidence interval of the ratio includes 1.
 #[must_use]
 pub fn verdict(results: &Results) -> Vec<String> {
     let Some(references) = References::of(results) else { return Vec::new() };
@@ -21,11 +20,11 @@ pub fn verdict(results: &Results) -> Vec<String> {
     measured.filter_map(|row| sentence(&row, &references.reference_of(&row)?)).collect()
 }
 
-/// The rows that others are compared with.
+/// Rows that others are compared with.
 struct References<'a> {
-    /// The first of all.
+    /// First row.
     base: Measured<'a>,
-    /// The first of resumed handshakes, unless that is the same.
+    /// First resumed row, unless it is the first row.
     resumed: Option<Measured<'a>>,
 }
 
@@ -36,7 +35,7 @@ impl<'a> References<'a> {
         Some(Self { base, resumed: resumed.filter(|resumed| !resumed.is(&base)) })
     }
 
-    /// What this row is compared with, if with anything.
+    /// Reference for this row, if any.
     fn reference_of(&self, row: &Measured<'_>) -> Option<Measured<'a>> {
         if row.is(&self.base) {
             return None;
@@ -75,7 +74,7 @@ fn time(seconds: f64) -> String {
     }
 }
 
-/// By how much a ratio differs from 1, with as many decimals as its interval supports.
+/// Difference of a ratio from 1, with as many decimals as its interval supports.
 fn percent(ratio: &Estimate) -> String {
     let percent = (ratio.value() - 1.0) * 100.0;
     let Some(margin) = ratio.margin() else {

@@ -1,7 +1,7 @@
-//! The books of a run: whatever is run, each call that was due is in one place, both ends count the same, and every form
-//! of report says the same.
+//! Bookkeeping of runs: each call that was due is counted exactly once, client and server agree, and all
+//! forms of report agree.
 //!
-//! `PROPTEST_CASES` says how many plans are drawn; `make test-long` draws many.
+//! `PROPTEST_CASES` sets the number of plans drawn; `make test-long` draws many.
 
 use std::cell::RefCell;
 use std::num::NonZeroU32;
@@ -28,22 +28,22 @@ fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-/// Requests and replies as the server saw them, of all shards.
+/// Requests and replies seen by the server, over all shards.
 #[derive(Default)]
 struct Truth {
     requests: u64,
-    /// Complete replies that were sent while the connection was open, whether or not they arrived.
+    /// Complete replies sent while the connection was open, whether or not they arrived.
     replies: u64,
 }
 
-/// What happens to a request: a number that looks random and is the same each time.
+/// Fate of a request: a pseudorandom number that is the same each time.
 fn chance(seed: u64, connection: usize, index: usize) -> u64 {
     let mut bits = seed ^ (connection as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ ((index as u64) << 32);
     bits = (bits ^ (bits >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     (bits ^ (bits >> 33)) % 100
 }
 
-/// A server of many moods, which keeps a log.
+/// An unpredictable server that keeps a log.
 fn moody(seed: u64, truth: Rc<RefCell<Truth>>) -> impl Peer {
     HttpPeer::new(move |request: &RequestSeen| {
         let mood = chance(seed, request.connection, request.index);
@@ -162,12 +162,12 @@ fn plan() -> impl Strategy<Value = Plan> {
     )
 }
 
-/// Counts the calls that it is told of, as a log of calls does.
+/// Counts the calls it observes, as a call log does.
 #[derive(Default)]
 struct Log {
     answered: u64,
     failed: u64,
-    /// Of those that were answered, how many the kernel was asked about, and what it said.
+    /// Answered calls to be stamped by the kernel; `stamped` counts those that were.
     asked: u64,
     stamped: u64,
 }
@@ -209,7 +209,7 @@ fn run_all(plan: &Plan, shards: u32, seed: u64, log: &mut Log) -> (Summary, Trut
     (whole.expect("there is a shard"), truth)
 }
 
-/// The number that follows some words in a text.
+/// The number after these words in a text.
 #[track_caller]
 fn number_after(text: &str, words: &str) -> u64 {
     let (_, rest) = text.split_once(words).unwrap_or_else(|| panic!("`{words}` in {text}"));
@@ -223,7 +223,7 @@ fn csv_value(document: &Document, column: &str) -> u64 {
     row.trim().split(',').nth(index).expect("a value for each column").parse().expect("a count")
 }
 
-/// How many plans are drawn, unless the environment says otherwise.
+/// Number of plans drawn, unless the environment sets it.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(500)
 }
@@ -232,20 +232,20 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
 
     #[test]
-    fn each_call_is_in_one_place_and_all_forms_say_so(plan in plan(), shards in 1..4_u32, seed in any::<u64>()) {
+    fn each_call_is_counted_once_and_all_reports_agree(plan in plan(), shards in 1..4_u32, seed in any::<u64>()) {
         let mut plan = plan;
         plan.watch.calls = true;
         let mut log = Log::default();
         let (summary, truth) = run_all(&plan, shards, seed, &mut log);
 
-        // Both ends. Calls of the warm-up are told apart from those that are measured.
+        // Client and server agree. Calls of the warm-up are counted separately.
         let warmup = summary.warmup.unwrap_or_default();
         let pipeline = match &plan.workload {
             Workload::Connections(connections) => connections.pipeline,
             Workload::Calls(calls) => calls.pipeline,
             Workload::Sessions(_) => 1,
         };
-        // What was sent behind the last reply of a connection is sent again, and counts once.
+        // Requests sent after the last reply of a connection are sent again, and count once.
         let twice = (summary.connections + warmup.connections) * u64::from(pipeline - 1);
         let ours = summary.requests + warmup.requests;
         prop_assert!(truth.requests <= ours + twice, "{} of {} requests", truth.requests, ours);
@@ -259,7 +259,7 @@ proptest! {
         prop_assert_eq!(summary.statuses.iter().sum::<u64>(), summary.replies);
         prop_assert_eq!(count(Outcome::HttpError), summary.statuses[3] + summary.statuses[4]);
 
-        // What the kernel stamped.
+        // Kernel stamps.
         let receive = &summary.receive;
         prop_assert_eq!(receive.lag.moments.count() + receive.unstamped, summary.replies);
         prop_assert_eq!(summary.kernel.is_some(), plan.recording.kernel_sends.is_some());
@@ -286,11 +286,11 @@ proptest! {
         prop_assert!(arrivals.started + arrivals.waiting <= arrivals.due);
         prop_assert!(arrivals.due - arrivals.started <= unfinished);
 
-        // All forms.
+        // All forms of report agree.
         let document = Document::new(documents::part(), plan, summary);
         let text = document.text(true);
         let totals = text.lines().find(|line| line.starts_with("Total: ")).expect("the classic block");
-        // Pages take long to make.
+        // Rendering a page takes long.
         let page = seed.is_multiple_of(10).then(|| html::page(&document));
         let json: serde_json::Value = serde_json::from_str(&document.json()).expect("it is JSON");
         for (name, value) in [
@@ -304,7 +304,7 @@ proptest! {
             prop_assert_eq!(json["summary"][name].as_u64(), Some(value));
         }
         if document.plan.recording.kernel_sends.is_some() {
-            let told = format!("Kernel to kernel: known of {stamped} of {} replies", stamped + kernel.unstamped);
+            let told = format!("Kernel to kernel: known for {stamped} of {} replies", stamped + kernel.unstamped);
             prop_assert!(text.contains(&told), "{}", text);
             prop_assert_eq!(json["figures"]["kernel_ms"]["samples"].as_u64(), Some(stamped));
         }

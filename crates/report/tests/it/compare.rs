@@ -1,4 +1,4 @@
-//! Comparisons of whole runs on the virtual clock: how often they are right, and what they say.
+//! Comparisons of whole runs on the virtual clock: error rates and texts.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -20,7 +20,8 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::documents;
 
-/// A server that serves one request after the other. Its service times are log-normal, 3 ms on average, times a factor.
+/// A server that handles requests sequentially. Service times are log-normal with a mean of 3 ms times
+/// `slower`.
 fn server(seed: u64, slower: f64) -> impl Peer {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut free = Duration::ZERO;
@@ -32,14 +33,14 @@ fn server(seed: u64, slower: f64) -> impl Peer {
     })
 }
 
-/// Half a minute at a hundred calls a second, at random.
+/// Half a minute of random arrivals at a hundred calls per second.
 fn plan(seed: u64) -> Plan {
     let index = u32::try_from(seed).expect("there are few");
     Plan {
         arrivals: Arrivals::Exponential { mean: 0.01 },
         runtime: Some(Duration::from_secs(30)),
         phases: Phases { warmup: Duration::from_secs(1), drain: Duration::from_secs(1) },
-        // So that its arrivals are not those of all others.
+        // Gives the run arrivals of its own.
         client: Client::new(index, 10_000),
         ..calls(UNLIMITED, 100.0, 200)
     }
@@ -65,7 +66,7 @@ fn verdicts(pairs: std::ops::Range<u64>, slower: f64) -> Vec<Overall> {
 }
 
 #[test]
-fn of_200_pairs_that_do_not_differ_at_most_5_percent_are_found_to() {
+fn at_most_5_percent_of_200_equal_pairs_appear_to_differ() {
     let verdicts = verdicts(0..200, 1.0);
     let flagged = verdicts.iter().filter(|verdict| **verdict != Overall::NoDifferenceShown).count();
     println!("{flagged} of 200 pairs that do not differ are found to");
@@ -73,19 +74,19 @@ fn of_200_pairs_that_do_not_differ_at_most_5_percent_are_found_to() {
 }
 
 #[test]
-fn of_50_servers_that_are_a_tenth_slower_at_least_95_percent_are_found_to_be_worse() {
+fn at_least_95_percent_of_50_servers_a_tenth_slower_are_found_worse() {
     let verdicts = verdicts(200..250, 1.1);
     let found = verdicts.iter().filter(|verdict| **verdict == Overall::Worse).count();
     println!("{found} of 50 servers that are a tenth slower are found to be worse");
     assert!(found >= 48, "{found}: {verdicts:?}");
 }
 
-/// A run of half a minute, whose server is that much slower.
+/// A run of half a minute against a server slowed by this factor.
 fn result(slower: f64) -> Document {
     measured(1000 + (slower * 100.0) as u64, slower)
 }
 
-/// The base and the result of a server a fifth slower.
+/// A base, and the result of a server that is a fifth slower.
 fn pair() -> &'static (Document, Document) {
     static PAIR: OnceLock<(Document, Document)> = OnceLock::new();
     PAIR.get_or_init(|| (result(1.0), result(1.2)))
@@ -100,13 +101,13 @@ fn compared_with(base: &Document, new: &Document, settings: &Settings) -> Compar
     results(named("base.json", base), &[named("new.json", new)], settings)
 }
 
-/// The texts of remarks.
+/// Texts of remarks.
 fn texts(remarks: &[Remark]) -> Vec<&str> {
     remarks.iter().map(|remark| &remark.text[..]).collect()
 }
 
 #[test]
-fn the_same_results_always_compare_alike() {
+fn comparisons_are_deterministic() {
     let (base, new) = pair();
     assert_eq!(compared(base, new), compared(base, new));
     let same = compared(base, base);
@@ -151,13 +152,13 @@ fn documents_follow_their_schema() {
 }
 
 #[test]
-fn tolerances_are_exceeded_kept_or_cannot_be_told() {
+fn tolerances_are_exceeded_kept_or_unknown() {
     let (base, new) = pair();
     let outcomes = |tolerances: &str| -> Vec<Held> {
         let comparison = compared_with(base, new, &with(tolerances));
         comparison.against[0].tolerances.iter().map(|tolerated| tolerated.outcome).collect()
     };
-    // The mean is some 30 % greater.
+    // The mean is some 30 % larger.
     use Held::{CannotTell, Exceeded, Kept};
     assert_eq!(outcomes("mean>+5%,mean>+30%,mean>+80%"), [Exceeded, CannotTell, Kept]);
     assert_eq!(outcomes("mean<-5%,mean>+100us,mean>+50ms"), [Kept, Exceeded, Kept]);
@@ -171,7 +172,7 @@ fn tolerances_are_exceeded_kept_or_cannot_be_told() {
 }
 
 #[test]
-fn what_is_not_the_same_is_not_compared_unless_forced() {
+fn different_workloads_are_not_compared_unless_forced() {
     let (base, new) = pair();
     let refused = |change: &dyn Fn(&mut Document)| {
         let mut other = new.clone();
@@ -185,7 +186,7 @@ fn what_is_not_the_same_is_not_compared_unless_forced() {
         assert_eq!(forced.against[0].obstacles, against.obstacles);
         texts(&against.obstacles).join("\n")
     };
-    /// What is changed in a result.
+    /// Changes a result.
     type Changing<'a> = &'a dyn Fn(&mut Document);
     let cases: [(&str, Changing<'_>); 9] = [
         ("the requests differ in request.method (`GET` and `POST`)", &|other| {
@@ -194,7 +195,7 @@ fn what_is_not_the_same_is_not_compared_unless_forced() {
         ("the requests differ in uris.fixed (`/` and `/search?q=|x|`)", &|other| {
             other.plan.uris = UriSource::Fixed(b"/search?q=|x|".to_vec());
         }),
-        // What may have a secret in it is named and not shown.
+        // Fields that may contain secrets are named without their values.
         ("the requests differ in request.extra_headers", &|other| {
             other.plan.request.extra_headers = b"Authorization: secret\r\n".to_vec();
         }),
@@ -213,7 +214,7 @@ fn what_is_not_the_same_is_not_compared_unless_forced() {
             other.plan.phases.warmup = Duration::ZERO;
         }),
         (
-            "`new.json` is INVALID: schedule lag: arrivals were late by 50.000 ms, of a latency of 60.000 ms (p99)",
+            "`new.json` is INVALID: schedule lag: arrivals started 50.000 ms late, out of a latency of 60.000 ms (p99)",
             &|other| {
                 let finding = Finding::ScheduleLag { quantile: 0.99, lag_ms: 50.0, latency_ms: 60.0 };
                 other.verdict = Verdict {
@@ -247,7 +248,7 @@ fn what_may_explain_a_difference_is_mentioned() {
 }
 
 #[test]
-fn what_the_server_was_let_do_over_http2_is_mentioned() {
+fn different_settings_of_http2_are_mentioned() {
     let (base, new) = pair();
     let mut other = new.clone();
     (other.plan.http2.window, other.plan.http2.upgrade) = (65_535, true);
@@ -260,7 +261,7 @@ fn what_the_server_was_let_do_over_http2_is_mentioned() {
 }
 
 #[test]
-fn too_short_a_run_says_nothing() {
+fn too_short_a_run_gives_no_conclusion() {
     let short = |seed| {
         let plan = Plan { runtime: Some(Duration::from_secs(5)), ..plan(seed) };
         let summary = run(&plan, Link { seed, ..Link::default() }, server(seed, 1.0)).summary;
@@ -271,8 +272,8 @@ fn too_short_a_run_says_nothing() {
         (comparison.against[0].verdict, comparison.outcome),
         (Overall::NotEnoughData, Outcome::CannotTell)
     );
-    assert!(comparison.text().contains("not enough data: intervals with data: 5, of at least 10"));
-    assert!(comparison.text().contains("hint: measure for longer"));
+    assert!(comparison.text().contains("not enough data: intervals with data: 5, at least 10 needed"));
+    assert!(comparison.text().contains("hint: measure for at least"));
 }
 
 #[test]
@@ -301,7 +302,7 @@ fn runs_of_every_kind_can_be_compared_with_themselves() {
 }
 
 #[test]
-fn errors_are_counted_as_objectives_count_them() {
+fn errors_are_counted_as_in_objectives() {
     let objectives =
         Objective::parse_list("errors<50%,failed<50%,unexpected<50%,mean<1s,p50<1s,replies>1").unwrap();
     for document in [documents::a_busy_moment(), documents::without_replies(), documents::hostile()] {
@@ -315,7 +316,7 @@ fn errors_are_counted_as_objectives_count_them() {
                     assert_eq!(base, figure, "{name}");
                 }
                 (Measured::Nothing, base) => assert_eq!(base, None, "{name}"),
-                // Of a time, objectives have calls that failed for endless ones.
+                // In objectives on times, failed calls count as endless.
                 _ => {}
             }
         }
@@ -323,7 +324,7 @@ fn errors_are_counted_as_objectives_count_them() {
 }
 
 #[test]
-fn nothing_that_comes_from_outside_becomes_markup() {
+fn text_from_outside_never_becomes_markup() {
     let (base, new) = pair();
     let name = "a`b``|<img src=x onerror=alert(1)>\n# @team *x*.json";
     let mut other = new.clone();
@@ -338,7 +339,7 @@ fn nothing_that_comes_from_outside_becomes_markup() {
     assert!(!page.contains("<img") && !page.contains("<b>"));
 }
 
-/// A trial, in which the server needs that much longer in some rounds; drift is as much as the difference.
+/// A trial against a server slowed by this factor.
 fn trial(seed: u64, slower: f64, level: Level) -> Document {
     let plan = Plan { runtime: Some(Duration::from_secs(3)), ..plan(seed) };
     let summary = run(&plan, Link { seed, ..Link::default() }, server(seed, slower)).summary;
@@ -347,7 +348,7 @@ fn trial(seed: u64, slower: f64, level: Level) -> Document {
     document
 }
 
-/// So many rounds, in which the machine becomes ever slower and the second server takes a tenth longer.
+/// Rounds in which the machine becomes slower over time and the second server takes a tenth longer.
 fn in_turns(count: u32, level: &dyn Fn(u32) -> Level) -> Comparison {
     rounds(&turns(count, level), &Settings::default())
 }
@@ -365,7 +366,7 @@ fn turns(count: u32, level: &dyn Fn(u32) -> Level) -> Rounds {
 }
 
 #[test]
-fn of_those_that_take_turns_drift_cancels() {
+fn taking_turns_cancels_drift() {
     let comparison = in_turns(10, &|_| Level::Valid);
     let against = &comparison.against[0];
     assert_eq!(against.verdict, Overall::Worse, "{}", comparison.text());
@@ -374,8 +375,8 @@ fn of_those_that_take_turns_drift_cancels() {
     insta::assert_snapshot!("rounds_text", comparison.text());
 }
 
-/// What so many rounds come to, as `httperf ab` makes them: both trials of a round have the same arrivals, each side is
-/// first in one of two rounds, and the second trial of a round finds the server a thirtieth slower.
+/// Verdict of rounds as made by `httperf ab`: both trials of a round have the same arrivals, each side goes
+/// first in every other round, and the second trial of a round finds the server a thirtieth slower.
 fn verdict_of_rounds(seed: u64, count: u32, slower: f64) -> Overall {
     let names = ["http://a/", "http://b/"].map(str::to_owned);
     let mut made = Rounds::new(count, 7, names, &Settings::default());
@@ -400,7 +401,7 @@ fn verdict_of_rounds(seed: u64, count: u32, slower: f64) -> Overall {
 }
 
 #[test]
-fn of_200_times_that_equal_sides_take_turns_at_most_5_percent_find_a_difference() {
+fn at_most_5_percent_of_200_equal_sides_appear_to_differ() {
     for count in [5, 10] {
         let verdicts: Vec<Overall> = (0..100).map(|seed| verdict_of_rounds(seed, count, 1.0)).collect();
         let flagged = verdicts.iter().filter(|verdict| **verdict != Overall::NoDifferenceShown).count();
@@ -410,7 +411,7 @@ fn of_200_times_that_equal_sides_take_turns_at_most_5_percent_find_a_difference(
 }
 
 #[test]
-fn of_50_sides_that_are_a_tenth_slower_nine_of_ten_are_found_in_ten_rounds() {
+fn nine_of_ten_sides_a_tenth_slower_are_found_in_ten_rounds() {
     let verdicts: Vec<Overall> = (0..50).map(|seed| verdict_of_rounds(seed, 10, 1.1)).collect();
     let found = verdicts.iter().filter(|verdict| **verdict == Overall::Worse).count();
     println!("{found} of 50 sides that are a tenth slower are found to be worse in 10 rounds");
@@ -418,7 +419,7 @@ fn of_50_sides_that_are_a_tenth_slower_nine_of_ten_are_found_in_ten_rounds() {
 }
 
 #[test]
-fn rounds_with_an_invalid_trial_are_left_out_and_too_many_tell_nothing() {
+fn rounds_with_an_invalid_trial_are_left_out_and_too_many_void_the_comparison() {
     let few = in_turns(8, &|round| if round == 2 { Level::Invalid } else { Level::Suspect });
     let Method::Paired(turns) = &few.method else { panic!("{few:?}") };
     assert_eq!((turns.rounds_asked, turns.rounds_made, turns.rounds_left_out), (10, 8, 1));
@@ -431,7 +432,7 @@ fn rounds_with_an_invalid_trial_are_left_out_and_too_many_tell_nothing() {
     assert_eq!((many.against[0].verdict, many.outcome), (Overall::Void, Outcome::CannotTell));
     let scarce = in_turns(4, &|_| Level::Valid);
     assert_eq!(scarce.outcome, Outcome::CannotTell);
-    assert!(scarce.text().contains("rounds with data: 4, of at least 5"), "{}", scarce.text());
+    assert!(scarce.text().contains("rounds with data: 4, at least 5 needed"), "{}", scarce.text());
 }
 
 #[test]

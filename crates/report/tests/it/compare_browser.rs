@@ -1,4 +1,4 @@
-//! The page of a comparison in a browser: drawn, without complaints, on desktop and phone, light and dark.
+//! The page of a comparison in a browser: drawn without errors, on desktop and phone, light and dark.
 
 use crate::browser::{Browser, View};
 use crate::documents;
@@ -6,7 +6,7 @@ use httperf_report::compare::{Comparison, Named, Rounds, Settings, results, roun
 use httperf_report::html::{Pictures, comparison_page};
 use serde_json::{Value, json};
 
-/// For each chart, how many lines have been drawn in it. Waits for them.
+/// Waits for the charts and returns the number of lines in each.
 const DRAWN: &str = "(async () => {
     const charts = [...document.querySelectorAll('.chart')];
     const drawn = (chart) => chart.querySelectorAll('.main-svg .scatterlayer .trace').length;
@@ -16,7 +16,7 @@ const DRAWN: &str = "(async () => {
     return charts.map((chart) => [chart.id, drawn(chart)]);
 })()";
 
-/// How far the page is wider than its window. Charts need a moment to fit.
+/// Excess of the page's width over its window's. Charts need a moment to fit.
 const OVERFLOW: &str = "(async () => {
     for (let turn = 0; turn < 100 && document.scrollingElement.scrollWidth > innerWidth; turn++) {
         await new Promise((done) => setTimeout(done, 50));
@@ -24,7 +24,7 @@ const OVERFLOW: &str = "(async () => {
     return document.scrollingElement.scrollWidth - innerWidth;
 })()";
 
-/// The contrast of the words of all verdicts with what they are on, the least of all.
+/// Minimum contrast of the verdicts' words with their backgrounds.
 const CONTRAST: &str = "(() => {
     const channels = (color) => color.match(/[\\d.]+/g).slice(0, 3).map((channel) => channel / 255);
     const linear = (channel) => channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;

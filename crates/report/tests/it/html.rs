@@ -1,4 +1,4 @@
-//! The page as text: what is in it, and what can never be.
+//! The page as text: its contents, and what must never be in it.
 
 use httperf_plan::{Authority, Endpoint, Proxy};
 use httperf_report::html::{page, sweep_page};
@@ -8,10 +8,10 @@ use lol_html::{HtmlRewriter, Settings, element};
 use crate::documents;
 use crate::sweeps;
 
-/// Bytes of a page at most.
+/// Maximum size of a page in bytes.
 const SIZE_MAX: usize = 6_000_000;
 
-/// An element as a browser sees it: its name, and its attributes by name.
+/// An element as parsed by a browser: its name, and its attributes by name.
 type Element = (String, Vec<(String, String)>);
 
 fn elements(page: &str) -> Vec<Element> {
@@ -57,7 +57,7 @@ fn every_kind() -> Vec<Document> {
 }
 
 #[test]
-fn a_page_names_the_server_and_the_way_to_it() {
+fn a_page_names_the_server_and_the_path_to_it() {
     let mut document = documents::one_call();
     let shows = |document: &Document, text: &str| {
         let page = page(document);
@@ -77,7 +77,7 @@ fn a_page_names_the_server_and_the_way_to_it() {
 #[test]
 fn a_page_shows_a_run() {
     let text = visible(&page(&documents::one_second()));
-    // The hashes of the scripts change with them.
+    // The hashes change with the scripts.
     let (before, rest) = text.split_once("script-src ").unwrap();
     let (_, after) = rest.split_once(';').unwrap();
     insta::assert_snapshot!(format!("{before}script-src …;{after}"));
@@ -90,7 +90,7 @@ fn everything_has_its_place() {
         "<h1>http://shop.example</h1>",
         "2026-11-21 07:00:00 UTC",
         "</span>VALID</h2>",
-        "<strong>server stall:</strong> the server stood still for",
+        "<strong>server stall:</strong> the server stalled for",
         "id=\"key-figures\"",
         "95 %: ",
         "Latency p99.9",
@@ -126,7 +126,7 @@ fn everything_has_its_place() {
 }
 
 #[test]
-fn what_http2_did_has_a_section_and_rows_of_its_own() {
+fn http2_has_a_section_and_rows_of_its_own() {
     let text = visible(&page(&documents::over_http2()));
     for part in [
         "HTTP/2 in the clear, GET",
@@ -135,11 +135,11 @@ fn what_http2_did_has_a_section_and_rows_of_its_own() {
         "<h2 id=\"http2\">HTTP/2</h2>",
         "<dt>Streams</dt><dd>1,200 opened</dd>",
         "<dt>At once on a connection</dt><dd>100 at most, 99.2 on average</dd>",
-        "<dt>Not processed by the server</dt><dd>3, 2 calls made again</dd>",
+        "<dt>Not processed by the server</dt><dd>3, 2 calls retried</dd>",
         "<dt>Reset by the server</dt><dd>INTERNAL_ERROR (1)</dd>",
         "<dt>Connections ended because of</dt><dd>/&#60;img src=x onerror=alert(2)&#62;",
         "<td>139.0</td><td>5.1</td><td>0.037</td><td>160,680</td>",
-        "900 of 1200 calls waited for a stream, as the server allows 100 at once on a connection",
+        "900 of 1200 calls waited for a stream because the server allows 100 at once on a connection",
     ] {
         assert!(text.contains(part), "{part}");
     }
@@ -147,7 +147,7 @@ fn what_http2_did_has_a_section_and_rows_of_its_own() {
 }
 
 #[test]
-fn nothing_from_outside_becomes_markup_or_script() {
+fn text_from_outside_never_becomes_markup_or_script() {
     let page = page(&documents::hostile());
     let allowed = elements(&self::page(&documents::a_busy_moment()));
     let names = |elements: &[Element]| {
@@ -169,7 +169,7 @@ fn nothing_from_outside_becomes_markup_or_script() {
     let (data, _) = data.split_once("</script>").unwrap();
     assert!(!data.contains('<'), "{data}");
     assert!(!data.contains("evil") && !data.contains("alert"), "{data}");
-    // It is shown for what it is.
+    // It is displayed literally.
     let text = visible(&page);
     for shown in ["&#60;/script&#62;&#60;script&#62;alert(1)", "&#60;img src=x onerror=alert(2)&#62;"] {
         assert!(text.matches(shown).count() > 5, "{shown}");
@@ -177,7 +177,7 @@ fn nothing_from_outside_becomes_markup_or_script() {
 }
 
 #[test]
-fn a_page_needs_nothing_but_itself() {
+fn a_page_is_self_contained() {
     for document in every_kind() {
         let page = page(&document);
         for (name, attributes) in elements(&page) {
@@ -205,7 +205,7 @@ fn a_page_is_small_enough_to_be_sent_by_mail() {
 }
 
 #[test]
-fn ids_are_there_once() {
+fn ids_are_unique() {
     for document in every_kind() {
         let attributes = elements(&page(&document)).into_iter().flat_map(|(_, attributes)| attributes);
         let (mut ids, mut labels) = (Vec::new(), Vec::new());
@@ -225,15 +225,15 @@ fn ids_are_there_once() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_data_is_mentioned() {
     let cases = [
         (documents::without_anything(), "The run was too short to be shown over time."),
-        (documents::without_anything(), "The run was ended early, as asked for."),
+        (documents::without_anything(), "The run was stopped early, on request."),
         (documents::without_replies(), "No call was answered, so there is no latency to show."),
         (documents::without_replies(), "There were no replies."),
         (documents::one_call(), "only 1 call was answered"),
         (documents::one_second(), "No connection failed."),
-        (documents::without_detail(), "was not recorded (--record=classic)"),
+        (documents::without_detail(), "were not recorded (--record=classic)"),
     ];
     for (document, sentence) in cases {
         let text = visible(&page(&document));
@@ -242,7 +242,7 @@ fn what_is_not_there_is_said() {
 }
 
 #[test]
-fn why_the_clocks_differ_is_said_where_they_do() {
+fn differences_between_the_clocks_are_explained() {
     let sentence = "latency counts from the schedule";
     let text = visible(&page(&documents::slow_to_connect()));
     assert!(text.contains(&format!("<p class=\"card sentence\">{sentence}")), "{text}");
@@ -250,7 +250,7 @@ fn why_the_clocks_differ_is_said_where_they_do() {
 }
 
 #[test]
-fn a_command_can_be_given_to_a_shell_as_it_stands() {
+fn a_command_can_be_pasted_into_a_shell() {
     let mut document = documents::one_second();
     document.parts[0].command =
         ["httperf", "--add-header=It's: $HOME\n", "--uri=/a b"].map(str::to_owned).into();
@@ -273,8 +273,8 @@ fn the_parts_of_a_merged_result_are_all_there() {
     let merged = merge(vec![part("one", "--rate=200"), part("two", "--rate=201")]).unwrap();
     let text = visible(&page(&merged));
     let shown = [
-        "2 parts, added up",
-        "400.0 connections/s asked of 2 parts",
+        "2 merged parts",
+        "400.0 connections/s requested of 2 parts",
         "--rate=200",
         "--rate=201",
         "<dd>one</dd>",
@@ -286,7 +286,7 @@ fn the_parts_of_a_merged_result_are_all_there() {
 }
 
 #[test]
-fn long_lists_and_texts_are_cut() {
+fn long_lists_and_texts_are_truncated() {
     let mut document = documents::one_second();
     let call = document.summary.slowest[0].clone();
     let uri = format!("/{}", "x".repeat(100_000));
@@ -308,7 +308,7 @@ fn the_page_of_a_sweep_has_everything_in_its_place() {
         "<dt>Most replies without error</dt>",
         "<dt>Limited by the generator</dt>",
         "of 8 runs (12.5 %)",
-        "All runs that were asked for have been made.",
+        "All runs are complete.",
         "At 100 connections/s the generator was the bottleneck",
         "id=\"replies\"",
         "id=\"errors\"",
@@ -338,11 +338,11 @@ fn the_page_of_a_sweep_has_everything_in_its_place() {
 #[test]
 fn a_sweep_without_runs_has_a_page() {
     let page = visible(&sweep_page(&sweeps::empty()));
-    assert!(page.contains("No run was made.") && page.contains("It is not complete"), "{page}");
+    assert!(page.contains("No run was made.") && page.contains("It is in progress"), "{page}");
 }
 
 #[test]
-fn nothing_from_outside_becomes_markup_or_script_in_the_page_of_a_sweep() {
+fn text_from_outside_never_becomes_markup_or_script_in_the_page_of_a_sweep() {
     let page = sweep_page(&sweeps::hostile());
     let allowed = elements(&sweep_page(&sweeps::limited_by_the_generator()));
     let found = elements(&page);

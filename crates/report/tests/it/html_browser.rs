@@ -1,4 +1,4 @@
-//! The page in a browser: charts are drawn, nothing is complained of, nothing is loaded, and it fits.
+//! The page in a browser: charts are drawn, no errors are logged, nothing is loaded, and the layout fits.
 
 use httperf_report::html::{page, sweep_page};
 use httperf_report::result::Document;
@@ -15,7 +15,7 @@ const PHONE: u32 = 360;
 const ALL_CHARTS: [&str; 7] =
     ["throughput", "latency", "percentiles", "errors", "lag", "lag-percentiles", "open"];
 
-/// What is seen of the charts once all of them are drawn: by id, the lines, points and bars in each.
+/// Waits for all charts and returns, by id, the number of lines, points and bars in each.
 const DRAWN: &str = "(async () => {
     const charts = [...document.querySelectorAll('.chart')];
     const marks = '.scatterlayer path.js-line, .scatterlayer path.point, .barlayer .point path';
@@ -26,7 +26,7 @@ const DRAWN: &str = "(async () => {
     return charts.map((chart) => [chart.id, drawn(chart)]);
 })()";
 
-/// How far the page is wider than its window.
+/// Excess of the page's width over its window's.
 const OVERFLOW: &str = "(async () => {
     for (let turn = 0; turn < 100 && document.scrollingElement.scrollWidth > innerWidth; turn++) {
         await new Promise((done) => setTimeout(done, 50));
@@ -34,7 +34,7 @@ const OVERFLOW: &str = "(async () => {
     return document.scrollingElement.scrollWidth - innerWidth;
 })()";
 
-/// The contrast of the charts' text with the cards that they are on, the least of all. Not all browsers redraw at once.
+/// Minimum contrast of the charts' text with its card. Not all browsers redraw at once.
 const CONTRAST: &str = "(async () => {
     const channels = (color) => color.match(/[\\d.]+/g).slice(0, 3).map((channel) => channel / 255);
     const linear = (channel) => channel <= 0.03928 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
@@ -55,7 +55,7 @@ const CONTRAST: &str = "(async () => {
     return least;
 })()";
 
-/// Whether the page is light or dark.
+/// Colour scheme of the page.
 const SCHEME: &str = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((channel) => channel > 127) ? 'light' : 'dark'";
 
 struct File {
@@ -125,7 +125,7 @@ fn the_page_of_a_sweep_is_drawn_on_desktop_and_phone_in_light_and_dark() {
 }
 
 #[test]
-fn an_open_page_follows_the_reader() {
+fn an_open_page_follows_the_reader_s_colour_scheme() {
     let file = File::of(&documents::a_busy_moment());
     let mut browser = Browser::start();
     let view = View { width: DESKTOP, scheme: "light" };

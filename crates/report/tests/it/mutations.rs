@@ -1,5 +1,6 @@
-//! Documents that somebody edited: one value at a time is replaced by one that does not belong there. Each is refused in
-//! a sentence that names a field, or rendered in every form; none of them may panic or take for ever.
+//! Documents with errors: one value at a time is replaced by an unsuitable one. Each document must either be
+//! refused in a sentence that names a field, or be rendered in every form, without a panic or an endless
+//! loop.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::abort;
@@ -17,7 +18,7 @@ use serde_json::{Value, json};
 
 use crate::documents;
 
-/// What takes the place of a value.
+/// Replacements for a value.
 fn replacements() -> [Value; 10] {
     [
         json!(0),
@@ -33,7 +34,7 @@ fn replacements() -> [Value; 10] {
     ]
 }
 
-/// The ways to all values of a document, as JSON pointers. What programs work out anew is left out.
+/// JSON pointers to all values of a document, except those that are recomputed on reading.
 fn pointers(value: &Value, at: String, found: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -43,7 +44,7 @@ fn pointers(value: &Value, at: String, found: &mut Vec<String>) {
             }
         }
         Value::Array(elements) => {
-            // The first, one in the middle and the last are as good as all.
+            // The first, middle and last elements stand for all.
             let count = elements.len();
             let mut places = vec![0, count / 2, count.saturating_sub(1)];
             places.dedup();
@@ -58,12 +59,12 @@ fn pointers(value: &Value, at: String, found: &mut Vec<String>) {
     }
 }
 
-/// Says what is tried, so that a mutation that takes for ever can be named.
+/// Reports the current mutation, so that one that runs for ever can be identified.
 #[derive(Clone, Default)]
 struct Watch(Arc<Mutex<Option<(String, Instant)>>>);
 
 impl Watch {
-    /// More than any takes on a machine with much else to do.
+    /// Longer than any mutation takes on a busy machine.
     const PATIENCE: Duration = Duration::from_secs(120);
 
     fn start() -> Self {
@@ -88,7 +89,7 @@ impl Watch {
     }
 }
 
-/// Does all that can be done with a document.
+/// Uses a document in every possible way.
 fn use_up(document: &Document, original: &Document, with_png: bool) {
     let _text = (document.text(true), document.text(false), csv_row(document));
     let json = document.json();
@@ -119,7 +120,7 @@ fn use_up(document: &Document, original: &Document, with_png: bool) {
     }
 }
 
-/// Tries every `step`-th mutation of a document, from the `first` on, and says which of them are not as they should be.
+/// Tries every `step`-th mutation of a document, starting with the `first`, and returns the failures.
 fn failures(original: &Document, first: usize, step: usize, with_png: bool) -> Vec<String> {
     let mut value: Value = serde_json::from_str(&original.json()).expect("a document is JSON");
     let mut found = Vec::new();
@@ -154,7 +155,7 @@ fn failures(original: &Document, first: usize, step: usize, with_png: bool) -> V
     failures
 }
 
-/// What is wrong with the sentence in which a document is refused: it is to name the field, or what it is in.
+/// Checks the message of a refusal: it must name the field, or one that contains it.
 fn refusal(pointer: &str, error: &ReadError) -> Option<String> {
     let names: Vec<&str> = pointer.split('/').filter(|name| name.parse::<usize>().is_err()).collect();
     let message = error.to_string();
@@ -164,7 +165,8 @@ fn refusal(pointer: &str, error: &ReadError) -> Option<String> {
     (!is_named).then_some(message)
 }
 
-/// A session workload of a file, with a cycle of rates and a limit of precision, as a plan that has nearly all.
+/// A session workload from a file, with a cycle of rates and a precision limit: a plan with nearly all
+/// fields.
 fn scripted() -> Document {
     let mut document = documents::sessions_over_tls();
     let Plan { workload, arrivals, until, .. } = &mut document.plan;
@@ -184,20 +186,20 @@ fn scripted() -> Document {
     document
 }
 
-/// One mutation in this many is tried, unless `MUTATION_STEP` says otherwise: all take many minutes. A prime, so that
-/// neither the same fields nor the same replacements are left out everywhere.
+/// Step between mutations, unless set by `MUTATION_STEP`: trying all takes many minutes. A prime, so that no
+/// field or replacement is left out everywhere.
 const STEP: usize = 1009;
 
 fn samples() -> Vec<Document> {
     let mut all =
         vec![documents::with_objectives(), documents::over_http2(), scripted(), documents::without_detail()];
-    // So that one can be merged with another that differs in nothing else.
+    // Allows merging with another document that differs in nothing else.
     all.iter_mut().for_each(|document| document.parts[0].run = Some("one".to_owned()));
     all
 }
 
 #[test]
-fn a_document_that_was_edited_is_refused_by_name_or_rendered() {
+fn an_edited_document_is_refused_by_field_or_rendered() {
     let step = std::env::var("MUTATION_STEP").ok().and_then(|step| step.parse().ok()).unwrap_or(STEP);
     let mut all = Vec::new();
     for (index, document) in samples().iter().enumerate() {
@@ -223,7 +225,7 @@ fn refused(pointer: &str, new: Value, expected: &str) {
 }
 
 #[test]
-fn what_no_run_can_have_is_refused_in_a_sentence_that_names_the_field() {
+fn impossible_values_are_refused_by_field() {
     for (pointer, new, expected) in [
         ("/plan/targets", json!([]), "plan.targets: expected at least one server, got none"),
         ("/plan/client/count", json!(0), "plan.client.count: expected at least 1, got 0"),
@@ -254,7 +256,7 @@ fn what_no_run_can_have_is_refused_in_a_sentence_that_names_the_field() {
             "summary.replies: expected at most 9007199254740992, got 1844674407",
         ),
         ("/summary/replies", json!(-1), "summary.replies: invalid value: integer `-1`, expected u64"),
-        ("/summary/lag/moments/max_ns", json!(0), "summary.lag: expected the moments of times, got "),
+        ("/summary/lag/moments/max_ns", json!(0), "summary.lag: expected consistent moments, got "),
         ("/parts", json!([]), "parts: expected at least one run, got none"),
     ] {
         refused(pointer, new, expected);
@@ -262,7 +264,7 @@ fn what_no_run_can_have_is_refused_in_a_sentence_that_names_the_field() {
 }
 
 #[test]
-fn a_quantile_that_is_none_is_refused_in_a_verdict() {
+fn an_impossible_quantile_is_refused_in_a_verdict() {
     let plan = documents::with_objectives().plan;
     let part: Part = documents::part();
     let document = Document::new(part, plan, Summary::default());

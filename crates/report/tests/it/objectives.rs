@@ -1,4 +1,4 @@
-//! What came of objectives, in every form of report.
+//! Outcomes of objectives, in every form of report.
 
 use httperf_report::junit::{self, Status, Suite};
 use httperf_report::result::{Document, EarlyEnd};
@@ -6,7 +6,7 @@ use httperf_report::{Kept, csv_header, csv_row, html};
 
 use crate::documents;
 
-/// The lines below the title of the section, if there is one.
+/// Lines below the title of the section, if there is one.
 fn section(text: &str) -> Option<&str> {
     text.split_once("\nObjectives: ").map(|(_, section)| section)
 }
@@ -19,13 +19,13 @@ fn objectives_are_below_everything_else_in_both_text_forms() {
       met      p50<5ms            2.97 ms, 40.7 % below the bound
       MISSED   p99<50ms           876 ms, 17.5 times the bound
       met      p99.9<1.5s         995 ms, 33.7 % below the bound
-      MISSED   max<1s             endless, as calls had no usable reply in time
+      MISSED   max<1s             endless: calls had no usable reply in time
       MISSED   service.p90<=20ms  80.6 ms, 303.2 % above the bound
       MISSED   errors<0.1%        0.201 %, 101.5 % above the bound
       met      5xx<=1%            0.134 %, 86.6 % below the bound
       met      replies>=100/s     123.9/s, 23.9 % above the bound
-      UNKNOWN  p99.99<3s          endless, as calls had no usable reply in time, from 1489 samples of the 10000 that it needs
-      The run was ended early, as an objective had been missed for three seconds in a row (--abort-on-slo).
+      UNKNOWN  p99.99<3s          endless: calls had no usable reply in time, from 1489 of the 10000 samples needed
+      The run was ended early because an objective had been missed for three seconds in a row (--abort-on-slo).
     ");
     assert_eq!(section(&document.text(false)), section(&document.text(true)));
     let without = Document::new(documents::part(), documents::one_call().plan, document.summary);
@@ -33,7 +33,7 @@ fn objectives_are_below_everything_else_in_both_text_forms() {
 }
 
 #[test]
-fn a_run_is_well_if_all_objectives_are_known_to_be_met() {
+fn a_run_succeeds_if_all_objectives_are_known_to_be_met() {
     let mut document = documents::with_objectives();
     assert!(!document.met_objectives());
     document.objectives.retain(|judged| judged.outcome != Kept::Missed);
@@ -50,7 +50,7 @@ fn the_page_shows_them_between_verdict_and_figures() {
     let page = html::page(&documents::with_objectives());
     let places = [
         "</span>VALID</h2>",
-        "The run was ended early, as an objective had been missed for three seconds in a row (--abort-on-slo).",
+        "The run was ended early because an objective had been missed for three seconds in a row (--abort-on-slo).",
         "id=\"objectives\"",
         "<span class=\"kind valid\">met</span><span><strong>p50&#60;5ms:</strong> ",
         "<span class=\"kind invalid\">MISSED</span><span><strong>errors&#60;0.1%:</strong> ",

@@ -1,4 +1,4 @@
-//! Pictures: what is in them, that they are what they say, and that nothing makes them fail.
+//! Pictures: their contents and formats, with any input.
 
 use httperf_report::pictures::{
     COMPARED_MAX, Picture, Point, SIZES, Spread, Style, SweepCurve, Theme, compare, percentiles, sweep,
@@ -13,10 +13,10 @@ use roxmltree::{Document as Xml, Node};
 use crate::documents;
 use crate::sweeps;
 
-/// Letters are at least so large, in pixels.
+/// Minimum font size in pixels.
 const LETTERS_MIN: f64 = 11.0;
 
-/// The picture as XML, if it is one of the size that was asked for.
+/// Checks that the picture is XML with the requested size.
 #[track_caller]
 fn check(picture: &Picture, width: u32, height: Option<u32>) {
     let xml = Xml::parse(picture.svg()).expect("it is XML");
@@ -34,7 +34,7 @@ fn check(picture: &Picture, width: u32, height: Option<u32>) {
     assert!(!picture.svg().contains("NaN") && !picture.svg().contains("inf,"), "{}", picture.svg());
 }
 
-/// The width and height of the sheet that is scaled to the picture.
+/// Width and height of the drawing that is scaled to the picture.
 fn sheet(root: &Node<'_, '_>) -> (f64, f64) {
     let numbers: Vec<f64> = root
         .attribute("viewBox")
@@ -45,7 +45,7 @@ fn sheet(root: &Node<'_, '_>) -> (f64, f64) {
     (numbers[2], numbers[3])
 }
 
-/// All that is written in it.
+/// All text in the picture.
 fn texts(picture: &Picture) -> Vec<String> {
     let xml = Xml::parse(picture.svg()).expect("it is XML");
     let texts = xml.descendants().filter(|node| node.has_tag_name("text"));
@@ -60,7 +60,7 @@ fn shows(picture: &Picture, expected: &[&str]) {
     }
 }
 
-/// Width, height, and how many of its pixels are unlike the first.
+/// Width, height, and number of pixels that differ from the first.
 fn decoded(png: &[u8]) -> (u32, u32, usize) {
     let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().expect("it is a PNG");
     let mut pixels = vec![0; reader.output_buffer_size().expect("it fits into memory")];
@@ -74,7 +74,7 @@ fn style(theme: Theme, width: u32, height: Option<u32>) -> Style {
     Style { theme, width, height }
 }
 
-/// One of each kind.
+/// One picture of each kind.
 fn every_kind(style: &Style) -> [Picture; 4] {
     let document = documents::a_busy_moment();
     let other = documents::one_second();
@@ -107,7 +107,7 @@ fn every_document() -> Vec<Document> {
 }
 
 #[test]
-fn a_picture_is_xml_and_png_of_the_size_that_was_asked_for() {
+fn a_picture_is_xml_and_png_of_the_requested_size() {
     for (theme, width, height) in
         [(Theme::Light, 800, Some(500)), (Theme::Dark, 400, None), (Theme::Dark, 300, Some(300))]
     {
@@ -121,7 +121,7 @@ fn a_picture_is_xml_and_png_of_the_size_that_was_asked_for() {
 }
 
 #[test]
-fn a_size_that_makes_no_picture_becomes_the_nearest_that_does() {
+fn sizes_are_clamped() {
     let document = documents::one_call();
     check(&percentiles(&document, &style(Theme::Light, 0, Some(0))), *SIZES.start(), Some(*SIZES.start()));
     check(
@@ -227,7 +227,7 @@ fn a_sweep_follows_the_diagonal_until_the_server_is_saturated() {
 }
 
 #[test]
-fn what_the_generator_limited_is_hollow_named_and_not_joined() {
+fn points_limited_by_the_generator_are_hollow_named_and_unconnected() {
     let limited = sweep(&curve(), &Style::default());
     let fact =
         "At 1 step, drawn hollow, the generator was the bottleneck: that says nothing about the server.";
@@ -253,7 +253,7 @@ fn what_the_generator_limited_is_hollow_named_and_not_joined() {
 }
 
 #[test]
-fn a_result_that_cannot_be_relied_on_says_so() {
+fn a_result_that_is_not_valid_says_so() {
     let mut document = documents::one_second();
     let picture = percentiles(&document, &Style::default());
     assert!(!texts(&picture).iter().any(|text| text.contains("Verdict")), "{:?}", document.verdict);
@@ -295,7 +295,7 @@ fn every_sweep_can_be_drawn() {
     shows(&sweep(&SweepCurve::of(&sweeps::empty()), &Style::default()), &["no run was made", "0 steps"]);
 }
 
-/// Where text is once it is set: what it says, and the left, top, right and bottom of it, in pixels.
+/// Text after layout, with its left, top, right and bottom, in pixels.
 fn set_text(picture: &Picture) -> Vec<(String, [f32; 4])> {
     fn collect(group: &usvg::Group, found: &mut Vec<(String, [f32; 4])>) {
         for node in group.children() {
@@ -333,7 +333,7 @@ fn check_text(picture: &Picture, width: u32) {
         );
         assert!(f64::from(*bottom) <= height, "{text} is cut: {bottom} of {height}");
         for (other, [other_left, other_top, other_right, other_bottom]) in &texts[..index] {
-            // Boxes are as high as the font's tallest letters, which is more than these have.
+            // Boxes are as high as the font's tallest letters, higher than these letters.
             let across = right.min(*other_right) - left.max(*other_left);
             let down = bottom.min(*other_bottom) - top.max(*other_top);
             assert!(
@@ -345,7 +345,7 @@ fn check_text(picture: &Picture, width: u32) {
 }
 
 #[test]
-fn no_text_is_cut_or_covered_by_another() {
+fn no_text_is_cut_or_covered() {
     for width in [300, 400, 800, 1600] {
         let style = style(Theme::Light, width, None);
         every_kind(&style).iter().for_each(|picture| check_text(picture, width));
@@ -375,14 +375,14 @@ fn no_text_is_cut_or_covered_by_another() {
 }
 
 #[test]
-fn runs_that_were_cut_short_do_not_count() {
+fn interrupted_runs_do_not_count() {
     let mut made = sweeps::one_run();
     made.runs[0].result.parts[0].ended_early = Some(httperf_report::result::EarlyEnd::Asked);
-    assert_eq!(SweepCurve::of(&sweeps::worked_out_anew(made)).points, []);
+    assert_eq!(SweepCurve::of(&sweeps::recomputed(made)).points, []);
 }
 
 #[test]
-fn text_from_outside_stays_text() {
+fn text_from_outside_is_escaped() {
     let document = documents::hostile();
     let names =
         ["</text><script>alert(1)</script>\".json", "\u{0}\u{1b}[31m\u{202e}gpj.exe", &"long/".repeat(500)];
@@ -443,7 +443,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_figures_make_a_sweep_undrawable(
+    fn any_sweep_can_be_drawn(
         points in proptest::collection::vec(point(), 0..12),
         knee in proptest::option::of(number()),
         calls in proptest::option::of(number()),

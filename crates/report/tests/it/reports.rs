@@ -1,4 +1,4 @@
-//! Each form of report, as golden files, and what holds for all of them.
+//! Golden files of each form of report, and properties of all of them.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn micros(micros: u64) -> Duration {
     Duration::from_micros(micros)
 }
 
-/// One connection with one call, as in any test of the field: 1 KiB, answered in 400 µs.
+/// A connection with one call, typical for real tests: 1 KiB, answered in 400 µs.
 fn record_connection(recorder: &mut Recorder, turn: u64, lifetime: Duration) {
     recorder.connection_opened(at(0));
     recorder.connect_initiated(at(0), turn);
@@ -120,7 +120,7 @@ fn the_latency_section() {
 }
 
 #[test]
-fn where_latency_and_service_differ_a_sentence_says_why() {
+fn a_sentence_explains_the_difference_between_latency_and_service() {
     let sentence_after = |wait: u64, lag: u64, connect: u64| {
         let mut recorder = recorder(Figures::USUAL);
         recorder.connect_done(at(0), micros(connect));
@@ -131,12 +131,12 @@ fn where_latency_and_service_differ_a_sentence_says_why() {
     };
     let sentence = |lag, connect| sentence_after(100_000, lag, connect);
     assert_eq!(sentence_after(900, 10, 10), None, "not worth it");
-    assert_eq!(sentence(10, 10).as_deref(), Some("for a connection that was free"));
-    assert_eq!(sentence(90_000, 10).as_deref(), Some("until the generator came to them"));
+    assert_eq!(sentence(10, 10).as_deref(), Some("for a free connection"));
+    assert_eq!(sentence(90_000, 10).as_deref(), Some("until the generator got to them"));
     assert_eq!(sentence(10, 90_000).as_deref(), Some("for their connection to be established"));
     assert_eq!(
         sentence(30_000, 50_000).as_deref(),
-        Some("until the generator came to them and for their connection to be established")
+        Some("until the generator got to them and for their connection to be established")
     );
 }
 
@@ -259,7 +259,7 @@ fn a_run_without_tls_has_no_tls_section() {
 }
 
 #[test]
-fn a_certificate_says_how_many_days_it_has_left_or_is_over() {
+fn a_certificate_shows_the_days_until_or_since_expiry() {
     for (days_left, expected) in [
         (89, "89 days left"),
         (1, "1 day left"),
@@ -278,7 +278,7 @@ fn http2_recorder() -> Recorder {
     recorder(Figures { http2: true, ..Figures::USUAL })
 }
 
-/// The section of a run in which HTTP/2 did this.
+/// Section of a run with these figures of HTTP/2.
 fn http2_section(figures: Http2Summary) -> String {
     let mut recorder = http2_recorder();
     recorder.http2(at(0), |own| *own = figures);
@@ -350,12 +350,12 @@ fn the_http2_section_of_a_run_in_which_nothing_happened() {
 }
 
 #[test]
-fn a_run_that_was_not_to_speak_http2_has_no_section_on_it() {
+fn a_run_without_http2_has_no_section_on_it() {
     assert_eq!(http2(&many()).to_string(), "");
 }
 
 #[test]
-fn a_wait_for_a_stream_is_a_cause_of_what_latency_has_beyond_service() {
+fn a_wait_for_a_stream_explains_the_difference_between_latency_and_service() {
     let sentence = |waited: u64| {
         let mut recorder = http2_recorder();
         (0..100).for_each(|_| recorder.record(&reply(100_000, 1000, 0), None));
@@ -367,7 +367,7 @@ fn a_wait_for_a_stream_is_a_cause_of_what_latency_has_beyond_service() {
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
     };
     assert_eq!(sentence(50).as_deref(), Some("for one of the streams that the server allows"));
-    assert_eq!(sentence(0).as_deref(), Some("for a connection that was free"));
+    assert_eq!(sentence(0).as_deref(), Some("for a free connection"));
 }
 
 #[derive(Clone, Debug)]
@@ -407,7 +407,8 @@ fn check_figures(plan: &Plan, summary: &Summary) -> Result<(), TestCaseError> {
     let text =
         format!("{}{}{}{}", classic(plan, summary), latency(summary), tls(plan, summary), http2(summary));
     for line in text.lines().map(|line| line.replace("*10^6", "")) {
-        // What C or Rust would read as a number, `inf` and `1e3` among it, is digits and a point.
+        // Anything that C or Rust parses as a number, such as `inf` and `1e3`, consists of digits and a
+        // point.
         for word in line.split(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter)) {
             let plain = word.chars().all(|letter| letter.is_ascii_digit() || letter == '.');
             prop_assert!(plain || word.parse::<f64>().is_err(), "{} in {}", word, line);

@@ -1,4 +1,4 @@
-//! Results as documents: saved, read again, added up.
+//! Results as documents: saved, read and merged.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -45,7 +45,7 @@ fn document(index: u32) -> Document {
 }
 
 #[test]
-fn a_document_is_the_same_after_it_was_saved_and_read() {
+fn a_document_survives_saving_and_reading() {
     let document = document(0);
     let json = document.json();
     let again = Document::read(json.as_bytes()).unwrap();
@@ -54,7 +54,7 @@ fn a_document_is_the_same_after_it_was_saved_and_read() {
 }
 
 #[test]
-fn what_http2_did_is_saved_and_missing_in_older_documents() {
+fn http2_figures_are_saved_and_missing_in_older_documents() {
     let mut document = document(0);
     document.plan.http2.window = 1;
     let mut figures = Http2Summary { streams: 7, ..Http2Summary::default() };
@@ -87,9 +87,9 @@ fn receive_lag_is_saved_and_missing_in_older_documents() {
     assert_eq!(again.summary, document.summary);
     let text = document.text(true).to_string();
     assert!(text.contains("\nreceive lag ") && text.contains(" unread  at [s], what"), "{text}");
-    assert!(text.contains("\nReceive lag is known of 80.00 % of the replies"), "{text}");
+    assert!(text.contains("\nReceive lag is known for 80.00 % of the replies"), "{text}");
     assert!(csv_row(&document).trim_end().ends_with(",0.100,0.198,80.00,,,,,"), "{}", csv_row(&document));
-    assert!(page(&document).contains("unread: until what had come was read"));
+    assert!(page(&document).contains("unread: until the received reply was read"));
 
     let mut older: serde_json::Value = serde_json::from_str(&document.json()).unwrap();
     older["summary"].as_object_mut().unwrap().remove("receive").unwrap();
@@ -107,7 +107,7 @@ fn receive_lag_is_saved_and_missing_in_older_documents() {
 }
 
 #[test]
-fn what_the_kernel_said_is_saved_and_missing_in_older_documents() {
+fn kernel_figures_are_saved_and_missing_in_older_documents() {
     let mut document = document(0);
     document.plan.recording.kernel_sends = NonZeroU32::new(16);
     let mut kernel = KernelFigures { unstamped: 50, ..KernelFigures::default() };
@@ -122,7 +122,7 @@ fn what_the_kernel_said_is_saved_and_missing_in_older_documents() {
     assert_eq!((&again.summary, again.plan.recording), (&document.summary, document.plan.recording));
     let text = document.text(true).to_string();
     assert!(text.contains("\nsend lag ") && text.contains("\nkernel to kernel "), "{text}");
-    let told = "\nKernel to kernel: known of 200 of 250 replies, as one of 16 calls was asked about\n";
+    let told = "\nKernel to kernel: known for 200 of 250 replies, with one call in 16 sampled\n";
     assert!(text.contains(told), "{text}");
     assert!(
         csv_row(&document).trim_end().ends_with(",0.100,0.198,1.000,1.980,80.00"),
@@ -151,7 +151,7 @@ fn merging_takes_any_order_and_adds_up_exactly() {
     for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         assert_eq!(of(&order), all, "{order:?}");
     }
-    // In steps, too.
+    // In two steps, too.
     let two = merge(vec![parts[2].clone(), parts[1].clone()]).unwrap();
     assert_eq!(merge(vec![two, parts[0].clone()]).unwrap().json(), all);
     let merged = Document::read(all.as_bytes()).unwrap();
@@ -182,7 +182,7 @@ fn results_of_any_number_of_threads_are_merged_also_with_older_ones() {
 }
 
 #[test]
-fn the_full_report_says_how_many_threads_there_were_if_that_was_asked_for() {
+fn the_full_report_shows_the_number_of_threads_if_it_was_requested() {
     let text = |threads: Option<u32>, used: &[u64]| {
         let mut document = document(0);
         document.plan.threads = threads;
@@ -203,7 +203,7 @@ fn the_full_report_says_how_many_threads_there_were_if_that_was_asked_for() {
 }
 
 #[test]
-fn the_reply_rate_of_generators_that_are_sampled_in_turn_is_that_of_all() {
+fn the_reply_rate_of_generators_sampled_in_turn_is_that_of_all() {
     let of = |index: u32| {
         let mut plan = Plan {
             arrivals: Arrivals::Deterministic { period: 0.005 },
@@ -217,7 +217,7 @@ fn the_reply_rate_of_generators_that_are_sampled_in_turn_is_that_of_all() {
     let merged = merge((0..3).map(of).collect()).unwrap();
     let rates = merged.summary.reply_rates.moments();
     assert_eq!(rates.count(), 1);
-    // Replies take 7 ms: those of the last arrivals before a sample come after it.
+    // Replies take 7 ms, so those of the last arrivals before a sample come after it.
     assert!((594.0..=601.0).contains(&rates.mean()), "{}", rates.mean());
     assert!(merged.text(false).contains(&format!("avg {:.1} ", rates.mean())));
 }
@@ -239,7 +239,7 @@ fn a_run_is_counted_once() {
     assert_eq!(twice(vec![c.clone(), sum.clone(), b.clone()]), (1, 2, Some("b".to_owned())));
     assert_eq!(twice(vec![sum.clone(), sum.clone()]).2, Some("a".to_owned()));
     assert!(merge(vec![sum, c]).is_ok());
-    // Older ones have no name.
+    // Older results have no run id.
     assert_eq!(twice(vec![document(0), document(0)]), (0, 1, None));
     let mut other = document(0);
     other.summary.replies += 1;
@@ -265,7 +265,7 @@ fn each_of_several_generators_is_counted_once() {
 }
 
 #[test]
-fn plans_that_differ_are_not_merged_and_it_is_said_in_what() {
+fn different_plans_are_not_merged_and_the_differences_are_named() {
     let other = Plan { arrivals: Arrivals::Deterministic { period: 0.5 }, ..plan(1) };
     let mut other = Document::new(part("b"), other.clone(), measured(&other));
     other.plan.timeouts.timeout = Some(Duration::from_secs(5));
@@ -279,7 +279,7 @@ fn plans_that_differ_are_not_merged_and_it_is_said_in_what() {
 }
 
 #[test]
-fn parts_that_let_the_server_do_different_things_are_not_merged() {
+fn parts_with_different_settings_of_http2_are_not_merged() {
     let mut other = document(1);
     other.plan.http2.window = 1;
     let error = merge(vec![document(0), other]).unwrap_err();
@@ -287,7 +287,7 @@ fn parts_that_let_the_server_do_different_things_are_not_merged() {
 }
 
 #[test]
-fn what_is_no_result_is_refused_in_a_sentence() {
+fn other_files_are_refused_in_a_sentence() {
     let json = document(0).json();
     for (text, expected) in [
         ("".to_owned(), "not JSON: EOF while parsing a value at line 1 column 0"),
@@ -351,7 +351,7 @@ fn the_share_of_the_capacity_is_shown_where_it_is_known() {
 }
 
 #[test]
-fn a_row_of_csv_names_the_server_whatever_stands_before_it() {
+fn a_row_of_csv_names_the_server_even_behind_a_proxy() {
     let mut document = document(0);
     document.plan.targets[0].authority = Some(Authority { host: "server.example".to_owned(), port: 8080 });
     assert!(csv_row(&document).contains(",server.example:8080,"));
@@ -369,7 +369,7 @@ fn a_row_of_csv_has_a_value_for_each_column() {
 }
 
 #[test]
-fn the_distribution_is_one_that_plotters_read() {
+fn the_distribution_has_the_format_of_hdrhistogram_plotters() {
     let mut timing = Timing::default();
     (1..=1000).for_each(|ms| timing.add(Duration::from_millis(ms)));
     insta::assert_snapshot!("hgrm", hgrm(&timing));

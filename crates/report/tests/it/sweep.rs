@@ -1,5 +1,5 @@
-//! Sweeps of simulated servers, on a virtual clock: what a run says of its server, what the runs say together, and the
-//! document.
+//! Sweeps of simulated servers on a virtual clock: judgement of single runs, conclusions from all runs, and
+//! the document.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ use httperf_testkit::sim::{
     Action, HttpPeer, Link, Peer, Reception, calls, connections, reply, run, sessions,
 };
 
-/// A server that answers so many requests per second, one after the other, each after at least `delay`. Those that
-/// would have to wait behind `queue` others are answered 503 at once.
+/// A server that answers this many requests per second, sequentially, each after at least `delay`. Requests
+/// that would wait behind `queue` others are answered 503 at once.
 fn server(capacity: f64, queue: usize, delay: Duration) -> impl Peer {
     let mut next_free = Duration::ZERO;
     let each = Duration::from_secs_f64(1.0 / capacity);
@@ -43,7 +43,7 @@ fn simulated(plan: &Plan, peer: impl Peer + 'static) -> Document {
     document(plan.clone(), outcome.summary)
 }
 
-/// Ten seconds of connections at a rate, after one of warm-up, and two more for what is under way.
+/// Ten seconds of connections at a rate, after a warm-up of one second, with a drain of two.
 fn timed(rate: f64) -> Plan {
     at(rate, connections(UNLIMITED, 1, 1))
 }
@@ -57,7 +57,7 @@ fn at(rate: f64, plan: Plan) -> Plan {
     }
 }
 
-/// So many arrivals, however long they take.
+/// A fixed number of arrivals, however long they take.
 fn counted(rate: f64, plan: Plan) -> Plan {
     Plan { runtime: None, phases: Phases::default(), ..at(rate, plan) }
 }
@@ -77,7 +77,7 @@ fn a_server_that_keeps_up_answers_all() {
 }
 
 #[test]
-fn a_queue_that_grows_shows_even_if_it_is_worked_off_afterwards() {
+fn a_growing_queue_shows_even_if_it_is_worked_off_afterwards() {
     check(&timed(110.0), endless_queue(100.0), 100.0 / 110.0);
     check(&timed(200.0), endless_queue(100.0), 0.5);
     let patient = Plan { phases: Phases { warmup: ms(1000), drain: ms(60_000) }, ..timed(110.0) };
@@ -109,11 +109,11 @@ fn being_slow_is_not_falling_behind() {
 }
 
 #[test]
-fn a_run_of_so_many_connections_shows_it_by_how_long_the_last_of_them_wait() {
+fn a_run_of_a_fixed_number_of_connections_is_judged_by_the_last_waits() {
     check(&counted(100.0, connections(200, 1, 1)), endless_queue(1000.0), 1.0);
     check(&counted(200.0, connections(200, 1, 1)), endless_queue(100.0), 0.5);
     check(&counted(200.0, connections(400, 5, 1)), endless_queue(500.0), 0.5);
-    // A single one that takes long is no queue.
+    // A single slow call is no queue.
     check(
         &counted(100.0, connections(200, 1, 1)),
         HttpPeer::new(|request| {
@@ -127,7 +127,7 @@ fn a_run_of_so_many_connections_shows_it_by_how_long_the_last_of_them_wait() {
 #[test]
 fn connections_of_several_calls_and_pools_count_by_their_calls() {
     check(&at(20.0, connections(UNLIMITED, 5, 1)), endless_queue(200.0), 1.0);
-    // Some of the wait is taken for what the server needs.
+    // Part of the wait is attributed to the server's service time.
     check(&at(80.0, connections(UNLIMITED, 5, 1)), endless_queue(200.0), 0.54);
     check(&at(80.0, calls(UNLIMITED, 1.0, 10)), endless_queue(100.0), 1.0);
     check(&at(200.0, calls(UNLIMITED, 1.0, 10)), endless_queue(100.0), 0.5);
@@ -146,7 +146,7 @@ fn sessions_count_by_their_number() {
 }
 
 #[test]
-fn nobody_listening_is_no_answer() {
+fn a_refused_connection_is_no_answer() {
     struct Nobody;
     impl Peer for Nobody {
         fn accept(&mut self, _: usize, _: Duration) -> Reception {
@@ -195,7 +195,7 @@ fn swept(rates: &[f64], objectives: &str, capacity: f64) -> Sweep {
 
 const RATES: [f64; 6] = [50.0, 100.0, 150.0, 200.0, 250.0, 300.0];
 
-/// As a program with too many connections has it, of whatever server.
+/// Makes the run look as if the program had had too many connections.
 fn client_limited(run: &mut Run) {
     let mut json = serde_json::to_value(&run.result).expect("it can be saved");
     json["verdict"] = serde_json::json!({
@@ -219,7 +219,7 @@ fn the_knee_is_where_the_server_is_at_its_limit() {
 }
 
 #[test]
-fn runs_whose_generator_was_the_bottleneck_count_for_nothing() {
+fn runs_limited_by_the_generator_do_not_count() {
     let mut sweep = swept(&RATES, "p99<1s", 170.0);
     sweep.runs[3..].iter_mut().for_each(client_limited);
     let sweep = Sweep::of(sweep.settings, sweep.plan, sweep.runs, sweep.end);
@@ -232,7 +232,7 @@ fn runs_whose_generator_was_the_bottleneck_count_for_nothing() {
 }
 
 #[test]
-fn of_a_rate_with_sound_runs_the_others_are_left_out() {
+fn limited_runs_are_left_out_if_a_rate_has_others() {
     let mut sweep = swept(&[100.0], "", 170.0);
     sweep.settings.repeats = 3;
     let mut runs =
@@ -249,7 +249,7 @@ fn of_a_rate_with_sound_runs_the_others_are_left_out() {
 }
 
 #[test]
-fn rates_are_left_out_above_some_in_a_row_that_were_too_high() {
+fn rates_above_several_saturated_ones_are_skipped() {
     let mut sweep = swept(&RATES, "", 170.0);
     assert!(!sweep.is_far_below(250.0), "a single one right below it");
     assert!(sweep.is_far_below(300.0) && sweep.is_far_below(1e6));
@@ -257,7 +257,7 @@ fn rates_are_left_out_above_some_in_a_row_that_were_too_high() {
     assert!(!sweep.is_far_below(1e6), "there are three");
     sweep.settings.stop_after = None;
     assert!(!sweep.is_far_below(1e6));
-    // One that came later, in between, and kept up.
+    // A later run, at a rate in between, that kept up.
     let mut lucky = swept(&[240.0], "", 1000.0).runs.remove(0);
     lucky.rate = 225.0;
     sweep.settings.stop_after = Some(2);
@@ -281,7 +281,7 @@ fn a_rate_meets_its_objectives_if_each_run_does() {
 }
 
 #[test]
-fn an_interrupted_run_is_kept_and_counts_for_nothing() {
+fn an_interrupted_run_is_kept_and_does_not_count() {
     let mut sweep = swept(&RATES[..2], "", 170.0);
     sweep.runs[1].result.parts[0].ended_early = Some(EarlyEnd::Asked);
     let mut sweep = Sweep::of(sweep.settings, sweep.plan, sweep.runs, Some(End::Asked));
@@ -326,12 +326,12 @@ fn rows_have_the_columns_of_old_scripts_first() {
     assert_eq!(names[..4], ["dem_req_rate", "req_rate", "con_rate", "min_rep_rate"]);
     let row: Vec<&str> = lines.next().unwrap().split('\t').collect();
     assert_eq!(row.len(), names.len());
-    // Two seconds are too short for the classic samples, so these are of each second.
+    // Two seconds are too short for classic samples, so each second is one.
     assert_eq!(row[3..7], ["50.0", "50.0", "50.0", "0.0"]);
 }
 
 #[test]
-fn a_document_is_read_as_it_was_written() {
+fn a_document_survives_saving_and_reading() {
     let sweep = swept(&RATES[..2], "p99<20ms", 170.0);
     let json = sweep.json();
     let again = Sweep::read(json.as_bytes()).unwrap();
@@ -342,7 +342,7 @@ fn a_document_is_read_as_it_was_written() {
 }
 
 #[test]
-fn what_cannot_be_is_not_read() {
+fn impossible_documents_are_refused() {
     let sweep = swept(&RATES[..2], "", 170.0);
     let good: serde_json::Value = serde_json::from_str(&sweep.json()).unwrap();
     let check = |change: &dyn Fn(&mut serde_json::Value), expected: &str| {
@@ -352,15 +352,18 @@ fn what_cannot_be_is_not_read() {
         assert!(matches!(error, ReadError::Contents(_) | ReadError::Shape(_)), "{error:?}");
         assert!(error.to_string().contains(expected), "{error}");
     };
-    check(&|json| json["settings"]["rates"] = [0.0; 0][..].into(), "it has 0 rates, where 1 to 1000 can be");
-    check(&|json| json["settings"]["rates"] = vec![100.0, 50.0].into(), "not above 0 and ascending");
-    check(&|json| json["settings"]["rates"] = vec![-1.0].into(), "not above 0 and ascending");
-    check(&|json| json["settings"]["repeats"] = 0.into(), "it has 0 runs at each rate");
-    check(&|json| json["settings"]["pause_s"] = 1e300.into(), "its pauses are not from 0 to 86400 seconds");
-    check(&|json| json["settings"]["stop_after"] = 0.into(), "after no rate at all");
-    check(&|json| json["runs"][1]["rate"] = 51.into(), "run 0 at a rate of 51 was not asked for");
-    check(&|json| json["runs"][1]["repeat"] = 1.into(), "run 1 at a rate of 100 was not asked for");
-    check(&|json| json["runs"][1]["rate"] = 50.into(), "run 0 at a rate of 50 is there twice");
+    check(&|json| json["settings"]["rates"] = [0.0; 0][..].into(), "expected 1 to 1000 rates, got 0");
+    check(
+        &|json| json["settings"]["rates"] = vec![100.0, 50.0].into(),
+        "expected rates above 0 in ascending order",
+    );
+    check(&|json| json["settings"]["rates"] = vec![-1.0].into(), "expected rates above 0 in ascending order");
+    check(&|json| json["settings"]["repeats"] = 0.into(), "expected 1 to 1000 runs at each rate, got 0");
+    check(&|json| json["settings"]["pause_s"] = 1e300.into(), "expected pauses of 0 to 86400 seconds");
+    check(&|json| json["settings"]["stop_after"] = 0.into(), "stop_after: expected at least 1 rate, got 0");
+    check(&|json| json["runs"][1]["rate"] = 51.into(), "run 0 at a rate of 51 is not part of the settings");
+    check(&|json| json["runs"][1]["repeat"] = 1.into(), "run 1 at a rate of 100 is not part of the settings");
+    check(&|json| json["runs"][1]["rate"] = 50.into(), "run 0 at a rate of 50 occurs twice");
     check(&|json| json["runs"][1]["result"]["format"] = "x".into(), "not a result of httperf");
     check(&|json| json["runs"][1]["result"]["version"] = 9.into(), "version 9 of the format is newer");
     check(
@@ -377,7 +380,7 @@ fn what_cannot_be_is_not_read() {
 }
 
 #[test]
-fn the_unit_is_what_the_workload_makes() {
+fn the_unit_follows_from_the_workload() {
     let text = |workload: Workload| {
         table(&Sweep::new(settings(&[1.0, 2.5]), Plan { workload, ..timed(1.0) })).to_string()
     };
@@ -386,5 +389,5 @@ fn the_unit_is_what_the_workload_makes() {
             .contains("2 rates from 1 to 2.5 sessions/s")
     );
     assert!(text(calls(1, 1.0, 1).workload).contains("calls/s"));
-    assert!(text(timed(1.0).workload).ends_with("No run was complete.\nNot ended: 0 of 2 runs.\n"));
+    assert!(text(timed(1.0).workload).ends_with("No run was complete.\nIn progress: 0 of 2 runs.\n"));
 }

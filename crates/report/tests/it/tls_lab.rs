@@ -1,4 +1,4 @@
-//! The forms of a comparison of variants of TLS, as golden files, and what holds for all of them.
+//! Golden files of each form of a comparison of TLS variants, and properties of all of them.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const SETTINGS: Settings = Settings {
     is_verified: false,
 };
 
-/// A variant whose median took so many µs in each round, with this many bytes in all.
+/// A variant with these medians per round, in µs, and this total number of bytes.
 fn measured(name: &str, kind: HandshakeKind, p50_us: &[u64], bytes: f64) -> Variant {
     let trial = |p50_us: &u64| Trial {
         p50: Duration::from_micros(*p50_us),
@@ -112,7 +112,7 @@ fn check_verdict(first_us: &[u64], second_us: &[u64], second_bytes: f64, expecte
 }
 
 #[test]
-fn a_cost_is_said_in_time_share_and_bytes() {
+fn a_cost_is_given_in_time_share_and_bytes() {
     check_verdict(
         &[380, 400, 385, 395],
         &[460, 470, 462, 464],
@@ -162,7 +162,7 @@ fn one_variant_alone_is_compared_with_nothing() {
 }
 
 #[test]
-fn a_variant_that_is_named_twice_is_compared_with_itself() {
+fn a_variant_listed_twice_is_compared_with_itself() {
     let twice = ["X25519"; 2].map(|name| measured(name, HandshakeKind::Full, &[400, 401], 1501.0));
     let sentences = verdict(&results(twice.to_vec()));
     assert_eq!(
@@ -174,7 +174,7 @@ fn a_variant_that_is_named_twice_is_compared_with_itself() {
     );
 }
 
-/// A run of so many handshakes in so many ms, using so much CPU time; the first of them takes longest.
+/// A run of this many handshakes, with this duration and processor time; the first handshake takes longest.
 fn run(count: u64, kind: HandshakeKind, duration_ms: u64, cpu_ms: u64) -> Summary {
     let start = Instant::from_nanos(0);
     let mut recorder = Recorder::new(start, start, Figures { tls: true, ..Figures::USUAL });
@@ -222,7 +222,7 @@ fn fewer_than_a_hundred_handshakes_have_no_p99() {
 }
 
 #[test]
-fn a_run_without_handshakes_of_the_kind_is_no_trial() {
+fn a_run_without_handshakes_of_the_kind_gives_no_trial() {
     assert_eq!(Trial::of(HandshakeKind::Resumed, &run(5, HandshakeKind::Full, 1, 1), None), None);
 }
 

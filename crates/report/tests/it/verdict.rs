@@ -1,4 +1,4 @@
-//! The rules of the verdict, one by one: what is sound, what is not, and where the bounds are.
+//! The rules of the verdict, one by one, with their thresholds.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn scheduled() -> Plan {
     Plan { arrivals: Arrivals::Deterministic { period: 0.005 }, ..connections(2000, 1, 1) }
 }
 
-/// 2,000 calls at 200 per second, each of 4 ms, started 20 µs late, on a machine with nothing else to do.
+/// 2,000 calls at 200 per second, each of 4 ms, started 20 µs late, on an otherwise idle machine.
 fn sound() -> Summary {
     let mut summary = Summary { duration: Duration::from_secs(10), ..Summary::default() };
     summary.connections = 2000;
@@ -40,7 +40,7 @@ fn sound() -> Summary {
     summary
 }
 
-/// A thread that ran for this share of ten seconds, and waited for a processor for that one.
+/// Usage of a thread that ran, and waited for a processor, for these shares of ten seconds.
 fn usage(ran: f64, waited: f64) -> Usage {
     let cpu = CpuTime { user: Duration::from_secs_f64(10.0 * ran), system: Duration::ZERO };
     let worker = ThreadUsage { cpu, kept_waiting: Duration::from_secs_f64(10.0 * waited), preempted: 7 };
@@ -65,14 +65,14 @@ fn check_plan(expected: &[&str], plan: &Plan, change: impl FnOnce(&mut Summary))
 }
 
 #[test]
-fn a_sound_run_is_valid_without_a_word() {
+fn a_sound_run_is_valid_without_findings() {
     check(&[], |_| {});
     assert_eq!(verdict(&scheduled(), &sound()).level, Level::Valid);
 }
 
 #[test]
 fn lag_counts_by_its_share_of_the_latency() {
-    // A hundredth of the calls and more.
+    // More than one call in a hundred.
     let late =
         |milliseconds: f64| timing((0..2000).map(move |call| if call < 30 { milliseconds } else { 0.02 }));
     let slow =
@@ -92,7 +92,7 @@ fn lag_counts_by_its_share_of_the_latency() {
 }
 
 #[test]
-fn what_replies_waited_to_be_read_counts_by_its_share_of_the_latency() {
+fn receive_lag_counts_by_its_share_of_the_latency() {
     let late =
         |milliseconds: f64| timing((0..2000).map(move |call| if call < 30 { milliseconds } else { 0.006 }));
     let slow =
@@ -113,17 +113,17 @@ fn what_replies_waited_to_be_read_counts_by_its_share_of_the_latency() {
     let told = verdict(&scheduled(), &summary).reasons[0].finding.to_string();
     assert_eq!(
         told,
-        "replies waited 1.200 ms in this machine before they were read, of a latency of 5.000 ms (p99)"
+        "replies waited 1.200 ms in this machine before they were read, out of a latency of 5.000 ms (p99)"
     );
 }
 
 #[test]
-fn a_wall_clock_that_was_set_is_worth_a_note() {
+fn setting_the_wall_clock_is_noted() {
     check(&["VALID clock set"], |summary| summary.receive.clock_steps = 2);
 }
 
 #[test]
-fn by_the_kernels_clock_what_is_not_stamped_counts_and_receive_lag_does_not() {
+fn with_the_kernel_s_clock_missing_stamps_count_and_receive_lag_does_not() {
     let mut plan = scheduled();
     plan.recording.clock = ReplyClock::Kernel;
     let lags = |summary: &mut Summary, unstamped: u64| {
@@ -140,7 +140,7 @@ fn by_the_kernels_clock_what_is_not_stamped_counts_and_receive_lag_does_not() {
 }
 
 #[test]
-fn a_thread_without_time_left_is_the_bottleneck_if_it_is_late() {
+fn a_saturated_thread_is_the_bottleneck_if_it_is_late() {
     let late = |summary: &mut Summary| {
         summary.lag = timing((0..2000).map(|_| 3.0));
         summary.calls[0].latency = timing((0..2000).map(|_| 40.0));
@@ -155,9 +155,9 @@ fn a_thread_without_time_left_is_the_bottleneck_if_it_is_late() {
         late(summary);
         summary.usage = usage(0.5, 0.05);
     });
-    // What polls is always busy.
+    // A polling thread is always busy.
     check_plan(&[], &Plan { spin: true, ..scheduled() }, |summary| summary.usage = usage(1.0, 0.0));
-    // Without a schedule nothing can be late, and yet the generator sets the pace.
+    // Without a schedule nothing can be late, but the generator still sets the pace.
     check_plan(&["SUSPECT client cpu"], &connections(2000, 1, 1), |summary| {
         summary.lag = Timing::default();
         summary.usage = usage(0.99, 0.0);
@@ -165,7 +165,7 @@ fn a_thread_without_time_left_is_the_bottleneck_if_it_is_late() {
 }
 
 #[test]
-fn time_that_the_machine_took_away_is_named() {
+fn time_lost_to_others_is_named() {
     check(&["SUSPECT kept waiting"], |summary| summary.usage = usage(0.2, 0.12));
     check(&[], |summary| summary.usage = usage(0.2, 0.08));
     // Of both processors' time.
@@ -174,7 +174,7 @@ fn time_that_the_machine_took_away_is_named() {
 }
 
 #[test]
-fn of_several_threads_the_busiest_and_the_one_kept_waiting_longest_count() {
+fn the_busiest_and_the_longest_waiting_thread_count() {
     let plan = Plan { threads: Some(3), ..scheduled() };
     let three = |busiest: f64, longest: f64| {
         move |summary: &mut Summary| {
@@ -193,8 +193,8 @@ fn of_several_threads_the_busiest_and_the_one_kept_waiting_longest_count() {
 }
 
 #[test]
-fn intervals_of_a_worker_are_off_by_their_share_of_those_of_all() {
-    // Every third arrival is this worker's: 15 ms between them, and 5 ms on the whole schedule.
+fn deviations_of_a_worker_s_intervals_are_relative_to_the_whole_schedule() {
+    // Every third arrival is this worker's: its intervals are 15 ms, those of the whole schedule 5 ms.
     let off = |summary: &mut Summary| {
         summary.arrivals.intervals_due = timing((0..1997).map(|_| 15.0));
         summary.arrivals.intervals_started =
@@ -205,7 +205,7 @@ fn intervals_of_a_worker_are_off_by_their_share_of_those_of_all() {
 }
 
 #[test]
-fn less_than_was_asked_for_or_in_bursts_is_another_load() {
+fn a_lower_rate_and_bursts_are_a_different_load() {
     check(&["SUSPECT rate"], |summary| summary.arrivals.due = 2040);
     check(&["INVALID rate"], |summary| summary.arrivals.due = 2300);
     check(&["SUSPECT rate"], |summary| summary.arrivals.span_started = ms(10_500.0));
@@ -213,7 +213,8 @@ fn less_than_was_asked_for_or_in_bursts_is_another_load() {
         summary.arrivals.intervals_started =
             timing((0..1999).map(|step| if step % 4 == 0 { 20.0 } else { 0.0 }));
     });
-    // Who waited for a connection waited for the server: that is not in the starts, but in those of old results.
+    // Arrivals that waited for a connection waited for the server: their starts exclude the wait, except in
+    // old results.
     let held = |window| {
         move |summary: &mut Summary| {
             summary.window = window;
@@ -230,7 +231,7 @@ fn less_than_was_asked_for_or_in_bursts_is_another_load() {
 }
 
 #[test]
-fn a_generator_that_did_not_run_when_it_should_have_is_named() {
+fn pauses_of_the_generator_are_named() {
     let paused = |total: f64| {
         move |summary: &mut Summary| {
             summary.pauses = Pauses { count: 7, total: ms(total), longest: ms(total / 2.0) };
@@ -243,7 +244,7 @@ fn a_generator_that_did_not_run_when_it_should_have_is_named() {
 }
 
 #[test]
-fn what_ran_out_is_named_with_how_often() {
+fn exhausted_resources_are_named_with_counts() {
     let errors = |failure: Failure, count: u64| {
         move |summary: &mut Summary| {
             (0..count).for_each(|_| summary.errors.add(failure));
@@ -256,7 +257,7 @@ fn what_ran_out_is_named_with_how_often() {
 }
 
 #[test]
-fn calls_that_are_missing_or_too_few_are_named() {
+fn missing_or_too_few_calls_are_named() {
     let answered = |count: u32| {
         move |summary: &mut Summary| {
             summary.calls[0].latency = timing((0..count).map(|_| 4.0));
@@ -271,14 +272,14 @@ fn calls_that_are_missing_or_too_few_are_named() {
     check(&["VALID arrivals skipped"], |summary| summary.arrivals_skipped = 3);
     check(&["SUSPECT arrivals skipped"], |summary| summary.arrivals_skipped = 300);
     check(&["SUSPECT log incomplete"], |summary| summary.calls_not_logged = 1);
-    // Connections that make no calls are counted themselves.
+    // Connections without calls are counted themselves.
     let mut plan = scheduled();
     plan.workload = Workload::Connections(Connections::new(2000, 0, 1));
     check_plan(&[], &plan, answered(0));
 }
 
 #[test]
-fn a_server_that_stood_still_is_named_and_no_fault_of_the_run() {
+fn a_stall_of_the_server_is_noted_and_does_not_affect_the_level() {
     let stall = |milliseconds: f64| {
         move |summary: &mut Summary| {
             summary.stall = Some(Stall { length: ms(milliseconds), from: ms(2500.0) });
@@ -286,7 +287,7 @@ fn a_server_that_stood_still_is_named_and_no_fault_of_the_run() {
     };
     check(&["VALID server stall"], stall(1000.0));
     check(&[], stall(90.0));
-    // A hundred milliseconds are nothing for a server that takes fifty for each reply.
+    // A hundred milliseconds are nothing for a server that takes fifty per reply.
     check(&[], |summary| {
         summary.calls[0].service = timing((0..2000).map(|_| 50.0));
         stall(300.0)(summary);
@@ -294,7 +295,7 @@ fn a_server_that_stood_still_is_named_and_no_fault_of_the_run() {
 }
 
 #[test]
-fn without_its_records_no_run_is_valid() {
+fn a_run_without_records_is_not_valid() {
     let mut plan = scheduled();
     plan.recording.detail = false;
     check_plan(&["SUSPECT not recorded"], &plan, |_| {});
@@ -315,7 +316,7 @@ fn the_section_names_the_worst_first_and_says_what_it_means() {
 }
 
 #[test]
-fn the_client_is_to_blame_where_less_was_offered_than_was_asked_for() {
+fn the_client_is_to_blame_if_less_load_was_offered() {
     let blamed = |change: &dyn Fn(&mut Summary)| {
         let mut summary = sound();
         change(&mut summary);

@@ -1,4 +1,4 @@
-//! Whole runs on the virtual clock, and what figures, objectives and the verdict make of them.
+//! Whole runs on the virtual clock, with their figures, objectives and verdicts.
 
 use std::time::Duration;
 
@@ -20,12 +20,12 @@ fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Answers each request after this long, any number at once.
+/// Answers each request after this delay, any number concurrently.
 fn ok_after(delay: Duration) -> impl Peer {
     HttpPeer::new(move |_| vec![Action::Send(delay, reply(200, "", "hello"))])
 }
 
-/// Answers one request after the other, each in this time.
+/// Answers requests sequentially, each in this time.
 fn one_by_one(service: Duration) -> impl Peer {
     let mut free_at = Duration::ZERO;
     HttpPeer::new(move |request| {
@@ -38,7 +38,7 @@ fn every(period: f64) -> Arrivals {
     Arrivals::Deterministic { period }
 }
 
-/// Connections of one call each at this rate, of which so many may be open at once.
+/// Connections of one call each at this rate, with a limit on open ones.
 fn capped(rate: f64, most: u32, runtime: u64, drain: u64) -> Plan {
     let mut plan = Plan {
         arrivals: every(1.0 / rate),
@@ -79,9 +79,9 @@ fn arrivals_that_still_wait_for_room_at_the_end_are_unfinished_calls_of_a_known_
         assert_eq!(summary.arrivals.due, 5000);
         assert_eq!(done + unfinished, 5000, "every arrival is in a figure");
         assert_eq!(summary.arrivals.started + summary.arrivals.waiting, 5000);
-        // 10 at once, 100 ms each, also while the run drains.
+        // 10 concurrent calls of 100 ms each, also during the drain.
         assert!((100 * (5 + drain) - 10..=100 * (5 + drain)).contains(&done), "{done}");
-        assert!(summary.unfinished.moments.max() > drain as f64, "the first that waits has waited longest");
+        assert!(summary.unfinished.moments.max() > drain as f64, "the first to wait has waited longest");
         let offered: u64 = summary.series.intervals().iter().map(|interval| interval.offered).sum();
         assert_eq!(offered, 5000);
         let verdict = verdict(&plan, &summary);
@@ -123,7 +123,7 @@ fn the_generator_is_judged_by_its_own_lateness_though_arrivals_wait_for_room() {
     assert_eq!(finds(&verdict(&plan, &summary), "rate"), Some(Level::Invalid), "600 were not started");
 }
 
-// A generator that is stopped now and then.
+// Pauses of the generator.
 
 /// Every workload, against a server that answers in 10 ms.
 fn workloads() -> Vec<(&'static str, Plan)> {
@@ -148,7 +148,7 @@ fn workloads() -> Vec<(&'static str, Plan)> {
 }
 
 #[test]
-fn a_generator_that_is_stopped_is_to_blame_whatever_it_does() {
+fn a_stopped_generator_is_to_blame_with_any_workload() {
     let stops = Some(Stops { every: seconds(1), length: ms(400) });
     for (name, plan) in workloads() {
         let summary = run(&plan, Link { stops, ..Link::default() }, ok_after(ms(10))).summary;
@@ -172,7 +172,7 @@ fn a_generator_that_runs_has_no_pauses() {
 }
 
 #[test]
-fn what_room_and_pauses_made_possible_is_late_from_that_instant() {
+fn lag_counts_from_the_instant_at_which_work_became_possible() {
     let stops = Some(Stops { every: seconds(1), length: ms(400) });
     for (name, plan) in workloads() {
         let summary = run(&plan, Link { stops, ..Link::default() }, ok_after(ms(10))).summary;
@@ -185,7 +185,7 @@ fn what_room_and_pauses_made_possible_is_late_from_that_instant() {
 
 // Throughput.
 
-/// The replies per second that figures and the classic block show, of a server that answers 500 a second.
+/// Replies per second in the figures and in the classic block, for a server that answers 500 per second.
 fn reply_rates(plan: &Plan) -> (f64, f64) {
     let link = Link { latency: ms(1), ..Link::default() };
     let summary = match plan.request.version {
@@ -204,7 +204,7 @@ fn streams_one_by_one(service: Duration) -> impl Peer {
 }
 
 #[test]
-fn throughput_is_what_arrives_in_the_measured_phase_whenever_it_was_due() {
+fn throughput_counts_replies_that_arrive_in_the_measured_phase_whenever_they_were_due() {
     for (warmup, drain) in [(0, 0), (0, 2), (0, 8), (1, 0), (2, 8), (3, 0)] {
         for offered in [250.0, 500.0, 1000.0, 1500.0] {
             let phases = Phases { warmup: seconds(warmup), drain: seconds(drain) };
@@ -228,7 +228,7 @@ fn throughput_is_what_arrives_in_the_measured_phase_whenever_it_was_due() {
 }
 
 #[test]
-fn an_objective_on_replies_is_not_met_by_what_came_in_the_drain() {
+fn replies_in_the_drain_do_not_help_an_objective_on_replies() {
     let plan = Plan {
         arrivals: every(0.001),
         runtime: Some(seconds(5)),

@@ -1,44 +1,44 @@
-//! How much alike neighbouring batches are, and how long blocks should be that keep it.
+//! Autocorrelation of batches, and a suitable length of blocks for the bootstrap.
 
-/// The likeness of the batches of two runs, for one figure.
+/// Autocorrelation of the batches of two runs, for one figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Likeness {
-    /// The length of blocks that suits, in batches; at least 1.
+    /// Suitable length of blocks, in batches; at least 1.
     length: f64,
-    /// The correlation of neighbours in both runs, as it was found: 0 or more.
+    /// Raw correlation of adjacent batches in both runs: 0 or more.
     neighbours: f64,
 }
 
-/// The correlation up to which a series is taken for one whose variance is known.
+/// Cap on the correlation; beyond it, the variance of a series cannot be estimated.
 const CORRELATION_MAX: f64 = 0.9;
 
 impl Likeness {
-    /// From how each batch moves the figure, run by run; the influences of a run add up to nothing.
+    /// Estimates it from the influence of each batch on the figure; the influences of a run sum to 0.
     pub(super) fn of(base: &[f64], new: &[f64]) -> Self {
         let both = Both { base, new };
         Self { length: both.block_length(), neighbours: both.correlation(1).max(0.0) }
     }
 
-    /// The length of blocks for a run of so many batches.
+    /// Length of blocks for a run of this many batches.
     pub(super) fn block(&self, batches: usize) -> usize {
         (self.length.round() as usize).clamp(1, batches.div_ceil(3))
     }
 
-    /// The variance of a mean over so many batches, over what it would be if they were independent, if they follow a
-    /// first-order autoregression.
+    /// Variance of a mean over this many batches of a first-order autoregression, divided by that of
+    /// independent batches.
     pub(super) fn inflation(&self, batches: usize) -> f64 {
         let r = self.correlation(batches);
         (1.0 + r) / (1.0 - r)
     }
 
-    /// The part of that inflation that blocks of this length show, on average.
+    /// Part of that inflation that blocks of this length preserve, on average.
     pub(super) fn inflation_of_blocks(&self, batches: usize, length: usize) -> f64 {
         let r = self.correlation(batches);
         let pairs = (1..length).map(|lag| (1.0 - lag as f64 / length as f64) * r.powf(lag as f64));
         1.0 + 2.0 * pairs.sum::<f64>()
     }
 
-    /// The correlation of neighbours, without the bias that it has in a series of this length.
+    /// Correlation of adjacent batches, corrected for its bias in a series of this length.
     fn correlation(&self, batches: usize) -> f64 {
         (self.neighbours + (1.0 + 3.0 * self.neighbours) / batches as f64).min(CORRELATION_MAX)
     }
@@ -50,22 +50,21 @@ struct Both<'a> {
 }
 
 impl Both<'_> {
-    /// As many batches as each of the runs has.
+    /// Number of batches of the shorter run.
     fn batches(&self) -> usize {
         self.base.len().min(self.new.len())
     }
 
-    /// The correlation of batches that are so far apart, on average over both runs.
+    /// Correlation at this lag, averaged over both runs.
     fn correlation(&self, lag: usize) -> f64 {
         f64::midpoint(correlation(self.base, lag), correlation(self.new, lag))
     }
 
-    /// The length of blocks that Politis and White's rule has for the circular bootstrap. Its names are those of their
-    /// paper.
+    /// Length of blocks by Politis and White's rule for the circular bootstrap. Names follow their paper.
     fn block_length(&self) -> f64 {
         let batches = self.batches();
         let n = batches as f64;
-        // So many correlations in a row must be nothing until they are taken for nothing. Each is of two runs.
+        // This many consecutive correlations must be insignificant. Each is an average over two runs.
         let in_a_row = 5.max(n.log10().sqrt().ceil() as usize);
         let lag_max = (n.sqrt().ceil() as usize + in_a_row).min(batches.saturating_sub(1));
         let nothing = 2.0 * (n.log10() / (2.0 * n)).sqrt();
@@ -92,7 +91,7 @@ fn flat_top(share: f64) -> f64 {
     (2.0 * (1.0 - share)).clamp(0.0, 1.0)
 }
 
-/// 0 if the values are all nothing.
+/// Returns 0 if all values are 0.
 fn correlation(influence: &[f64], lag: usize) -> f64 {
     let products = |lag: usize| influence.iter().zip(&influence[lag..]).map(|(a, b)| a * b).sum::<f64>();
     let squares = products(0);

@@ -7,14 +7,14 @@ use super::StandardError;
 use super::blocks::Likeness;
 use super::figure::Prepared;
 
-/// How many runs are put together. The standard error of theirs is then known to 3 %, and that of a run with 60 batches
-/// to no better than 9.
+/// Number of resampled runs. It determines the standard error to within 3 %; that of a run with 60 batches is
+/// itself known to no better than 9 %.
 const REPLICATES: usize = 500;
 
-/// Where all draws start from.
+/// Seed of all draws.
 const SEED: u64 = 1979;
 
-/// The standard error of a figure, of its logarithm if it is above 0 and no share.
+/// Standard error of a figure, or of its logarithm if differences are tested as ratios.
 pub(super) fn standard_error(run: &Prepared, likeness: &Likeness) -> StandardError {
     let batches = run.influence.len();
     let block = likeness.block(batches);
@@ -28,7 +28,7 @@ pub(super) fn standard_error(run: &Prepared, likeness: &Likeness) -> StandardErr
     }
 }
 
-/// The variance of the figure over runs that are put together from blocks of this length.
+/// Variance of the figure over runs resampled from blocks of this length.
 fn variance(run: &Prepared, block: usize) -> f64 {
     let batches = run.influence.len();
     let mut random = Pcg64Mcg::seed_from_u64(SEED);

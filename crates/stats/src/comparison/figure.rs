@@ -1,49 +1,49 @@
-//! Figures of a run that is known batch by batch.
+//! Figures of a run given as batches.
 
 use super::{BATCHES_MIN, BEYOND_MIN, Unknown, class_width};
 use crate::Classes;
 
-/// More batches than this are joined.
+/// Maximum number of batches; more are joined.
 const BATCHES_MAX: usize = 60;
 
-/// What is compared.
+/// Figure to compare.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
-    /// Something per second: [`Batches::counts`] over [`Batches::whole`].
+    /// Events per second: [`Batches::counts`] over [`Batches::whole`].
     Rate,
-    /// Some of all calls: [`Batches::counts`] over [`Batches::whole`].
+    /// Share of all calls: [`Batches::counts`] over [`Batches::whole`].
     Share,
-    /// The mean of [`Batches::latency`].
+    /// Mean of [`Batches::latency`].
     Mean,
-    /// The quantile of this share of [`Batches::latency`], above 0 and below 1.
+    /// Quantile of [`Batches::latency`] at this share, above 0 and below 1.
     Quantile(f64),
 }
 
 impl Figure {
-    /// Whether ratios are what matters.
+    /// Returns true if differences are tested as ratios.
     pub(super) fn is_logarithmic(self) -> bool {
         !matches!(self, Self::Share)
     }
 }
 
-/// What happened in each interval of a run, in the order of time. A figure needs what it is made of; the rest may be
-/// empty.
+/// Events of each interval of a run, in order of time. A figure needs only the fields it is computed from;
+/// the others may be empty.
 #[derive(Clone, Debug, Default)]
 pub struct Batches {
-    /// How many of something there were.
+    /// Numerators: number of events.
     pub counts: Vec<f64>,
-    /// Of how many, or in how many seconds.
+    /// Denominators: number of calls, or seconds.
     pub whole: Vec<f64>,
     /// Latencies.
     pub latency: Vec<Classes>,
 }
 
 impl Batches {
-    /// A figure of them, ready to be found again for any choice of batches. Adjacent ones are joined so that there are
-    /// at most 60.
+    /// Prepares a figure to be computed for any resampling of the batches. Adjacent batches are joined to at
+    /// most 60.
     ///
     /// # Errors
-    /// What there is too little of.
+    /// The data that is insufficient.
     pub(super) fn prepare(&self, figure: Figure) -> Result<Prepared, Unknown> {
         match figure {
             Figure::Rate | Figure::Share => {
@@ -60,7 +60,7 @@ impl Batches {
     }
 }
 
-/// How many batches are joined to one, if there are so many.
+/// Number of adjacent batches to join into one.
 fn joined_each(batches: usize) -> usize {
     batches.div_ceil(BATCHES_MAX).max(1)
 }
@@ -69,12 +69,12 @@ fn joined(values: &[f64]) -> Vec<f64> {
     values.chunks(joined_each(values.len())).map(|chunk| chunk.iter().sum()).collect()
 }
 
-/// A figure of a run, ready to be found again for any choice of its batches.
+/// A figure of a run, ready to be computed for any resampling of its batches.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    /// How each batch moves the figure, up to a factor. The sum is nothing.
+    /// Influence of each batch on the figure, up to a factor. The sum is 0.
     pub(super) influence: Vec<f64>,
-    /// The variance of the figure is no less than this.
+    /// Lower bound of the variance of the figure.
     pub(super) variance_at_least: f64,
     of: Of,
 }
@@ -82,13 +82,14 @@ pub(super) struct Prepared {
 #[derive(Debug)]
 enum Of {
     Ratio(Ratio),
-    /// Its logarithm.
+    /// Logarithm of the ratio.
     Logarithm(Ratio),
     Distribution(Distribution),
 }
 
 impl Prepared {
-    /// The figure, or its logarithm, of a run that has each batch so many times; `None` if there is none.
+    /// Computes the figure, or its logarithm, of a run that contains each batch this many times; `None` if it
+    /// is undefined.
     pub(super) fn figure(&self, times: &[f64]) -> Option<f64> {
         let figure = match &self.of {
             Of::Ratio(ratio) => ratio.value(times),
@@ -99,7 +100,7 @@ impl Prepared {
     }
 }
 
-/// The sum of something over the sum of something else.
+/// Ratio of two sums.
 #[derive(Debug)]
 struct Ratio {
     upper: Vec<f64>,
@@ -126,8 +127,8 @@ impl Ratio {
     }
 }
 
-/// The variance of a share of independent calls, with one more on either side: none of them failing is no proof that
-/// none will.
+/// Variance of a share of independent calls, with one success and one failure added: no failures among the
+/// calls are no proof that there will be none.
 pub(super) fn variance_of_share(share: f64, calls: f64) -> f64 {
     let share = (share * calls + 1.0) / (calls + 2.0);
     share * (1.0 - share) / (calls + 2.0)
@@ -137,7 +138,7 @@ fn weighted(values: &[f64], times: &[f64]) -> f64 {
     values.iter().zip(times).map(|(value, times)| value * times).sum()
 }
 
-/// Whether there are enough batches with something in them.
+/// Checks that there are enough non-empty batches.
 fn enough_batches(sizes: &[f64]) -> Result<(), Unknown> {
     match sizes.iter().filter(|&&size| size > 0.0).count() {
         0 => Err(Unknown::Nothing),
@@ -146,24 +147,24 @@ fn enough_batches(sizes: &[f64]) -> Result<(), Unknown> {
     }
 }
 
-/// Latencies in classes, batch by batch, and a share of them.
+/// Histogram of latencies by batch, and the share of the quantile.
 #[derive(Debug)]
 struct Distribution {
     share: f64,
-    /// Latencies in each batch.
+    /// Number of latencies of each batch.
     counts: Vec<f64>,
     classes: Vec<Class>,
-    /// The class in which to look first for the quantile.
+    /// Class at which to start the search for the quantile.
     guess: usize,
 }
 
 /// A class of latencies.
 #[derive(Debug)]
 struct Class {
-    /// Its ends in microseconds.
+    /// Bounds in microseconds.
     low: f64,
     high: f64,
-    /// How many latencies of each batch are no greater than its upper end.
+    /// Number of latencies of each batch that are at most `high`.
     upto: Vec<f64>,
 }
 
@@ -187,7 +188,7 @@ impl Distribution {
         let classes = latencies.chunk_by(|one, next| one.0 == next.0).map(|class| {
             class.iter().for_each(|&(_, batch, count)| upto[batch] += f64::from(count));
             let (us, width) = (class[0].0, class_width(class[0].0));
-            // No time is 0, of which there is no logarithm.
+            // No time counts as 0, which has no logarithm.
             let high = f64::from(us).max(0.5);
             Class { low: (high - f64::from(width)).max(high / 2.0), high, upto: upto.clone() }
         });
@@ -208,7 +209,7 @@ impl Distribution {
                 before[batch] + place.part * (upto[batch] - before[batch]) - share * self.counts[batch]
             })
             .collect();
-        // How many times the variance of the share below the quantile is that of independent calls.
+        // Variance of the share below the quantile, divided by that of independent calls.
         let squares: f64 = influence.iter().map(|influence| influence.powi(2)).sum();
         let n = batches as f64;
         let inflation = (squares * n / (n - 1.0) / (calls * share * (1.0 - share))).max(1.0);
@@ -219,8 +220,8 @@ impl Distribution {
         Ok(Prepared { influence, variance_at_least: 0.0, of: Of::Distribution(self) })
     }
 
-    /// The quantile in microseconds of a run that has each batch so many times. Within its class it is where as large a
-    /// part of the class lies below it.
+    /// Quantile in microseconds of a run that contains each batch this many times, interpolated linearly
+    /// within its class.
     fn quantile(&self, times: &[f64]) -> f64 {
         if weighted(&self.counts, times) <= 0.0 {
             return f64::NAN;
@@ -230,11 +231,11 @@ impl Distribution {
         low + part * (high - low)
     }
 
-    /// Where the quantile is.
+    /// Position of the quantile.
     fn place(&self, times: &[f64]) -> Place {
         let rank = self.share * weighted(&self.counts, times);
         let upto = |index: usize| weighted(&self.classes[index].upto, times);
-        // Most choices of batches have their quantile close to that of the run.
+        // Most resamplings have their quantile close to that of the run.
         let last = self.classes.len() - 1;
         let (mut from, mut to, mut step) = (0, self.guess, 1);
         if upto(to) < rank {
@@ -267,7 +268,7 @@ impl Distribution {
     }
 }
 
-/// A class, and the part of its latencies below a quantile.
+/// A class, and the share of its latencies below a quantile.
 struct Place {
     index: usize,
     part: f64,

@@ -1,44 +1,47 @@
-//! The difference between two runs, or between the two of many pairs of runs, with how far it can be relied on.
+//! Difference between two runs, or between the members of many pairs of runs, with its uncertainty.
 //!
-//! **Two runs.** Each is known as its batches: what happened in each interval of it, in the order of time. What is
-//! alike in them (a queue that is long now is still long a moment later) makes a run say less than its calls would if
-//! they were independent. How much a figure varies is found by a bootstrap over batches:
+//! **Two runs.** Each run is given as batches: the events of each of its intervals, in order of time. Batches
+//! are correlated (a queue that is long now is still long a moment later), so a run carries less information
+//! than its calls would if they were independent. A bootstrap over batches finds the uncertainty of a figure:
 //!
-//! 1. The share that each batch has in the figure (its linear influence) is correlated with that of the batches after
-//!    it. From this, of both runs together, the length of blocks is chosen by the rule of Politis and White
-//!    (`blocks`).
-//! 2. Five hundred times a run is put together anew from blocks of its own batches, which are drawn with replacement and
-//!    reach around its end: the circular block bootstrap (`bootstrap`). The draws come from a fixed seed, so the same
-//!    runs always give the same answer. The standard deviation of the figure over those runs is its standard error; for
-//!    figures above 0, that of its logarithm.
-//! 3. Few batches make that too small, in two ways. A block is drawn towards the run's own mean, which n / (n − b)
-//!    corrects, for n batches and blocks of b. And blocks cut likeness off at their ends: where a first-order
-//!    autoregression with the correlation of neighbours (of both runs, corrected for its bias in short series) has a
-//!    greater variance than its blocks would show, the variance is raised to that.
-//! 4. The difference lies within t standard errors with 95 % confidence, t from Student's distribution. Its degrees of
-//!    freedom are n − 1 over the length of a block, or over the inflation by likeness if that is greater, of both runs
-//!    joined as Welch and Satterthwaite do. The p-value comes from the same distribution.
+//! 1. The influence function of the figure (the linear contribution of each batch) is correlated with itself
+//!    at increasing lags. From the correlations of both runs, the rule of Politis and White chooses the
+//!    length of blocks (`blocks`).
+//! 2. Five hundred times, a run is resampled from blocks of its own batches, drawn with replacement and
+//!    wrapping around its end: the circular block bootstrap (`bootstrap`). The seed is fixed, so the same
+//!    runs always give the same answer. The standard deviation of the figure over the resampled runs is its
+//!    standard error; for figures above 0, that of its logarithm.
+//! 3. With few batches this is too small, for two reasons. Blocks are drawn around the run's own mean, which
+//!    the factor n / (n − b) corrects, for n batches and blocks of length b. And blocks cut correlations off
+//!    at their ends: if a first-order autoregression with the correlation of adjacent batches (from both
+//!    runs, corrected for its bias in short series) has a greater variance than its blocks would show, the
+//!    variance is raised to that.
+//! 4. The 95 % confidence interval of the difference is ± t standard errors, with t from Student's
+//!    distribution. Each run has n − 1 degrees of freedom, divided by the length of a block or by the
+//!    inflation due to correlation, whichever is greater; those of both runs are combined by the
+//!    Welch-Satterthwaite equation. The p-value comes from the same distribution.
 //!
-//! Two bounds keep it from telling too much: a share varies no less than that of independent calls (Agresti and Caffo),
-//! and a time or a rate is not told apart to more than a part in 1024, to which latencies are kept. A quantile needs as
-//! many calls beyond it as say as much as [`BEYOND_MIN`] independent ones; runs need [`BATCHES_MIN`] batches. Below
-//! that there is no answer.
+//! Two bounds guard against overconfidence: the variance of a share is at least that of independent calls
+//! (Agresti and Caffo), and times and rates are not told apart to more than one part in 1024, the resolution
+//! of latencies. A quantile needs calls beyond it worth at least [`BEYOND_MIN`] independent ones; a run needs
+//! [`BATCHES_MIN`] batches. Otherwise there is no answer.
 //!
-//! In simulations with 10, 30 and 60 batches (like those of the tests, with more pairs) at most 5 of 100 pairs that do
-//! not differ have a p-value of 5 % or less in any of seven figures, after [`holm`], and intervals hold the truth in 91
-//! to 99 of 100 cases, as long as what makes batches alike fades by a factor of e within a twentieth of the run. Where
-//! it takes a tenth of the run, it is 82 to 90, and some 10 pairs of 100: no run says much about waves that are hardly
-//! shorter than itself. What differs from run to run and not within one (where memory lies, how warm a processor is)
-//! cannot be seen in a single pair at all.
+//! In simulations with 10, 30 and 60 batches (like those of the tests, with more pairs), at most 5 of 100
+//! pairs that do not differ have a p-value of 5 % or less in any of seven figures, after [`holm`], and
+//! intervals cover the true value in 91 to 99 of 100 cases, as long as correlations decay by a factor of e
+//! within a twentieth of the run. If they take a tenth of the run, coverage is 82 to 90 %, and some 10 pairs
+//! of 100 appear to differ: no run says much about waves that are hardly shorter than itself. Differences
+//! from run to run that do not show within a run (memory layout, processor temperature) are invisible in a
+//! single pair.
 //!
-//! **Pairs.** Where runs were made in pairs one after the other, what changes slowly meets both and cancels out
-//! ([`paired`]). Then pairs are what is independent, and Student's t distribution is all that is needed.
+//! **Pairs.** If runs were made in pairs, one after the other, slow changes affect both members and cancel
+//! out ([`paired`]). Then pairs are independent, and Student's t distribution suffices.
 //!
 //! * D. N. Politis, J. P. Romano (1992), "A circular block-resampling procedure for stationary data", in "Exploring the
 //!   Limits of Bootstrap"; (1994), "The stationary bootstrap", Journal of the American Statistical Association 89.
-//! * D. N. Politis, H. White (2004), "Automatic block-length selection for the dependent bootstrap", Econometric
-//!   Reviews
-//!   23; with the correction of A. Patton, D. N. Politis, H. White (2009), Econometric Reviews 28.
+//! * D. N. Politis, H. White (2004), "Automatic block-length selection for the dependent bootstrap",
+//!   Econometric Reviews 23; with the correction of A. Patton, D. N. Politis, H. White (2009), Econometric
+//!   Reviews 28.
 //! * F. H. C. Marriott, J. A. Pope (1954), "Bias in the estimation of autocorrelations", Biometrika 41.
 //! * B. L. Welch (1947), "The generalization of 'Student's' problem when several different population variances are
 //!   involved", Biometrika 34.
@@ -62,47 +65,47 @@ use crate::series::SIGNIFICANT_DIGITS;
 pub use self::figure::{Batches, Figure};
 pub use self::paired::paired;
 
-/// With fewer batches than this nothing is said of how much they vary.
+/// Minimum number of batches of a run.
 pub const BATCHES_MIN: usize = 10;
 
-/// With fewer pairs than this nothing is said of how much they vary.
+/// Minimum number of pairs.
 pub const PAIRS_MIN: usize = 5;
 
-/// As many independent calls must take longer than a quantile (and as many less long).
+/// Minimum number of independent calls, or their equivalent, on either side of a quantile.
 pub const BEYOND_MIN: f64 = 10.0;
 
-/// Differences of a part in so many are within what latencies are rounded to.
+/// Reciprocal of the relative resolution of latencies.
 const RESOLUTION: f64 = 1024.0;
 
-/// A difference, new less base.
+/// Difference: new minus base.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// In the unit of the figure.
+    /// Difference in the unit of the figure.
     pub absolute: Estimate,
-    /// As a share of the base's figure; `None` if that is 0.
+    /// Difference as a share of the base's figure; `None` if that is 0.
     pub relative: Option<Estimate>,
-    /// How likely a difference as large as this or larger is if there is none.
+    /// Probability of a difference at least this large if there is none.
     pub p_value: f64,
 }
 
-/// Why nothing is said of a difference.
+/// Reason why a difference is unknown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unknown {
-    /// One of the runs has nothing to find the figure from.
+    /// One of the runs has no data for the figure.
     Nothing,
     /// One of the runs has too few batches.
     Batches {
-        /// How many.
+        /// Number of batches.
         batches: usize,
     },
     /// There are too few pairs.
     Pairs {
-        /// How many.
+        /// Number of pairs.
         pairs: usize,
     },
     /// One of the runs has too few calls beyond a quantile.
     Beyond {
-        /// As many independent calls say as much.
+        /// Equivalent number of independent calls.
         independent: f64,
     },
 }
@@ -110,16 +113,16 @@ pub enum Unknown {
 /// A figure of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
-    /// Its value, in seconds, as a share of 1, or per second; as exactly as it is known.
+    /// Value, in seconds, as a share of 1, or per second; as exact as it is known.
     pub value: Option<f64>,
-    /// What happened when.
+    /// Events by interval.
     pub batches: &'a Batches,
 }
 
-/// How far the same figure of two runs is apart.
+/// Compares the same figure of two runs.
 ///
 /// # Errors
-/// Why that is not known.
+/// The reason why the difference is unknown.
 pub fn difference(figure: Figure, base: Measured<'_>, new: Measured<'_>) -> Result<Difference, Unknown> {
     let values = base.value.zip(new.value).ok_or(Unknown::Nothing)?;
     let [base, new] = [base, new].map(|run| run.batches.prepare(figure));
@@ -129,10 +132,10 @@ pub fn difference(figure: Figure, base: Measured<'_>, new: Measured<'_>) -> Resu
     Ok(between(figure, values, errors))
 }
 
-/// How exactly a figure of a run is known.
+/// Uncertainty of a figure of a run.
 #[derive(Clone, Copy, Debug)]
 struct StandardError {
-    /// In the unit of the figure, or, of a figure above 0 that is no share, of its logarithm.
+    /// Standard error in the unit of the figure, or of its logarithm if differences are tested as ratios.
     error: f64,
     degrees_of_freedom: f64,
 }
@@ -170,7 +173,7 @@ struct Contrast {
 }
 
 impl Contrast {
-    /// Of two independent figures.
+    /// Difference of two independent figures.
     fn of(value: f64, errors: [StandardError; 2]) -> Self {
         let variances = errors.map(|known| known.error.powi(2));
         let variance = variances[0] + variances[1];
@@ -181,7 +184,7 @@ impl Contrast {
         Self { value, error: variance.sqrt(), degrees_of_freedom }
     }
 
-    /// With its interval, on the scale to which `back` leads.
+    /// The estimate with its interval, mapped back by `back`.
     fn estimate(&self, back: impl Fn(f64) -> f64) -> Option<Estimate> {
         let margin = students_t(self.degrees_of_freedom) * self.error;
         let [value, low, high] = [self.value, self.value - margin, self.value + margin].map(back);
@@ -202,9 +205,8 @@ impl Contrast {
     }
 }
 
-/// P-values corrected for there being several, by Holm's method: with those at or below 5 % taken for differences, at
-/// most 5 of 100 sets in which there are none have one. In the order in which they came; where there is none, none
-/// comes back.
+/// Corrects several p-values by Holm's method: if those at or below 5 % are taken for differences, at most 5
+/// of 100 sets without any difference have one. The order is kept; missing values stay missing.
 #[must_use]
 pub fn holm(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     let mut order: Vec<usize> = (0..p_values.len()).filter(|&index| p_values[index].is_some()).collect();
@@ -219,10 +221,10 @@ pub fn holm(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
     corrected
 }
 
-/// How wide the class of latencies is whose upper end this is, in microseconds, as a series keeps them.
+/// Width of the class of latencies with this upper end, in microseconds, as kept by a series.
 fn class_width(us: u32) -> u32 {
-    // An HDR histogram has two classes at least for each unit of its last digit, and each time the values have doubled,
-    // classes are twice as wide.
+    // An HDR histogram has at least two classes for each unit of the last digit; each time values double,
+    // classes double in width.
     let halves = (2 * 10_u32.pow(SIGNIFICANT_DIGITS.into())).next_power_of_two().ilog2() - 1;
     1 << us.max(1).ilog2().saturating_sub(halves)
 }

@@ -1,15 +1,15 @@
-//! Differences between the two runs of each of many pairs.
+//! Differences between the members of many pairs of runs.
 
 use super::figure::variance_of_share;
 use super::{Contrast, Difference, PAIRS_MIN, RESOLUTION, Unknown};
 use crate::confidence::Estimate;
 
-/// How far a figure of the second of each pair `(base, new)` is from that of the first, on average over pairs. What
-/// both of a pair have in common, such as the state of a machine at that time, cancels out.
+/// Average difference of a figure over pairs `(base, new)`. Influences common to both members, such as the
+/// state of the machine at the time, cancel out.
 ///
-/// Where all figures are above 0, `relative` is from the geometric mean of their ratios, and its p-value counts; else
-/// it is the mean difference as a share of the base's mean. Shares may be 0, so their differences count; `share_of`
-/// then says of how many calls they are, base and new, in all pairs together.
+/// If all figures are above 0, `relative` comes from the geometric mean of their ratios, and so does the
+/// p-value. Otherwise it is the mean difference as a share of the base's mean. Shares may be 0, so their
+/// differences are tested; `share_of` then gives the number of calls, base and new, in all pairs together.
 ///
 /// # Errors
 /// If there are fewer than [`PAIRS_MIN`] pairs.
@@ -48,7 +48,7 @@ pub fn paired(pairs: &[(f64, f64)], share_of: Option<[f64; 2]>) -> Result<Differ
     })
 }
 
-/// The mean of so many, each of which is rounded with this standard deviation.
+/// Mean of values that are each rounded with this standard deviation.
 fn mean(values: impl ExactSizeIterator<Item = f64> + Clone, rounding: f64) -> Contrast {
     let count = values.len() as f64;
     let value = values.clone().sum::<f64>() / count;

@@ -1,4 +1,4 @@
-//! Simulated pairs of runs: how often a difference is found where there is none, and where there is one.
+//! Simulated pairs of runs: rates of false and true positives.
 
 use hdrhistogram::Histogram;
 use proptest::prelude::*;
@@ -19,15 +19,15 @@ const FIGURES: [Figure; 5] = [
     Figure::Quantile(0.999),
 ];
 
-/// A simulated run: its latencies in seconds, batch by batch, and how many calls failed in each.
+/// A simulated run: its latencies in seconds, batch by batch, and the number of failed calls of each.
 struct Run {
     batches: Batches,
-    /// The same, exactly.
+    /// The same latencies, unrounded and sorted.
     seconds: Vec<f64>,
 }
 
 impl Run {
-    /// From the latencies of each batch. Of all calls a hundredth fail, at random.
+    /// Creates a run from the latencies of each batch. One call in a hundred fails, at random.
     fn of(latencies: &[Vec<f64>], random: &mut Pcg64Mcg) -> Self {
         let mut batches = Batches::default();
         for batch in latencies {
@@ -68,7 +68,7 @@ impl Run {
         difference(figure, measured(self, base_batches), measured(new, new_batches))
     }
 
-    /// Whether any of seven figures differs, after Holm's correction.
+    /// Returns true if any of seven figures differs, after Holm's correction.
     fn differs(&self, new: &Self) -> bool {
         let all = FIGURES.into_iter().chain([Figure::Share, Figure::Rate]);
         let p_values: Vec<Option<f64>> = all
@@ -78,14 +78,14 @@ impl Run {
     }
 }
 
-/// That of the class of a latency in microseconds.
+/// Upper end of the class of a latency in microseconds.
 fn upper_end(us: u64) -> u64 {
     let width = u64::from(class_width(us as u32));
     us / width * width + width - 1
 }
 
-/// Latencies are log-normal about a level that is the same within a batch and wanders from one to the next, as a
-/// first-order autoregression that forgets within so many batches.
+/// Latencies are log-normal around a level that is constant within a batch and follows a first-order
+/// autoregression from batch to batch; `memory` is its decay time in batches.
 fn wandering(random: &mut Pcg64Mcg, batches: usize, size: usize, memory: f64, slower: f64) -> Run {
     let kept = if memory > 0.0 { (-1.0 / memory).exp() } else { 0.0 };
     let mut level: f64 = random.sample(StandardNormal);
@@ -98,8 +98,8 @@ fn wandering(random: &mut Pcg64Mcg, batches: usize, size: usize, memory: f64, sl
     Run::of(&latencies, random)
 }
 
-/// Latencies of a queue with one server: arrivals at random, 200 a second, and log-normal service times that keep it
-/// busy for half of the time. It has run for a while before it is measured.
+/// Latencies of a queue with one server: 200 random arrivals per second, and log-normal service times that
+/// keep it busy half of the time. It has run for a while before it is measured.
 fn queue(random: &mut Pcg64Mcg, batches: usize, slower: f64) -> Run {
     const BEFORE: f64 = 2.0;
     let mut latencies = vec![Vec::new(); batches];
@@ -118,7 +118,7 @@ fn queue(random: &mut Pcg64Mcg, batches: usize, slower: f64) -> Run {
     }
 }
 
-/// Of so many pairs, how many differ.
+/// Number of pairs that appear to differ.
 fn found(pairs: u64, run: impl Fn(&mut Pcg64Mcg, f64) -> Run, slower: f64) -> usize {
     let differs = |seed: &u64| {
         let random = &mut Pcg64Mcg::seed_from_u64(*seed);
@@ -128,14 +128,14 @@ fn found(pairs: u64, run: impl Fn(&mut Pcg64Mcg, f64) -> Run, slower: f64) -> us
     (0..pairs).filter(differs).count()
 }
 
-/// At most one in twenty of so many pairs, and what chance adds to that in one test of a hundred.
+/// Bound that a true rate of 5 % exceeds in one test of a hundred.
 fn at_most_5_percent(pairs: u64) -> usize {
     let mean = pairs as f64 * 0.05;
     (mean + 2.33 * (mean * 0.95).sqrt()) as usize
 }
 
 #[test]
-fn of_pairs_that_do_not_differ_few_are_found_to() {
+fn false_positives_are_at_most_5_percent() {
     const PAIRS: u64 = 40;
     let mut all = 0;
     for batches in [10, 30, 60] {
@@ -153,7 +153,7 @@ fn of_pairs_that_do_not_differ_few_are_found_to() {
 }
 
 #[test]
-fn of_servers_that_are_a_tenth_slower_nearly_all_are_found() {
+fn servers_that_are_a_tenth_slower_are_nearly_always_detected() {
     const PAIRS: u64 = 30;
     for (batches, at_least) in [(10, 0.25), (30, 0.97), (60, 1.0)] {
         let found = found(PAIRS, |random, slower| queue(random, batches, slower), 1.1);
@@ -162,7 +162,7 @@ fn of_servers_that_are_a_tenth_slower_nearly_all_are_found() {
 }
 
 #[test]
-fn intervals_hold_the_truth_as_often_as_they_should() {
+fn intervals_have_the_nominal_coverage() {
     const PAIRS: u64 = 60;
     let mut all = (0, 0);
     for batches in [10, 30, 60] {
@@ -180,7 +180,7 @@ fn intervals_hold_the_truth_as_often_as_they_should() {
                 }
             }
             for (figure, (hits, known)) in FIGURES.into_iter().zip(hits) {
-                // Of few, chance makes of it what it will.
+                // With few, chance dominates.
                 let is_often = hits as f64 >= 0.82 * known as f64;
                 assert!(known < 50 || is_often, "{figure:?} of {batches}, {memory}: {hits} of {known}");
                 all = (all.0 + hits, all.1 + known);
@@ -201,7 +201,7 @@ fn classes_are_as_wide_as_those_of_a_series() {
     }
 }
 
-/// Batches of so many latencies, of which each is as long as the function says, given a number that counts them all.
+/// Batches of `size` latencies each; `us` maps the overall number of a latency to its value.
 fn batches_of(batches: usize, size: usize, us: impl Fn(usize) -> u64) -> Batches {
     let batch = |batch: usize| {
         let mut us: Vec<u64> = (batch * size..(batch + 1) * size).map(&us).collect();
@@ -222,7 +222,7 @@ fn check(figure: Figure, base: (f64, &Batches), new: (f64, &Batches)) -> Result<
     match (&there, &back) {
         (Ok(there), Ok(back)) => {
             assert!((there.absolute.value() + back.absolute.value()).abs() < 1e-9);
-            assert!((there.p_value - back.p_value).abs() < 1e-9, "the other way round it is as likely");
+            assert!((there.p_value - back.p_value).abs() < 1e-9, "swapping the runs keeps the p-value");
         }
         (there, back) => assert_eq!(there, back),
     }
@@ -230,7 +230,7 @@ fn check(figure: Figure, base: (f64, &Batches), new: (f64, &Batches)) -> Result<
 }
 
 #[test]
-fn what_there_is_too_little_of_is_said() {
+fn insufficient_data_is_reported() {
     let of = |batches, size| batches_of(batches, size, |number| 1000 + number as u64 % 97);
     let one = |figure, batches: &Batches| check(figure, (1.0, batches), (1.0, &of(60, 100))).map(|_| ());
     assert_eq!(one(Figure::Mean, &of(10, 100)), Ok(()));
@@ -240,7 +240,7 @@ fn what_there_is_too_little_of_is_said() {
     assert_eq!(one(Figure::Quantile(0.99), &of(20, 50)), Ok(()));
     assert!(matches!(one(Figure::Quantile(0.99), &of(20, 49)), Err(Unknown::Beyond { .. })));
     assert!(matches!(one(Figure::Quantile(0.01), &of(10, 10)), Err(Unknown::Beyond { .. })));
-    // Latencies that come together say less.
+    // Correlated latencies carry less information.
     let waves =
         batches_of(60, 100, |number| if number / 100 % 30 == 0 { 2000 } else { 1000 + number as u64 % 97 });
     assert!(
@@ -263,24 +263,24 @@ fn equal_runs_do_not_differ_and_constant_ones_do_by_more_than_rounding() {
 }
 
 #[test]
-fn shares_of_nothing_differ_from_much_but_not_from_little() {
+fn a_share_of_zero_differs_from_large_shares_only() {
     let none = counts(&[0.0; 30], 100.0);
     let share = |share: f64, batches: &Batches| check(Figure::Share, (0.0, &none), (share, batches)).unwrap();
     let difference = share(0.0, &none);
     assert_eq!((difference.p_value, difference.relative), (1.0, None));
     let margin = difference.absolute.margin().unwrap();
-    assert!((5e-4..2e-3).contains(&margin), "none of 3,000 is no proof that none fail: {margin}");
+    assert!((5e-4..2e-3).contains(&margin), "no failures in 3,000 calls are no proof: {margin}");
     let mut few = [0.0; 30];
     few[7] = 3.0;
     assert!(share(0.001, &counts(&few, 100.0)).p_value > 0.05);
     assert!(share(0.02, &counts(&[2.0; 30], 100.0)).p_value < 1e-6);
-    // All at once is one event.
+    // All failures at once are one event.
     few[7] = 60.0;
     assert!(share(0.02, &counts(&few, 100.0)).p_value > 0.05);
 }
 
 #[test]
-fn a_server_that_answers_nothing_more_has_another_rate() {
+fn a_server_that_stops_answering_has_a_different_rate() {
     let (up, down) = (counts(&[100.0, 102.0, 98.0].repeat(10), 1.0), counts(&[0.0; 30], 1.0));
     let difference = check(Figure::Rate, (100.0, &up), (0.0, &down)).unwrap();
     assert_eq!((difference.absolute.value(), difference.relative.unwrap().value()), (-100.0, -1.0));
@@ -288,7 +288,7 @@ fn a_server_that_answers_nothing_more_has_another_rate() {
 }
 
 #[test]
-fn blocks_are_as_long_as_likeness_lasts() {
+fn blocks_are_as_long_as_correlations_last() {
     let random = &mut Pcg64Mcg::seed_from_u64(1);
     let mut series = |kept: f64| {
         let mut level = 0.0;
@@ -299,8 +299,8 @@ fn blocks_are_as_long_as_likeness_lasts() {
         (0..1000).map(|_| next()).collect::<Vec<f64>>()
     };
     let mut block = |kept: f64| blocks::Likeness::of(&series(kept), &series(kept)).block(1000);
-    // For an autoregression the best length is (6 r² / (1 − r²)² · n)^⅓: 0, 14 and 40 for r of 0, 0.5 and 0.8, give or
-    // take.
+    // For an autoregression, the optimal length is about (6 r² / (1 − r²)² · n)^⅓: 0, 14 and 40 for r of 0,
+    // 0.5 and 0.8.
     let lengths = [0.0, 0.5, 0.8].map(&mut block);
     assert!(
         lengths[0] <= 4 && (9..=24).contains(&lengths[1]) && (25..=60).contains(&lengths[2]),
@@ -309,7 +309,7 @@ fn blocks_are_as_long_as_likeness_lasts() {
 }
 
 #[test]
-fn holm_takes_the_least_p_value_times_all_and_the_others_times_fewer() {
+fn holm_multiplies_each_p_value_by_the_number_not_below_it() {
     let corrected = holm(&[Some(0.04), None, Some(0.01), Some(0.03), Some(0.9)]);
     assert_eq!(corrected, [Some(0.09), None, Some(0.04), Some(0.09), Some(0.9)]);
     assert_eq!(holm(&[Some(0.8), Some(0.7)]), [Some(1.0), Some(1.0)]);
@@ -317,7 +317,7 @@ fn holm_takes_the_least_p_value_times_all_and_the_others_times_fewer() {
 }
 
 #[test]
-fn pairs_cancel_what_both_have_in_common() {
+fn pairs_cancel_common_influences() {
     let pairs: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0, 16.0, 3.0]
         .iter()
         .zip([1.05, 1.15, 1.1, 1.12, 1.08, 1.1])
@@ -331,7 +331,7 @@ fn pairs_cancel_what_both_have_in_common() {
     assert_eq!(paired(&[], None), Err(Unknown::Nothing));
     let none = paired(&[(0.0, 0.0); 10], Some([1000.0; 2])).unwrap();
     assert_eq!((none.p_value, none.relative), (1.0, None));
-    assert!(none.absolute.margin().unwrap() > 1e-3, "none of a thousand is no proof that none fail");
+    assert!(none.absolute.margin().unwrap() > 1e-3, "no failures in a thousand calls are no proof");
     let same = paired(&[(0.3, 0.3); 10], None).unwrap();
     assert_eq!((same.p_value, same.absolute.value()), (1.0, 0.0));
 }
@@ -347,7 +347,7 @@ fn the_p_value_of_pairs_is_that_of_the_worked_example() {
 
 proptest! {
     #[test]
-    fn whatever_runs_are_like_there_is_an_answer(
+    fn any_pair_of_runs_has_consistent_estimates(
         base in prop::collection::vec(prop::collection::vec(0..4_000_000_000_u64, 0..12), 0..80),
         new in prop::collection::vec(prop::collection::vec(0..5_000_u64, 0..12), 0..80),
         figure in prop_oneof![

@@ -1,4 +1,4 @@
-//! Takes what happens during a run. One per worker; nothing in it is shared or locked.
+//! Collects the events of a run. One per worker; nothing in it is shared or locked.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -12,53 +12,54 @@ use crate::{
     Usage, WarmUp, Window,
 };
 
-/// How a session ended.
+/// Data of a session that ended.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionEnd {
-    /// Whether every call was answered to satisfaction.
+    /// True if every call was answered satisfactorily.
     pub completed: bool,
-    /// When it was due.
+    /// Instant at which it was due.
     pub intended: Instant,
-    /// When it began.
+    /// Instant at which it began.
     pub started: Instant,
-    /// When it ended.
+    /// Instant at which it ended.
     pub ended: Instant,
-    /// Complete replies it received.
+    /// Complete replies received.
     pub replies: u64,
-    /// Connections it established.
+    /// Connections established.
     pub connections: u64,
 }
 
-/// What one sampling instant shows.
+/// Rates at a sampling instant.
 #[derive(Clone, Copy, Debug)]
 pub struct TickRates {
-    /// Replies per second since the previous one.
+    /// Replies per second since the previous sample.
     pub replies: f64,
-    /// Completed sessions per second since the previous one.
+    /// Completed sessions per second since the previous sample.
     pub sessions: f64,
 }
 
-/// Which figures to keep beside those of connections and calls.
+/// Selection of figures to record in addition to the basic ones of connections and calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Those of sessions.
+    /// Figures of sessions.
     pub sessions: bool,
-    /// Those of TLS.
+    /// Figures of TLS.
     pub tls: bool,
-    /// Those of HTTP/2.
+    /// Figures of HTTP/2.
     pub http2: bool,
-    /// Histograms of both clocks, the series, silences: all that the classic report does not show.
+    /// Everything that the classic report does not show: histograms of latency and service time, the series,
+    /// stalls.
     pub detail: bool,
-    /// Those of groups of calls.
+    /// Figures by group of calls.
     pub groups: bool,
-    /// How many of the slowest calls.
+    /// Number of slowest calls to keep.
     pub slowest: usize,
-    /// What the kernel says of calls.
+    /// Kernel times of calls.
     pub kernel: bool,
 }
 
 impl Figures {
-    /// All of connections and calls, as a run without options has them.
+    /// Default figures of a run without options.
     pub const USUAL: Self = Self {
         sessions: false,
         tls: false,
@@ -70,45 +71,45 @@ impl Figures {
     };
 }
 
-/// What is known when a run ends.
+/// Data known when a run ends.
 #[derive(Clone, Debug, Default)]
 pub struct End {
-    /// When it ended.
+    /// End of the run.
     pub at: Instant,
-    /// How long the measured phase was.
+    /// Length of the measured phase.
     pub duration: Duration,
-    /// What that took from the machine.
+    /// Resources used during the measured phase.
     pub usage: Usage,
-    /// Calls of which an observer was to be told and could not be.
+    /// Calls that could not be reported to an observer.
     pub calls_not_logged: u64,
 }
 
-/// Takes what happens during a run.
+/// Collects the events of a run.
 ///
-/// What was `due` before the measured phase is kept apart. Where a method asks for it, that is when the connection, the
-/// call or the session was due of which it tells.
+/// Events of connections, calls and sessions that were due before the measured phase are kept apart. Methods
+/// take the intended instant of the connection, call or session as `due`.
 #[derive(Debug)]
 pub struct Recorder {
     figures: Figures,
     start: Instant,
     measured_from: Instant,
     measured: Box<Summary>,
-    /// What was due before it was measured.
+    /// Summary of what was due in the warm-up.
     warmup: Option<Box<Summary>>,
     open: u64,
     burst: Burst,
-    /// All that had happened when measuring began, and when it ended.
+    /// Totals at the beginning and at the end of the measured phase.
     window: [Option<Window>; 2],
-    /// All that had happened at the last sampling instant, and when that was.
+    /// Totals at the last sampling instant, and that instant.
     sampled: (Window, Instant),
-    /// What has happened since then and the time that it took, once nothing is offered any more.
+    /// Counts since the last sample when draining began, and the time they took.
     unsampled: Option<(Window, Duration)>,
     series: SeriesRecorder,
     silence: Silence,
     slowest: Slowest,
-    /// When the first and the last arrival of the measured phase were due and were started.
+    /// Due and start instants of the first and last arrivals of the measured phase.
     arrivals: Option<[(Instant, Instant); 2]>,
-    /// Arrivals that were due in the measured phase and were not started.
+    /// Arrivals due in the measured phase that were not started.
     arrivals_missed: u64,
 }
 
@@ -120,7 +121,7 @@ struct Burst {
 }
 
 impl Recorder {
-    /// Starts recording at the `start` of a run of which what is due from `measured_from` on is to be measured.
+    /// Starts recording at the `start` of a run. Whatever is due from `measured_from` on is measured.
     #[must_use]
     pub fn new(start: Instant, measured_from: Instant, figures: Figures) -> Self {
         let summary = || {
@@ -154,8 +155,9 @@ impl Recorder {
         }
     }
 
-    /// The run starts then, not when this was made. What was recorded so far belongs to what comes first: the warm-up,
-    /// or the measured phase. In the series, connections that failed before the start are errors of the first interval.
+    /// Moves the start of the run. Events recorded so far belong to the first phase: the warm-up or the
+    /// measured phase. In the series, connections that failed before the start are errors of the first
+    /// interval.
     pub fn restart(&mut self, start: Instant, measured_from: Instant) {
         let has_warmup = measured_from > start;
         let errors = self.series.current().errors;
@@ -168,7 +170,7 @@ impl Recorder {
         self.silence = Silence::new(start);
     }
 
-    /// The warm-up is over.
+    /// Ends the warm-up.
     pub fn begin_measuring(&mut self, now: Instant) {
         self.measured.concurrent_max = self.open;
         self.measured.pauses = Pauses::default();
@@ -179,20 +181,20 @@ impl Recorder {
         self.series.enter(Phase::Measured, self.measured_from, self.open);
     }
 
-    /// Nothing is offered any more, since then.
+    /// Begins the drain: no load has been offered since this instant.
     pub fn begin_draining(&mut self, since: Instant) {
         self.window[1] = Some(self.so_far());
         self.series.enter(Phase::Drain, since, self.open);
         self.unsampled = Some(self.since_sampled(since));
     }
 
-    /// What has happened since the last sampling instant, and how long ago that was.
+    /// Counts since the last sampling instant, and the time since then.
     fn since_sampled(&self, now: Instant) -> (Window, Duration) {
         let (before, at) = self.sampled;
         (self.so_far() - before, now - at)
     }
 
-    /// All that has happened so far, whatever phase it was due in.
+    /// Totals so far, whatever phase the events were due in.
     fn so_far(&self) -> Window {
         let mut all = self.measured.totals();
         if let Some(warmup) = &self.warmup {
@@ -201,7 +203,7 @@ impl Recorder {
         all
     }
 
-    /// The figures to which something belongs that was due at this instant.
+    /// Summary of the phase that contains the instant `due`.
     fn of(&mut self, due: Instant) -> &mut Summary {
         match &mut self.warmup {
             Some(warmup) if due < self.measured_from => warmup,
@@ -213,7 +215,7 @@ impl Recorder {
         due >= self.measured_from
     }
 
-    /// A connection object came into being, whether or not it will get a socket.
+    /// Records a new connection, whether or not it will get a socket.
     pub fn connection_opened(&mut self, due: Instant) {
         self.open += 1;
         let open = self.open;
@@ -221,9 +223,9 @@ impl Recorder {
         summary.concurrent_max = summary.concurrent_max.max(open);
     }
 
-    /// A socket was made and a connect is about to be initiated, in this turn of the loop.
+    /// Records that a socket was created and a connect is about to be initiated, in this turn of the loop.
     pub fn connect_initiated(&mut self, due: Instant, turn: u64) {
-        // As in the classic tool, a turn counts once a later one connects: the last never does.
+        // As in the classic tool, a turn counts only once a later one connects; the last one never counts.
         let ended = (turn != self.burst.turn)
             .then(|| std::mem::replace(&mut self.burst, Burst { turn, count: 0 }).count);
         self.burst.count += 1;
@@ -234,37 +236,38 @@ impl Recorder {
         }
     }
 
-    /// A connection was established, this long after its connect was initiated.
+    /// Records an established connection, this long after its connect was initiated.
     pub fn connect_done(&mut self, due: Instant, time: Duration) {
         self.of(due).connect.add(time);
     }
 
-    /// A connection that TLS is to secure has its transport, this long after its connect was initiated.
+    /// Records that the transport of a TLS connection was established, this long after its connect was
+    /// initiated.
     pub fn transport_done(&mut self, due: Instant, time: Duration) {
         self.tls(due, |tls| tls.transport.add(time));
     }
 
-    /// A TLS handshake was completed.
+    /// Records a completed TLS handshake.
     pub fn handshake_done(&mut self, due: Instant, handshake: &Handshake<'_>) {
         self.tls(due, |tls| tls.add(handshake));
     }
 
-    /// A TLS handshake failed. The connection's own failure is reported beside it.
+    /// Records a failed TLS handshake. The failure of the connection is reported separately.
     pub fn handshake_failed(&mut self, due: Instant, failure: HandshakeFailure) {
         self.tls(due, |tls| tls.add_failure(failure));
     }
 
-    /// A connection failed before its TLS handshake could begin.
+    /// Records a connection that failed before its TLS handshake could begin.
     pub fn handshake_impossible(&mut self, due: Instant, failure: HandshakeFailure) {
         self.tls(due, |tls| tls.note_first_failure(failure));
     }
 
-    /// TLS failed on an established connection, for this reason.
+    /// Records a TLS error on an established connection.
     pub fn tls_error(&mut self, due: Instant, reason: Cow<'static, str>) {
         self.tls(due, |tls| tls.errors.add(reason));
     }
 
-    /// The server showed its certificate. The first one of a phase is kept.
+    /// Records the server's certificate. Only the first of each phase is kept.
     pub fn certificate_shown(&mut self, due: Instant, certificate: impl FnOnce() -> Option<Certificate>) {
         self.tls(due, |tls| {
             if tls.certificate.is_none() {
@@ -273,17 +276,17 @@ impl Recorder {
         });
     }
 
-    /// Requests that travelled as 0-RTT data met this end.
+    /// Records the fate of requests sent as 0-RTT data.
     pub fn early_requests(&mut self, due: Instant, outcome: EarlyRequests) {
         self.tls(due, |tls| tls.early_requests += outcome);
     }
 
-    /// A reply that the end of the connection delimits was followed by no close_notify.
+    /// Records a reply delimited by the end of the connection that was not followed by a close_notify.
     pub fn truncated(&mut self, due: Instant) {
         self.tls(due, |tls| tls.truncated += 1);
     }
 
-    /// An idle connection was ended by the server without a close_notify.
+    /// Records an idle connection that the server ended without a close_notify.
     pub fn unclean_close(&mut self, due: Instant) {
         self.tls(due, |tls| tls.unclean_closes += 1);
     }
@@ -294,21 +297,21 @@ impl Recorder {
         }
     }
 
-    /// Something happened on a connection that may speak HTTP/2.
+    /// Updates the figures of HTTP/2, if they are recorded.
     pub fn http2(&mut self, due: Instant, note: impl FnOnce(&mut Http2Summary)) {
         if let Some(http2) = &mut self.of(due).http2 {
             note(http2);
         }
     }
 
-    /// A call was made that was due then.
+    /// Records a call that was made.
     pub fn call_made(&mut self, due: Instant) {
         if self.figures.detail {
             self.series.at(due, self.open).offered += 1;
         }
     }
 
-    /// A call that was due then and counted as made is not made after all.
+    /// Takes back a call that was recorded as made.
     pub fn call_withdrawn(&mut self, due: Instant) {
         if self.figures.detail {
             let interval = self.series.at(due, self.open);
@@ -316,47 +319,47 @@ impl Recorder {
         }
     }
 
-    /// A reply is awaited from now on: the first byte of a request was written.
+    /// Begins waiting for a reply: the first byte of a request was written.
     pub fn reply_awaited(&mut self, now: Instant) {
         self.silence.awaits(now);
     }
 
-    /// A reply is no longer awaited: it came.
+    /// Ends waiting for a reply: it came.
     pub fn reply_settled(&mut self) {
         self.silence.settled();
     }
 
-    /// A reply is no longer awaited: its request is given up, or is to be made again.
+    /// Ends waiting for a reply: its request was given up, or will be made again.
     pub fn reply_given_up(&mut self, now: Instant) {
         self.silence.given_up(now);
     }
 
-    /// A TLS handshake has begun: the server is to answer it.
+    /// Begins waiting for a TLS handshake.
     pub fn handshake_awaited(&mut self, now: Instant) {
         self.silence.awaits_handshake(now);
     }
 
-    /// Bytes of a TLS handshake came from the server.
+    /// Records bytes of a TLS handshake from the server.
     pub fn handshake_heard(&mut self, now: Instant) {
         self.silence.handshake_heard(now);
     }
 
-    /// A TLS handshake is complete.
+    /// Ends waiting for a TLS handshake: it is complete.
     pub fn handshake_settled(&mut self) {
         self.silence.handshake_settled();
     }
 
-    /// A TLS handshake has failed, or was given up.
+    /// Ends waiting for a TLS handshake: it failed or was given up.
     pub fn handshake_given_up(&mut self, now: Instant) {
         self.silence.handshake_given_up(now);
     }
 
-    /// A complete reply came before the whole of its request was written.
+    /// Records a complete reply that came before its request was written completely.
     pub fn answered_early(&mut self, due: Instant) {
         self.of(due).answered_early += 1;
     }
 
-    /// A request of this many bytes was written completely.
+    /// Records a request of this size that was written completely.
     pub fn request_sent(&mut self, due: Instant, size: u64) {
         let summary = self.of(due);
         summary.requests += 1;
@@ -364,12 +367,12 @@ impl Recorder {
         self.series.current().sent += 1;
     }
 
-    /// Bytes of replies came from the server.
+    /// Records bytes of replies from the server.
     pub fn heard(&mut self, now: Instant) {
         self.silence.heard(now);
     }
 
-    /// The generator should have run and did not, and for this long did not look whether anything came.
+    /// Records a pause of the generator, during which it could not notice anything from the server.
     pub fn paused_for(&mut self, time: Duration) {
         self.silence.deaf_for(time);
         if self.figures.detail && self.window[1].is_none() {
@@ -377,7 +380,7 @@ impl Recorder {
         }
     }
 
-    /// A status line arrived, this long after its request began to be sent.
+    /// Records a status line, this long after the first byte of its request.
     pub fn reply_started(&mut self, due: Instant, status: u16, response: Duration) {
         let summary = self.of(due);
         summary.response.add(response);
@@ -388,7 +391,7 @@ impl Recorder {
         }
     }
 
-    /// A call has ended, with a reply or without. `group`: the one it belongs to, if calls are told apart.
+    /// Records the end of a call, with or without a reply. `group`: its group, if calls are grouped.
     pub fn record(&mut self, sample: &Sample<'_>, group: Option<&[u8]>) {
         let detail = self.figures.detail;
         let is_measured = self.is_measured(sample.intended);
@@ -446,25 +449,25 @@ impl Recorder {
         }
     }
 
-    /// The wall clock, by which the kernel stamps what it receives, was set so often.
+    /// Sets the number of times the wall clock, which the kernel's stamps use, was set.
     pub fn clock_stepped(&mut self, steps: u64) {
         self.measured.receive.clock_steps = steps;
     }
 
-    /// The run ends, and a call that was due then is neither answered nor given up.
+    /// Records a call that is neither answered nor given up when the run ends.
     pub fn unfinished(&mut self, due: Instant, now: Instant) {
         self.of(due).unfinished.add(now - due);
     }
 
-    /// The run ends, and a session that was due then has not ended.
+    /// Records a session that has not ended when the run does.
     pub fn session_unfinished(&mut self, due: Instant, now: Instant) {
         if let Some(sessions) = &mut self.of(due).sessions {
             sessions.unfinished.add(now - due);
         }
     }
 
-    /// The run ends, and an arrival that was due then has not begun: it waits for room if there is none, and was
-    /// missed by the generator otherwise. It counts as one call that is unfinished.
+    /// Records an arrival that has not begun when the run ends: either it waits for room, or the generator
+    /// missed it. It counts as one unfinished call.
     pub fn arrival_missed(&mut self, due: Instant, is_waiting: bool, now: Instant) {
         if !self.figures.detail {
             return;
@@ -479,25 +482,25 @@ impl Recorder {
         }
     }
 
-    /// Whether a call is among the slowest so far; [`Recorder::record_slow`] wants to hear of it then.
+    /// Returns true if a call is among the slowest so far and should be passed to [`Recorder::record_slow`].
     #[must_use]
     pub fn is_slow(&self, intended: Instant, now: Instant) -> bool {
         self.is_measured(intended) && self.slowest.wants(now - intended)
     }
 
-    /// A call has ended that is among the slowest so far.
+    /// Records a call that is among the slowest so far.
     pub fn record_slow(&mut self, sample: &Sample<'_>, detail: SlowDetail) {
         self.slowest.add(sample, self.start, detail);
     }
 
-    /// Work began on a scheduled arrival that was due then. The generator's own error counts from there, or from
-    /// `room_since`: when there was room again among the connections that may be open, if it had to wait for that.
+    /// Records the start of a scheduled arrival. Its lag counts from `due`, or, if it had to wait for room
+    /// among the connections that may be open, from `room_since`.
     pub fn arrival_started(&mut self, due: Instant, room_since: Option<Instant>, now: Instant) {
         if !self.figures.detail {
             return;
         }
         let lag = now - room_since.unwrap_or(due);
-        // When it would have begun had there been room from the first.
+        // Instant at which it would have begun without waiting for room.
         let begun = due + lag;
         let interval = self.series.at(due, self.open);
         interval.arrivals += 1;
@@ -520,19 +523,20 @@ impl Recorder {
         }
     }
 
-    /// Work began on what was due after a pause of a session or a connection, which was over then.
+    /// Records the start of work that was due at the end of a pause of a session or a connection.
     pub fn timer_fired(&mut self, due: Instant, now: Instant) {
         if self.figures.detail {
             self.of(due).lag.add(now - due);
         }
     }
 
-    /// An arrival was started that has to wait for room.
+    /// Records an arrival that has to wait for room.
     pub fn arrival_held(&mut self, due: Instant) {
         self.of(due).arrivals.held += 1;
     }
 
-    /// A connection is gone. `lifetime`, from its connect on, if it completed at least one call.
+    /// Records the end of a connection. `lifetime` counts from its connect, if it completed at least one
+    /// call.
     pub fn connection_closed(&mut self, due: Instant, lifetime: Option<Duration>) {
         self.open -= 1;
         if let Some(lifetime) = lifetime {
@@ -540,13 +544,13 @@ impl Recorder {
         }
     }
 
-    /// A connection failed.
+    /// Records a failed connection.
     pub fn failed(&mut self, due: Instant, failure: Failure) {
         self.of(due).errors.add(failure);
         self.series.current().errors.add(failure);
     }
 
-    /// A session ended.
+    /// Records the end of a session.
     pub fn session_ended(&mut self, end: SessionEnd) {
         let Some(sessions) = &mut self.of(end.intended).sessions else { return };
         *sessions.lengths.entry(end.replies).or_default() += 1;
@@ -564,25 +568,25 @@ impl Recorder {
         }
     }
 
-    /// The server closed a connection of a connection workload, as it had announced, before these calls were
-    /// made.
+    /// Records that the server closed a connection of a connection workload, as announced, with calls left to
+    /// make.
     pub fn closed_early(&mut self, due: Instant, calls_left: u64) {
         let summary = self.of(due);
         summary.closed_early += 1;
         summary.calls_not_offered += calls_left;
     }
 
-    /// An arrival was skipped because too many connections were open.
+    /// Records an arrival that was skipped because too many connections were open.
     pub fn arrival_skipped(&mut self, due: Instant) {
         self.of(due).arrivals_skipped += 1;
     }
 
-    /// A session gave up after too many retries in a row.
+    /// Records a session that failed after too many retries in a row.
     pub fn retries_exhausted(&mut self, due: Instant) {
         self.of(due).retries_exhausted += 1;
     }
 
-    /// Takes a rate sample over the time since the previous one.
+    /// Takes a rate sample of the time since the previous one.
     pub fn tick(&mut self, now: Instant) -> TickRates {
         let (since, time) = self.since_sampled(now);
         self.sampled = (self.so_far(), now);
@@ -593,31 +597,33 @@ impl Recorder {
         TickRates { replies, sessions }
     }
 
-    /// When the interval of the series that goes on is to end.
+    /// End of the current interval of the series.
     #[must_use]
     pub fn interval_end(&self) -> Instant {
         self.series.next_end()
     }
 
-    /// Ends the interval of the series that is over. Returns the next that has ended: call it until there is none.
+    /// Completes all intervals of the series that end by `now` and returns the next completed one. Call it
+    /// until it returns `None`.
     pub fn end_interval(&mut self, now: Instant) -> Option<Interval> {
         self.series.advance(now, self.open);
         self.series.take_ended()
     }
 
-    /// Ends the interval that goes on, as the run ends. Then call [`Recorder::end_interval`] until there is none.
+    /// Completes the interval in progress at the end of the run. Then call [`Recorder::end_interval`] until
+    /// it returns `None`.
     pub fn end_last_interval(&mut self, now: Instant) {
         let phase = self.series.current().phase;
         self.series.enter(phase, now, self.open);
     }
 
-    /// Connections open now.
+    /// Number of open connections.
     #[must_use]
     pub fn open(&self) -> u64 {
         self.open
     }
 
-    /// Replies so far with status 200, and with status 302, those of the warm-up included.
+    /// Replies so far with status 200 and with status 302, those of the warm-up included.
     #[must_use]
     pub fn periodic(&self) -> (u64, u64) {
         let (ok, found) = self.measured.periodic;
@@ -625,7 +631,7 @@ impl Recorder {
         (ok + warmup_ok, found + warmup_found)
     }
 
-    /// Ends recording.
+    /// Ends recording and returns the summary.
     #[must_use]
     pub fn finish(mut self, end: End) -> Summary {
         let so_far = self.so_far();

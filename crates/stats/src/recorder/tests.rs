@@ -107,7 +107,7 @@ fn unexpected_replies_are_counted_by_kind_and_timed_apart() {
 }
 
 #[test]
-fn results_from_before_replies_were_checked_are_read() {
+fn results_older_than_checks_of_replies_can_be_read() {
     let json = serde_json::to_value(end(recorder(Figures::USUAL))).unwrap();
     let mut older = json.clone();
     older["calls"].as_array_mut().unwrap().pop();
@@ -135,7 +135,7 @@ fn rates_are_taken_over_the_real_time_between_samples() {
 }
 
 #[test]
-fn connections_open_at_once_are_counted_at_their_most() {
+fn the_maximum_of_open_connections_is_kept() {
     let mut recorder = recorder(Figures::USUAL);
     recorder.connection_opened(at(0));
     recorder.connection_opened(at(0));
@@ -148,8 +148,8 @@ fn connections_open_at_once_are_counted_at_their_most() {
     assert_eq!(summary.lifetimes.moments.count(), 1);
 }
 
-/// Everything of TLS that a worker can tell, each in a different number.
-fn tell_of_tls(recorder: &mut Recorder) {
+/// Records every kind of TLS event, each with a different count.
+fn record_tls(recorder: &mut Recorder) {
     recorder.transport_done(at(0), Duration::from_micros(50));
     let failure = HandshakeFailure {
         class: HandshakeFailureClass::Transport,
@@ -187,9 +187,9 @@ fn tell_of_tls(recorder: &mut Recorder) {
 }
 
 #[test]
-fn what_tls_did_is_kept_if_its_figures_were_asked_for() {
+fn tls_events_are_recorded_if_requested() {
     let mut recorder = recorder(Figures { tls: true, ..Figures::USUAL });
-    tell_of_tls(&mut recorder);
+    record_tls(&mut recorder);
     let tls = end(recorder).tls.unwrap();
     assert_eq!((tls.transport.moments.count(), tls.completed(), tls.failed()), (1, 2, 1));
     assert_eq!(tls.first_failure.as_ref().map(|failure| &*failure.reason), Some("timed out"));
@@ -198,18 +198,18 @@ fn what_tls_did_is_kept_if_its_figures_were_asked_for() {
 }
 
 #[test]
-fn without_figures_of_tls_nothing_of_it_is_kept() {
+fn tls_events_are_ignored_unless_requested() {
     let mut recorder = recorder(Figures::USUAL);
-    tell_of_tls(&mut recorder);
-    recorder.certificate_shown(at(0), || panic!("nobody wants to see it"));
+    record_tls(&mut recorder);
+    recorder.certificate_shown(at(0), || panic!("not requested"));
     assert!(end(recorder).tls.is_none());
 }
 
 #[test]
-fn of_the_certificates_that_are_shown_the_first_is_kept() {
+fn only_the_first_certificate_is_kept() {
     let mut recorder = recorder(Figures { tls: true, ..Figures::USUAL });
     recorder.certificate_shown(at(0), || None);
-    tell_of_tls(&mut recorder);
+    record_tls(&mut recorder);
     recorder.certificate_shown(at(0), || panic!("one is enough"));
     assert_eq!(end(recorder).tls.unwrap().certificate.unwrap().subject, "CN=first");
 }
@@ -290,7 +290,7 @@ fn the_series_counts_each_thing_where_it_happened_and_what_was_due_where_it_was_
     recorder.arrival_started(at(900), None, at(900));
     assert!(recorder.end_interval(at(999)).is_none());
     assert_eq!(recorder.end_interval(at(1000)).unwrap().offered, 1);
-    // Two that were due before, and were started only now.
+    // Two that were due earlier and have started only now.
     recorder.call_made(at(950));
     recorder.arrival_started(at(950), None, at(1950));
     recorder.record(&Sample { first_byte: Some(at(1990)), done: at(1990), ..reply(404) }, None);
@@ -332,7 +332,7 @@ fn a_long_run_has_longer_intervals_instead_of_more_of_them() {
 fn parts_of_a_run_add_up_in_any_order() {
     let part = |seed: u64| {
         let mut recorder = recorder(Figures { sessions: true, tls: true, groups: true, ..Figures::USUAL });
-        tell_of_tls(&mut recorder);
+        record_tls(&mut recorder);
         for call in 0..40 {
             let done = at(seed * 7 + call * call % 300);
             let sample =

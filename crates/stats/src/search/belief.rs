@@ -1,69 +1,69 @@
-//! What is believed of a capacity after some trials: a probability for each rate on a grid.
+//! Belief about the capacity after some trials: a probability for each rate on a grid.
 //!
-//! That is the Bayesian way to look for a threshold with answers that may be wrong: probabilistic bisection (Horstein,
-//! "Sequential transmission using noiseless feedback", 1963; Waeber, Frazier, Henderson, "Bisection search with noisy
-//! responses", 2013), and QUEST (Watson, Pelli, 1983) and its successors, which find thresholds of perception. Before
-//! the first trial all orders of magnitude are alike: the prior is flat in the logarithm of the rate. Then, for each
-//! trial at rate `r` that lasted `T`, the belief in each capacity `C` is multiplied by how likely that answer is if `C`
-//! is true:
+//! This is Bayesian search for a threshold with noisy answers: probabilistic bisection (Horstein, "Sequential
+//! transmission using noiseless feedback", 1963; Waeber, Frazier, Henderson, "Bisection search with noisy
+//! responses", 2013), and QUEST (Watson, Pelli, 1983) and its successors, which find thresholds of
+//! perception. The prior is flat in the logarithm of the rate: before the first trial, all orders of
+//! magnitude are equally likely. Each trial at rate `r` of length `T` multiplies the probability of each
+//! capacity `C` by the likelihood of its result:
 //!
 //! ```text
-//!   above = logistic((ln C + slack(T)/2 − ln r) / (blur · √(T_max / T)))   how far the capacity is above the rate
+//!   above = logistic((ln C + slack(T)/2 − ln r) / (blur · √(T_max / T)))   1 if the capacity is far above the rate
 //!   within:  above + (1 − above) · WRONG_WITHIN
 //!   beyond:  (1 − above) + above · WRONG_BEYOND
 //! ```
 //!
-//! *Slack*: just above its capacity a server needs time until its backlog shows, so that a trial passes up to
-//! `C · (1 + slack)`; anything between is as likely. *Blur*: a server's capacity varies from second to second, and the
-//! longer a trial is, the less of that is left. How much it varies is not known, and found out as well: each blur of a
-//! few is believed in as far as the trials agree with it, and the capacity is judged over all of them. So trials that
-//! contradict each other make the interval wider. *Wrong*: whatever else may disturb a trial, however long. A
-//! disturbance makes a good rate look bad; hardly any makes a bad one look good.
+//! *Slack*: just above its capacity, a server needs time until its backlog shows, so a trial passes up to `C
+//! · (1 + slack)`; anything in between is equally likely. *Blur*: the capacity of a server varies from second
+//! to second, and longer trials average this out. The amount of variation is unknown and estimated too: each
+//! of several blurs is weighted by its agreement with the trials, and the capacity is averaged over all of
+//! them. Contradictory trials therefore widen the interval. *Wrong*: any other disturbance, regardless of
+//! length. Disturbances make a good rate look bad; they hardly ever make a bad one look good.
 
 use super::{Observed, Outcome, Settings};
 
-/// How often a trial is within the objectives at a rate that the server does not sustain, beyond its slack; and how
-/// often one is that is too short to judge by.
+/// Probability that a trial passes although the server does not sustain the rate, slack included; and the
+/// same for a trial that is too short to judge.
 const WRONG_WITHIN: f64 = 0.01;
 const WRONG_UNCLEAR: f64 = 0.1;
 
-/// How often a trial is beyond them at a rate that the server does sustain: if it kept answering what came, and if it
-/// did not, which hardly anything but too high a rate brings about.
+/// Probability that a trial fails although the server sustains the rate: if it kept up with the arrivals, and
+/// if it fell behind, for which there is hardly a cause other than too high a rate.
 const WRONG_BEYOND: f64 = 0.1;
 const WRONG_OVERLOAD: f64 = 0.02;
 
-/// By how much a server's capacity may vary in the longest trials, as a share, and how likely that is beforehand: most
+/// Variation of a server's capacity in the longest trials, as a share, and prior probability of each: most
 /// servers vary little.
 const BLURS: [f64; 4] = [0.002, 0.006, 0.02, 0.1];
 const BLUR_WEIGHTS: [f64; BLURS.len()] = [0.3, 0.4, 0.2, 0.1];
 
-/// A server that is offered too much often answers just what it can: so many times likelier than others are capacities
-/// near the rate at which it answered, within about this share. One that collapses answers less, and the trials soon
-/// outweigh this.
+/// A server offered slightly too much often answers exactly at its capacity, so capacities near the rate of
+/// its replies, within about this share, get this much more weight. A server that collapses answers less, and
+/// the trials soon outweigh the hint.
 const HINT_WEIGHT: f64 = 30.0;
 const HINT_WIDTH: f64 = 0.02;
 
-/// Rates on the grid, and how often it is laid anew over what is left of the range.
+/// Number of points on the grid, and number of times it is refined to the range that is left.
 const POINTS: usize = 160;
 const PASSES: usize = 3;
 
-/// What is left out on either side when the grid is laid anew.
+/// Probability cut off on either side when the grid is refined.
 const NEGLIGIBLE: f64 = 1e-4;
 
-/// Rates among which the next is chosen.
+/// Number of rates among which the next is chosen.
 const CANDIDATES: usize = 32;
 
-/// A probability for each rate on a grid.
+/// Probabilities of rates on a grid.
 #[derive(Clone, Debug)]
 pub(super) struct Belief {
-    /// Logarithms of the rates, evenly spaced and ascending.
+    /// Logarithms of the rates, evenly spaced, ascending.
     points: Vec<f64>,
-    /// The probability of each with each blur. They add up to 1.
+    /// Joint probability of each rate and each blur. They sum to 1.
     weights: Vec<[f64; BLURS.len()]>,
 }
 
 impl Belief {
-    /// What is believed after these trials, of which there is one at least, of capacities in this range.
+    /// Computes the belief after these trials, at least one, about capacities in this range.
     pub(super) fn after(trials: &[Observed], range: (f64, f64), settings: &Settings) -> Self {
         let hint = hint(trials);
         let (mut low, mut high) = (range.0.ln(), range.1.ln());
@@ -95,7 +95,7 @@ impl Belief {
                 Outcome::Beyond { is_overload: false } => WRONG_BEYOND,
                 Outcome::Beyond { is_overload: true } => WRONG_OVERLOAD,
                 Outcome::Unclear => WRONG_UNCLEAR,
-                // It says nothing of the server.
+                // The trial says nothing about the server.
                 Outcome::ClientLimited => continue,
             };
             let edges =
@@ -113,7 +113,7 @@ impl Belief {
         Self { points, weights }
     }
 
-    /// The rate below which the capacity is with this probability.
+    /// Rate below which the capacity lies with this probability.
     pub(super) fn quantile(&self, share: f64) -> f64 {
         self.ln_quantile(share).exp()
     }
@@ -124,7 +124,7 @@ impl Belief {
         for (&ln_rate, weights) in self.points.iter().zip(&self.weights) {
             let weight: f64 = weights.iter().sum();
             if below + weight >= share && weight > 0.0 {
-                // The weight of a point is spread over the step around it.
+                // The weight of a point is spread over one step around it.
                 return ln_rate + step * ((share - below) / weight - 0.5);
             }
             below += weight;
@@ -136,8 +136,8 @@ impl Belief {
         self.points[1] - self.points[0]
     }
 
-    /// Of all rates the one at which a trial of this length, in seconds, is expected to tell most of the capacity:
-    /// where the answer is open, but would not be if the capacity were known.
+    /// Rate at which a trial of this length, in seconds, is expected to be most informative: its answer is
+    /// uncertain, but would be certain if the capacity were known.
     pub(super) fn most_telling(&self, length_s: f64, settings: &Settings) -> f64 {
         let (low, high) = (self.ln_quantile(0.005), self.ln_quantile(0.995));
         let candidates = (0..CANDIDATES).map(|n| low + (high - low) * n as f64 / (CANDIDATES - 1) as f64);
@@ -146,7 +146,7 @@ impl Belief {
         best.expect("there are candidates").0.exp()
     }
 
-    /// How much a trial is expected to tell of the capacity: their mutual information, in nats.
+    /// Expected information of a trial about the capacity: their mutual information, in nats.
     fn told_at(&self, rate: f64, length_s: f64, settings: &Settings) -> f64 {
         let edges = BLURS.map(|blur| Edge::new(rate, length_s, blur, self.step(), settings));
         let (mut within, mut left_open) = (0.0, 0.0);
@@ -165,7 +165,7 @@ impl Belief {
     }
 }
 
-/// Where the answers of trials of a rate and a length change.
+/// Rate at which the expected answer of a trial changes.
 struct Edge {
     ln_rate: f64,
     scale: f64,
@@ -175,25 +175,26 @@ impl Edge {
     fn new(rate: f64, length_s: f64, blur: f64, step: f64, settings: &Settings) -> Self {
         let slack = settings.slack(rate, length_s).ln_1p();
         let varying = blur * (settings.length_max.as_secs_f64() / length_s).sqrt();
-        // A quarter of the slack spreads the edge over it. What is finer than the grid cannot be told apart on it.
+        // A quarter of the slack spreads the edge over it. The grid cannot resolve anything finer than its
+        // step.
         let scale = varying.hypot(slack / 4.0).max(step / 2.0);
         Self { ln_rate: rate.ln() - slack / 2.0, scale }
     }
 
-    /// How far a capacity is above this edge: from 0 to 1.
+    /// Position of a capacity relative to this edge: from 0, far below, to 1, far above.
     fn above(&self, ln_capacity: f64) -> f64 {
         1.0 / (1.0 + ((self.ln_rate - ln_capacity) / self.scale).exp())
     }
 }
 
-/// The logarithm of the rate at which the server answered when it was offered only a little too much.
+/// Logarithm of the rate of replies in the trial with the smallest overload.
 fn hint(trials: &[Observed]) -> Option<f64> {
     let overloads = trials.iter().filter(|trial| trial.outcome == Outcome::Beyond { is_overload: true });
     let least = overloads.min_by(|one, other| one.rate.total_cmp(&other.rate))?;
     (least.answered > 0.0).then(|| least.answered.ln())
 }
 
-/// How open a question is that is answered yes with this probability, in nats.
+/// Entropy of a yes/no question with this probability of a yes, in nats.
 fn entropy(share: f64) -> f64 {
     let term = |share: f64| if share > 0.0 { -share * share.ln() } else { 0.0 };
     term(share) + term(1.0 - share)

@@ -1,20 +1,20 @@
-//! The search for the highest rate that a server sustains, by trials whose answers may be wrong.
+//! Search for the highest rate that a server sustains, by trials with noisy answers.
 //!
 //! ```text
 //!               within                    within, at the highest rate allowed
 //!             ┌────────┐                ┌───────────────────────────────────► never reached
 //!   start ──► doubling ─┴─ beyond ──► narrowing ──► precise enough, on long trials ──► capacity
-//!             │    ▲                    where a trial tells most; the longer, the narrower
+//!             │    ▲                    at the most informative rate; trials get longer
 //!      beyond └────┘ halving ──► beyond at the lowest rate allowed ──► below it
 //! ```
 //!
-//! A [`Search`] opens no socket and reads no clock: it says what to try, and is told what came of it. What it says is a
-//! function of its settings and of what it was told.
+//! A [`Search`] opens no socket and reads no clock: it proposes trials and takes their results. Its proposals
+//! are a function of its settings and those results.
 //!
-//! The short trials with which a search begins set bounds that may be wrong: they are confirmed by longer ones before
-//! the result rests on them, as in multiple-loss-ratio search, which measures switches (IETF,
-//! `draft-ietf-bmwg-mlrsearch`). A single trial beyond the objectives does not end the doubling, unless the server fell
-//! behind: at once another is made at the same rate. What is believed after all trials is the business of `belief`.
+//! The short trials at the beginning set bounds that may be wrong. Longer trials confirm them before the
+//! result relies on them, as in multiple-loss-ratio search, a method for measuring switches (IETF,
+//! `draft-ietf-bmwg-mlrsearch`). A single trial beyond the objectives does not end the doubling unless the
+//! server fell behind: the same rate is tried again at once. `belief` combines the results of all trials.
 
 mod belief;
 #[cfg(test)]
@@ -26,151 +26,154 @@ use crate::ConfidenceInterval;
 
 use self::belief::Belief;
 
-/// By how much the calls under way may grow in a trial, as a share of what arrives in it, if the server keeps up.
+/// Allowed growth of the number of pending calls during a trial, as a share of its arrivals, if the server
+/// keeps up.
 pub const BACKLOG_SHARE: f64 = 0.005;
 
-/// What is looked for, and how. Rates are per second; `min_rate ≤ start ≤ max_rate`.
+/// Settings of a search. Rates are per second; `min_rate ≤ start ≤ max_rate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// The rate of the first trial.
+    /// Rate of the first trial.
     pub start: f64,
-    /// The lowest rate that is tried.
+    /// Lowest rate to try.
     pub min_rate: f64,
-    /// The highest rate that is tried; `None` goes on as long as the client can.
+    /// Highest rate to try; `None` for as much as the client can offer.
     pub max_rate: Option<f64>,
-    /// How exact the capacity is to be: the share by which its interval reaches to either side.
+    /// Desired precision: distance from the capacity to either bound of its interval, as a share.
     pub precision: f64,
-    /// Trials at most.
+    /// Maximum number of trials.
     pub trials: usize,
-    /// How long the first trials are, at least.
+    /// Minimum length of the first trials.
     pub length_min: Duration,
-    /// How long the last ones are, and trials at most, unless there are too few arrivals in that time.
+    /// Length of the last trials, and maximum for all unless a trial needs longer for its arrivals.
     pub length_max: Duration,
-    /// How long a trial may be for as many arrivals as it needs; at least `length_max`.
+    /// Maximum length of a trial that needs longer for its arrivals; at least `length_max`.
     pub length_longest: Duration,
-    /// Arrivals that a trial needs to be judged; it is longer than others where that takes longer.
+    /// Arrivals needed to judge a trial; trials are extended to reach this number.
     pub arrivals_min: f64,
-    /// How long calls may wait before an objective notices.
+    /// Wait of a call that violates an objective.
     pub patience: Duration,
 }
 
-/// What is to be tried.
+/// Proposed trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trial {
-    /// The rate to be offered.
+    /// Rate to offer.
     pub rate: f64,
-    /// For how long.
+    /// Length.
     pub length: Duration,
 }
 
-/// What came of a trial.
+/// Result of a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observed {
-    /// The rate that was asked for.
+    /// Rate proposed.
     pub asked: f64,
-    /// The rate that was offered.
+    /// Rate offered.
     pub rate: f64,
-    /// For how long.
+    /// Length.
     pub length: Duration,
-    /// Whether the server sustained it.
+    /// Verdict on the server.
     pub outcome: Outcome,
-    /// How much of it the server answered to satisfaction, as a rate.
+    /// Rate of satisfactory replies.
     pub answered: f64,
 }
 
-/// Whether a server sustained a rate.
+/// Verdict of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It did.
+    /// The server sustained the rate.
     Within,
     /// It did not.
     Beyond {
-        /// Whether it fell behind, or failed much of what came, rather than miss an objective only.
+        /// True if the server fell behind or failed many calls; false if it only missed an objective.
         is_overload: bool,
     },
-    /// As far as was seen it did, but there was too little to see.
+    /// The server appeared to sustain the rate, but there were too few samples.
     Unclear,
-    /// It did not, and that may be the client's doing.
+    /// The server did not sustain the rate, but the client may be the cause.
     ClientLimited,
 }
 
-/// What a search wants next.
+/// Next step of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     /// Another trial.
     Try(Trial),
-    /// Nothing more.
+    /// The search is over.
     End(End),
 }
 
-/// Why a search ends.
+/// Reason why a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The capacity is known as exactly as was asked for.
+    /// The capacity is known with the desired precision.
     Precise,
-    /// The trials were used up.
+    /// All trials were used.
     TrialsUsedUp,
-    /// The highest rate allowed was sustained.
+    /// The server sustained the highest rate allowed.
     NeverReached,
     /// The client cannot offer more.
     ClientLimited,
-    /// Several trials in a row were spoilt by the client, whatever was tried.
+    /// The client spoiled several trials in a row, at different rates.
     ClientDisturbed,
-    /// Not even the lowest rate allowed was sustained.
+    /// The server did not sustain even the lowest rate allowed.
     BelowMinimum,
-    /// The longest trials at the rates that the server may sustain are too short to tell.
+    /// The longest trials allowed are too short to judge the rates in question.
     TooFewSamples,
 }
 
-/// What is known of a capacity. Rates are per second.
+/// Estimated capacity. Rates are per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// As likely below the capacity as above it.
+    /// Median: the capacity is equally likely to be above or below it.
     pub rate: f64,
-    /// The interval in which it is with a probability of 95 %.
+    /// Interval that contains the capacity with a probability of 95 %.
     pub interval: ConfidenceInterval,
 }
 
-/// A search: what it was told so far.
+/// State of a search: its settings and the results so far.
 #[derive(Clone, Debug)]
 pub struct Search {
     settings: Settings,
     observed: Vec<Observed>,
 }
 
-/// A rate that the client cannot offer is this many times what it can, at most, when the search for it ends.
+/// The search for the client's own limit ends when its bounds are at most this factor apart.
 const CLIENT_PRECISION: f64 = 1.1;
 
-/// Less than this share of what was asked for is less.
+/// Offering less than this share of the proposed rate counts as falling short.
 const ACHIEVED: f64 = 0.99;
 
-/// Trials at rates no further apart than this share were made at the same.
+/// Trials whose rates differ by at most this share count as trials at the same rate.
 const SAME_RATE: f64 = 0.01;
 
-/// So many trials in a row that the client spoilt are enough.
-const SPOILT_MAX: usize = 4;
+/// Number of consecutive trials spoiled by the client that ends the search.
+const SPOILED_MAX: usize = 4;
 
-/// How far a guess from what an overloaded server answered may be below the last rate.
+/// Lower bound of a guess from the replies of an overloaded server, relative to the last rate.
 const GUESS_MIN: f64 = 1.0 / 16.0;
 
-/// Half the width of an interval, in logarithms, up to which trials are as short as allowed: that after a doubling.
+/// Half the width of the interval, in logarithms, above which trials have minimum length: the width after a
+/// doubling.
 const WIDE: f64 = 0.35;
 
 impl Settings {
-    /// By which share a rate may be above the capacity and pass a trial of so many seconds.
+    /// Share by which a rate may exceed the capacity and still pass a trial of this length in seconds.
     fn slack(&self, rate: f64, length_s: f64) -> f64 {
-        // The backlog grows by (r / C − 1) seconds in a second. A few calls more or less under way are not noticed.
+        // The backlog grows by (r / C − 1) seconds per second. A few more or fewer calls pending go
+        // unnoticed.
         let unnoticed = BACKLOG_SHARE + 16.0 / (rate * length_s);
         (self.patience.as_secs_f64() / length_s).min(unnoticed)
     }
 
-    /// Lengths from which on a trial confirms a shorter one.
+    /// Minimum length of a trial that can confirm a shorter one.
     fn confirms(&self) -> Duration {
         let (min, max) = (self.length_min.as_secs_f64(), self.length_max.as_secs_f64());
         Duration::from_secs_f64((min * max).sqrt())
     }
 
-    /// How long trials are when half the interval is so wide, in logarithms.
+    /// Length of a trial for this half-width of the interval, in logarithms.
     fn length(&self, half_width: f64) -> Duration {
         let (min, max) = (self.length_min.as_secs_f64(), self.length_max.as_secs_f64());
         let narrow = self.precision.ln_1p().min(WIDE / 2.0);
@@ -178,42 +181,42 @@ impl Settings {
         Duration::from_secs_f64(min * (max / min).powf(progress))
     }
 
-    /// A trial at this rate, in the range allowed, of this length, or longer if it needs more arrivals.
+    /// Trial at this rate, clamped to the range allowed, of this length, or longer if it needs more arrivals.
     fn trial(&self, rate: f64, length: Duration) -> Trial {
         let rate = rounded(rate).clamp(self.min_rate, self.max_rate.unwrap_or(f64::MAX));
         Trial { rate, length: length.max(self.needed(rate)).min(self.longest(rate)) }
     }
 
-    /// How long a trial at this rate is for as many arrivals as it needs.
+    /// Length at which a trial at this rate gets the arrivals it needs.
     fn needed(&self, rate: f64) -> Duration {
         Duration::try_from_secs_f64(self.arrivals_min / rate).unwrap_or(Duration::MAX)
     }
 
-    /// How long a trial at this rate may be.
+    /// Maximum length of a trial at this rate.
     fn longest(&self, rate: f64) -> Duration {
         self.needed(rate).min(self.length_longest).max(self.length_max)
     }
 }
 
 impl Search {
-    /// A search that knows nothing yet.
+    /// Creates a search without results.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self { settings, observed: Vec::new() }
     }
 
-    /// Takes what came of a trial.
+    /// Adds the result of a trial.
     pub fn note(&mut self, observed: Observed) {
         self.observed.push(observed);
     }
 
-    /// What was noted, in order.
+    /// Results so far, in order.
     #[must_use]
     pub fn observed(&self) -> &[Observed] {
         &self.observed
     }
 
-    /// What to do next.
+    /// Next step.
     #[must_use]
     pub fn next(&self) -> Next {
         match self.wanted() {
@@ -222,13 +225,13 @@ impl Search {
         }
     }
 
-    /// The capacity, as far as it is known: `None` unless there are rates that were sustained and some that were not.
+    /// Estimated capacity; `None` until some rates were sustained and others were not.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
         self.belief().map(|belief| belief.estimate())
     }
 
-    /// The highest rate that was sustained, if any was.
+    /// Highest rate sustained, if any.
     #[must_use]
     pub fn sustained(&self) -> Option<f64> {
         self.highest(|outcome| matches!(outcome, Outcome::Within | Outcome::Unclear))
@@ -253,8 +256,8 @@ impl Search {
         {
             return self.towards_cap(within, cap);
         }
-        let is_spoilt = |trial: &&Observed| trial.outcome == Outcome::ClientLimited;
-        if self.observed.iter().rev().take_while(is_spoilt).count() >= SPOILT_MAX {
+        let is_spoiled = |trial: &&Observed| trial.outcome == Outcome::ClientLimited;
+        if self.observed.iter().rev().take_while(is_spoiled).count() >= SPOILED_MAX {
             return Next::End(End::ClientDisturbed);
         }
         match (within, beyond) {
@@ -262,13 +265,13 @@ impl Search {
             (None, Some(beyond)) => self.lower(beyond),
             _ if matches!(last.outcome, Outcome::Beyond { .. }) => again(settings.confirms()),
             (Some(within), None) => self.higher(within),
-            // What the client cannot offer, it cannot offer; perhaps it can offer less.
+            // The client cannot offer this rate; perhaps it can offer a lower one.
             (None, None) if last.asked <= settings.min_rate => Next::End(End::ClientLimited),
             (None, None) => Next::Try(settings.trial(last.asked / 2.0, settings.length_min)),
         }
     }
 
-    /// All have been within so far, up to this rate.
+    /// Next step if all rates so far, up to this one, were sustained.
     fn higher(&self, within: f64) -> Next {
         let settings = &self.settings;
         let Some(max) = settings.max_rate.filter(|&max| within >= max * ACHIEVED) else {
@@ -288,7 +291,7 @@ impl Search {
         }
     }
 
-    /// All have been beyond so far, down to this rate.
+    /// Next step if none of the rates so far, down to this one, was sustained.
     fn lower(&self, beyond: f64) -> Next {
         let settings = &self.settings;
         if beyond <= settings.min_rate {
@@ -305,9 +308,9 @@ impl Search {
         Next::Try(settings.trial(next, settings.length_min))
     }
 
-    /// The capacity, or the client's limit, lies between these rates.
+    /// Next step if the capacity, or the client's limit, lies between these rates.
     fn towards_cap(&self, within: f64, cap: f64) -> Next {
-        // Asked for more, it offered no more than before.
+        // The client was asked for a higher rate and offered no more than before.
         let offered: Vec<f64> =
             self.observed.iter().filter(|trial| trial.is_short_of_rate()).map(|trial| trial.rate).collect();
         let is_level = match offered[..] {
@@ -320,7 +323,7 @@ impl Search {
         Next::Try(self.settings.trial((within * cap).sqrt(), self.settings.length_min))
     }
 
-    /// Some were within, and some beyond.
+    /// Next step if some rates were sustained and others were not.
     fn narrow(&self) -> Next {
         let settings = &self.settings;
         let belief = self.belief().expect("there are trials on both sides");
@@ -360,8 +363,8 @@ impl Search {
         Some(Belief::after(&self.observed, (lowest / 2.0, highest * 2.0), &self.settings))
     }
 
-    /// The lowest rate above this one that the server does not sustain, if that is settled: by one trial in which it
-    /// was overloaded, or by two.
+    /// Lowest rate above this one that the server does not sustain, once this is settled: by one trial with
+    /// an overload, or by two trials.
     fn bound(&self, within: Option<f64>) -> Option<f64> {
         let above = |trial: &&Observed| trial.is_beyond() && within.is_none_or(|within| trial.rate > within);
         let all: Vec<f64> = self.observed.iter().filter(above).map(|trial| trial.rate).collect();
@@ -369,8 +372,8 @@ impl Search {
         all.into_iter().min_by(f64::total_cmp).filter(|_| is_settled)
     }
 
-    /// The lowest rate that the client cannot offer. One that could offer as much another time is disturbed, not
-    /// limited.
+    /// Lowest rate that the client cannot offer. A client that offered as much in another trial is disturbed,
+    /// not limited.
     fn client_cap(&self) -> Option<f64> {
         let offered = self.highest(|outcome| outcome != Outcome::ClientLimited).unwrap_or_default();
         let limited = self.observed.iter().filter(|trial| {
@@ -402,12 +405,12 @@ impl Observed {
         matches!(self.outcome, Outcome::Beyond { .. })
     }
 
-    /// Whether it says something of the server.
+    /// Returns true if the trial says something about the server.
     fn tells(&self) -> bool {
         !matches!(self.outcome, Outcome::ClientLimited)
     }
 
-    /// Whether the client offered less than it was asked for, and all was well with that.
+    /// Returns true if the client offered less than the proposed rate, and the server sustained that.
     fn is_short_of_rate(&self) -> bool {
         self.outcome == Outcome::Within && self.rate < self.asked * ACHIEVED
     }
@@ -420,10 +423,10 @@ impl Belief {
     }
 }
 
-/// To four digits, which are easier to read.
+/// Rounds to four digits, which are easier to read.
 fn rounded(rate: f64) -> f64 {
     let decimals = 3 - rate.log10().floor() as i32;
-    // A power of ten that is a whole number keeps the result as close to the decimal fraction as can be.
+    // An integer power of ten keeps the result as close as possible to the decimal fraction.
     let unit = 10_f64.powi(decimals.abs());
     if decimals > 0 { (rate * unit).round() / unit } else { (rate / unit).round() * unit }
 }

@@ -1,4 +1,4 @@
-//! Thousands of searches against servers that are formulas, with noise.
+//! Thousands of searches against simulated servers: formulas with noise.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Normal};
@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::*;
 
-/// The settings of `httperf capacity` with an objective such as `p99<50ms`.
+/// Settings of `httperf capacity` with an objective such as `p99<50ms`.
 const USUAL: Settings = Settings {
     start: 100.0,
     min_rate: 1.0,
@@ -22,27 +22,27 @@ const USUAL: Settings = Settings {
 
 const BOUND: Duration = Duration::from_millis(50);
 
-/// Load that is offered before a trial is measured, as a share of its length.
+/// Load offered before a trial is measured, as a share of its length.
 const WARM_UP: f64 = 0.2;
 
-/// What a trial shows.
+/// Measurements of a trial.
 struct Seen {
     p99_s: f64,
-    /// By how much the backlog grew, as a share of the arrivals.
+    /// Growth of the backlog, as a share of the arrivals.
     growth: f64,
-    /// The share of the arrivals that was answered to satisfaction.
+    /// Share of the arrivals that were answered satisfactorily.
     answered: f64,
 }
 
-/// A server as a formula: what a trial at a rate, of so many seconds, shows.
+/// A simulated server: maps rate and length in seconds to the measurements of a trial.
 type Server<'a> = &'a dyn Fn(f64, f64, &mut Pcg64Mcg) -> Seen;
 
-/// What is done with the answers of a server before the search sees them.
+/// Disturbances between the server and the search.
 #[derive(Clone, Copy, Debug, Default)]
 struct World {
-    /// The share of the trials in which something else spoils the latency.
+    /// Share of the trials in which something else spoils the latency.
     disturbed: f64,
-    /// The most that the client can offer.
+    /// Highest rate that the client can offer.
     client_max: Option<f64>,
 }
 
@@ -94,7 +94,8 @@ fn noisy(mean: f64, share: f64, random: &mut Pcg64Mcg) -> f64 {
     Normal::new(mean, mean * share).unwrap().sample(random)
 }
 
-/// Answers so many per second, in order: what is too much waits. Its capacity varies by half a percent in a second.
+/// Serves this many calls per second, in order; the excess waits. The capacity varies by half a percent per
+/// second.
 fn bucket(capacity: f64) -> impl Fn(f64, f64, &mut Pcg64Mcg) -> Seen {
     move |rate, length_s, random| {
         let capacity = noisy(capacity, 0.005 / length_s.sqrt(), random);
@@ -107,7 +108,7 @@ fn bucket(capacity: f64) -> impl Fn(f64, f64, &mut Pcg64Mcg) -> Seen {
     }
 }
 
-/// A queue whose latency rises smoothly up to its capacity. Its p99 is ln 100 / (capacity − rate).
+/// A queue whose latency rises smoothly towards its capacity. Its p99 is ln 100 / (capacity − rate).
 fn queue(capacity: f64) -> impl Fn(f64, f64, &mut Pcg64Mcg) -> Seen {
     let behind = bucket(capacity);
     move |rate, length_s, random| {
@@ -117,7 +118,8 @@ fn queue(capacity: f64) -> impl Fn(f64, f64, &mut Pcg64Mcg) -> Seen {
     }
 }
 
-/// Up to its knee all is well. Beyond it, it answers less than at the knee: this share of it, and ever less.
+/// Fine up to its knee. Beyond, it answers less than at the knee: the share `left` of it, decreasing further
+/// with the rate.
 fn collapsing(knee: f64, left: f64) -> impl Fn(f64, f64, &mut Pcg64Mcg) -> Seen {
     move |rate, length_s, random| {
         let knee = noisy(knee, 0.005 / length_s.sqrt(), random);
@@ -129,24 +131,24 @@ fn collapsing(knee: f64, left: f64) -> impl Fn(f64, f64, &mut Pcg64Mcg) -> Seen 
     }
 }
 
-/// What is to be known of many searches, as shares of the capacity or of the searches.
+/// Statistics of many searches, as shares of the capacity or of the searches.
 #[derive(Debug)]
 struct Many {
     bias: f64,
     deviation: f64,
     worst: f64,
-    /// Intervals in which the capacity is.
+    /// Share of the intervals that contain the capacity.
     covered: f64,
-    /// Estimates that are as exact as was asked for.
+    /// Share of the estimates with the desired precision.
     precise: f64,
     trials_mean: f64,
     trials_max: usize,
 }
 
-/// How many searches there are of a kind.
+/// Number of searches of each kind.
 const COUNT: u64 = 40;
 
-/// Searches against servers of this capacity.
+/// Runs searches against servers of this capacity.
 fn many(settings: Settings, server: Server<'_>, world: World, capacity: f64) -> Many {
     many_of(COUNT, settings, server, world, capacity)
 }
@@ -172,7 +174,7 @@ fn many_of(count: u64, settings: Settings, server: Server<'_>, world: World, cap
     }
 }
 
-/// What is asked of every server: a figure that is right, and an interval that can be relied on.
+/// Requirements for every server: an accurate estimate and a reliable interval.
 #[track_caller]
 fn check(name: &str, found: &Many) {
     assert!(found.bias.abs() <= 0.01, "{name}: {found:?}");
@@ -221,7 +223,7 @@ fn the_knee_of_a_server_that_collapses_is_found_although_it_answers_less_beyond_
 }
 
 #[test]
-fn the_more_exact_the_figure_is_to_be_the_longer_the_search() {
+fn higher_precision_takes_a_longer_search() {
     let with = |precision| {
         many_of(10, Settings { precision, trials: 40, ..USUAL }, &bucket(2000.0), World::default(), 2000.0)
     };
@@ -273,7 +275,7 @@ fn a_client_that_cannot_offer_more_ends_the_search() {
 }
 
 #[test]
-fn a_trial_that_the_client_spoilt_is_made_again_and_then_is_its_limit() {
+fn a_trial_spoiled_by_the_client_is_repeated_and_then_marks_its_limit() {
     let observed = |asked: f64, outcome| Observed {
         asked,
         rate: asked,
@@ -299,14 +301,14 @@ fn a_trial_that_the_client_spoilt_is_made_again_and_then_is_its_limit() {
     assert_eq!(end, End::ClientLimited);
     assert_eq!(tried, [100.0, 200.0, 400.0, 400.0, 282.8, 336.3, 336.3, 308.4, 308.4]);
     assert_eq!(search.sustained(), Some(282.8));
-    // Nothing is known of the server if the client cannot even offer the least.
+    // Nothing is known about the server if the client cannot offer even the lowest rate.
     let mut search = Search::new(Settings { min_rate: 100.0, ..USUAL });
     (0..2).for_each(|_| search.note(observed(100.0, Outcome::ClientLimited)));
     assert_eq!((search.next(), search.sustained()), (Next::End(End::ClientLimited), None));
 }
 
 #[test]
-fn too_few_samples_make_a_trial_longer_and_then_the_answer_open() {
+fn too_few_samples_extend_a_trial_and_then_leave_the_answer_open() {
     let settings = Settings { arrivals_min: 10_000.0, ..USUAL };
     let ended = run(settings, &bucket(500.0), World::default(), 1);
     assert_eq!(ended.end, End::TooFewSamples);
@@ -315,7 +317,7 @@ fn too_few_samples_make_a_trial_longer_and_then_the_answer_open() {
     );
     let ended = run(settings, &bucket(2000.0), World::default(), 1);
     assert_eq!(ended.end, End::Precise);
-    // A trial that turns out to be too short although it should not have been is made again, longer.
+    // A trial that unexpectedly had too few arrivals is repeated with twice the length.
     let mut search = Search::new(USUAL);
     let trial = Trial { rate: 100.0, length: USUAL.length_min };
     assert_eq!(search.next(), Next::Try(trial));
@@ -346,7 +348,7 @@ fn a_single_miss_of_an_objective_does_not_end_the_doubling() {
 }
 
 #[test]
-fn no_answers_are_too_odd() {
+fn any_sequence_of_answers_is_handled() {
     let outcomes = [
         Outcome::Within,
         Outcome::Beyond { is_overload: false },

@@ -1,10 +1,10 @@
-//! Frames as bytes, right or wrong.
+//! Frames as bytes, valid or not.
 
-/// What a client says first.
+/// Connection preface of a client.
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// The types of frames.
-#[expect(missing_docs, reason = "they are named as in RFC 9113, section 6")]
+/// Types of frames.
+#[expect(missing_docs, reason = "named as in RFC 9113, section 6")]
 pub mod kind {
     pub const DATA: u8 = 0;
     pub const HEADERS: u8 = 1;
@@ -18,8 +18,8 @@ pub mod kind {
     pub const CONTINUATION: u8 = 9;
 }
 
-/// The flags of frames.
-#[expect(missing_docs, reason = "they are named as in RFC 9113, section 6")]
+/// Flags of frames.
+#[expect(missing_docs, reason = "named as in RFC 9113, section 6")]
 pub mod flag {
     pub const ACK: u8 = 0x1;
     pub const END_STREAM: u8 = 0x1;
@@ -28,8 +28,8 @@ pub mod flag {
     pub const PRIORITY: u8 = 0x20;
 }
 
-/// The numbers of settings.
-#[expect(missing_docs, reason = "they are named as in RFC 9113, section 6.5.2")]
+/// Identifiers of settings.
+#[expect(missing_docs, reason = "named as in RFC 9113, section 6.5.2")]
 pub mod setting {
     pub const HEADER_TABLE_SIZE: u16 = 1;
     pub const ENABLE_PUSH: u16 = 2;
@@ -39,8 +39,8 @@ pub mod setting {
     pub const MAX_HEADER_LIST_SIZE: u16 = 6;
 }
 
-/// Why streams and connections end.
-#[expect(missing_docs, reason = "they are named as in RFC 9113, section 7")]
+/// Error codes.
+#[expect(missing_docs, reason = "named as in RFC 9113, section 7")]
 pub mod code {
     pub const NO_ERROR: u32 = 0;
     pub const PROTOCOL_ERROR: u32 = 1;
@@ -61,30 +61,30 @@ pub mod code {
 /// A frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Its type.
+    /// Type.
     pub kind: u8,
-    /// Its flags.
+    /// Flags.
     pub flags: u8,
-    /// Its stream, with the reserved bit.
+    /// Stream identifier, with the reserved bit.
     pub stream: u32,
-    /// Its payload.
+    /// Payload.
     pub payload: Vec<u8>,
 }
 
 impl Frame {
-    /// Its bytes.
+    /// Encodes the frame.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         frame(self.kind, self.flags, self.stream, &self.payload)
     }
 
-    /// Whether it has this flag.
+    /// Returns true if it has this flag.
     #[must_use]
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
 
-    /// Takes the first frame off some bytes, if it is whole.
+    /// Removes the first frame from `bytes`, if it is complete.
     #[must_use]
     pub fn take(bytes: &mut &[u8]) -> Option<Self> {
         let &[l0, l1, l2, kind, flags, s0, s1, s2, s3] = bytes.first_chunk()?;
@@ -94,10 +94,10 @@ impl Frame {
         Some(Self { kind, flags, stream: u32::from_be_bytes([s0, s1, s2, s3]), payload })
     }
 
-    /// The number of 32 bits that begins at this place of its payload.
+    /// Reads a 32-bit number at this offset of the payload.
     ///
     /// # Panics
-    /// If there is none.
+    /// If the payload is too short.
     #[must_use]
     pub fn number(&self, at: usize) -> u32 {
         let bytes = self.payload.get(at..at + 4).expect("the payload is long enough");
@@ -105,10 +105,10 @@ impl Frame {
     }
 }
 
-/// All frames in what a client sent, behind its preface if that is there.
+/// Parses all frames sent by a client, skipping its preface.
 ///
 /// # Panics
-/// If it ends in the middle of a frame.
+/// If the bytes end in the middle of a frame.
 #[must_use]
 pub fn all(bytes: &[u8]) -> Vec<Frame> {
     let mut rest = bytes.strip_prefix(PREFACE).unwrap_or(bytes);
@@ -120,13 +120,13 @@ pub fn all(bytes: &[u8]) -> Vec<Frame> {
     frames
 }
 
-/// A frame of any kind.
+/// Encodes a frame of any type.
 #[must_use]
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     frame_of_length(payload.len() as u32, kind, flags, stream, payload)
 }
 
-/// A frame that says that it has another length than it has.
+/// Encodes a frame with a wrong length field.
 #[must_use]
 pub fn frame_of_length(length: u32, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = length.to_be_bytes()[1..].to_vec();
@@ -142,25 +142,25 @@ pub fn data(stream: u32, body: &[u8], end_stream: bool) -> Vec<u8> {
     frame(kind::DATA, end_flag(end_stream), stream, body)
 }
 
-/// DATA with so much padding.
+/// DATA with padding.
 #[must_use]
 pub fn padded_data(stream: u32, body: &[u8], padding: u8, end_stream: bool) -> Vec<u8> {
     frame(kind::DATA, end_flag(end_stream) | flag::PADDED, stream, &padded(body, padding))
 }
 
-/// A payload with so much padding.
+/// A payload with padding.
 #[must_use]
 pub fn padded(payload: &[u8], padding: u8) -> Vec<u8> {
     [&[padding], payload, &vec![0; padding.into()]].concat()
 }
 
-/// A whole header block as one HEADERS frame.
+/// A header block as one HEADERS frame.
 #[must_use]
 pub fn headers(stream: u32, block: &[u8], end_stream: bool) -> Vec<u8> {
     frame(kind::HEADERS, flag::END_HEADERS | end_flag(end_stream), stream, block)
 }
 
-/// A header block as HEADERS and CONTINUATION frames with pieces of this size.
+/// A header block as HEADERS and CONTINUATION frames of this size.
 #[must_use]
 pub fn headers_in_pieces(stream: u32, block: &[u8], size: usize, end_stream: bool) -> Vec<u8> {
     let mut pieces: Vec<&[u8]> = block.chunks(size.max(1)).collect();
@@ -192,7 +192,7 @@ pub fn settings(settings: &[(u16, u32)]) -> Vec<u8> {
     frame(kind::SETTINGS, 0, 0, &settings.iter().flat_map(bytes).collect::<Vec<_>>())
 }
 
-/// The acknowledgement of SETTINGS.
+/// Acknowledgement of SETTINGS.
 #[must_use]
 pub fn settings_ack() -> Vec<u8> {
     frame(kind::SETTINGS, flag::ACK, 0, b"")
@@ -204,7 +204,7 @@ pub fn ping(data: [u8; 8]) -> Vec<u8> {
     frame(kind::PING, 0, 0, &data)
 }
 
-/// The answer to PING.
+/// Acknowledgement of PING.
 #[must_use]
 pub fn ping_ack(data: [u8; 8]) -> Vec<u8> {
     frame(kind::PING, flag::ACK, 0, &data)

@@ -1,8 +1,8 @@
-//! HTTP/2 from a server's side, for tests: frames made and read by hand ([`frames`]), what a server says as a script
-//! ([`Script`]), and a server that keeps account of everything and finds out if its client does anything wrong
+//! The server side of HTTP/2, for tests: frames built and parsed by hand ([`frames`]), scripts of frames
+//! ([`Script`]), and a server that tracks the state of the connection and detects any violation by its client
 //! ([`Server`]).
 //!
-//! It shares nothing with the engine but header compression, so that a mistake in one of them is found by the other.
+//! It shares only header compression with the engine, so that mistakes in one are found by the other.
 
 pub mod frames;
 mod reply;
@@ -14,10 +14,10 @@ pub use reply::Reply;
 pub use script::Script;
 pub use server::{Incoming, Server};
 
-/// Fields of a header block.
+/// Header fields.
 pub type Fields = Vec<(String, String)>;
 
-/// The same fields, with bytes of their own.
+/// Copies fields.
 #[must_use]
 pub fn owned(fields: &[(&str, &str)]) -> Fields {
     fields.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect()

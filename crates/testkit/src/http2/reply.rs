@@ -1,28 +1,28 @@
-//! A reply as a value.
+//! Replies as values.
 
 use super::Fields;
 
 /// A reply.
 #[derive(Clone, Debug)]
 pub struct Reply {
-    /// The statuses of interim replies before it.
+    /// Statuses of preceding interim replies.
     pub interim: Vec<u16>,
-    /// Its status.
+    /// Status.
     pub status: u16,
-    /// Its header fields, without the status.
+    /// Header fields, without the status.
     pub fields: Fields,
-    /// Its body.
+    /// Body.
     pub body: Vec<u8>,
-    /// Its trailers; none if there are no fields in them.
+    /// Trailers; omitted if empty.
     pub trailers: Fields,
-    /// How much of the body is in a DATA frame at most.
+    /// Maximum size of the body in a DATA frame.
     pub piece: usize,
-    /// The padding of its frames, if they have any.
+    /// Padding of frames, if any.
     pub padding: Option<u8>,
 }
 
 impl Reply {
-    /// One with this status and nothing else.
+    /// Creates a reply with only this status.
     #[must_use]
     pub fn new(status: u16) -> Self {
         Self {
@@ -36,40 +36,40 @@ impl Reply {
         }
     }
 
-    /// With a body.
+    /// Sets the body.
     #[must_use]
     pub fn body(self, body: impl Into<Vec<u8>>) -> Self {
         Self { body: body.into(), ..self }
     }
 
-    /// With another header field.
+    /// Adds a header field.
     #[must_use]
     pub fn field(mut self, name: &str, value: &str) -> Self {
         self.fields.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With another trailer.
+    /// Adds a trailer.
     #[must_use]
     pub fn trailer(mut self, name: &str, value: &str) -> Self {
         self.trailers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Behind another interim reply.
+    /// Adds an interim reply.
     #[must_use]
     pub fn interim(mut self, status: u16) -> Self {
         self.interim.push(status);
         self
     }
 
-    /// With DATA frames that have no more than so much of the body each.
+    /// Limits the size of the body in each DATA frame.
     #[must_use]
     pub fn in_pieces_of(self, piece: usize) -> Self {
         Self { piece, ..self }
     }
 
-    /// With so much padding in each DATA frame.
+    /// Adds padding to each DATA frame.
     #[must_use]
     pub fn padded(self, padding: u8) -> Self {
         Self { padding: Some(padding), ..self }

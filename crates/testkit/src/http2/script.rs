@@ -1,10 +1,10 @@
-//! What a server says, right or wrong, one frame after the other.
+//! Sequences of frames of a server, valid or not.
 
 use httperf_proto::http2::hpack::{Encoder, Indexing};
 
 use super::{Reply, frames};
 
-/// What a server says. Nothing in it is checked.
+/// Bytes of a server. Nothing is validated.
 #[derive(Debug)]
 pub struct Script {
     encoder: Encoder,
@@ -18,57 +18,57 @@ impl Default for Script {
 }
 
 impl Script {
-    /// Nothing yet.
+    /// Creates an empty script.
     #[must_use]
     pub fn new() -> Self {
         Self { encoder: Encoder::new(4096), bytes: Vec::new() }
     }
 
-    /// Its bytes.
+    /// Bytes of the script.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// With these bytes.
+    /// Appends these bytes.
     #[must_use]
     pub fn raw(mut self, bytes: &[u8]) -> Self {
         self.bytes.extend_from_slice(bytes);
         self
     }
 
-    /// With this so many times.
+    /// Appends these bytes `count` times.
     #[must_use]
     pub fn repeated(self, count: usize, bytes: &[u8]) -> Self {
         self.raw(&bytes.repeat(count))
     }
 
-    /// With any frame.
+    /// Appends any frame.
     #[must_use]
     pub fn frame(self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Self {
         self.raw(&frames::frame(kind, flags, stream, payload))
     }
 
-    /// With SETTINGS.
+    /// Appends SETTINGS.
     #[must_use]
     pub fn settings(self, settings: &[(u16, u32)]) -> Self {
         self.raw(&frames::settings(settings))
     }
 
-    /// With the acknowledgement of SETTINGS.
+    /// Appends an acknowledgement of SETTINGS.
     #[must_use]
     pub fn ack(self) -> Self {
         self.raw(&frames::settings_ack())
     }
 
-    /// With a header block.
+    /// Appends a header block.
     #[must_use]
     pub fn head(mut self, stream: u32, fields: &[(&str, &str)], end_stream: bool) -> Self {
         let block = self.block(fields);
         self.raw(&frames::headers(stream, &block, end_stream))
     }
 
-    /// With a header block in pieces of this size.
+    /// Appends a header block in pieces of this size.
     #[must_use]
     pub fn head_in_pieces(
         mut self,
@@ -81,13 +81,13 @@ impl Script {
         self.raw(&frames::headers_in_pieces(stream, &block, size, end_stream))
     }
 
-    /// With DATA.
+    /// Appends DATA.
     #[must_use]
     pub fn data(self, stream: u32, body: &[u8], end_stream: bool) -> Self {
         self.raw(&frames::data(stream, body, end_stream))
     }
 
-    /// With a whole reply.
+    /// Appends a complete reply.
     #[must_use]
     pub fn reply(mut self, stream: u32, reply: &Reply) -> Self {
         for status in &reply.interim {
@@ -114,31 +114,31 @@ impl Script {
         self
     }
 
-    /// With RST_STREAM.
+    /// Appends RST_STREAM.
     #[must_use]
     pub fn reset(self, stream: u32, code: u32) -> Self {
         self.raw(&frames::reset(stream, code))
     }
 
-    /// With GOAWAY.
+    /// Appends GOAWAY.
     #[must_use]
     pub fn goaway(self, last_stream: u32, code: u32) -> Self {
         self.raw(&frames::goaway(last_stream, code))
     }
 
-    /// With WINDOW_UPDATE.
+    /// Appends WINDOW_UPDATE.
     #[must_use]
     pub fn window_update(self, stream: u32, increment: u32) -> Self {
         self.raw(&frames::window_update(stream, increment))
     }
 
-    /// With PING.
+    /// Appends PING.
     #[must_use]
     pub fn ping(self, data: [u8; 8]) -> Self {
         self.raw(&frames::ping(data))
     }
 
-    /// These fields as a header block, which is to be sent before the next one is made.
+    /// Encodes these fields as a header block, which must be sent before the next one is encoded.
     pub fn block(&mut self, fields: &[(&str, &str)]) -> Vec<u8> {
         let mut block = Vec::new();
         self.encoder.begin_block(&mut block);

@@ -1,4 +1,4 @@
-//! The server's side of a connection, as a model that finds out whatever its client does wrong.
+//! Server side of a connection: a model that detects any violation by the client.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,14 +7,14 @@ use httperf_proto::http2::hpack::{Decoder, Encoder, Indexing};
 use super::frames::{Frame, PREFACE, flag, kind, setting};
 use super::{Fields, frames};
 
-/// The largest window.
+/// Maximum size of a window.
 const WINDOW_MAX: i64 = (1 << 31) - 1;
 
-/// The server's side of a connection. It answers SETTINGS and PING by itself; all else its owner has it say. What it says
-/// is right, but for [`Server::raw`].
+/// Server side of a connection. It answers SETTINGS and PING by itself; its owner sends everything else. It
+/// only sends valid frames, except for [`Server::raw`].
 ///
-/// Every method panics if the client has done something that RFC 9113 forbids. What the server sets holds from the
-/// client's acknowledgement on, which comes among the client's frames where they begin to be governed by it.
+/// Every method panics if the client has violated RFC 9113. Settings of the server take effect with the
+/// client's acknowledgement, at its position among the client's frames.
 #[derive(Debug)]
 pub struct Server {
     unread: Vec<u8>,
@@ -22,26 +22,26 @@ pub struct Server {
     has_preface: bool,
     decoder: Decoder,
     encoder: Encoder,
-    /// A header block that goes on.
+    /// Header block in progress.
     partial: Option<(u32, bool, Vec<u8>)>,
     streams: BTreeMap<u32, Stream>,
-    /// Streams that the server has reset.
+    /// Streams reset by the server.
     reset: BTreeSet<u32>,
     last_stream: u32,
-    /// Settings that were sent and not acknowledged.
+    /// Settings sent but not acknowledged.
     unacknowledged: VecDeque<Vec<(u16, u32)>>,
-    /// What holds for the client.
+    /// Limits on the client.
     window: i64,
     max_frame: u32,
     max_streams: Option<u32>,
-    /// What the client may still send, and what it may be sent.
+    /// Remaining windows for data from the client and to it.
     receive_window: i64,
     send_window: i64,
-    /// What holds for the server.
+    /// Limits on the server.
     client_window: i64,
     client_max_frame: u32,
     has_client_settings: bool,
-    /// The last stream that it answers, if it has said so.
+    /// Last stream that it answers, once announced.
     last_answered: Option<u32>,
 }
 
@@ -51,64 +51,64 @@ struct Stream {
     sends: bool,
     receive_window: i64,
     send_window: i64,
-    /// What of the request's content has not come, if it says how much there is.
+    /// Remaining bytes of the request's content, if its length is known.
     missing: Option<u64>,
 }
 
-/// What the client said.
+/// A frame received from the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Incoming {
-    /// Its settings.
+    /// SETTINGS.
     Settings(Vec<(u16, u32)>),
-    /// That it has seen the server's.
+    /// Acknowledgement of the server's SETTINGS.
     SettingsAck,
-    /// PING, which has been answered.
+    /// PING, already answered.
     Ping,
-    /// An answer to PING.
+    /// Acknowledgement of PING.
     PingAck([u8; 8]),
-    /// A request begins.
+    /// Beginning of a request.
     Request {
-        /// Its stream.
+        /// Stream identifier.
         stream: u32,
-        /// Its fields.
+        /// Header fields.
         fields: Fields,
-        /// Whether that is all of it.
+        /// True if the request has no body.
         end_stream: bool,
     },
-    /// A part of its body.
+    /// Part of a request's body.
     Data {
-        /// Its stream.
+        /// Stream identifier.
         stream: u32,
-        /// The content.
+        /// Content.
         bytes: Vec<u8>,
-        /// Whether it is the last.
+        /// True if it is the last part.
         end_stream: bool,
     },
-    /// The client gives a stream up.
+    /// RST_STREAM.
     Reset {
-        /// The stream.
+        /// Stream identifier.
         stream: u32,
-        /// Why.
+        /// Error code.
         code: u32,
     },
-    /// More may be sent.
+    /// WINDOW_UPDATE.
     WindowUpdate {
-        /// The stream, or 0.
+        /// Stream identifier, or 0.
         stream: u32,
-        /// How much more.
+        /// Increment.
         increment: u32,
     },
-    /// The client will not go on.
+    /// GOAWAY.
     GoAway {
-        /// Why.
+        /// Error code.
         code: u32,
-        /// Why, in words.
+        /// Debug data.
         debug: String,
     },
 }
 
 impl Server {
-    /// One that begins with these settings.
+    /// Creates a server that begins with these settings.
     #[must_use]
     pub fn new(settings: &[(u16, u32)]) -> Self {
         let mut server = Self {
@@ -136,7 +136,7 @@ impl Server {
         server
     }
 
-    /// Takes what the client sent.
+    /// Handles bytes from the client.
     pub fn receive(&mut self, bytes: &[u8]) -> Vec<Incoming> {
         let mut unread = std::mem::take(&mut self.unread);
         unread.extend_from_slice(bytes);
@@ -158,19 +158,19 @@ impl Server {
         incoming
     }
 
-    /// What there is to be sent to the client.
+    /// Takes the bytes to send to the client.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.out)
     }
 
-    /// How much content may be sent on a stream now: none on one that has ended.
+    /// Number of bytes of content that may be sent on a stream now: 0 for a stream that has ended.
     #[must_use]
     pub fn room(&self, stream: u32) -> usize {
         let window = self.streams.get(&stream).filter(|stream| stream.sends).map(|stream| stream.send_window);
         usize::try_from(window.unwrap_or(0).min(self.send_window)).unwrap_or(0)
     }
 
-    /// How much content the client may still send on a stream, or on all of them together (0).
+    /// Number of bytes of content that the client may still send on a stream, or on the connection (0).
     #[must_use]
     pub fn receive_room(&self, stream: u32) -> i64 {
         if stream == 0 {
@@ -179,25 +179,25 @@ impl Server {
         self.streams.get(&stream).map_or(0, |stream| stream.receive_window)
     }
 
-    /// How large a frame the client takes.
+    /// Maximum size of a frame accepted by the client.
     #[must_use]
     pub fn frame_max(&self) -> usize {
         self.client_max_frame as usize
     }
 
-    /// Whether something can be sent on a stream.
+    /// Returns true if something can be sent on a stream.
     #[must_use]
     pub fn can_send(&self, stream: u32) -> bool {
         self.streams.get(&stream).is_some_and(|stream| stream.sends)
     }
 
-    /// How many streams have not ended on both sides.
+    /// Number of streams that have not ended on both sides.
     #[must_use]
     pub fn open_count(&self) -> usize {
         self.streams.len()
     }
 
-    /// The last stream that the client opened.
+    /// Last stream opened by the client.
     #[must_use]
     pub fn last_stream(&self) -> u32 {
         self.last_stream
@@ -209,13 +209,13 @@ impl Server {
         self.unacknowledged.push_back(settings.to_vec());
     }
 
-    /// How many SETTINGS the client has not acknowledged.
+    /// Number of SETTINGS frames not acknowledged by the client.
     #[must_use]
     pub fn unacknowledged_count(&self) -> usize {
         self.unacknowledged.len()
     }
 
-    /// Lets the client send more on a stream, or on all of them together (0).
+    /// Increases the client's window on a stream, or on the connection (0).
     pub fn grant(&mut self, stream: u32, increment: u32) {
         let window = match self.streams.get_mut(&stream) {
             _ if stream == 0 => &mut self.receive_window,
@@ -242,7 +242,7 @@ impl Server {
         }
     }
 
-    /// Sends content, for which there must be room, also for its padding and the size of that.
+    /// Sends content, which must fit in the windows, including its padding.
     pub fn data(&mut self, stream: u32, bytes: &[u8], padding: Option<u8>, end_stream: bool) {
         let size = bytes.len() + padding.map_or(0, |padding| usize::from(padding) + 1);
         assert!(size == 0 || size <= self.room(stream), "the window of stream {stream}");
@@ -272,7 +272,7 @@ impl Server {
         self.out.extend(frames::ping(data));
     }
 
-    /// Sends GOAWAY. Streams beyond the last are passed over from now on.
+    /// Sends GOAWAY. Streams after the last one are ignored from now on.
     pub fn goaway(&mut self, last_stream: u32, code: u32) {
         self.out.extend(frames::goaway(last_stream, code));
         let beyond: Vec<u32> =
@@ -284,7 +284,7 @@ impl Server {
         self.last_answered = Some(self.last_answered.map_or(last_stream, |last| last.min(last_stream)));
     }
 
-    /// Sends anything.
+    /// Sends arbitrary bytes.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.out.extend_from_slice(bytes);
     }
@@ -393,7 +393,7 @@ impl Server {
         Incoming::Settings(settings)
     }
 
-    /// The client has acknowledged a setting.
+    /// Applies a setting that the client has acknowledged.
     fn apply(&mut self, id: u16, value: u32) {
         match id {
             setting::HEADER_TABLE_SIZE => self.decoder.set_size_limit(value),
@@ -484,7 +484,7 @@ impl Server {
     }
 }
 
-/// What every request must have, and what none may.
+/// Checks for required and forbidden fields of requests.
 fn check_request(fields: &Fields, end_stream: bool) {
     let pseudo = fields.iter().take_while(|(name, _)| name.starts_with(':')).count();
     assert!(

@@ -1,62 +1,62 @@
-//! What a scripted server does, as values. Nothing here touches a socket.
+//! Behaviour of a scripted server, as values. Nothing here touches a socket.
 
 use std::time::Duration;
 
-/// What a server does with those who connect.
+/// Behaviour of a server towards clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Behaviour {
-    /// Accepts everyone and follows the script.
+    /// Accepts every connection and follows the script.
     Serve(Script),
-    /// Listens with a full queue and never accepts: a connect is neither answered nor refused.
+    /// Listens with a full backlog and never accepts: a connect is neither answered nor refused.
     FullBacklog,
-    /// Nothing listens: a connect is refused.
+    /// Does not listen: a connect is refused.
     Refuse,
 }
 
-/// What is said on the connections of a server that serves.
+/// Bytes sent on the connections of a server that serves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    /// Said on every connection as soon as it is accepted.
+    /// Sent on every connection as soon as it is accepted.
     pub greeting: Reply,
-    /// Answers to requests, in turn and from the start again; none answers nothing.
+    /// Replies to requests, used in a cycle; if there are none, requests are not answered.
     pub replies: Vec<Reply>,
-    /// What the turns are counted over.
+    /// Scope of the cycle.
     pub order: Order,
 }
 
-/// What the turns of replies are counted over.
+/// Scope in which replies are cycled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The k-th request of each connection is given reply k.
+    /// The k-th request of each connection gets reply k.
     #[default]
     PerConnection,
-    /// The k-th request that the server receives, on whichever connection, is given reply k.
+    /// The k-th request of the server, on any connection, gets reply k.
     PerServer,
 }
 
-/// The answer to one request: steps in order.
+/// Reply to a request: a sequence of steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reply {
-    /// What to do, in order.
+    /// Steps, in order.
     pub steps: Vec<Step>,
 }
 
 /// One step of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Write these bytes. Neighbouring pieces go out in one write.
+    /// Writes these bytes. Adjacent pieces go out in one write.
     Send(Vec<u8>),
-    /// Write these bytes. Neighbouring pieces go out in one write. unless the request was a HEAD.
+    /// Writes these bytes unless the request was a HEAD. Adjacent pieces go out in one write.
     Body(Vec<u8>),
-    /// Wait.
+    /// Waits.
     Pause(Duration),
-    /// Send a FIN and answer nothing more on this connection.
+    /// Sends a FIN and answers nothing more on this connection.
     Close,
-    /// Send a RST.
+    /// Sends a RST.
     Reset,
 }
 
-/// `Content-Length: 5` and `hello`, the reply that most tests ask for.
+/// Body of the default reply.
 const HELLO: &[u8] = b"hello";
 
 impl Behaviour {
@@ -66,31 +66,31 @@ impl Behaviour {
         Self::each(Reply::ok(HELLO))
     }
 
-    /// As [`Behaviour::ok`] with a body of `size` bytes.
+    /// Like [`Behaviour::ok`] with a body of `size` bytes.
     #[must_use]
     pub fn ok_sized(size: usize) -> Self {
         Self::each(Reply::ok(&vec![b'x'; size]))
     }
 
-    /// As [`Behaviour::ok`], each reply held back for `delay`. Replies of one connection follow one another.
+    /// Like [`Behaviour::ok`], with each reply delayed by `delay`. Replies of a connection are sequential.
     #[must_use]
     pub fn delayed(delay: Duration) -> Self {
         Self::each(Reply::ok(HELLO).delayed(delay))
     }
 
-    /// Announces with each reply that it closes, and closes.
+    /// Closes after each reply, and announces it.
     #[must_use]
     pub fn close() -> Self {
         Self::each(Reply::with_header(200, "Connection: close\r\n", HELLO).closing())
     }
 
-    /// Closes after each reply without saying so.
+    /// Closes after each reply without announcing it.
     #[must_use]
     pub fn close_unannounced() -> Self {
         Self::each(Reply::ok(HELLO).closing())
     }
 
-    /// Gives no length: the body ends with the connection.
+    /// Sends no length: the body ends with the connection.
     #[must_use]
     pub fn eof_body() -> Self {
         Self::each(Reply::bytes(b"HTTP/1.1 200 OK\r\n\r\n").body(HELLO).closing())
@@ -102,7 +102,7 @@ impl Behaviour {
         Self::each(Reply::bytes(CHUNKED_HEADER).body(b"5\r\nhello\r\n0\r\n\r\n"))
     }
 
-    /// Sends 26 bytes in chunks whose sizes are in upper-case hexadecimal, with extensions and with trailers.
+    /// Sends 26 bytes in chunks with upper-case hexadecimal sizes, extensions and trailers.
     #[must_use]
     pub fn chunked_with_trailers() -> Self {
         let body: &[u8] =
@@ -122,7 +122,7 @@ impl Behaviour {
         Self::each(Reply::default().resetting())
     }
 
-    /// Closes on each request without an answer.
+    /// Closes the connection at each request, without an answer.
     #[must_use]
     pub fn hang_up() -> Self {
         Self::each(Reply::default().closing())
@@ -135,14 +135,14 @@ impl Behaviour {
         Self::in_turn(Order::PerServer, (0..count).map(reply))
     }
 
-    /// Answers the k-th request of the server with the k-th of these statuses, and from the start again.
-    /// Those that may not have a body have none, the others have `hello`.
+    /// Answers the k-th request of the server with the k-th of these statuses, in a cycle. The body is
+    /// `hello` unless the status forbids one.
     #[must_use]
     pub fn statuses(statuses: &[u16]) -> Self {
         Self::in_turn(Order::PerServer, statuses.iter().map(|&status| Reply::status(status)))
     }
 
-    /// Sends a header that promises `pieces` bytes, then one byte after each `pause`.
+    /// Sends a header that announces `pieces` bytes, then one byte after each `pause`.
     #[must_use]
     pub fn trickle(pieces: usize, pause: Duration) -> Self {
         let mut reply =
@@ -153,19 +153,19 @@ impl Behaviour {
         Self::each(reply)
     }
 
-    /// As [`Behaviour::ok`], with bare line feeds as line ends.
+    /// Like [`Behaviour::ok`], with bare line feeds as line ends.
     #[must_use]
     pub fn lf_only() -> Self {
         Self::each(Reply::bytes(b"HTTP/1.1 200 OK\nContent-Length: 5\n\n").body(HELLO))
     }
 
-    /// As [`Behaviour::ok`], every byte written on its own, `pause` apart.
+    /// Like [`Behaviour::ok`], with each byte in a write of its own, `pause` apart.
     #[must_use]
     pub fn byte_by_byte(pause: Duration) -> Self {
         Self::each(Reply::ok(HELLO).byte_by_byte(pause))
     }
 
-    /// Answers every request with these bytes, whatever they are, and keeps the connection.
+    /// Answers every request with these bytes and keeps the connection.
     #[must_use]
     pub fn raw(bytes: &[u8]) -> Self {
         Self::each(Reply::bytes(bytes))
@@ -177,7 +177,7 @@ impl Behaviour {
         Self::in_turn(Order::PerConnection, [reply])
     }
 
-    /// Gives requests these replies in turn.
+    /// Cycles through these replies.
     #[must_use]
     pub fn in_turn(order: Order, replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::Serve(Script { greeting: Reply::default(), replies: replies.into_iter().collect(), order })
@@ -187,23 +187,23 @@ impl Behaviour {
 const CHUNKED_HEADER: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
 impl Reply {
-    /// `200 OK` with a body and its length.
+    /// Creates a `200 OK` with a body and its length.
     #[must_use]
     pub fn ok(body: &[u8]) -> Self {
         Self::with_header(200, "", body)
     }
 
-    /// A reply with `status`, this block of header lines (each with its line end), a length and a body.
+    /// Creates a reply with `status`, these header lines (each with its line end), a length and a body.
     #[must_use]
     pub fn with_header(status: u16, header: &str, body: &[u8]) -> Self {
         let length = body.len();
         let reason = reason(status);
         let head = format!("HTTP/1.1 {status} {reason}\r\n{header}Content-Length: {length}\r\n\r\n");
-        // One write for both, as most servers do it; a HEAD gets the head alone.
+        // One write for both, as in most servers; a HEAD gets only the head.
         Self { steps: vec![Step::Send(head.into_bytes()), Step::Body(body.to_vec())] }
     }
 
-    /// A reply with `status`: with `hello`, unless such a reply has no body.
+    /// Creates a reply with `status` and the body `hello`, unless the status forbids one.
     #[must_use]
     pub fn status(status: u16) -> Self {
         if matches!(status, 100..=199 | 204 | 205 | 304) {
@@ -213,55 +213,55 @@ impl Reply {
         Self::with_header(status, "", HELLO)
     }
 
-    /// These bytes.
+    /// Creates a reply of these bytes.
     #[must_use]
     pub fn bytes(bytes: &[u8]) -> Self {
         Self { steps: vec![Step::Send(bytes.to_vec())] }
     }
 
-    /// Then these bytes.
+    /// Appends these bytes.
     #[must_use]
     pub fn send(mut self, bytes: &[u8]) -> Self {
         self.steps.push(Step::Send(bytes.to_vec()));
         self
     }
 
-    /// Then these bytes, unless the request was a HEAD.
+    /// Appends these bytes, unless the request was a HEAD.
     #[must_use]
     pub fn body(mut self, bytes: &[u8]) -> Self {
         self.steps.push(Step::Body(bytes.to_vec()));
         self
     }
 
-    /// Then a wait.
+    /// Appends a wait.
     #[must_use]
     pub fn pause(mut self, pause: Duration) -> Self {
         self.steps.push(Step::Pause(pause));
         self
     }
 
-    /// Then a FIN.
+    /// Appends a FIN.
     #[must_use]
     pub fn closing(mut self) -> Self {
         self.steps.push(Step::Close);
         self
     }
 
-    /// Then a RST.
+    /// Appends a RST.
     #[must_use]
     pub fn resetting(mut self) -> Self {
         self.steps.push(Step::Reset);
         self
     }
 
-    /// The same reply, held back for `delay`.
+    /// Delays the reply by `delay`.
     #[must_use]
     pub fn delayed(mut self, delay: Duration) -> Self {
         self.steps.insert(0, Step::Pause(delay));
         self
     }
 
-    /// The same reply, each byte in a write of its own, with a pause after each.
+    /// Sends each byte in a write of its own, with a pause after each.
     #[must_use]
     pub fn byte_by_byte(self, pause: Duration) -> Self {
         let mut steps = Vec::new();

@@ -1,4 +1,4 @@
-//! One connection of a scripted server: a thread that reads and records, and one that follows the script.
+//! A connection of a scripted server: one thread reads and records, another follows the script.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,23 +14,23 @@ use super::behaviour::{Order, Reply, Script, Step};
 use super::record::{ConnectionRecord, End, Ended, Read, Received};
 use super::requests::Splitter;
 
-/// Bytes that one connection keeps in its record; more are read and dropped.
+/// Maximum number of bytes recorded per connection; further bytes are read and dropped.
 const RECORD_SIZE_MAX: usize = 4 * 1024 * 1024;
 
-/// How long a write may wait for a client that does not read.
+/// Time limit of a write to a client that does not read.
 const WRITE_WAIT: Duration = Duration::from_secs(10);
 
-/// How long a connection may last.
+/// Maximum length of a connection.
 const CONNECTION_WAIT: Duration = Duration::from_secs(60);
 
-/// What all threads of a server share.
+/// State shared by all threads of a server.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     script: Script,
-    /// Requests of the whole server so far, for [`Order::PerServer`].
+    /// Number of requests to the server so far, for [`Order::PerServer`].
     turn: AtomicUsize,
     state: Mutex<State>,
-    /// Signalled when a connection starts or ends, and when the server stops.
+    /// Notified when a connection starts or ends, and when the server stops.
     changed: Condvar,
 }
 
@@ -59,14 +59,15 @@ impl Shared {
         let mut state = self.state();
         state.stopped = true;
         for stream in state.streams.iter().filter_map(Weak::upgrade) {
-            // It fails when the connection has ended by itself.
+            // Fails if the connection has already ended.
             let _ = stream.shutdown(Shutdown::Both);
         }
         drop(state);
         self.changed.notify_all();
     }
 
-    /// Waits, at most `wait`, until the connection from `last_port` is accepted and all others have ended.
+    /// Waits, at most `wait`, until the connection from `last_port` has been accepted and all others have
+    /// ended.
     pub(super) fn wait_until_ended_up_to(&self, last_port: Option<u16>, wait: Duration) {
         let pending = |state: &mut State| {
             let is_last = |record: &ConnectionRecord| Some(record.peer_port) == last_port;
@@ -77,7 +78,7 @@ impl Shared {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Enters a connection into the record; `None` if there are too many of them.
+    /// Records a new connection; returns `None` if there are too many.
     pub(super) fn admit(
         self: &Arc<Self>,
         stream: TcpStream,
@@ -104,7 +105,7 @@ impl Shared {
         Some(Connection { shared: Arc::clone(self), stream, index, reset: Arc::default() })
     }
 
-    /// Sleeps for `pause`, or until the server is stopped: then it returns `false`.
+    /// Sleeps for `pause`; returns `false` if the server is stopped meanwhile.
     fn pause(&self, pause: Duration) -> bool {
         let waited = self.changed.wait_timeout_while(self.state(), pause, |state| !state.stopped);
         !waited.unwrap_or_else(PoisonError::into_inner).0.stopped
@@ -121,13 +122,13 @@ fn prepare(stream: &TcpStream) -> io::Result<()> {
     stream.set_read_timeout(Some(CONNECTION_WAIT))
 }
 
-/// An accepted connection, before its threads run.
+/// An accepted connection whose threads are not running yet.
 #[derive(Debug)]
 pub(super) struct Connection {
     shared: Arc<Shared>,
     stream: Arc<TcpStream>,
     index: usize,
-    /// Whether the script reset the connection.
+    /// True once the script has reset the connection.
     reset: Arc<AtomicBool>,
 }
 
@@ -149,7 +150,7 @@ impl Connection {
         let how = self.listen(&sender);
         drop(sender);
         self.note_end(how);
-        // The last one to let go of the stream closes it; with a reset that sends the RST.
+        // The last owner of the stream closes it; after a reset this sends the RST.
         drop(self.stream);
         speaking.join().expect("the speaking thread ends at the first error and does not panic");
     }
@@ -180,7 +181,7 @@ impl Connection {
                 record.requests.extend(complete.into_iter().map(|bytes| Received { at, bytes }));
             }
             for head in heads {
-                // The speaker has gone when the script has closed: what comes then is recorded only.
+                // The speaker has ended if the script has closed: anything that follows is only recorded.
                 let _ = requests.send(head);
             }
         }
@@ -192,7 +193,7 @@ impl Connection {
     }
 }
 
-/// Whether a request, which may follow a blank line, is a HEAD: such a one gets no body.
+/// Returns true for a HEAD request, which may follow a blank line and gets no body.
 fn is_head(request: &[u8]) -> bool {
     request.trim_ascii_start().starts_with(b"HEAD ")
 }
@@ -205,14 +206,14 @@ struct Speaker {
     reset: Arc<AtomicBool>,
 }
 
-/// Whether a connection goes on after a reply.
+/// Continuation after a reply.
 enum Next {
     Continue,
     End,
 }
 
 impl Speaker {
-    /// Replies to each request; a `true` stands for a HEAD.
+    /// Replies to each request; `true` stands for a HEAD.
     fn run(self, requests: &Receiver<bool>) {
         let script = &self.shared.script;
         if let Ok(Next::End) | Err(_) = self.say(&script.greeting, false) {
@@ -231,8 +232,8 @@ impl Speaker {
     }
 
     fn say(&self, reply: &Reply, head: bool) -> io::Result<Next> {
-        // Neighbouring pieces go out in one write each group: a client that reads once sees what a script
-        // without pauses says at once.
+        // Each group of adjacent pieces goes out in one write, so a client that reads once sees everything
+        // that a script without pauses sends at once.
         let mut out = Vec::new();
         for (index, step) in reply.steps.iter().enumerate() {
             match step {
@@ -262,7 +263,7 @@ impl Speaker {
         Ok(Next::Continue)
     }
 
-    /// Makes the close of the stream a RST, and wakes the reader so that it lets go of the stream.
+    /// Turns the close of the stream into a RST, and wakes the reader so that it releases the stream.
     fn reset(&self) -> io::Result<()> {
         sockopt::set_socket_linger(&*self.stream, Some(Duration::ZERO))?;
         self.reset.store(true, Ordering::SeqCst);

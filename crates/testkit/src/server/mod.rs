@@ -1,12 +1,12 @@
 //! A scripted HTTP server on a real loopback socket, for end-to-end tests.
 //!
-//! What it does is a value, a [`Behaviour`]; what happened to it is a list of [`ConnectionRecord`]s: raw bytes
-//! with their times, the order of connections, the ports they came from and how each one ended. It knows
-//! just enough HTTP to see where a request ends: everything it sends is in its script, so that it can be
-//! as wrong as a test needs it to be.
+//! Its behaviour is a value, a [`Behaviour`]; its observations are [`ConnectionRecord`]s: raw bytes with
+//! times, the order of connections, their source ports and how each one ended. It understands just enough
+//! HTTP to find the end of a request: everything it sends is in its script, so it can be as wrong as a test
+//! requires.
 //!
-//! Every connection has two threads, one that reads and one that replies, so that times of arrival are
-//! right while a reply is being held back. All threads are stopped and joined when the server is dropped.
+//! Each connection has two threads, one that reads and one that replies, so that times of arrival are
+//! accurate while a reply is delayed. All threads are stopped and joined when the server is dropped.
 
 mod behaviour;
 mod connection;
@@ -26,16 +26,16 @@ use rustix::net;
 
 use connection::Shared;
 
-/// Connections that one server accepts; those beyond it are closed unread.
+/// Maximum number of connections that a server accepts; further ones are closed unread.
 const CONNECTIONS_MAX: usize = 10_000;
 
-/// How long [`Server::finish`] waits for clients to close what they opened.
+/// Time that [`Server::finish`] waits for clients to close their connections.
 const FINISH_WAIT: Duration = Duration::from_millis(500);
 
-/// How long one attempt at filling a backlog, or at waking the accepting thread, may take.
+/// Time limit of an attempt to fill a backlog or to wake the accepting thread.
 const CONNECT_WAIT: Duration = Duration::from_millis(200);
 
-/// Connections that are tried, at most, to fill a backlog of 0.
+/// Maximum number of connections tried to fill a backlog of 0.
 const BACKLOG_FILL_MAX: usize = 8;
 
 /// A running server. Dropping it stops and joins its threads.
@@ -44,7 +44,7 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     acceptor: Option<JoinHandle<()>>,
-    /// What keeps the port taken: for a [`Behaviour`] that serves, the acceptor owns the listener.
+    /// Keeps the port bound; for a [`Behaviour`] that serves, the acceptor owns the listener.
     _port: Option<HeldPort>,
 }
 
@@ -53,7 +53,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Whatever the system says when no socket can be opened, or when a backlog cannot be filled.
+    /// If no socket can be opened, or a backlog cannot be filled.
     pub fn start(behaviour: Behaviour) -> io::Result<Self> {
         match behaviour {
             Behaviour::Serve(script) => Self::serving(script),
@@ -62,29 +62,29 @@ impl Server {
         }
     }
 
-    /// Where the server listens.
+    /// Address of the server.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The port of [`Server::address`].
+    /// Port of [`Server::address`].
     #[must_use]
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// What happened so far, in order of acceptance.
+    /// Records so far, in order of acceptance.
     #[must_use]
     pub fn connections(&self) -> Vec<ConnectionRecord> {
         self.shared.records()
     }
 
-    /// Waits, for a bounded time, until clients have closed all connections; then stops the server and returns
-    /// what happened. A connection still open then has no end in its record.
+    /// Waits, for a bounded time, until clients have closed all connections; then stops the server and
+    /// returns the records. A connection that is still open has no end in its record.
     #[must_use]
     pub fn finish(self) -> Vec<ConnectionRecord> {
-        // Connections are accepted in order: once this one is, all that clients opened before are.
+        // Connections are accepted in order: once this one is, so are all that clients opened before it.
         let last = match self.acceptor {
             Some(_) => TcpStream::connect_timeout(&self.address, CONNECT_WAIT).ok(),
             None => None,
@@ -106,8 +106,8 @@ impl Server {
         Ok(Self { address, shared, acceptor: Some(acceptor), _port: None })
     }
 
-    /// Listens without ever accepting, with every place in the queue taken: a further SYN is dropped, so
-    /// that a client waits for its connection.
+    /// Listens without ever accepting, with a full backlog: further SYNs are dropped, so a client waits for
+    /// its connection.
     fn with_full_backlog() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         net::listen(&listener, 0)?;
@@ -125,7 +125,7 @@ impl Server {
         Ok(Self { address, shared: Arc::default(), acceptor: None, _port: Some(port) })
     }
 
-    /// Takes a port without listening on it: connections are refused, and no one else can be given the port.
+    /// Binds a port without listening: connections are refused, and nobody else can use the port.
     fn refusing() -> io::Result<Self> {
         let socket = net::socket(net::AddressFamily::INET, net::SocketType::STREAM, None)?;
         net::bind(&socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
@@ -140,8 +140,8 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shared.stop();
         let Some(acceptor) = self.acceptor.take() else { return };
-        // It sleeps in accept(): one more connection wakes it. If that fails its queue is full of others,
-        // which wake it as well.
+        // The acceptor sleeps in accept(): one more connection wakes it. If that fails, the backlog is full
+        // of others, which wake it too.
         drop(TcpStream::connect_timeout(&self.address, CONNECT_WAIT));
         if acceptor.join().is_err() && !thread::panicking() {
             panic!("the accepting thread of the scripted server panicked");
@@ -162,7 +162,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         if shared.stopped() {
             break;
         }
-        // A client that is gone before it is accepted, or a lack of descriptors, is no reason to stop.
+        // A client that left before it was accepted, or a lack of descriptors, is no reason to stop.
         let Ok((stream, peer)) = accepted else {
             thread::sleep(Duration::from_millis(1));
             continue;

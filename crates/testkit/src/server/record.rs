@@ -1,57 +1,57 @@
-//! What a scripted server saw of a connection.
+//! Observations of a scripted server.
 
 use std::time::Instant;
 
-/// One connection, from its acceptance on.
+/// Record of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectionRecord {
-    /// The port that the client came from.
+    /// Port of the client.
     pub peer_port: u16,
-    /// When it was accepted.
+    /// Instant of acceptance.
     pub accepted: Instant,
-    /// What each read returned, up to a limit in all.
+    /// Results of reads, up to a total limit.
     pub reads: Vec<Read>,
-    /// The requests found in what was read.
+    /// Requests found in the bytes read.
     pub requests: Vec<Received>,
-    /// How it ended; `None` while it is open.
+    /// End of the connection; `None` while it is open.
     pub ended: Option<Ended>,
 }
 
 impl ConnectionRecord {
-    /// Everything that the client sent.
+    /// All bytes sent by the client.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
         self.reads.iter().flat_map(|read| read.bytes.iter().copied()).collect()
     }
 }
 
-/// What one read returned.
+/// Result of a read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// When.
+    /// Instant of the read.
     pub at: Instant,
-    /// What.
+    /// Bytes read.
     pub bytes: Vec<u8>,
 }
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// When its last byte was read.
+    /// Instant at which its last byte was read.
     pub at: Instant,
-    /// Its bytes, head and body.
+    /// Bytes, head and body.
     pub bytes: Vec<u8>,
 }
 
 impl Received {
-    /// The first line without its line end.
+    /// First line without its line end.
     #[must_use]
     pub fn line(&self) -> String {
         let end = self.bytes.iter().position(|&byte| byte == b'\n').unwrap_or(self.bytes.len());
         String::from_utf8_lossy(&self.bytes[..end]).trim_end().to_owned()
     }
 
-    /// What follows the head.
+    /// Body: everything after the head.
     #[must_use]
     pub fn body(&self) -> &[u8] {
         let head = super::requests::head_size(&self.bytes).unwrap_or(self.bytes.len());
@@ -59,26 +59,26 @@ impl Received {
     }
 }
 
-/// How and when a connection ended.
+/// End of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// When it was noticed.
+    /// Instant at which the end was noticed.
     pub at: Instant,
-    /// Who did it.
+    /// Kind of end.
     pub how: End,
 }
 
-/// Who ended a connection, and how.
+/// Kind of end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The client closed in an orderly way.
+    /// The client closed it in an orderly way.
     ClientFin,
-    /// The client reset the connection.
+    /// The client reset it.
     ClientRst,
-    /// The script reset the connection.
+    /// The script reset it.
     ServerRst,
-    /// The server was stopped while the connection was open.
+    /// The server was stopped while it was open.
     Stopped,
-    /// Reading failed in another way.
+    /// A read failed in another way.
     Failed,
 }

@@ -1,16 +1,16 @@
-//! Where requests end in a stream of bytes. Knows lines and `Content-Length`, nothing else.
+//! Finds the ends of requests in a stream of bytes. Understands only lines and `Content-Length`.
 
-/// Bytes that a request may have before the splitter gives up waiting for its end.
+/// Maximum size of a request before the splitter gives up waiting for its end.
 const REQUEST_SIZE_MAX: usize = 1024 * 1024;
 
-/// Cuts what arrives into requests.
+/// Splits a stream of bytes into requests.
 #[derive(Debug, Default)]
 pub(super) struct Splitter {
     pending: Vec<u8>,
 }
 
 impl Splitter {
-    /// Takes what arrived and returns the requests that are complete with it.
+    /// Adds bytes and returns the requests they complete.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut complete = Vec::new();
         if self.pending.len() + bytes.len() > REQUEST_SIZE_MAX {
@@ -24,7 +24,7 @@ impl Splitter {
     }
 }
 
-/// The size of the head, blank line included, if it is complete. Blank lines before it belong to it: a client
+/// Size of the head, including the blank line, if it is complete. Leading blank lines belong to it: a client
 /// may send one too many after its previous request.
 pub(super) fn head_size(bytes: &[u8]) -> Option<usize> {
     let start = bytes.iter().position(|byte| !matches!(byte, b'\r' | b'\n'))?;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_found_however_the_bytes_arrive() {
+    fn requests_are_found_however_the_bytes_are_split() {
         let stream =
             b"GET / HTTP/1.1\r\n\r\nPOST /a HTTP/1.1\r\nContent-length: 3\r\n\r\nabcGET /b HTTP/1.1\r\n\r\n";
         for cut in 0..=stream.len() {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_an_end_is_not_kept_for_ever() {
+    fn an_endless_request_is_dropped() {
         let mut splitter = Splitter::default();
         for _ in 0..20 {
             assert!(splitter.push(&[b'x'; REQUEST_SIZE_MAX / 16]).is_empty());

@@ -1,4 +1,4 @@
-//! The scripted server, seen from a client.
+//! Tests of the scripted server from a client's side.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -8,8 +8,8 @@ use super::*;
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\n\r\n";
 
-/// Sends `requests` on one connection and returns what comes back until the server has been silent for a
-/// while or has closed; and how reading ended.
+/// Sends `requests` on a connection. Returns the bytes received until the server has been silent for a while
+/// or has closed, and the result of the last read.
 fn talk(server: &Server, requests: &[u8]) -> (Vec<u8>, io::Result<usize>) {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
@@ -40,7 +40,7 @@ fn a_head_request_gets_no_body() {
 }
 
 #[test]
-fn replies_come_in_turn_over_the_server_or_over_each_connection() {
+fn replies_are_cycled_per_server_or_per_connection() {
     let replies = || [Reply::status(503), Reply::status(204)];
     for (order, expected) in [(Order::PerServer, ["503", "204"]), (Order::PerConnection, ["503", "503"])] {
         let server = Server::start(Behaviour::in_turn(order, replies())).unwrap();
@@ -66,7 +66,7 @@ fn a_script_closes_with_fin_or_with_rst() {
 }
 
 #[test]
-fn a_client_that_resets_is_told_from_one_that_closes() {
+fn resets_and_closes_by_clients_are_distinguished() {
     let server = Server::start(Behaviour::stall()).unwrap();
     let stream = TcpStream::connect(server.address()).unwrap();
     net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();

@@ -1,41 +1,41 @@
-//! A peer that understands requests.
+//! A peer that understands HTTP/1.1 requests.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use super::{Action, Peer, Reception};
 
-/// A complete request, as an [`HttpPeer`] saw it.
+/// A complete request received by an [`HttpPeer`].
 #[derive(Clone, Debug)]
 pub struct RequestSeen {
-    /// The connection it came on, from 0.
+    /// Number of its connection, from 0.
     pub connection: usize,
-    /// How many came before it on that connection.
+    /// Number of earlier requests on that connection.
     pub index: usize,
-    /// When its last byte came.
+    /// Time at which its last byte arrived.
     pub at: Duration,
     /// Request line and header lines.
     pub head: String,
-    /// Its body.
+    /// Body.
     pub body: Vec<u8>,
 }
 
 impl RequestSeen {
-    /// The request target.
+    /// Request target.
     #[must_use]
     pub fn uri(&self) -> &str {
         self.head.split(' ').nth(1).unwrap_or_default()
     }
 }
 
-/// Accepts every connection and answers every request as a function says.
+/// Accepts every connection and answers every request by a function.
 pub struct HttpPeer<F> {
     answer: F,
     connections: HashMap<usize, (Vec<u8>, usize)>,
 }
 
 impl<F: FnMut(&RequestSeen) -> Vec<Action>> HttpPeer<F> {
-    /// A peer that does what `answer` says to each request.
+    /// Creates a peer that answers each request with `answer`.
     pub fn new(answer: F) -> Self {
         Self { answer, connections: HashMap::new() }
     }
@@ -66,7 +66,7 @@ impl<F: FnMut(&RequestSeen) -> Vec<Action>> Peer for HttpPeer<F> {
     }
 }
 
-/// The first complete request: head, body, and the size of both.
+/// First complete request: head, body, and total size.
 fn parse(bytes: &[u8]) -> Option<(String, Vec<u8>, usize)> {
     let head_size = bytes.windows(4).position(|window| window == b"\r\n\r\n")? + 4;
     let head = String::from_utf8_lossy(&bytes[..head_size]).into_owned();
@@ -76,7 +76,7 @@ fn parse(bytes: &[u8]) -> Option<(String, Vec<u8>, usize)> {
     Some((head, body, size))
 }
 
-/// A reply with a body and further header lines (each with its line end).
+/// Builds a reply with a body and additional header lines (each with its line end).
 #[must_use]
 pub fn reply(status: u16, fields: &str, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n{fields}\r\n{body}", body.len()).into_bytes()

@@ -8,62 +8,62 @@ use std::time::Duration;
 use super::{Action, Peer, Reception};
 use crate::http2::{Fields, Incoming, Reply, Server};
 
-/// A request, as an [`Http2Peer`] saw it.
+/// A request received by an [`Http2Peer`].
 #[derive(Clone, Debug)]
 pub struct StreamSeen {
-    /// The connection it came on, from 0.
+    /// Number of its connection, from 0.
     pub connection: usize,
-    /// Its stream.
+    /// Stream identifier.
     pub stream: u32,
-    /// How many came before it on that connection.
+    /// Number of earlier requests on that connection.
     pub index: usize,
-    /// When it was complete; with [`Http2Peer::eager`], when its header block was.
+    /// Time at which it was complete; with [`Http2Peer::eager`], time of its header block.
     pub at: Duration,
-    /// Its fields, those with a colon first.
+    /// Fields, pseudo-header fields first.
     pub fields: Fields,
-    /// Its body; empty with [`Http2Peer::eager`].
+    /// Body; empty with [`Http2Peer::eager`].
     pub body: Vec<u8>,
 }
 
 impl StreamSeen {
-    /// The value of its first field with this name; empty if it has none.
+    /// Value of the first field with this name; empty if there is none.
     #[must_use]
     pub fn field(&self, name: &str) -> &str {
         self.fields.iter().find(|(its, _)| its == name).map_or("", |(_, value)| value)
     }
 
-    /// Its method.
+    /// Method.
     #[must_use]
     pub fn method(&self) -> &str {
         self.field(":method")
     }
 
-    /// The request target.
+    /// Request target.
     #[must_use]
     pub fn uri(&self) -> &str {
         self.field(":path")
     }
 }
 
-/// What an [`Http2Peer`] does, so long after the request that it was asked to do it for.
+/// Action of an [`Http2Peer`], with the delay after the request that caused it.
 #[derive(Clone, Debug)]
 pub enum Deed {
-    /// Answers the request, as far as the client's windows allow, and goes on when they do.
+    /// Answers the request, as far as the client's windows allow, continuing when they open.
     Reply(Duration, Reply),
-    /// Resets its stream, with a code of [`code`](crate::http2::code).
+    /// Resets the stream with an error code from [`code`](crate::http2::code).
     Reset(Duration, u32),
-    /// Sends GOAWAY: the last stream that is answered, `None` for the last that came; and a code.
+    /// Sends GOAWAY with the last stream answered, `None` for the last received, and an error code.
     GoAway(Duration, Option<u32>, u32),
     /// Changes settings.
     Settings(Duration, Vec<(u16, u32)>),
     /// Sends PING.
     Ping(Duration),
-    /// Lets the client send so much more on a stream, or on all of them (0).
+    /// Increases the client's window on a stream, or on the connection (0).
     Grant(Duration, u32, u32),
-    /// Sends any bytes.
+    /// Sends arbitrary bytes.
     Bytes(Duration, Vec<u8>),
-    /// Sends nothing on this connection for so long after the first duration, not even acknowledgements. What would have
-    /// been sent goes out then.
+    /// Sends nothing on this connection for the second duration, starting after the first, not even
+    /// acknowledgements. Delayed frames are sent afterwards.
     Stop(Duration, Duration),
     /// Closes the connection.
     Close(Duration),
@@ -94,18 +94,18 @@ impl Deed {
     }
 }
 
-/// What connections have been told, for a test to look at after the run.
+/// Frames received on all connections, for inspection after the run.
 #[derive(Clone, Debug, Default)]
 pub struct Heard(Rc<RefCell<Vec<(usize, Duration, Incoming)>>>);
 
 impl Heard {
-    /// All of it in order: the connection, when, and what.
+    /// All frames in order: connection, time, frame.
     #[must_use]
     pub fn all(&self) -> Vec<(usize, Duration, Incoming)> {
         self.0.borrow().clone()
     }
 
-    /// The codes of the streams that the client has reset.
+    /// Error codes of the streams reset by the client.
     #[must_use]
     pub fn resets(&self) -> Vec<u32> {
         let code = |(_, _, what): &(usize, Duration, Incoming)| match what {
@@ -115,7 +115,7 @@ impl Heard {
         self.0.borrow().iter().filter_map(code).collect()
     }
 
-    /// The codes with which the client has ended connections, and its reasons.
+    /// Error codes and reasons with which the client ended connections.
     #[must_use]
     pub fn goaways(&self) -> Vec<(u32, String)> {
         let goaway = |(_, _, what): &(usize, Duration, Incoming)| match what {
@@ -126,8 +126,8 @@ impl Heard {
     }
 }
 
-/// Accepts every connection, speaks HTTP/2 on it, and answers every request as a function says. It panics if the client
-/// does anything that the standard forbids.
+/// Accepts every connection, speaks HTTP/2, and answers every request by a function. It panics if the client
+/// violates the standard.
 pub struct Http2Peer<F> {
     answer: F,
     settings: Vec<(u16, u32)>,
@@ -139,7 +139,7 @@ pub struct Http2Peer<F> {
 }
 
 impl<F: FnMut(&StreamSeen) -> Vec<Deed>> Http2Peer<F> {
-    /// A peer that does what `answer` says for each request.
+    /// Creates a peer that acts on each request as `answer` says.
     pub fn new(answer: F) -> Self {
         Self {
             answer,
@@ -152,37 +152,37 @@ impl<F: FnMut(&StreamSeen) -> Vec<Deed>> Http2Peer<F> {
         }
     }
 
-    /// With these settings ([`setting`](crate::http2::setting)).
+    /// Sets its settings ([`setting`](crate::http2::setting)).
     #[must_use]
     pub fn settings(self, settings: &[(u16, u32)]) -> Self {
         Self { settings: settings.to_vec(), ..self }
     }
 
-    /// With a larger window for all requests of a connection together.
+    /// Sets a larger connection window.
     #[must_use]
     pub fn connection_window(self, connection_window: u32) -> Self {
         Self { connection_window, ..self }
     }
 
-    /// It is asked as soon as the header block of a request is complete, and does not wait for a body.
+    /// Calls `answer` as soon as the header block of a request is complete, without waiting for the body.
     #[must_use]
     pub fn eager(self) -> Self {
         Self { is_eager: true, ..self }
     }
 
-    /// It does not let the client send more by itself when something of a body has come.
+    /// Disables automatic window updates.
     #[must_use]
     pub fn without_grants(self) -> Self {
         Self { grants: false, ..self }
     }
 
-    /// What connections are told, from now on.
+    /// Frames received from now on.
     #[must_use]
     pub fn heard(&self) -> Heard {
         self.heard.clone()
     }
 
-    /// Does what is due, says what there is to say, and asks to be called when more is due.
+    /// Performs actions that are due, sends pending frames, and schedules the next wake-up.
     fn turn(&mut self, number: usize, at: Duration) -> Vec<Action> {
         let Some(connection) = self.connections.get_mut(&number) else { return Vec::new() };
         connection.turn(at)
@@ -224,16 +224,16 @@ impl<F: FnMut(&StreamSeen) -> Vec<Deed>> Peer for Http2Peer<F> {
 struct Connection {
     server: Server,
     index: usize,
-    /// Requests that are not complete.
+    /// Incomplete requests.
     requests: BTreeMap<u32, StreamSeen>,
-    /// What is due when, in order, and for which stream.
+    /// Scheduled actions in order, with their streams.
     due: BTreeMap<(Duration, u64), (u32, Deed)>,
     due_count: u64,
-    /// When it is called, as far as it has asked for that.
+    /// Scheduled wake-ups.
     wakes: BTreeSet<Duration>,
-    /// Replies whose bodies are under way, and how much of them is.
+    /// Replies whose bodies are being sent, with the number of bytes sent.
     bodies: BTreeMap<u32, (Reply, usize)>,
-    /// Until when it says nothing.
+    /// End of the current silence.
     silent_until: Duration,
 }
 
@@ -255,7 +255,7 @@ impl Connection {
         }
     }
 
-    /// Takes in what the client said; returns a request that is to be answered.
+    /// Handles a frame of the client; returns a request that should be answered.
     fn take(
         &mut self,
         connection: usize,
@@ -311,7 +311,7 @@ impl Connection {
         {
             let (stream, deed) = entry.remove();
             if matches!(deed, Deed::Close(_) | Deed::Abort(_) | Deed::Stop(..)) {
-                // What was to be said before goes out before.
+                // Pending frames are sent first.
                 actions.extend(self.say());
             }
             match deed {
@@ -343,7 +343,7 @@ impl Connection {
         actions
     }
 
-    /// What there is to say.
+    /// Pending frames.
     fn say(&mut self) -> Option<Action> {
         self.go_on_with_bodies();
         let bytes = self.server.take_output();
@@ -359,7 +359,7 @@ impl Connection {
 
     fn begin(&mut self, stream: u32, reply: Reply) {
         if !self.server.can_send(stream) {
-            // The client has given it up.
+            // The client has given up the call.
             return;
         }
         let whole = self.server.frame_max();
@@ -376,7 +376,7 @@ impl Connection {
         }
     }
 
-    /// Sends frames of all bodies in turn, as far as there is room.
+    /// Sends frames of all bodies in turn, as far as the windows allow.
     fn go_on_with_bodies(&mut self) {
         loop {
             let mut has_sent = false;
@@ -444,8 +444,8 @@ mod tests {
         .request()
     }
 
-    /// Lets a client with these requests and a peer talk to each other until neither has anything to say; when the replies
-    /// were complete, or what became of the calls otherwise.
+    /// Lets a client with these requests and a peer exchange bytes until neither has anything to send.
+    /// Returns the outcome and time of each call.
     fn talk(peer: &mut impl Peer, requests: &[Request]) -> Vec<(u64, &'static str, Duration)> {
         let mut client = Engine::new(Options { bodies: true, ..Options::default() });
         for (call, request) in (0..).zip(requests) {
@@ -498,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_stops_says_nothing_until_it_goes_on() {
+    fn a_stopped_peer_is_silent_until_it_resumes() {
         let mut peer = Http2Peer::new(|request: &StreamSeen| match request.index {
             0 => [Deed::now(Reply::new(200)), vec![Deed::Stop(ms(1), ms(1000))]].concat(),
             _ => vec![Deed::Reply(ms(2), Reply::new(204))],
@@ -521,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn streams_are_reset_and_given_back() {
+    fn streams_are_reset_and_returned() {
         let mut peer = Http2Peer::new(|request: &StreamSeen| match request.index {
             0 => vec![
                 Deed::Reset(ms(1), code::INTERNAL_ERROR),

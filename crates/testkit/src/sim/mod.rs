@@ -1,7 +1,7 @@
-//! A world in memory for whole workers: a virtual clock, a link that may be hostile, and a peer.
+//! A simulated world for complete workers: a virtual clock, a link that may be hostile, and a peer.
 //!
-//! A run in it takes no time and is the same every time: all chance comes from [`Link::seed`]. Where a worker
-//! on real sockets would hang, the virtual clock runs out ([`Run::is_endless`]).
+//! A run takes no real time and is deterministic: all randomness comes from [`Link::seed`]. If a worker would
+//! hang on real sockets, the virtual clock runs out ([`Run::is_endless`]).
 
 mod http;
 mod http2;
@@ -28,76 +28,76 @@ pub use tls::{Goodbye, TlsPeer, tls_server};
 
 /// The other end of every connection. Times are since the start of the run.
 pub trait Peer {
-    /// Connection number `connection` (from 0) asks to be accepted.
+    /// Handles a request to accept connection number `connection`, from 0.
     fn accept(&mut self, connection: usize, at: Duration) -> Reception;
 
-    /// Bytes of a connection have arrived.
+    /// Handles bytes received on a connection.
     fn receive(&mut self, connection: usize, at: Duration, bytes: &[u8]) -> Vec<Action>;
 
-    /// The time has come for which it asked with [`Action::Wake`].
+    /// Handles a wake-up requested by [`Action::Wake`].
     fn wake(&mut self, _connection: usize, _at: Duration) -> Vec<Action> {
         Vec::new()
     }
 }
 
-/// What becomes of a connection that asks to be accepted.
+/// Response to a connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reception {
-    /// It is established.
+    /// Establishes the connection.
     Accept,
-    /// It is refused.
+    /// Refuses it.
     Refuse,
-    /// Nothing happens, as when a backlog is full.
+    /// Does nothing, like a full backlog.
     Ignore,
 }
 
-/// What a peer does, some time after what made it do so.
+/// Action of a peer, with its delay.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Sends bytes.
     Send(Duration, Vec<u8>),
-    /// Sends nothing more.
+    /// Ends its side of the connection.
     Close(Duration),
     /// Resets the connection.
     Reset(Duration),
-    /// Asks to be called ([`Peer::wake`]).
+    /// Requests a call of [`Peer::wake`].
     Wake(Duration),
 }
 
-/// What lies between the worker and its peer.
+/// Properties of the link between the worker and its peer.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Where chance comes from.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// How long bytes travel, each way.
+    /// Propagation delay in each direction.
     pub latency: Duration,
-    /// Up to how much longer some of them take. They stay in order.
+    /// Maximum additional random delay. Bytes stay in order.
     pub jitter: Duration,
-    /// Whether bytes arrive in pieces, writes are cut short or refused for a while, and sockets are reported
-    /// ready that are not.
+    /// Delivers bytes in pieces, shortens or temporarily refuses writes, and reports sockets as ready that
+    /// are not.
     pub hostile: bool,
-    /// Sockets there may be at once.
+    /// Maximum number of sockets.
     pub sockets_max: usize,
-    /// How many sockets the poller tells of at once.
+    /// Maximum number of sockets that the poller reports at once.
     pub told_max: usize,
-    /// When the worker is stopped, if it is at times.
+    /// Periodic stops of the worker, if any.
     pub stops: Option<Stops>,
-    /// From when on, and for how long, the worker sleeps once though it is to wake up.
+    /// Time and length of a single oversleep of the worker.
     pub nap: Option<(Duration, Duration)>,
-    /// Whether the worker is told when what it reads arrived.
+    /// Provides receive time stamps.
     pub stamps: bool,
-    /// How long what is written lies in the worker's machine before it is sent, if the worker can be told when it is.
+    /// Delay of sent bytes in the worker's machine, if send time stamps are provided.
     pub send_lag: Option<Duration>,
-    /// How much later than something happens to a socket the worker hears of it.
+    /// Delay until the worker hears of an event on a socket.
     pub late: Duration,
 }
 
-/// The worker is stopped at the end of each such time for this long, as by SIGSTOP. The peer goes on.
+/// Periodic stops of the worker, as by SIGSTOP: for `length` at the end of each period. The peer continues.
 #[derive(Clone, Copy, Debug)]
 pub struct Stops {
-    /// How long a period is.
+    /// Length of a period.
     pub every: Duration,
-    /// How long the worker is stopped at the end of each.
+    /// Length of a stop.
     pub length: Duration,
 }
 
@@ -119,37 +119,37 @@ impl Default for Link {
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Run {
-    /// What the worker measured.
+    /// Summary of the worker.
     pub summary: Summary,
-    /// What each connection looked like from the other side, in the order in which they were initiated.
+    /// Connections from the peer's side, in the order in which they were initiated.
     pub connections: Vec<Trace>,
-    /// Whether the run did not end by itself.
+    /// True if the run did not end by itself.
     pub is_endless: bool,
 }
 
-/// One connection as its peer saw it.
+/// A connection from the peer's side.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// When the worker initiated it.
+    /// Time at which the worker initiated it.
     pub initiated: Duration,
-    /// When the worker closed it, if it did.
+    /// Time at which the worker closed it, if it did.
     pub closed: Option<Duration>,
-    /// The bytes that arrived, with the time of each piece.
+    /// Pieces received, with their times.
     pub received: Vec<(Duration, Vec<u8>)>,
 }
 
 impl Trace {
-    /// All bytes that arrived, as text.
+    /// All bytes received, as text.
     #[must_use]
     pub fn text(&self) -> String {
         let bytes: Vec<u8> = self.received.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The request lines that arrived, without version.
+    /// Request lines received, without the version.
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         let text = self.text();
@@ -158,21 +158,21 @@ impl Trace {
     }
 }
 
-/// Carries out a plan against a peer.
+/// Runs a plan against a peer.
 pub fn run(plan: &Plan, link: Link, peer: impl Peer + 'static) -> Run {
     run_observed(plan, link, peer, &mut Silent)
 }
 
-/// Carries out a plan against a peer, and tells an observer.
+/// Runs a plan against a peer, with an observer.
 ///
 /// # Panics
-/// If the plan wants TLS in a way that the library does not know, or the worker's poller fails, which this one never
-/// does.
+/// If the library does not support the plan's TLS settings, or if the worker's poller fails, which this one
+/// never does.
 pub fn run_observed(plan: &Plan, link: Link, peer: impl Peer + 'static, observer: &mut dyn Observer) -> Run {
     run_shard(plan, Shard::WHOLE, link, peer, observer)
 }
 
-/// Carries out one shard of a plan against a peer that it has to itself, and tells an observer.
+/// Runs one shard of a plan against its own peer, with an observer.
 ///
 /// # Panics
 /// As [`run_observed`].
@@ -194,12 +194,12 @@ pub fn run_shard(
     Run { summary, connections: world.traces(), is_endless: world.is_endless() }
 }
 
-/// The worker's side of the world.
+/// The worker's view of the world.
 struct SimNetwork {
     world: Rc<RefCell<World>>,
 }
 
-/// A socket in memory. Dropping it closes the connection.
+/// A simulated socket. Dropping it closes the connection.
 struct SimSocket {
     number: usize,
     world: Rc<RefCell<World>>,

@@ -1,4 +1,4 @@
-//! Plans to start from: what a test does not name is as in a run without options.
+//! Plans to start from: defaults are those of a run without options.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use httperf_plan::{
     SourceAddresses, Target, Timeouts, UriSource, Watch, Workload,
 };
 
-/// So many connections, one after the other.
+/// A number of sequential connections.
 #[must_use]
 pub fn connections(count: u64, calls: u64, burst: u64) -> Plan {
     plan(Workload::Connections(Connections::new(count, calls, burst)))
 }
 
-/// So many sessions, one after the other.
+/// A number of sequential sessions.
 #[must_use]
 pub fn sessions(count: u64, script: Script) -> Plan {
     plan(Workload::Sessions(Sessions {
@@ -29,7 +29,7 @@ pub fn sessions(count: u64, script: Script) -> Plan {
     }))
 }
 
-/// So many calls at this rate, over this many connections.
+/// A number of calls at this rate, over this many connections.
 #[must_use]
 pub fn calls(count: u64, per_second: f64, connections: u32) -> Plan {
     let workload = Calls { count, connections, pipeline: 1, assignment: Assignment::AnyFree };
@@ -37,7 +37,7 @@ pub fn calls(count: u64, per_second: f64, connections: u32) -> Plan {
     Plan { arrivals, ..plan(Workload::Calls(workload)) }
 }
 
-/// A definition of a session file: bursts of URIs, with a pause after each.
+/// A session of a session file: bursts of URIs, with a pause after each.
 #[must_use]
 pub fn file_session(bursts: &[&[&str]], think: Duration) -> ScriptedSession {
     let request =

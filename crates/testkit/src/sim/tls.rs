@@ -10,11 +10,11 @@ use boring::x509::X509;
 
 use super::{Action, Peer, Reception};
 
-/// A server's side of TLS with a self-signed certificate for `server`, to be set up further: it takes every version,
-/// gives tickets, and accepts early data.
+/// TLS settings of a server with a self-signed certificate for `server`, to be customized: they accept every
+/// version and early data, and issue tickets.
 ///
 /// # Panics
-/// Never: the certificate is made for the library.
+/// Never: the certificate is valid.
 #[must_use]
 pub fn tls_server() -> SslContextBuilder {
     let made = rcgen::generate_simple_self_signed(vec!["server".to_owned()]).expect("the name is one");
@@ -29,18 +29,18 @@ pub fn tls_server() -> SslContextBuilder {
     builder
 }
 
-/// How a [`TlsPeer`] ends what it sends.
+/// End of the data of a [`TlsPeer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goodbye {
-    /// With a close_notify, as it should.
+    /// Sends a close_notify, as required.
     Said,
-    /// Without.
+    /// Sends none.
     Withheld,
-    /// As soon as the handshake is complete, together with the session tickets.
+    /// Sends a close_notify as soon as the handshake is complete, together with the session tickets.
     AtOnce,
 }
 
-/// Speaks TLS with the worker and plaintext with another peer.
+/// Speaks TLS with the worker and plaintext with an inner peer.
 pub struct TlsPeer<P> {
     inner: P,
     server: SslContext,
@@ -49,7 +49,7 @@ pub struct TlsPeer<P> {
 }
 
 impl<P: Peer> TlsPeer<P> {
-    /// Puts TLS before `inner`.
+    /// Wraps `inner` in TLS.
     pub fn new(inner: P, server: SslContext, goodbye: Goodbye) -> Self {
         Self { inner, server, goodbye, connections: HashMap::new() }
     }
@@ -61,7 +61,7 @@ impl<P: Peer> TlsPeer<P> {
         })
     }
 
-    /// What the other peer wants done, in TLS.
+    /// Converts the inner peer's actions to TLS.
     fn encrypted(&mut self, connection: usize, asked: Vec<Action>) -> Vec<Action> {
         let goodbye = self.goodbye;
         let mut actions = Vec::new();
@@ -69,14 +69,14 @@ impl<P: Peer> TlsPeer<P> {
         for action in asked {
             match action {
                 Action::Send(delay, plaintext) => {
-                    // Only one that has said goodbye takes nothing more.
+                    // Only a connection that has sent close_notify accepts no more data.
                     if stream.write_all(&plaintext).is_ok() {
                         actions.push(stream.get_mut().send(delay));
                     }
                 }
                 Action::Close(delay) => {
                     if goodbye == Goodbye::Said {
-                        // One that the worker ended already has nobody to say it to.
+                        // Pointless if the worker has already ended the connection.
                         stream.shutdown().map(drop).unwrap_or_default();
                         actions.push(stream.get_mut().send(delay));
                     }
@@ -105,12 +105,12 @@ impl<P: Peer> Peer for TlsPeer<P> {
         let stream = self.stream(connection);
         stream.get_mut().incoming.extend(bytes);
         let Ok(plaintext) = read_all(stream) else {
-            // An alert may be on its way.
+            // An alert may be pending.
             return vec![stream.get_mut().send(Duration::ZERO), Action::Close(Duration::ZERO)];
         };
         httperf_sys::tls::flush(stream.ssl_mut());
         if goodbye == Goodbye::AtOnce && stream.ssl().is_init_finished() {
-            // Said again it does nothing.
+            // Repeating it has no effect.
             stream.shutdown().map(drop).unwrap_or_default();
             return vec![stream.get_mut().send(Duration::ZERO), Action::Close(Duration::ZERO)];
         }
@@ -127,7 +127,7 @@ impl<P: Peer> Peer for TlsPeer<P> {
     }
 }
 
-/// What has arrived, in plaintext; an error if TLS has failed.
+/// Plaintext received; an error if TLS failed.
 fn read_all(stream: &mut SslStream<Pipe>) -> Result<Vec<u8>, ()> {
     let waits = |code| matches!(code, ErrorCode::WANT_READ | ErrorCode::WANT_WRITE);
     if !stream.ssl().is_init_finished() {
@@ -149,7 +149,7 @@ fn read_all(stream: &mut SslStream<Pipe>) -> Result<Vec<u8>, ()> {
     }
 }
 
-/// The wire, from the server's side.
+/// Server side of the wire.
 #[derive(Debug, Default)]
 struct Pipe {
     incoming: VecDeque<u8>,

@@ -1,4 +1,4 @@
-//! The clock, the link and the sockets, in one event queue.
+//! Clock, link and sockets, in one event queue.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::{Action, Link, Peer, Reception, Stops, Trace};
 
-/// A run that has not ended after this much virtual time, or this many waits, never ends.
+/// Limits on virtual time and on the number of waits, beyond which a run counts as endless.
 const TIME_MAX: Duration = Duration::from_secs(1_000_000);
 const WAITS_MAX: u64 = 5_000_000;
 
@@ -24,19 +24,19 @@ pub(super) struct World {
     now: Instant,
     waits: u64,
     events: BinaryHeap<Reverse<(Instant, u64, usize)>>,
-    /// What the events are, by their numbers.
+    /// Events by number.
     pending: HashMap<u64, Event>,
     event_count: u64,
     sockets: Vec<Socket>,
     open_count: usize,
-    /// Sockets whose state changed since the last wait.
+    /// Sockets whose state has changed since the last wait.
     changed: BTreeSet<usize>,
     /// Connections in the order in which they were initiated.
     traces: Vec<Trace>,
 }
 
 enum Event {
-    /// The peer hears of a connection.
+    /// The peer is asked to accept a connection.
     Arrive,
     Established,
     Refused,
@@ -45,29 +45,29 @@ enum Event {
     PeerClosed,
     PeerReset,
     Writable,
-    /// Nothing happened, but the poller says so.
+    /// A readiness report without a cause.
     Spurious,
-    /// The peer wanted to be called.
+    /// A wake-up requested by the peer.
     Wake,
 }
 
 #[derive(Default)]
 struct Socket {
     key: u64,
-    /// Its number among those that were connected.
+    /// Number among the initiated connections.
     connection: usize,
     state: State,
     incoming: Vec<u8>,
-    /// How many bytes came in each segment that was not read entirely, and when.
+    /// Unread segments: number of bytes, and time of arrival.
     segments: VecDeque<(usize, Instant)>,
-    /// How many bytes were written since they are numbered, if they are, and stamps of them that were not taken.
+    /// Number of bytes written since numbering began, if it has, and send stamps not yet taken.
     numbered: Option<u32>,
     sent: VecDeque<SentStamp>,
     is_ended: bool,
     error: Option<Errno>,
-    /// Writes are refused until an event says otherwise.
+    /// True if writes are refused until an event.
     is_blocked: bool,
-    /// When the last thing sent arrives, towards the peer and from it: what is sent later arrives later.
+    /// Arrival times of the last items sent, to the peer and from it: later items arrive later.
     last_arrivals: [Instant; 2],
 }
 
@@ -148,7 +148,7 @@ impl World {
         self.sockets[number].error.take().map(io::Error::from)
     }
 
-    /// Reads all there is, as far as the buffer goes: a short read means that nothing is left.
+    /// Reads everything available, up to the size of the buffer: a short read means that nothing is left.
     pub(super) fn read(&mut self, number: usize, buffer: &mut [u8]) -> io::Result<Received> {
         let socket = &mut self.sockets[number];
         if socket.incoming.is_empty() {
@@ -211,8 +211,8 @@ impl World {
         Ok(())
     }
 
-    /// As [`World::write`], and the worker is told when the last byte of it was sent. The poller tells that there is
-    /// something to be told.
+    /// Like [`World::write`], but the worker gets a stamp when the last byte is sent, and the poller reports
+    /// it.
     pub(super) fn write_stamped(&mut self, number: usize, bytes: &[u8]) -> io::Result<usize> {
         let count = self.write(number, bytes)?;
         let at = self.now + self.link.send_lag.unwrap_or_default();
@@ -276,14 +276,14 @@ impl World {
         }
     }
 
-    /// When the worker goes on, if it is stopped now.
+    /// Instant at which the worker resumes, if it is stopped now.
     fn resumes(&self) -> Option<Instant> {
         let Stops { every, length } = self.link.stops?;
         let since = Duration::from_nanos((self.elapsed().as_nanos() % every.as_nanos()) as u64);
         (since >= every - length).then(|| self.now + (every - since))
     }
 
-    /// Lets time pass in which the worker hears of nothing.
+    /// Advances the clock while the worker hears nothing.
     fn pass(&mut self, time: Duration) {
         let end = self.now + time;
         while let Some(&Reverse((at, ..))) = self.events.peek()
@@ -299,7 +299,7 @@ impl World {
         self.now - Instant::default()
     }
 
-    /// Lets something happen at the other end of the link, after what went the same way before.
+    /// Schedules an event at the other end of the link, after earlier items in the same direction.
     fn schedule(&mut self, number: usize, direction: Direction, delay: Duration, event: Event) {
         let mut travel = self.link.latency;
         if !self.link.jitter.is_zero() {

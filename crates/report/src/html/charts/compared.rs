@@ -1,4 +1,4 @@
-//! Charts in which the lines of several runs lie over each other.
+//! Charts with overlaid lines of several runs.
 
 use httperf_stats::{Interval, Timing};
 use plotly::common::{Line, Marker, Mode};
@@ -12,25 +12,25 @@ use crate::result::Document;
 use super::curves::{DASHES, percentile_curves};
 use super::{BLUE, Chart, Extent, GREEN, ORANGE, PINK, PURPLE, TEAL, WIDTH, from_zero, layout};
 
-/// What pictures of a comparison are made from.
+/// Data for the charts of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub enum Pictures<'a> {
     /// Results, the base first.
     Runs(&'a [&'a Document]),
-    /// The trials of two that took turns.
+    /// Trials of two sides that took turns.
     Rounds(&'a Rounds),
 }
 
-/// One for each run, the base first; then from the beginning again.
+/// Colours of the runs, the base first, used cyclically.
 const COLORS: [&str; 6] = [BLUE, ORANGE, GREEN, PURPLE, TEAL, PINK];
 
-/// Up to this many points are marked.
+/// Maximum number of points with markers.
 const MARKED_MAX: usize = 60;
 
-/// An interval shorter than this share of the others has no rate worth drawing.
+/// Minimum length of an interval with a meaningful rate, as a share of the others.
 const SHORTEST: f64 = 0.5;
 
-/// What the run with this number is called, of so many beside the base.
+/// Name of the run with this number, if there are `several` besides the base.
 pub(in crate::html) fn role(number: usize, several: usize) -> String {
     match (number, several) {
         (0, _) => "base".to_owned(),
@@ -39,7 +39,7 @@ pub(in crate::html) fn role(number: usize, several: usize) -> String {
     }
 }
 
-/// The charts, but for those for which there is nothing to draw.
+/// Charts with data to draw.
 pub(in crate::html) fn compared(pictures: Pictures<'_>) -> Vec<Chart> {
     let charts = match pictures {
         Pictures::Runs(documents) => runs(documents),
@@ -103,7 +103,7 @@ fn turns(rounds: &Rounds) -> [Option<Chart>; 4] {
         overlaid(
             "median",
             "Median latency by round",
-            "What both have in common from round to round is drift, which cancels.",
+            "Drift from round to round affects both sides and cancels out.",
             &by_round("p50", 1e3),
             Values::Milliseconds,
             number(),
@@ -138,12 +138,12 @@ fn percentiles(latencies: &[&Timing]) -> Option<Chart> {
     percentile_curves(
         "percentiles",
         "Percentiles of the latency",
-        "To the right, ever fewer calls took longer than shown: the mark p99.9 has one in a thousand beyond it.",
+        "Towards the right, fewer and fewer calls took longer: at p99.9, one in a thousand did.",
         &curves,
     )
 }
 
-/// A line of a run.
+/// Line of a run.
 struct Points {
     x: Vec<f64>,
     y: Vec<Option<f64>>,
@@ -162,14 +162,14 @@ fn line(document: &Document, value: &dyn Fn(&Interval) -> Option<f64>) -> Points
     }
 }
 
-/// What is on the vertical axis.
+/// Quantity on the vertical axis.
 #[derive(Clone, Copy)]
 enum Values {
     Milliseconds,
     Rate,
 }
 
-/// A line for each run, the base first; nothing if none has a point.
+/// A line for each run, the base first; `None` if none has a point.
 fn overlaid(
     id: &'static str,
     title: &'static str,

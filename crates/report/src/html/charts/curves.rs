@@ -1,5 +1,5 @@
-//! Percentile curves as HdrHistogram has them: the axis is logarithmic in 1 / (1 − p), so that each further nine has as
-//! much room as the one before it.
+//! Percentile curves in the style of HdrHistogram: the axis is logarithmic in 1 / (1 − p), so that each
+//! further nine takes the same space.
 
 use httperf_stats::Timing;
 use plotly::common::{DashType, Line, Marker, Mode};
@@ -11,10 +11,10 @@ use crate::number::quantile_name;
 
 use super::{Chart, Extent, WIDTH, layout};
 
-/// Lines differ in them as well as in their colours.
+/// Dashes, which distinguish lines in addition to their colours.
 pub(super) const DASHES: [DashType; 4] = [DashType::Solid, DashType::Dash, DashType::DashDot, DashType::Dot];
 
-/// A curve for each timing, which has a name and a colour. Nothing if there are no samples.
+/// A curve for each timing, given with its name and colour; `None` if there are no samples.
 pub(super) fn percentile_curves(
     id: &'static str,
     title: &'static str,

@@ -1,8 +1,8 @@
-//! The charts, as plotly.js draws them.
+//! Charts, as input for plotly.js.
 //!
-//! All text in them is ours: plotly takes some of it for markup, so nothing that a server or a user wrote may get here.
-//! Colours are chosen to stand out (3:1 and more) from the light and from the dark background alike, and lines differ
-//! in their dashes too; what is background, text and grid is the page's business.
+//! All text in them is ours: plotly interprets some markup, so no text from a server or a user may get here.
+//! Colours have a contrast of at least 3:1 with both the light and the dark background, and lines also differ
+//! in their dashes; the page sets the colours of background, text and grid.
 
 mod compared;
 mod curves;
@@ -34,12 +34,12 @@ const TEAL: &str = "#0d9488";
 const PINK: &str = "#db2777";
 const GREY: &str = "#7d8590";
 
-/// How thick a line is, in pixels.
+/// Width of lines in pixels.
 const WIDTH: f64 = 2.0;
 
-/// All charts, but for those for which there is nothing to draw.
+/// All charts with data to draw.
 pub(super) struct Charts {
-    /// How long an interval is, as one says.
+    /// Length of an interval, for people.
     pub(super) interval: String,
     pub(super) throughput: Option<Chart>,
     pub(super) latency: Option<Chart>,
@@ -50,7 +50,7 @@ pub(super) struct Charts {
     pub(super) open: Option<Chart>,
 }
 
-/// A chart: a place on the page, and what plotly draws there.
+/// A chart: an element of the page, and plotly's data for it.
 #[derive(Serialize)]
 pub(super) struct Chart {
     pub(super) id: &'static str,
@@ -76,7 +76,7 @@ impl Charts {
             percentiles: percentile_curves(
                 "percentiles",
                 "Percentiles of latency and service time",
-                "To the right, ever fewer calls took longer than shown: the mark p99.9 has one in a thousand beyond it.",
+                "Towards the right, fewer and fewer calls took longer: at p99.9, one in a thousand did.",
                 &[("latency", &completed.latency, BLUE), ("service", &completed.service, ORANGE)],
             ),
             errors: run.errors(),
@@ -91,7 +91,7 @@ impl Charts {
         }
     }
 
-    /// All of them, for the script.
+    /// All charts, for the script.
     pub(super) fn all(&self) -> Vec<&Chart> {
         let Self { interval: _, throughput, latency, percentiles, errors, lag, lag_percentiles, open } = self;
         let all = [throughput, latency, percentiles, errors, lag, lag_percentiles, open];
@@ -99,7 +99,7 @@ impl Charts {
     }
 }
 
-/// What all charts have in common.
+/// Common layout of all charts.
 fn layout(x_axis: Axis, y_axis: Axis) -> Layout {
     let legend = Legend::new()
         .orientation(Orientation::Horizontal)
@@ -111,19 +111,19 @@ fn layout(x_axis: Axis, y_axis: Axis) -> Layout {
         |axis: Axis| axis.auto_margin(true).zero_line(false).ticks(TicksDirection::Outside).tick_length(5);
     Layout::new()
         .auto_size(true)
-        // Above are plotly's buttons, and below them the names of what is shaded.
+        // Plotly's buttons are at the top, and below them the names of shaded periods.
         .margin(Margin::new().left(8).right(12).top(44).bottom(8))
         .legend(legend)
         .x_axis(usual(x_axis))
         .y_axis(usual(y_axis).separate_thousands(true))
 }
 
-/// An axis that begins at zero.
+/// Axis that begins at zero.
 fn from_zero(title: &str) -> Axis {
     Axis::new().title(Title::with_text(title).font(Font::new().size(12))).range_mode(RangeMode::ToZero)
 }
 
-/// How far values reach, those above zero.
+/// Range of the positive values.
 struct Extent {
     least: f64,
     greatest: f64,
@@ -138,7 +138,7 @@ impl Extent {
         })
     }
 
-    /// An axis for values in ms that reach so far: logarithmic if that is far.
+    /// Axis for these values in ms: logarithmic if their range is wide.
     fn axis_of_ms(&self) -> Axis {
         if self.greatest <= self.least * LINEAR_UP_TO {
             return from_zero("ms");

@@ -13,19 +13,19 @@ use crate::result::Document;
 
 use super::{BLUE, Chart, Extent, GREEN, GREY, ORANGE, PINK, PURPLE, RED, TEAL, WIDTH, from_zero, layout};
 
-/// Where load is offered and not measured, or no longer offered.
+/// Warm-up and drain.
 const PHASE_SHADE: &str = "rgba(125, 133, 144, 0.16)";
 
-/// Where the server stood still.
+/// Stalls of the server.
 const STALL_SHADE: &str = "rgba(217, 119, 6, 0.20)";
 
-/// Up to this many points are marked, so that one between gaps is seen.
+/// Maximum number of points with markers, which make single points between gaps visible.
 const MARKED_MAX: usize = 60;
 
-/// An interval shorter than this share of the others has no rate worth drawing.
+/// Minimum length of an interval with a meaningful rate, as a share of the others.
 const SHORTEST: f64 = 0.1;
 
-/// Bars differ in color and in pattern. There are as many kinds as there are classes of failures, and one more.
+/// Colours and patterns of bars: one for each class of failure, and two for replies.
 const BARS: [(&str, PatternShape); Failure::ALL.len() + 2] = [
     (RED, PatternShape::None),
     (ORANGE, PatternShape::RightDiagonalLine),
@@ -39,20 +39,20 @@ const BARS: [(&str, PatternShape); Failure::ALL.len() + 2] = [
     (ORANGE, PatternShape::Cross),
 ];
 
-/// A run interval by interval.
+/// Intervals of a run.
 pub(super) struct Run<'a> {
     intervals: Vec<&'a Interval>,
-    /// The middles of the intervals, in seconds since the start.
+    /// Middles of the intervals, in seconds since the start.
     seconds: Vec<f64>,
     shades: Vec<Shade>,
 }
 
-/// A stretch of time that is shaded.
+/// A shaded period.
 struct Shade {
     from_s: f64,
     to_s: f64,
     name: &'static str,
-    /// Where its name is put: where there is room.
+    /// Position of the name, chosen to avoid overlaps.
     anchor: Anchor,
     color: &'static str,
 }
@@ -71,7 +71,7 @@ impl<'a> Run<'a> {
     pub(super) fn throughput(&self) -> Option<Chart> {
         let style = |color: &'static str, width, dash| Line::new().color(color).width(width).dash(dash);
         let failed = |interval: &Interval| interval.failed_calls + interval.http_errors;
-        // What was offered is broad, as the others lie upon it when all is well.
+        // The line of offered load is wide, since the others cover it when all is well.
         let lines = [
             ("offered", self.rates(|interval| interval.offered), style(GREY, 2.0 * WIDTH, DashType::Solid)),
             ("sent", self.rates(|interval| interval.sent), style(BLUE, WIDTH, DashType::Solid)),
@@ -151,8 +151,7 @@ impl<'a> Run<'a> {
         self.chart(
             "errors",
             "Errors",
-            "How many connections failed in each interval, by class, how many replies had a status of 400 and above, \
-             and how many were not what was expected.",
+            "Failed connections by class, replies with status 400 and above, and unexpected replies, in each interval.",
             data,
             from_zero("count"),
         )
@@ -161,8 +160,8 @@ impl<'a> Run<'a> {
     pub(super) fn lag(&self) -> Option<Chart> {
         let values = self.values(|interval| Some(interval.lag_max.as_secs_f64() * 1e3));
         let mut data = Traces::new();
-        data.push(self.line("greatest lag", values, Line::new().color(PURPLE).width(WIDTH), "%{y:,.3f} ms"));
-        let about = "The most by which an arrival was started late in each interval.";
+        data.push(self.line("largest lag", values, Line::new().color(PURPLE).width(WIDTH), "%{y:,.3f} ms"));
+        let about = "Largest lag of an arrival in each interval.";
         self.chart("lag", "Lag", about, data, from_zero("ms"))
     }
 
@@ -173,7 +172,7 @@ impl<'a> Run<'a> {
         }
         let mut data = Traces::new();
         data.push(self.line("open", values, Line::new().color(TEAL).width(WIDTH), "%{y:,}"));
-        let about = "How many there were at the end of each interval.";
+        let about = "At the end of each interval.";
         self.chart("open", "Connections open", about, data, from_zero("connections"))
     }
 
@@ -193,7 +192,7 @@ impl<'a> Run<'a> {
         hover: &str,
     ) -> Box<Scatter<f64, Option<f64>>> {
         let mode = if values.len() <= MARKED_MAX { Mode::LinesMarkers } else { Mode::Lines };
-        // One or two make no line.
+        // One or two points make no visible line.
         let size = if values.len() <= 2 { 9 } else { 4 };
         Scatter::new(self.seconds.clone(), values)
             .name(name)
@@ -203,7 +202,7 @@ impl<'a> Run<'a> {
             .hover_template(hover)
     }
 
-    /// A chart over the time of the run; nothing if there are no intervals.
+    /// A chart over the time of the run; `None` if there are no intervals.
     fn chart(
         &self,
         id: &'static str,
@@ -226,7 +225,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Warm-up, drain, and where the server stood still.
+/// Warm-up, drain, and stalls of the server.
 fn shades(document: &Document) -> Vec<Shade> {
     let shade = |Stretch { from_s, to_s, kind }| {
         let (anchor, color) = match kind {

@@ -1,4 +1,4 @@
-//! The charts of a sweep: replies, errors and times over the load that was offered.
+//! Charts of a sweep: replies, errors and times over the offered load.
 
 use plotly::common::{
     Anchor, DashType, ErrorData, ErrorType, Font, Line, Marker, MarkerSymbol, Mode, Orientation, Title,
@@ -14,10 +14,10 @@ use crate::pictures::{Point, SweepCurve};
 
 use super::{BLUE, Chart, Extent, GREEN, GREY, ORANGE, PURPLE, RED, WIDTH, from_zero, layout};
 
-/// How large marks are, in pixels.
+/// Size of markers in pixels.
 const MARK: usize = 7;
 
-/// Those for which there are points.
+/// Charts with data to draw.
 pub(in crate::html) fn charts(curve: &SweepCurve) -> Vec<Chart> {
     if curve.points.is_empty() {
         return Vec::new();
@@ -54,7 +54,7 @@ fn errors(curve: &SweepCurve) -> Chart {
     let look = Look { color: RED, dash: DashType::Solid, symbol: MarkerSymbol::Square, hover: "%{y:,.2f} %" };
     lines.push("errors", &look, None, &|point| Some(point.errors_percent));
     let most = curve.points.iter().map(|point| point.errors_percent).filter(|percent| percent.is_finite());
-    // Marks at zero are to be seen whole, and what is nearly nothing shall not look like much.
+    // Markers at zero must not be cut, and tiny values must not look large.
     let top = most.fold(1.0, f64::max);
     let axis = from_zero("percent").range(AxisRange::new(rounded(-0.04 * top), rounded(1.08 * top)));
     let about = "Calls that ended without a reply, with a status of 400 and above, or with an unexpected reply; connections \
@@ -79,7 +79,7 @@ fn times(curve: &SweepCurve) -> Chart {
     chart(curve, ("times", "Response time and latency", about), lines.data, Extent::of(&all).axis_of_ms())
 }
 
-/// How a line is drawn.
+/// Style of a line.
 struct Look {
     color: &'static str,
     dash: DashType,
@@ -87,11 +87,11 @@ struct Look {
     hover: &'static str,
 }
 
-/// The lines of a chart.
+/// Lines of a chart.
 struct Lines<'a> {
     curve: &'a SweepCurve,
     data: Traces,
-    /// Whether the legend says what is hollow.
+    /// True once the legend explains hollow markers.
     is_explained: bool,
 }
 
@@ -100,7 +100,8 @@ impl<'a> Lines<'a> {
         Self { curve, data: Traces::new(), is_explained: false }
     }
 
-    /// Adds what tells of the server as a line, and what tells of the generator as hollow marks by themselves.
+    /// Adds points that describe the server as a line, and those limited by the generator as separate hollow
+    /// markers.
     fn push(
         &mut self,
         name: &str,
@@ -147,7 +148,7 @@ fn hollow(symbol: &MarkerSymbol) -> MarkerSymbol {
     }
 }
 
-/// How far the replies spread, for the points of [`SweepCurve::of_server`].
+/// Spread of the replies, for the points of [`SweepCurve::of_server`].
 fn spread(curve: &SweepCurve) -> Option<ErrorData> {
     let range = |end: fn(&Point) -> Option<f64>| -> Vec<f64> {
         let ends = curve.of_server(end).into_iter();

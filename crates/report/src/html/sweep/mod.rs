@@ -1,4 +1,4 @@
-//! A sweep as a page: the same kind of page as that of a result, with its walls against what comes from outside.
+//! Page of a sweep: the same kind of page as that of a result, with its protection against hostile text.
 
 mod table;
 
@@ -16,13 +16,13 @@ use super::tiles::Tile;
 
 use self::table::Row;
 
-/// Characters of the name of a machine.
+/// Maximum number of characters of a machine's name.
 const NAME_LENGTH: usize = 200;
 
-/// Rates that are listed one by one.
+/// Maximum number of rates listed.
 const RATES_LISTED: usize = 100;
 
-/// A sweep as an HTML page.
+/// Renders a sweep as an HTML page.
 #[must_use]
 pub fn sweep_page(sweep: &Sweep) -> String {
     let curve = SweepCurve::of(sweep);
@@ -75,7 +75,7 @@ struct Page {
     script: &'static Script,
 }
 
-/// When it began, how many runs it has, and from where.
+/// Start, number of runs, and machine.
 fn facts(sweep: &Sweep) -> Vec<String> {
     let runs = match sweep.runs.len() {
         1 => "1 run".to_owned(),
@@ -88,10 +88,10 @@ fn facts(sweep: &Sweep) -> Vec<String> {
 
 fn end(end: Option<End>) -> &'static str {
     match end {
-        Some(End::Complete) => "All runs that were asked for have been made.",
+        Some(End::Complete) => "All runs are complete.",
         Some(End::Saturated) => "It ended before the last rate: the server was far beyond saturation.",
-        Some(End::Asked) => "It was ended early, as asked for.",
-        None => "It is not complete: further runs are to come.",
+        Some(End::Asked) => "It was stopped early, on request.",
+        None => "It is in progress: more runs are to come.",
     }
 }
 
@@ -131,9 +131,11 @@ fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
             format!("{}/s", rate(point.good_replies)),
             format!("at {} {unit}/s", rate(point.rate)),
         ),
-        None => {
-            tile("Most replies without error", "n/a".to_owned(), "no step tells of the server".to_owned())
-        }
+        None => tile(
+            "Most replies without error",
+            "n/a".to_owned(),
+            "the generator was the bottleneck at every rate".to_owned(),
+        ),
     };
     let without_errors = of_server().take_while(|point| point.errors_percent == 0.0).last();
     let clean = match without_errors {
@@ -165,7 +167,7 @@ fn settings(settings: &Settings, unit: Unit) -> Vec<Fact> {
         fact("Runs at each", count((*repeats).into())),
         fact(
             "Order",
-            shuffled_by.map_or_else(|| "rising".to_owned(), |seed| format!("random, from seed {seed}")),
+            shuffled_by.map_or_else(|| "ascending".to_owned(), |seed| format!("random, from seed {seed}")),
         ),
         fact(
             "Ends early",
@@ -179,12 +181,12 @@ fn settings(settings: &Settings, unit: Unit) -> Vec<Fact> {
                 },
             ),
         ),
-        fact("Pause between runs", format!("{} at least", time(pause_s * 1e3))),
-        fact("Time to recover", format!("{} at most", time(settle_s * 1e3))),
+        fact("Pause between runs", format!("at least {}", time(pause_s * 1e3))),
+        fact("Time to recover", format!("at most {}", time(settle_s * 1e3))),
     ]
 }
 
-/// A rate to as many decimals as say something.
+/// Formats a rate with as many decimals as are useful.
 fn rate(rate: f64) -> String {
     let decimals = if rate.fract() == 0.0 {
         0

@@ -1,4 +1,4 @@
-//! The table of all runs of a sweep.
+//! Table of all runs of a sweep.
 
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::sweep::{Lacking, Run, Sweep, Unit, error_share};
@@ -6,13 +6,13 @@ use crate::verdict::Level;
 
 use super::rate;
 
-/// Runs that are listed.
+/// Maximum number of runs listed.
 pub(super) const ROWS_MAX: usize = 1_000;
 
-/// A run.
+/// Row of a run.
 pub(super) struct Row {
     pub(super) rate: String,
-    /// Which of those at this rate it is, from 1; empty if there is one only.
+    /// Number of the run among those at this rate, from 1; empty if there is only one.
     pub(super) repeat: String,
     pub(super) cells: Vec<String>,
     pub(super) class: &'static str,
@@ -20,14 +20,14 @@ pub(super) struct Row {
     pub(super) notes: Vec<Note>,
 }
 
-/// What is to be known about a run.
+/// A remark about a run.
 pub(super) struct Note {
     pub(super) name: &'static str,
     pub(super) text: String,
 }
 
 impl Row {
-    /// What the run is called.
+    /// Name of the run.
     pub(super) fn name(&self) -> String {
         if self.repeat.is_empty() {
             format!("{}/s", self.rate)
@@ -36,7 +36,7 @@ impl Row {
         }
     }
 
-    /// The names of its notes.
+    /// Names of the notes.
     pub(super) fn names(&self) -> String {
         let names: Vec<&str> = self.notes.iter().map(|note| note.name).collect();
         names.join(", ")
@@ -47,11 +47,11 @@ impl Row {
     }
 }
 
-/// The columns between the rate and the verdict.
+/// Columns between rate and verdict.
 pub(super) const HEAD: [&str; 7] =
     ["offered [/s]", "replies [/s]", "errors", "response [ms]", "p50 [ms]", "p99 [ms]", "max [ms]"];
 
-/// The runs by ascending rate.
+/// Rows by ascending rate.
 pub(super) fn rows(sweep: &Sweep) -> Vec<Row> {
     let mut runs: Vec<&Run> = sweep.runs.iter().collect();
     runs.sort_by(|a, b| a.rate.total_cmp(&b.rate).then(a.repeat.cmp(&b.repeat)));
@@ -76,7 +76,7 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
     };
     let early = !run.is_complete();
     let early =
-        early.then(|| Note { name: "ended early", text: "as asked for; it does not count".to_owned() });
+        early.then(|| Note { name: "ended early", text: "on request; the run does not count".to_owned() });
     let reasons = result.verdict.reasons.iter();
     Row {
         rate: rate(run.rate),
@@ -102,14 +102,14 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
     }
 }
 
-/// What had not recovered before a run.
+/// Note on what had not recovered before a run.
 fn not_recovered(lacking: Lacking) -> Note {
     let text = match lacking {
         Lacking::Ports { free, needed } => {
             format!("{} local ports were free before the run, which needs {}", count(free), count(needed))
         }
         Lacking::Server { probe_ms: Some(probe_ms), usual_ms } => {
-            format!("before the run the server took {}, and {} at first", time(probe_ms), time(usual_ms))
+            format!("the server took {} before the run, and {} at first", time(probe_ms), time(usual_ms))
         }
         Lacking::Server { probe_ms: None, .. } => "the server did not answer before the run".to_owned(),
     };

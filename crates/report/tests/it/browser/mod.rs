@@ -1,6 +1,6 @@
-//! A browser without a window and without a network, driven over the pipe that Chromium has for it.
+//! A headless browser without a network, controlled over Chromium's debugging pipe.
 //!
-//! <https://chromedevtools.github.io/devtools-protocol/>: JSON with a zero byte behind each message.
+//! <https://chromedevtools.github.io/devtools-protocol/>: JSON with a zero byte after each message.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -11,37 +11,38 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// What the browser is called, depending on who packed it.
+/// Names of the browser in various packages.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// It must have done what it was asked for after this long.
+/// Time limit for each command.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// It is killed if it has not ended so long after it was asked to.
+/// Time limit for an orderly exit, after which it is killed.
 const PATIENCE_AT_THE_END: Duration = Duration::from_secs(5);
 
-/// It reads commands from descriptor 3 and answers on 4, which only a shell can set up without unsafe code.
+/// Chromium reads commands from descriptor 3 and answers on 4; only a shell can set this up without unsafe
+/// code.
 const START: &str = "exec \"$0\" \"$@\" 3<&0 4>&1 >/dev/null 2>&1";
 
-/// A running browser. It ends when it is dropped.
+/// A running browser, which ends when it is dropped.
 pub(crate) struct Browser {
     child: Child,
     commands: ChildStdin,
     messages: Receiver<Value>,
     last_id: u64,
-    /// What it told of its own accord.
+    /// Events received so far.
     events: Vec<Value>,
     _profile: TempDir,
 }
 
-/// How a page is looked at.
+/// Window and colour scheme.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(crate) width: u32,
     pub(crate) scheme: &'static str,
 }
 
-/// A page that has been loaded.
+/// A loaded page.
 pub(crate) struct Page<'a> {
     browser: &'a mut Browser,
     target: String,
@@ -49,7 +50,7 @@ pub(crate) struct Page<'a> {
 }
 
 impl Browser {
-    /// Starts one.
+    /// Starts the browser.
     pub(crate) fn start() -> Self {
         let profile = tempfile::tempdir().expect("a folder can be made");
         let mut child = Command::new("sh")
@@ -78,7 +79,7 @@ impl Browser {
         let commands = child.stdin.take().expect("it is piped");
         let mut answers = BufReader::new(child.stdout.take().expect("it is piped"));
         let (sender, messages) = mpsc::channel();
-        // Ends with the browser, or with the last who listens.
+        // Ends with the browser, or when the receiver is dropped.
         std::thread::spawn(move || {
             let mut message = Vec::new();
             while answers.read_until(0, &mut message).is_ok_and(|size| size > 0) {
@@ -140,7 +141,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Closed, it tidies up. If it does not close, its other processes end when they lose it.
+        // Closing lets it tidy up. If it does not close, its child processes end when it is killed.
         self.commands.write_all(b"{\"id\":0,\"method\":\"Browser.close\"}\0").ok();
         let deadline = Instant::now() + PATIENCE_AT_THE_END;
         while Instant::now() < deadline && matches!(self.child.try_wait(), Ok(None)) {
@@ -152,7 +153,7 @@ impl Drop for Browser {
 }
 
 impl Page<'_> {
-    /// Looks at it in another way.
+    /// Changes the view.
     pub(crate) fn view(&mut self, view: View) {
         let View { width, scheme } = view;
         let is_phone = width < 600;
@@ -163,7 +164,7 @@ impl Page<'_> {
         self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
-    /// The value of an expression, awaited if it is a promise.
+    /// Evaluates an expression, awaiting promises.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
         let mut result = self.call("Runtime.evaluate", &params);
@@ -171,7 +172,7 @@ impl Page<'_> {
         result["result"]["value"].take()
     }
 
-    /// What it complained of, what it loaded beside itself, and whether it opened a dialogue, up to now.
+    /// Errors logged, other resources loaded, and dialogues opened so far.
     pub(crate) fn complaints(&mut self) -> Vec<String> {
         let complaint = |event: &Value| {
             let params = &event["params"];

@@ -1,4 +1,4 @@
-//! Documents for tests of the page: results of simulated runs against servers of many moods.
+//! Documents for tests of the page: results of simulated runs against various servers.
 
 #![allow(dead_code, reason = "each test file uses some of them")]
 
@@ -14,7 +14,7 @@ use httperf_testkit::sim::{
     Action, Goodbye, HttpPeer, Link, Peer, TlsPeer, connections, reply, run, sessions, tls_server,
 };
 
-/// Markup and script, as an attacker would have them.
+/// Markup and script that an attacker might send.
 pub(crate) const HOSTILE: [&str; 4] = [
     "/</script><script>alert(1)</script>",
     "/<img src=x onerror=alert(2)>",
@@ -54,7 +54,7 @@ pub(crate) fn part() -> Part {
     }
 }
 
-/// What simulated runs do not have: lag, processor time, and the kernel's view of connections.
+/// Adds what simulated runs lack: lag, processor time, and the kernel's view of connections.
 fn with_machine(mut summary: Summary) -> Summary {
     let lag = |index: usize| Duration::from_secs_f64(12e-6 + 90e-6 * chance(index, 5).powi(6));
     let arrivals = std::mem::take(&mut summary.lag).moments.count() as usize;
@@ -88,7 +88,7 @@ fn simulated(plan: Plan, peer: impl Peer + 'static) -> Document {
     document(plan, outcome.summary)
 }
 
-/// A number from 0 to 1 that looks random and is the same each time.
+/// A pseudorandom number from 0 to 1 that is the same each time.
 fn chance(index: usize, stream: u64) -> f64 {
     let mut bits =
         (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ stream.wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -96,13 +96,12 @@ fn chance(index: usize, stream: u64) -> f64 {
     (bits >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A minute of 500 connections a second as customers have them: some errors, and a second in which the server stood
-/// still.
+/// A minute of 500 connections per second, as in real use: some errors, and a stall of one second.
 pub(crate) fn a_busy_minute() -> Document {
     busy(60, 500.0, ms(5_000))
 }
 
-/// The same in small, for tests that need only its variety.
+/// A small version of the same, for tests that only need its variety.
 pub(crate) fn a_busy_moment() -> Document {
     busy(12, 120.0, ms(2_000))
 }
@@ -125,7 +124,7 @@ fn busy(seconds: u64, rate: f64, warmup: Duration) -> Document {
     let warmed_up = warmup.as_secs_f64();
     let peer = HttpPeer::new(move |request| {
         let index = request.connection;
-        // A cold server is slow at first; then most replies take some ms, and a few of them many.
+        // A cold server is slow at first; later most replies take some ms, and a few many.
         let cold = 1.0 + 4.0 * (-request.at.as_secs_f64() * 3.0 / warmed_up).exp();
         let tail = if chance(index, 1) < 0.02 { 8.0 } else { 1.0 };
         let took = Duration::from_secs_f64(1e-3 * cold * tail * (1.2 + 2.5 * chance(index, 2).powi(3)));
@@ -155,7 +154,7 @@ fn busy(seconds: u64, rate: f64, warmup: Duration) -> Document {
     simulated(plan, peer)
 }
 
-/// The same, ended for one of its objectives: some are met, some are missed, of others too little is known.
+/// The same, aborted for missing one of its objectives: some are met, some missed, others unknown.
 pub(crate) fn with_objectives() -> Document {
     let Document { mut plan, summary, .. } = a_busy_moment();
     let all = "p50<5ms, p99<50ms, p99.9<1500ms, max<1s, service.p90<=20ms, errors<0.1%, 5xx<=1%, replies>=100, p99.99<3s";
@@ -179,7 +178,7 @@ pub(crate) fn sessions_over_tls() -> Document {
     simulated(plan, TlsPeer::new(peer, tls_server().build(), Goodbye::Said))
 }
 
-/// Calls over HTTP/2, with all that may go wrong in it. What HTTP/2 did is made up.
+/// Calls over HTTP/2 with all kinds of failures. The figures of HTTP/2 are invented.
 pub(crate) fn over_http2() -> Document {
     let Document { mut plan, mut summary, .. } = one_second();
     plan.request.version = HttpVersion::Http2;
@@ -218,7 +217,7 @@ pub(crate) fn over_http2() -> Document {
     document(plan, summary)
 }
 
-/// URIs and `Server-Timing` full of markup, in every place where a page shows them.
+/// URIs and `Server-Timing` fields full of markup, wherever a page shows them.
 pub(crate) fn hostile() -> Document {
     let mut plan = Plan {
         arrivals: Arrivals::Deterministic { period: 0.01 },
@@ -255,7 +254,7 @@ pub(crate) fn without_replies() -> Document {
     simulated(plan, HttpPeer::new(|_| Vec::new()))
 }
 
-/// A run in which nothing was to be done.
+/// A run with nothing to do.
 pub(crate) fn without_anything() -> Document {
     let mut document = document(connections(0, 1, 1), Summary::default());
     document.parts[0].ended_early = Some(EarlyEnd::Asked);
@@ -267,7 +266,7 @@ pub(crate) fn one_call() -> Document {
     simulated(connections(1, 1, 1), HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
 }
 
-/// A second of load, in which nothing is found.
+/// A second of load without findings.
 pub(crate) fn one_second() -> Document {
     let mut plan = Plan {
         arrivals: Arrivals::Deterministic { period: 0.005 },
@@ -278,7 +277,7 @@ pub(crate) fn one_second() -> Document {
     simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(404, "", "ok"))]))
 }
 
-/// Twenty minutes, of which each second is kept.
+/// Twenty minutes, with every second kept.
 pub(crate) fn twenty_minutes() -> Document {
     let plan = Plan {
         arrivals: Arrivals::Deterministic { period: 0.1 },
@@ -297,7 +296,7 @@ pub(crate) fn slow_to_connect() -> Document {
     document(plan, summary)
 }
 
-/// Only what the classic report shows was recorded.
+/// A run that recorded only what the classic report shows.
 pub(crate) fn without_detail() -> Document {
     let mut plan = Plan {
         arrivals: Arrivals::Deterministic { period: 0.01 },

@@ -1,4 +1,4 @@
-//! Sweeps for tests: simulated runs at several rates against a server that has a capacity.
+//! Sweeps for tests: simulated runs at several rates against a server with a limited capacity.
 
 #![allow(dead_code, reason = "each test file uses some of them")]
 
@@ -12,33 +12,33 @@ use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
 
 use crate::documents;
 
-/// What the server answers per second.
+/// Replies per second that the server can send.
 pub(crate) const CAPACITY: f64 = 50.0;
 
-/// It lets requests wait for so long, and answers others 503.
+/// Longest wait; later requests are answered 503.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Seconds that a run takes.
+/// Length of a run in seconds.
 const RUNTIME: u64 = 12;
 
-/// Up to and beyond what the server takes.
+/// Rates up to and beyond the capacity.
 pub(crate) const RATES: [f64; 8] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 80.0, 100.0];
 
-/// The sweep of a server that is saturated, twice at each rate.
+/// A sweep of a saturated server, with two runs at each rate.
 pub(crate) fn saturating() -> Sweep {
     sweep(&RATES, 2, |_| {})
 }
 
-/// The same, where the generator was the bottleneck at the last rate.
+/// The same with one run each, limited by the generator at the last rate.
 pub(crate) fn limited_by_the_generator() -> Sweep {
     let mut sweep = sweep(&RATES, 1, |_| {});
     let verdict = &mut sweep.runs.last_mut().expect("there are runs").result.verdict;
     verdict.level = Level::Invalid;
     verdict.reasons = vec![Reason { level: Level::Invalid, finding: Finding::ClientCpu { share: 0.99 } }];
-    worked_out_anew(sweep)
+    recomputed(sweep)
 }
 
-/// One of a server with a hostile name, on a hostile machine.
+/// A sweep of a server with a hostile name, on a hostile machine.
 pub(crate) fn hostile() -> Sweep {
     let mut sweep = sweep(&RATES[..3], 1, |plan| plan.targets[0].host = documents::HOSTILE[0].to_owned());
     let part = &mut sweep.runs[0].result.parts[0];
@@ -48,7 +48,7 @@ pub(crate) fn hostile() -> Sweep {
     sweep
 }
 
-/// One that has no runs yet.
+/// A sweep without runs.
 pub(crate) fn empty() -> Sweep {
     sweep(&[], 1, |_| {})
 }
@@ -75,8 +75,8 @@ fn sweep(rates: &[f64], repeats: u32, change: impl Fn(&mut Plan)) -> Sweep {
     Sweep::of(settings, plan(1.0, &change), runs, end)
 }
 
-/// What follows from runs that have been changed.
-pub(crate) fn worked_out_anew(sweep: Sweep) -> Sweep {
+/// Recomputes the figures after runs have been changed.
+pub(crate) fn recomputed(sweep: Sweep) -> Sweep {
     Sweep::of(sweep.settings, sweep.plan, sweep.runs, sweep.end)
 }
 
