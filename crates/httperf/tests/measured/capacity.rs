@@ -311,7 +311,8 @@ fn a_server_that_vanishes_ends_the_search_and_leaves_what_is_known() {
     killer.join().unwrap();
     let report = text(&outcome.stdout);
     assert_eq!(outcome.exit, Exit::Code(1), "{report}");
-    assert!(report.starts_with("capacity at least "), "{report}");
+    // A figure by then, rather than a bound, if other programs disturbed a trial.
+    assert!(report.starts_with("capacity "), "{report}");
     assert!(
         report.lines().next().unwrap().ends_with("(ended early: the server no longer answers)"),
         "{report}"

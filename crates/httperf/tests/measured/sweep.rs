@@ -129,14 +129,24 @@ fn states(document: &Value) -> Vec<String> {
     steps.iter().map(|step| step["state"].as_str().expect("a word").to_owned()).collect()
 }
 
+/// Returns true if the outcome is right, and false if it is not because other programs disturbed runs: then the test is
+/// skipped.
 #[track_caller]
-fn knee_is_within(document: &Value, lowest: f64, highest: f64) {
-    let knee = document["figures"]["knee"].as_f64();
-    assert!(
-        knee.is_some_and(|knee| (lowest..=highest).contains(&knee)),
-        "{knee:?}: {:#}",
-        document["figures"]
-    );
+fn holds(is_right: bool, document: &Value) -> bool {
+    const CODES: [&str; 6] = ["client_cpu", "kept_waiting", "paused", "rate", "schedule_lag", "time_stolen"];
+    let runs = document["runs"].as_array().expect("a list");
+    let reasons = runs.iter().flat_map(|run| run["result"]["verdict"]["reasons"].as_array().expect("a list"));
+    let mut causes = reasons.filter(|reason| reason["level"] != "VALID").map(|reason| &reason["code"]);
+    let is_disturbed = causes.any(|code| CODES.iter().any(|known| code == known));
+    assert!(is_right || is_disturbed, "{:#}", document["figures"]);
+    if !is_right {
+        skip::disturbed("other programs disturbed runs of the sweep");
+    }
+    is_right
+}
+
+fn has_knee(document: &Value, lowest: f64, highest: f64) -> bool {
+    document["figures"]["knee"].as_f64().is_some_and(|knee| (lowest..=highest).contains(&knee))
 }
 
 #[test]
@@ -148,8 +158,10 @@ fn the_knee_of_the_embedded_server_is_its_capacity() {
     );
     let table = succeeds(&outcome);
     let document = bench.document("s.json");
-    knee_is_within(&document, 80.0, 125.0);
-    assert_eq!(states(&document)[3..], ["saturated", "saturated"]);
+    let is_right = has_knee(&document, 80.0, 125.0) && states(&document)[3..] == ["saturated", "saturated"];
+    if !holds(is_right, &document) {
+        return;
+    }
     assert_eq!(document["end"], "complete");
     assert!(table.contains("Knee: ") && table.contains("saturated: "), "{table}");
     let csv = fs::read_to_string(bench.path("s.csv")).expect("written");
@@ -215,8 +227,9 @@ fn nginx_with_a_limit_bends_where_it_is() {
     );
     let table = succeeds(&outcome);
     let document = bench.document("s.json");
-    knee_is_within(&document, 80.0, 125.0);
-    assert_eq!(document["end"], "saturated", "{table}");
+    if !holds(has_knee(&document, 80.0, 125.0) && document["end"] == "saturated", &document) {
+        return;
+    }
     assert!(table.contains("Higher rates were skipped after 2 rates in a row"), "{table}");
     assert!(runs(&document).len() < 6, "{table}");
 }
@@ -258,13 +271,12 @@ Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
         "--rates=5..640x2 --stop-after=2 --duration=2 --warmup=.5 --drain=.5 --timeout=3 --pause=.1 --settle=15 \
          --output=@s.json",
     );
-    let table = succeeds(&outcome);
+    succeeds(&outcome);
     let document = bench.document("s.json");
     // At most 100 replies per second, and fewer where the machine has other things to do.
     let knee = document["figures"]["knee"].as_f64();
     let is_plausible = knee.is_some_and(|knee| (2.0..=130.0).contains(&knee));
-    assert!(is_plausible || states(&document).contains(&"client_limited".to_owned()), "{table}");
-    assert_eq!(document["end"], "saturated", "{table}");
+    holds(is_plausible && document["end"] == "saturated", &document);
 }
 
 #[test]
@@ -381,7 +393,7 @@ fn a_server_that_goes_and_comes_back_leaves_its_mark_and_nothing_else() {
         .map(|run| run["recovery"]["server_s"].as_f64().expect("seconds"))
         .sum();
     assert!(total("errors") > 0 || waited > 0.5, "{table}");
-    assert_eq!(states(&document)[5], "kept_up", "{table}");
+    holds(states(&document)[5] == "kept_up", &document);
 }
 
 #[test]
@@ -412,7 +424,9 @@ fn a_server_that_answers_nothing_is_told_from_a_saturated_one() {
     let arguments = "--rates=10,20,30 --stop-after=2 --duration=.5 --warmup=0 --drain=.1 --pause=0 --settle=0 --output=@s.json";
     let table = succeeds(&bench.sweep(arguments));
     let document = bench.document("s.json");
-    assert_eq!(states(&document), ["unanswered"; 2], "{table}");
+    if !holds(states(&document) == ["unanswered"; 2], &document) {
+        return;
+    }
     assert_eq!((&document["end"], &document["figures"]["knee"]), (&"saturated".into(), &Value::Null));
     assert!(table.contains("nothing answered"), "{table}");
 }
@@ -443,13 +457,13 @@ fn calls_and_sessions_are_swept_like_connections() {
     );
     assert_eq!(calls["plan"]["arrivals"]["exponential"]["mean"], 0.01);
     assert_eq!(calls["runs"][0]["result"]["plan"]["arrivals"]["exponential"]["mean"], 0.02);
-    assert_eq!(states(&calls)[0], "kept_up", "{:#}", calls["figures"]);
+    holds(states(&calls)[0] == "kept_up", &calls);
     let sessions = json("--rates=20,40 --wsess=20,3,.01");
     assert_eq!(sessions["runs"][1]["result"]["summary"]["sessions"]["completed"], 20);
-    assert_eq!(states(&sessions)[0], "kept_up", "{:#}", sessions["figures"]);
+    holds(states(&sessions)[0] == "kept_up", &sessions);
     let counted = json("--rates=50,100 --num-conns=50 --num-calls=2 --period=u1,3 --threads=2");
     assert_eq!(counted["runs"][1]["result"]["figures"]["replies"], 100);
-    assert_eq!(states(&counted)[0], "kept_up", "{:#}", counted["figures"]);
+    holds(states(&counted)[0] == "kept_up", &counted);
 }
 
 #[test]
