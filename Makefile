@@ -33,10 +33,11 @@ demo: ## install what is missing, build, and run a first load test against the b
 test: ## run every check, also after one that fails; a table at the end says what came of each
 	@scripts/checks.sh $(CHECKS)
 
-test-long: bootstrap ## check the books of 50,000 drawn plans and 2,000 real runs, and every edit of documents: an hour or so
-	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test books
-	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test mutations
-	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test books
+test-long: bootstrap ## check what takes too long for every change: an hour or so
+	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test it -- books
+	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test it -- mutations
+	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
+	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
