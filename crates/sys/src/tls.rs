@@ -1,9 +1,12 @@
-//! Calls of BoringSSL that `boring` leaves out or marks unsafe: resumption and early data.
+//! Calls of BoringSSL that `boring` leaves out or marks unsafe: resumption, early data, signatures without a digest.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
+use boring::error::ErrorStack;
+use boring::pkey::{PKeyRef, Private};
 use boring::ssl::{SslContext, SslContextBuilder, SslRef, SslSession};
+use boring::x509::{X509, X509Builder};
 use foreign_types::{ForeignType, ForeignTypeRef};
 
 /// A TLS session that a later connection may offer to resume, with the context it belongs to.
@@ -91,6 +94,18 @@ pub fn flush(ssl: &mut SslRef) -> bool {
 #[must_use]
 pub fn group_names() -> Vec<&'static str> {
     all_names(boring_sys::SSL_get_all_group_names)
+}
+
+/// Signs a certificate with a key that does its own hashing (Ed25519), and completes it.
+///
+/// # Errors
+/// Those of the library: for any other type of key, and for a certificate that lacks a required field.
+pub fn sign_without_digest(certificate: X509Builder, key: &PKeyRef<Private>) -> Result<X509, ErrorStack> {
+    let certificate = certificate.build();
+    // SAFETY: the pointers are those of a living key and of a certificate that nobody else has yet; without a digest
+    // (a null pointer) the call fails unless the key needs none.
+    let size = unsafe { boring_sys::X509_sign(certificate.as_ptr(), key.as_ptr(), std::ptr::null()) };
+    if size > 0 { Ok(certificate) } else { Err(ErrorStack::get()) }
 }
 
 /// Calls one of the functions of BoringSSL that list names. Each writes at most `max` static strings to `out`
