@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::fault::Fault;
 use crate::stamps::Stamp;
-use crate::tls::TlsCounts;
+use crate::tls::counts::TlsCounts;
 
 /// What the server did. Every request ends in a reply, in a fault, in both (a fault that
 /// [completes the reply](Fault::completes_reply)), or in neither: when its client left before.

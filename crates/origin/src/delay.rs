@@ -7,7 +7,7 @@ use rand::distr::OpenClosed01;
 use rand::{Rng, RngExt as _};
 use rand_distr::{Exp1, StandardNormal};
 
-use crate::config::{Malformed, duration};
+use crate::text::{Malformed, duration, parse_duration};
 
 /// How long replies take.
 ///
@@ -89,7 +89,7 @@ impl FromStr for Delay {
 
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let Some((name, arguments)) = text.split_once(':') else {
-            return crate::parse_duration(text).map(Self::Fixed);
+            return parse_duration(text).map(Self::Fixed);
         };
         let (first, second) = match arguments.split_once(',') {
             Some((first, second)) => (first, Some(second)),

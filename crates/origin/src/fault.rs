@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rand::{Rng, RngExt as _};
 
-use crate::config::Malformed;
+use crate::text::Malformed;
 
 /// A way for a reply to go wrong. Where the protocols differ, HTTP/1 comes first.
 ///
@@ -129,6 +129,16 @@ impl Fault {
         self as usize
     }
 }
+
+/// A TLS record header and some bytes that no text has: no reader takes this for HTTP.
+pub(crate) const GARBAGE: &[u8] = b"\x16\x03\x01\x00\xfa this is not HTTP \xff\xfe\x00\r\n\r\n";
+
+/// What follows a reply that says it is over.
+pub(crate) const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
+
+/// A header of a megabyte, in lines that a server might really send.
+pub(crate) const FILLER_LINES: usize = 128;
+pub(crate) const FILLER_SIZE: usize = 8192;
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -29,33 +29,39 @@ mod body;
 mod bucket;
 mod config;
 mod connection;
+mod content;
 mod counts;
 mod delay;
 mod fault;
+mod http1;
 mod http2;
 mod limits;
+mod link;
 mod reply;
 mod route;
 mod server;
+mod shared;
 mod socket;
 mod stamps;
-mod takeover;
+mod text;
 mod timer;
 mod tls;
+mod transport;
 mod wire;
 
 pub use bucket::{Bucket, Capacity, QueueFull};
-pub use config::{CloseAfter, Config, Framing, ListenAddress, Location, Malformed, StatusMix};
-pub use config::{parse_duration, parse_rate, parse_size};
+pub use config::{CloseAfter, Config, Framing, ListenAddress, Location, StatusMix};
 pub use counts::Counts;
 pub use delay::Delay;
 pub use fault::{Fault, FaultMix, FaultShare, TooManyFaults};
-pub use http2::Http2;
+pub use http2::settings::Http2;
 pub use limits::{Limits, raise_descriptor_limit};
 pub use server::{Handle, Server, Stopper, spawn};
 pub use stamps::Stamp;
-pub use tls::{
-    BadCredentials, Ciphers, ClientCertificate, Credentials, Groups, KeyType, Tickets, Tls, TlsCounts,
-    Versions,
+pub use text::{Malformed, parse_duration, parse_rate, parse_size};
+pub use tls::counts::TlsCounts;
+pub use tls::credentials::{BadCredentials, Credentials, KeyType};
+pub use tls::settings::{
+    Ciphers, ClientCertificate, Groups, Tickets, Tls, Versions, parse_certificate_compression,
+    parse_tls_version,
 };
-pub use tls::{parse_certificate_compression, parse_tls_version};

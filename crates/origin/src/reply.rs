@@ -9,10 +9,10 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 
 use crate::bucket::QueueFull;
-use crate::connection::{Ending, Link};
 use crate::fault::Fault;
+use crate::link::{Ending, Link};
 use crate::route::{self, Answer};
-use crate::server::Shared;
+use crate::shared::Shared;
 
 /// What the server calls itself.
 pub(crate) const SERVER_NAME: &str = "httperf";

@@ -9,11 +9,12 @@ use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 use rand_pcg::Pcg64Mcg;
 
-use crate::body::Content;
-use crate::config::{Config, Framing, Malformed, parse_size, parse_status};
+use crate::config::{Config, Framing, parse_status};
+use crate::content::Content;
 use crate::delay::Delay;
 use crate::fault::Fault;
-use crate::http2::WINDOW_MAX;
+use crate::http2::settings::WINDOW_MAX;
+use crate::text::{Malformed, parse_size};
 
 /// What a request is answered, and how.
 #[derive(Clone, Debug, PartialEq)]

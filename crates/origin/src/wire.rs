@@ -1,15 +1,19 @@
 //! A connection's socket as hyper sees it: it counts, it says whether it is blocked, and it can be taken back.
 
+use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::time::timeout;
 
-use crate::connection::Link;
-use crate::socket::{Socket, Transport};
+use crate::link::Link;
+use crate::socket::Socket;
+use crate::transport::Transport;
 
 /// The socket, what was read from it too early, and the state it shares with the rest of its connection.
 #[derive(Debug)]
@@ -68,6 +72,12 @@ pub(crate) async fn close(transport: &mut Transport) {
     if transport.shutdown().await.is_ok() {
         discard(transport).await;
     }
+}
+
+/// Does this as far as it comes in that time.
+pub(crate) async fn within(limit: Duration, future: impl Future<Output = ()>) {
+    // Either way the connection is over.
+    let _: Result<(), tokio::time::error::Elapsed> = timeout(limit, future).await;
 }
 
 async fn discard(source: &mut (impl AsyncRead + Unpin)) {

@@ -10,7 +10,7 @@ use h2::server::Connection;
 use tokio::sync::Notify;
 
 use super::pipe::Access;
-use crate::connection::Link;
+use crate::link::Link;
 
 /// How a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,14 +14,14 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::desk::{Desk, End};
-use super::pipe::{DATA, frame_header};
-use crate::body::{Checksum, ReplyBody};
+use super::frames::{DATA, frame_header};
+use crate::body::ReplyBody;
 use crate::config::Framing;
-use crate::connection::Ending;
-use crate::fault::Fault;
+use crate::content::Checksum;
+use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault, SURPLUS};
+use crate::link::Ending;
 use crate::reply::{add_fields, lists, prepare};
 use crate::route::Answer;
-use crate::takeover::{FILLER_LINES, FILLER_SIZE, SURPLUS};
 
 /// Answers a request, or gives up when its stream is reset.
 pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, desk: Rc<Desk>) {

@@ -17,12 +17,12 @@ use hyper::http::request::Parts;
 use hyper::{Method, Version};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::pipe::{FRAME_HEADER_SIZE, HEADERS, SETTINGS, frame_header, payload_size};
-use super::{FRAME_SIZE_MIN, PREFACE, serve};
-use crate::connection::Link;
+use super::driver::serve;
+use super::frames::{FRAME_HEADER_SIZE, HEADERS, PREFACE, SETTINGS, frame_header, payload_size};
+use super::settings::FRAME_SIZE_MIN;
+use crate::link::Link;
 use crate::reply::lists;
-use crate::takeover::within;
-use crate::wire::Wire;
+use crate::wire::{Wire, within};
 
 /// A request that asks for HTTP/2, in its terms.
 #[derive(Debug)]

@@ -13,9 +13,10 @@ use boring::ssl::{
 use httperf_plan::{CertificateCompression, TlsVersion};
 
 use super::compression::{Brotli, Compressed, Zlib};
-use super::{ClientCertificate, Stream, Tickets, Tls};
-use crate::connection::Link;
-use crate::socket::Transport;
+use super::settings::{ClientCertificate, Tickets, Tls};
+use super::stream::Stream;
+use crate::link::Link;
+use crate::transport::Transport;
 
 /// Puts TLS on accepted sockets.
 pub(crate) struct Acceptor {
@@ -139,9 +140,4 @@ fn set_client_certificate(builder: &mut SslContextBuilder, wanted: ClientCertifi
     };
     // Whoever issued it: the client has shown that it has the key.
     builder.set_custom_verify_callback(mode, |_| Ok(()));
-}
-
-/// Whether this cipher list leaves any cipher suite.
-pub(super) fn accepts_ciphers(list: &str) -> bool {
-    SslContextBuilder::new(SslMethod::tls()).is_ok_and(|mut builder| builder.set_cipher_list(list).is_ok())
 }

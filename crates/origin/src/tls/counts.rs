@@ -2,7 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::stream::Handshake;
+/// What a completed handshake agreed on, and what it cost.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    pub(crate) is_resumed: bool,
+    /// Whether early data was accepted, if any was offered.
+    pub(crate) early_data: Option<bool>,
+    pub(crate) is_retried: bool,
+    pub(crate) has_client_certificate: bool,
+    pub(crate) has_protocol: bool,
+    pub(crate) version: &'static str,
+    pub(crate) cipher: &'static str,
+    pub(crate) group: Option<&'static str>,
+    pub(crate) bytes_received: u64,
+    pub(crate) bytes_sent: u64,
+}
 
 /// What came of the handshakes. Those of connections that idled out, and those still on their way when the server
 /// stopped, are in none of the numbers.

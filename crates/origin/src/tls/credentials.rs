@@ -14,7 +14,7 @@ use boring::x509::X509;
 use httperf_certificates::Draft;
 use httperf_plan::{Endpoint, Identity};
 
-use crate::config::Malformed;
+use crate::text::Malformed;
 
 /// A certificate, those that lead from it to a root, and its key.
 #[derive(Clone)]

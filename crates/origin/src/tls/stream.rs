@@ -17,8 +17,9 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop;
 
 use super::context::{HTTP2, was_offered_early_data};
-use crate::connection::Link;
-use crate::socket::Transport;
+use super::counts::Handshake;
+use crate::link::Link;
+use crate::transport::Transport;
 
 /// TLS on a socket.
 pub(crate) struct Stream {
@@ -51,22 +52,6 @@ impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Stream").field("stage", &self.stage).finish_non_exhaustive()
     }
-}
-
-/// What a completed handshake agreed on, and what it cost.
-#[derive(Debug)]
-pub(crate) struct Handshake {
-    pub(crate) is_resumed: bool,
-    /// Whether early data was accepted, if any was offered.
-    pub(crate) early_data: Option<bool>,
-    pub(crate) is_retried: bool,
-    pub(crate) has_client_certificate: bool,
-    pub(crate) has_protocol: bool,
-    pub(crate) version: &'static str,
-    pub(crate) cipher: &'static str,
-    pub(crate) group: Option<&'static str>,
-    pub(crate) bytes_received: u64,
-    pub(crate) bytes_sent: u64,
 }
 
 impl Stream {

@@ -6,7 +6,6 @@
 //! goes back to a fresh hyper connection afterwards.
 
 use std::fmt::Write as _;
-use std::future::Future;
 use std::io;
 use std::rc::Rc;
 use std::time::SystemTime;
@@ -15,15 +14,14 @@ use hyper::header;
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode, Version};
 use tokio::io::AsyncWriteExt as _;
-use tokio::time::timeout;
 
-use crate::body::{CHUNK_SIZE, Checksum};
-use crate::connection::{Ending, Link};
-use crate::fault::Fault;
-use crate::http2::{self, Upgrade};
+use crate::content::{CHUNK_SIZE, Checksum};
+use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault, GARBAGE, SURPLUS};
+use crate::http2::upgrade::{Upgrade, upgrade};
+use crate::link::{Ending, Link};
 use crate::reply::{SERVER_NAME, lists};
 use crate::route::Answer;
-use crate::wire::Wire;
+use crate::wire::{Wire, within};
 
 /// What to do with a wire taken from hyper.
 #[derive(Debug)]
@@ -113,10 +111,6 @@ impl Ticket {
     }
 }
 
-/// A header of a megabyte, in lines that a server might really send.
-pub(crate) const FILLER_LINES: usize = 128;
-pub(crate) const FILLER_SIZE: usize = 8192;
-
 /// How a header says where the body ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
@@ -136,8 +130,8 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
             return Ok(None);
         }
         Takeover::Reply(ticket) => ticket,
-        Takeover::Upgrade(upgrade) => {
-            http2::upgrade(wire, link, upgrade).await?;
+        Takeover::Upgrade(asked) => {
+            upgrade(wire, link, asked).await?;
             return Ok(None);
         }
     };
@@ -202,21 +196,10 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
     Ok(None)
 }
 
-/// A TLS record header and some bytes that no text has: no reader takes this for HTTP.
-pub(crate) const GARBAGE: &[u8] = b"\x16\x03\x01\x00\xfa this is not HTTP \xff\xfe\x00\r\n\r\n";
-
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-15.2.1> and
 /// <https://www.rfc-editor.org/rfc/rfc8297#section-2>
 const INTERIM_REPLIES: &[u8] =
     b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
-
-pub(crate) const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
-
-/// Does this as far as it comes in that time.
-pub(crate) async fn within(limit: std::time::Duration, future: impl Future<Output = ()>) {
-    // Either way the connection is over.
-    let _: Result<(), tokio::time::error::Elapsed> = timeout(limit, future).await;
-}
 
 struct Reply {
     wire: Wire,

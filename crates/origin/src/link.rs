@@ -1,0 +1,167 @@
+//! What the parts of a connection tell each other.
+
+use std::cell::{Cell, RefCell};
+use std::future::{Future, poll_fn};
+use std::io;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::Poll;
+use std::time::Duration;
+
+use hyper::Version;
+use hyper::http::request::Parts;
+
+use crate::http1::takeover::Takeover;
+use crate::shared::Shared;
+use crate::stamps::{self, Stamp};
+
+/// Whether a reply is its connection's last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Not as far as the server is concerned.
+    None,
+    /// It is, and says so.
+    Announced,
+    /// It is, and the client finds out.
+    Silent,
+}
+
+/// What the parts of a connection tell each other.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) shared: Rc<Shared>,
+    /// What to do with the wire once hyper has written what it holds.
+    pub(crate) takeover: RefCell<Option<Takeover>>,
+    /// Whether the socket refused bytes when it was last offered some.
+    is_write_blocked: Cell<bool>,
+    /// How many replies are on their way through queue and delay, so that silence is not idleness.
+    preparing: Cell<u64>,
+    replies: Cell<u64>,
+    /// Bytes moved in either direction since idleness was last looked for.
+    traffic: Cell<u64>,
+    /// When bytes were last read, if stamps are taken.
+    read_at: Cell<Duration>,
+    /// The stamps of replies that are about to be written.
+    stamps: RefCell<Vec<Stamp>>,
+}
+
+impl Link {
+    pub(crate) fn new(shared: Rc<Shared>) -> Self {
+        Self {
+            shared,
+            takeover: RefCell::new(None),
+            is_write_blocked: Cell::new(false),
+            preparing: Cell::new(0),
+            replies: Cell::new(0),
+            traffic: Cell::new(0),
+            read_at: Cell::default(),
+            stamps: RefCell::default(),
+        }
+    }
+
+    /// Has the connection closed as soon as hyper has written what it holds.
+    pub(crate) fn close_when_flushed(&self) {
+        self.takeover.replace(Some(Takeover::Close));
+    }
+
+    /// Keeps the connection, although nothing moves on it, until the result is dropped.
+    pub(crate) fn prepare(&self) -> Preparing<'_> {
+        self.preparing.set(self.preparing.get() + 1);
+        Preparing(self)
+    }
+
+    /// When bytes were last read, if stamps are taken.
+    pub(crate) fn read_at(&self) -> Duration {
+        self.read_at.get()
+    }
+
+    pub(crate) fn note_traffic(&self, size: usize) {
+        self.traffic.set(self.traffic.get() + size as u64);
+    }
+
+    /// Whether the socket refused bytes when it was last offered some.
+    pub(crate) fn is_write_blocked(&self) -> bool {
+        self.is_write_blocked.get()
+    }
+
+    /// So many bytes were read.
+    pub(crate) fn note_read(&self, size: usize) {
+        self.note_traffic(size);
+        if size > 0 && self.shared.config.stamps > 0 {
+            self.read_at.set(stamps::now());
+        }
+    }
+
+    /// The reply to this request is made, and not written yet.
+    pub(crate) fn begin_stamp(&self, request: &Parts, received: Duration) {
+        if self.shared.counts.borrow().stamps.len() < self.shared.config.stamps {
+            let target = match request.uri.path_and_query() {
+                Some(path) if request.version == Version::HTTP_2 => path.to_string(),
+                _ => request.uri.to_string(),
+            };
+            self.stamps.borrow_mut().push(Stamp { target, received, handed: received });
+        }
+    }
+
+    /// Bytes are about to be written.
+    pub(crate) fn note_reply(&self) {
+        for stamp in self.stamps.borrow_mut().drain(..) {
+            self.shared.counts.borrow_mut().stamps.push(Stamp { handed: stamps::now(), ..stamp });
+        }
+    }
+
+    pub(crate) fn note_write(&self, poll: &Poll<io::Result<usize>>) {
+        self.is_write_blocked.set(poll.is_pending());
+        if let Poll::Ready(Ok(size)) = poll {
+            let size = *size as u64;
+            self.traffic.set(self.traffic.get() + size);
+            self.shared.counts.borrow_mut().bytes_sent += size;
+        }
+    }
+
+    pub(crate) fn count_reply(&self) -> Ending {
+        self.replies.set(self.replies.get() + 1);
+        match self.shared.config.close_after {
+            Some(close) if self.replies.get() >= close.replies => {
+                if close.announced {
+                    Ending::Announced
+                } else {
+                    Ending::Silent
+                }
+            }
+            _ => Ending::None,
+        }
+    }
+
+    /// What the future results in; `None` also if the connection was idle for too long first.
+    pub(crate) async fn unless_idle<T>(&self, future: impl Future<Output = Option<T>>) -> Option<T> {
+        let idle = self.shared.config.limits.idle;
+        let mut future = pin!(future);
+        let mut look = pin!(tokio::time::sleep(idle));
+        poll_fn(|context| {
+            if let Poll::Ready(output) = future.as_mut().poll(context) {
+                return Poll::Ready(output);
+            }
+            while look.as_mut().poll(context).is_ready() {
+                let is_silent = self.traffic.replace(0) == 0;
+                if is_silent && self.preparing.get() == 0 {
+                    self.shared.counts.borrow_mut().connections_idled_out += 1;
+                    return Poll::Ready(None);
+                }
+                look.as_mut().reset(tokio::time::Instant::now() + idle);
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// A reply that is on its way, although nothing moves.
+#[derive(Debug)]
+pub(crate) struct Preparing<'a>(&'a Link);
+
+impl Drop for Preparing<'_> {
+    fn drop(&mut self) {
+        self.0.preparing.set(self.0.preparing.get() - 1);
+    }
+}
