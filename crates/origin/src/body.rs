@@ -11,22 +11,20 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, SizeHint};
 
 use crate::content::{BLOCK_SIZE, CHUNK_SIZE, Content};
-use crate::link::Link;
 use crate::timer::{Sleep, Timer};
 
-/// A body for hyper to send.
+/// A body for hyper or h2 to send, with a guard that is dropped once all of it was taken.
 #[derive(Debug)]
-pub(crate) struct ReplyBody {
+pub(crate) struct ReplyBody<G = ()> {
     content: Content,
     offset: u64,
     /// Without a size hyper sends chunks, or to a client of HTTP/1.0 everything until the close.
     sized: bool,
     pace: Option<Pace>,
-    /// Dropping it is what tells that hyper has seen the end.
-    _last: Option<CloseWhenDropped>,
+    _guard: Option<G>,
 }
 
-/// One byte at a time, so long apart.
+/// One byte per interval.
 #[derive(Debug)]
 struct Pace {
     timer: Rc<Timer>,
@@ -34,18 +32,9 @@ struct Pace {
     sleep: Option<Sleep>,
 }
 
-#[derive(Debug)]
-struct CloseWhenDropped(Rc<Link>);
-
-impl Drop for CloseWhenDropped {
-    fn drop(&mut self) {
-        self.0.close_when_flushed();
-    }
-}
-
-impl ReplyBody {
+impl<G> ReplyBody<G> {
     pub(crate) fn new(content: Content, sized: bool) -> Self {
-        Self { content, offset: 0, sized, pace: None, _last: None }
+        Self { content, offset: 0, sized, pace: None, _guard: None }
     }
 
     /// Sends one byte every `interval`.
@@ -54,9 +43,9 @@ impl ReplyBody {
         self
     }
 
-    /// Closes the connection, unannounced, once hyper has the whole body.
-    pub(crate) fn close_at_end(mut self, link: &Rc<Link>) -> Self {
-        self._last = Some(CloseWhenDropped(Rc::clone(link)));
+    /// Keeps `guard` until hyper has the whole body.
+    pub(crate) fn guarded(mut self, guard: G) -> Self {
+        self._guard = Some(guard);
         self
     }
 
@@ -65,7 +54,7 @@ impl ReplyBody {
     }
 }
 
-impl Body for ReplyBody {
+impl<G: Unpin> Body for ReplyBody<G> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -106,7 +95,7 @@ mod tests {
 
     #[test]
     fn an_empty_body_of_no_stated_size_is_asked_for_its_end() {
-        assert!(ReplyBody::new(Content::Pattern(0), true).is_end_stream());
-        assert!(!ReplyBody::new(Content::Pattern(0), false).is_end_stream());
+        assert!(ReplyBody::<()>::new(Content::Pattern(0), true).is_end_stream());
+        assert!(!ReplyBody::<()>::new(Content::Pattern(0), false).is_end_stream());
     }
 }

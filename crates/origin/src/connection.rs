@@ -5,6 +5,7 @@ use std::rc::Rc;
 use crate::link::Link;
 use crate::shared::Shared;
 use crate::socket::Socket;
+use crate::tls::stream::Stream;
 use crate::transport::Transport;
 use crate::wire::{self, Wire, within};
 use crate::{http1, http2};
@@ -30,7 +31,7 @@ pub(crate) async fn run(transport: Transport, shared: Rc<Shared>) {
 async fn secure(transport: Transport, link: &Rc<Link>) -> Option<Socket> {
     let Some(acceptor) = &link.shared.acceptor else { return Some(Socket::Plain(transport)) };
     // Without memory for another connection there is none.
-    let mut stream = acceptor.stream(transport, link).ok()?;
+    let mut stream = Stream::new(acceptor.ssl().ok()?, transport, Rc::clone(link)).ok()?;
     match stream.handshake().await {
         Ok(()) => Some(Socket::Tls(Box::new(stream))),
         Err(_) => {

@@ -11,7 +11,6 @@ use std::time::Duration;
 use hyper::Version;
 use hyper::http::request::Parts;
 
-use crate::http1::takeover::Takeover;
 use crate::shared::Shared;
 use crate::stamps::{self, Stamp};
 
@@ -30,8 +29,6 @@ pub(crate) enum Ending {
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) shared: Rc<Shared>,
-    /// What to do with the wire once hyper has written what it holds.
-    pub(crate) takeover: RefCell<Option<Takeover>>,
     /// Whether the socket refused bytes when it was last offered some.
     is_write_blocked: Cell<bool>,
     /// How many replies are on their way through queue and delay, so that silence is not idleness.
@@ -49,7 +46,6 @@ impl Link {
     pub(crate) fn new(shared: Rc<Shared>) -> Self {
         Self {
             shared,
-            takeover: RefCell::new(None),
             is_write_blocked: Cell::new(false),
             preparing: Cell::new(0),
             replies: Cell::new(0),
@@ -57,11 +53,6 @@ impl Link {
             read_at: Cell::default(),
             stamps: RefCell::default(),
         }
-    }
-
-    /// Has the connection closed as soon as hyper has written what it holds.
-    pub(crate) fn close_when_flushed(&self) {
-        self.takeover.replace(Some(Takeover::Close));
     }
 
     /// Keeps the connection, although nothing moves on it, until the result is dropped.

@@ -1,6 +1,7 @@
 //! HTTP/1 on one connection: hyper reads the requests and writes the sound replies; the others are written by hand
 //! (`takeover.rs`).
 
+use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::{Future as _, pending, poll_fn};
 use std::pin::Pin;
@@ -36,9 +37,29 @@ pub(crate) async fn serve(mut wire: Wire, link: &Rc<Link>) -> Option<()> {
     }
 }
 
+/// The place where requests leave what is to be done with the wire once hyper has written what it holds.
+#[derive(Debug)]
+struct Handover {
+    link: Rc<Link>,
+    takeover: RefCell<Option<Takeover>>,
+}
+
+/// Closes the connection, unannounced, behind the reply in whose body it is.
+#[derive(Debug)]
+struct CloseWhenDropped(Rc<Handover>);
+
+impl Drop for CloseWhenDropped {
+    fn drop(&mut self) {
+        self.0.takeover.replace(Some(Takeover::Close));
+    }
+}
+
+type HyperResponse = Response<ReplyBody<CloseWhenDropped>>;
+
 /// Lets hyper serve the connection until it is over (`None`) or a reply must be written without hyper.
 async fn serve_with_hyper(wire: Wire, link: &Rc<Link>) -> Option<(Wire, Takeover)> {
-    let service = service_fn(|request| reply(Rc::clone(link), request));
+    let handover = Rc::new(Handover { link: Rc::clone(link), takeover: RefCell::default() });
+    let service = service_fn(|request| reply(Rc::clone(&handover), request));
     let mut connection =
         http1::Builder::new().title_case_headers(true).serve_connection(TokioIo::new(wire), service);
     let takeover = poll_fn(|context| {
@@ -53,7 +74,7 @@ async fn serve_with_hyper(wire: Wire, link: &Rc<Link>) -> Option<(Wire, Takeover
         if link.is_write_blocked() {
             return Poll::Pending;
         }
-        match link.takeover.take() {
+        match handover.takeover.take() {
             Some(takeover) => Poll::Ready(Some(takeover)),
             None => Poll::Pending,
         }
@@ -66,23 +87,24 @@ async fn serve_with_hyper(wire: Wire, link: &Rc<Link>) -> Option<(Wire, Takeover
 }
 
 /// Answers one request: with a response for hyper, or by asking for a takeover, which drops this future.
-async fn reply(link: Rc<Link>, request: Request<Incoming>) -> Result<Response<ReplyBody>, Infallible> {
-    if link.takeover.borrow().is_some() {
+async fn reply(handover: Rc<Handover>, request: Request<Incoming>) -> Result<HyperResponse, Infallible> {
+    let link = &handover.link;
+    if handover.takeover.borrow().is_some() {
         // The connection is about to close: this request came too late.
         return pending().await;
     }
     let (request, body) = request.into_parts();
-    if let Some(upgrade) = Upgrade::asked_for(&request, &body, &link) {
-        link.takeover.replace(Some(Takeover::Upgrade(upgrade)));
+    if let Some(upgrade) = Upgrade::asked_for(&request, &body, link) {
+        handover.takeover.replace(Some(Takeover::Upgrade(upgrade)));
         return pending().await;
     }
-    let (answer, ending) = prepare(&link, &request, discard(body)).await;
+    let (answer, ending) = prepare(link, &request, discard(body)).await;
     if needs_takeover(&answer, &request) {
         let ticket = Ticket::new(answer, &request, ending);
-        link.takeover.replace(Some(Takeover::Reply(ticket)));
+        handover.takeover.replace(Some(Takeover::Reply(ticket)));
         return pending().await;
     }
-    Ok(response(&link, &answer, ending, request.version))
+    Ok(response(&handover, &answer, ending, request.version))
 }
 
 async fn discard(mut body: Incoming) -> hyper::Result<()> {
@@ -108,15 +130,15 @@ fn needs_takeover(answer: &Answer, request: &Parts) -> bool {
     }
 }
 
-fn response(link: &Rc<Link>, answer: &Answer, ending: Ending, version: Version) -> Response<ReplyBody> {
-    let shared = &link.shared;
+fn response(handover: &Rc<Handover>, answer: &Answer, ending: Ending, version: Version) -> HyperResponse {
+    let shared = &handover.link.shared;
     let is_sized = answer.framing == Framing::Length;
     let mut body = ReplyBody::new(answer.content.clone(), is_sized);
     if answer.fault == Some(Fault::Trickle) {
         body = body.trickle(&shared.timer, shared.config.trickle);
     }
     if ending == Ending::Silent {
-        body = body.close_at_end(link);
+        body = body.guarded(CloseWhenDropped(Rc::clone(handover)));
     }
     let mut response = Response::new(body);
     *response.status_mut() = answer.status;

@@ -1,4 +1,4 @@
 //! HTTP/1.
 
 pub(crate) mod driver;
-pub(crate) mod takeover;
+mod takeover;

@@ -1,7 +1,6 @@
 //! What all connections share: a BoringSSL context made of what the configuration says.
 
 use std::fmt;
-use std::rc::Rc;
 use std::sync::OnceLock;
 
 use boring::error::ErrorStack;
@@ -14,9 +13,6 @@ use httperf_plan::{CertificateCompression, TlsVersion};
 
 use super::compression::{Brotli, Compressed, Zlib};
 use super::settings::{ClientCertificate, Tickets, Tls};
-use super::stream::Stream;
-use crate::link::Link;
-use crate::transport::Transport;
 
 /// Puts TLS on accepted sockets.
 pub(crate) struct Acceptor {
@@ -70,9 +66,9 @@ impl Acceptor {
         Ok(Self { context: builder.build(), compressed })
     }
 
-    /// TLS on this socket, its handshake not begun.
-    pub(crate) fn stream(&self, transport: Transport, link: &Rc<Link>) -> Result<Stream, ErrorStack> {
-        Stream::new(Ssl::new(&self.context)?, transport, Rc::clone(link))
+    /// Prepares TLS for one connection.
+    pub(crate) fn ssl(&self) -> Result<Ssl, ErrorStack> {
+        Ssl::new(&self.context)
     }
 
     /// How many certificates were sent compressed.

@@ -56,7 +56,7 @@ impl fmt::Debug for Stream {
 
 impl Stream {
     /// TLS whose handshake has not begun.
-    pub(super) fn new(ssl: Ssl, transport: Transport, link: Rc<Link>) -> Result<Self, ErrorStack> {
+    pub(crate) fn new(ssl: Ssl, transport: Transport, link: Rc<Link>) -> Result<Self, ErrorStack> {
         let socket = Metered { transport, received: 0, sent: 0, link: Rc::clone(&link) };
         Ok(Self { tls: SslStream::new(ssl, socket)?, stage: Stage::Handshake, is_write_blocked: false, link })
     }
