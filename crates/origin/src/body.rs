@@ -1,4 +1,4 @@
-//! What replies carry: a repeating printable pattern that lives in one static block, or a short text.
+//! Bodies of replies, as hyper and h2 read them.
 
 use std::convert::Infallible;
 use std::future::Future as _;
@@ -18,7 +18,7 @@ use crate::timer::{Sleep, Timer};
 pub(crate) struct ReplyBody<G = ()> {
     content: Content,
     offset: u64,
-    /// Without a size hyper sends chunks, or to a client of HTTP/1.0 everything until the close.
+    /// Without a stated size hyper sends chunks, or to a client of HTTP/1.0 everything until the close.
     sized: bool,
     pace: Option<Pace>,
     _guard: Option<G>,
@@ -80,7 +80,7 @@ impl<G: Unpin> Body for ReplyBody<G> {
     }
 
     fn is_end_stream(&self) -> bool {
-        // An empty body of no stated size must still be asked for its end, or hyper would state a size of 0.
+        // Unless hyper has to ask an empty body of no stated size for its end, it states a size of 0.
         self.left() == 0 && (self.sized || self.offset > 0)
     }
 

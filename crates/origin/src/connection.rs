@@ -1,4 +1,4 @@
-//! One connection from accept to close: TLS if there is to be any, then HTTP/1 or HTTP/2.
+//! One connection from accept to close: TLS if configured, then HTTP/1 or HTTP/2.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ pub(crate) async fn run(transport: Transport, shared: Rc<Shared>) {
     let served = async {
         let mut wire = Wire::new(secure(transport, &link).await?, Rc::clone(&link));
         if http2::driver::is_wanted(&mut wire, &link).await? {
-            // Few connections need the room that this takes.
+            // Boxed, as the room that this takes would burden connections of HTTP/1.
             Box::pin(http2::driver::serve(wire, &link)).await;
         } else {
             http1::driver::serve(wire, &link).await?;
@@ -27,15 +27,15 @@ pub(crate) async fn run(transport: Transport, shared: Rc<Shared>) {
     link.unless_idle(served).await;
 }
 
-/// Does the TLS handshake, if there is to be one. `None` if that failed.
+/// Does the TLS handshake, if TLS is configured. `None` if it fails.
 async fn secure(transport: Transport, link: &Rc<Link>) -> Option<Socket> {
     let Some(acceptor) = &link.shared.acceptor else { return Some(Socket::Plain(transport)) };
-    // Without memory for another connection there is none.
+    // These fail only for want of memory.
     let mut stream = Stream::new(acceptor.ssl().ok()?, transport, Rc::clone(link)).ok()?;
     match stream.handshake().await {
         Ok(()) => Some(Socket::Tls(Box::new(stream))),
         Err(_) => {
-            // The client reads the alert that says why only if it is not reset meanwhile.
+            // A reset would keep the client from reading the alert that explains the failure.
             within(link.shared.config.limits.linger, wire::close(stream.silenced())).await;
             None
         }

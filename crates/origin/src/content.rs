@@ -1,15 +1,15 @@
-//! What replies carry: a repeating printable pattern that lives in one static block, or a short text.
+//! The content of replies: a repeating printable pattern from one static block, or a short text.
 
 use std::fmt;
 
 use bytes::Bytes;
 
-/// What a reply carries.
+/// The content of a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
-    /// So many bytes of the pattern.
+    /// This number of bytes of the pattern.
     Pattern(u64),
-    /// This text, of this media type.
+    /// A text and its media type.
     Text(Bytes, &'static str),
 }
 
@@ -32,7 +32,7 @@ impl Content {
         }
     }
 
-    /// The first half of it.
+    /// The first half of the content.
     pub(crate) fn half(&self) -> Self {
         match self {
             Self::Pattern(size) => Self::Pattern(size / 2),
@@ -40,7 +40,7 @@ impl Content {
         }
     }
 
-    /// Some of the bytes from `offset` on: at most `size_max`, and none only at the end.
+    /// Bytes from `offset` on: at most `size_max`, and none only at the end.
     pub(crate) fn slice(&self, offset: u64, size_max: usize) -> Bytes {
         let left = usize::try_from(self.size() - offset).unwrap_or(usize::MAX).min(size_max);
         match self {
@@ -56,7 +56,7 @@ impl Content {
     }
 }
 
-/// The pattern, repeated; as many bytes as one write may well take.
+/// The pattern, repeated to the size of a large write.
 static BLOCK: [u8; BLOCK_SIZE] = block();
 
 pub(crate) const BLOCK_SIZE: usize = 64 * 1024;
@@ -74,10 +74,10 @@ const fn block() -> [u8; BLOCK_SIZE] {
     block
 }
 
-/// How many bytes go into one chunk of a chunked reply.
+/// Bytes in one chunk of a chunked reply.
 pub(crate) const CHUNK_SIZE: usize = 4096;
 
-/// What a `Server-Checksum` trailer says of a body: FNV-1a over 64 bits.
+/// The value of a `Server-Checksum` trailer: the FNV-1a hash of a body, over 64 bits.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9923>
 #[derive(Debug)]

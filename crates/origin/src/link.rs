@@ -1,4 +1,4 @@
-//! What the parts of a connection tell each other.
+//! The state that the parts of one connection share.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -14,31 +14,31 @@ use hyper::http::request::Parts;
 use crate::shared::Shared;
 use crate::stamps::{self, Stamp};
 
-/// Whether a reply is its connection's last.
+/// The effect of a reply on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// Not as far as the server is concerned.
+    /// The server keeps the connection.
     None,
-    /// It is, and says so.
+    /// The reply is the last and announces it.
     Announced,
-    /// It is, and the client finds out.
+    /// The reply is the last and does not announce it.
     Silent,
 }
 
-/// What the parts of a connection tell each other.
+/// The state that the parts of one connection share.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) shared: Rc<Shared>,
-    /// Whether the socket refused bytes when it was last offered some.
+    /// True if the socket refused the last bytes offered.
     is_write_blocked: Cell<bool>,
-    /// How many replies are on their way through queue and delay, so that silence is not idleness.
+    /// Replies in the queue or delayed, during which silence is not idleness.
     preparing: Cell<u64>,
     replies: Cell<u64>,
-    /// Bytes moved in either direction since idleness was last looked for.
+    /// Bytes moved in either direction since the last check for idleness.
     traffic: Cell<u64>,
-    /// When bytes were last read, if stamps are taken.
+    /// The time of the last read, if stamps are taken.
     read_at: Cell<Duration>,
-    /// The stamps of replies that are about to be written.
+    /// Stamps of replies that are about to be written.
     stamps: RefCell<Vec<Stamp>>,
 }
 
@@ -55,13 +55,13 @@ impl Link {
         }
     }
 
-    /// Keeps the connection, although nothing moves on it, until the result is dropped.
+    /// Keeps the connection open without traffic until the result is dropped.
     pub(crate) fn prepare(&self) -> Preparing<'_> {
         self.preparing.set(self.preparing.get() + 1);
         Preparing(self)
     }
 
-    /// When bytes were last read, if stamps are taken.
+    /// Returns the time of the last read, if stamps are taken.
     pub(crate) fn read_at(&self) -> Duration {
         self.read_at.get()
     }
@@ -70,12 +70,12 @@ impl Link {
         self.traffic.set(self.traffic.get() + size as u64);
     }
 
-    /// Whether the socket refused bytes when it was last offered some.
+    /// Returns true if the socket refused the last bytes offered.
     pub(crate) fn is_write_blocked(&self) -> bool {
         self.is_write_blocked.get()
     }
 
-    /// So many bytes were read.
+    /// Notes a read of `size` bytes.
     pub(crate) fn note_read(&self, size: usize) {
         self.note_traffic(size);
         if size > 0 && self.shared.config.stamps > 0 {
@@ -83,7 +83,7 @@ impl Link {
         }
     }
 
-    /// The reply to this request is made, and not written yet.
+    /// Begins the stamp of a request whose reply is about to be written.
     pub(crate) fn begin_stamp(&self, request: &Parts, received: Duration) {
         if self.shared.counts.borrow().stamps.len() < self.shared.config.stamps {
             let target = match request.uri.path_and_query() {
@@ -94,7 +94,7 @@ impl Link {
         }
     }
 
-    /// Bytes are about to be written.
+    /// Completes stamps: bytes are about to be written.
     pub(crate) fn note_reply(&self) {
         for stamp in self.stamps.borrow_mut().drain(..) {
             self.shared.counts.borrow_mut().stamps.push(Stamp { handed: stamps::now(), ..stamp });
@@ -124,7 +124,7 @@ impl Link {
         }
     }
 
-    /// What the future results in; `None` also if the connection was idle for too long first.
+    /// Awaits a future; `None` if the connection is idle for too long first.
     pub(crate) async fn unless_idle<T>(&self, future: impl Future<Output = Option<T>>) -> Option<T> {
         let idle = self.shared.config.limits.idle;
         let mut future = pin!(future);
@@ -147,7 +147,7 @@ impl Link {
     }
 }
 
-/// A reply that is on its way, although nothing moves.
+/// A reply in the queue or delayed.
 #[derive(Debug)]
 pub(crate) struct Preparing<'a>(&'a Link);
 

@@ -1,4 +1,4 @@
-//! What all connections of a server share.
+//! The state that all connections of a server share.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -14,11 +14,11 @@ use crate::counts::Counts;
 use crate::timer::Timer;
 use crate::tls::context::Acceptor;
 
-/// What all connections share.
+/// The state that all connections of a server share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: Config,
-    /// Makes connections secure, if they are to be.
+    /// Makes connections speak TLS, if configured.
     pub(crate) acceptor: Option<Acceptor>,
     pub(crate) counts: RefCell<Counts>,
     pub(crate) random: RefCell<Pcg64Mcg>,
@@ -40,7 +40,7 @@ impl Shared {
         })
     }
 
-    /// What the server has done up to now.
+    /// Returns the counts up to now.
     pub(crate) fn counts(&self) -> Counts {
         let mut counts = self.counts.borrow().clone();
         if let Some(acceptor) = &self.acceptor {
@@ -53,7 +53,7 @@ impl Shared {
         self.config.limits.connections.is_some_and(|most| self.open.get() >= u64::from(most))
     }
 
-    /// Counts a connection, as open until the result is dropped.
+    /// Counts a connection, which is open until the result is dropped.
     pub(crate) fn note_open(self: &Rc<Self>) -> Open {
         self.open.set(self.open.get() + 1);
         let mut counts = self.counts.borrow_mut();
@@ -63,7 +63,7 @@ impl Shared {
     }
 }
 
-/// A connection that counts as open.
+/// An open connection, for the count of them.
 #[derive(Debug)]
 pub(crate) struct Open(Rc<Shared>);
 

@@ -1,4 +1,4 @@
-//! What a connection reads and writes: a TCP or unix-domain socket, bare or under TLS.
+//! The socket of a connection, bare or under TLS.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::tls::stream::Stream;
 use crate::transport::Transport;
 
-/// A socket, bare or under TLS whose handshake is over.
+/// A socket, bare or under TLS with a completed handshake (or one that accepts early data).
 #[derive(Debug)]
 pub(crate) enum Socket {
     Plain(Transport),
@@ -22,7 +22,7 @@ impl Socket {
         self.silenced().reset_at_close();
     }
 
-    /// Whether ALPN chose HTTP/2; `None` without TLS.
+    /// Returns whether ALPN chose HTTP/2; `None` without TLS.
     pub(crate) fn has_chosen_http2(&self) -> Option<bool> {
         match self {
             Self::Plain(_) => None,
@@ -30,7 +30,7 @@ impl Socket {
         }
     }
 
-    /// The bare socket. TLS, if there is any, is given up without a last word.
+    /// Returns the bare socket. TLS is abandoned without a close_notify.
     pub(crate) fn silenced(&mut self) -> &mut Transport {
         match self {
             Self::Plain(transport) => transport,
@@ -71,7 +71,7 @@ impl AsyncWrite for Socket {
         }
     }
 
-    /// Not under TLS: each slice would become a record of its own.
+    /// Returns false under TLS, where each slice would become a record of its own.
     fn is_write_vectored(&self) -> bool {
         matches!(self, Self::Plain(_))
     }

@@ -1,14 +1,14 @@
-//! Values read from text.
+//! Sizes, durations and rates read from text.
 
 use std::time::Duration;
 
-/// Text that an option or a path step could not read. Its `Display` fits behind the name of the option.
+/// Text that an option or a step of a path cannot read. Its `Display` fits behind the name of the option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got `{given}`")]
 pub struct Malformed {
-    /// What would do.
+    /// A description of the text that would do.
     pub expected: &'static str,
-    /// What was given.
+    /// The text that was given.
     pub given: String,
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Reads a rate: a number above 0, which [`Capacity`] takes as replies per second.
+/// Reads a rate in replies per second: a number above 0.
 pub fn parse_rate(text: &str) -> Result<f64, Malformed> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),

@@ -15,10 +15,10 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Has it closed with a reset when it is dropped. A unix-domain socket knows none and is just closed.
+    /// Makes the socket close with a reset when it is dropped. A unix-domain socket has no resets and just closes.
     pub(crate) fn reset_at_close(&self) {
         match self {
-            // A client that is gone already needs no reset.
+            // This fails only if the client is gone already.
             Self::Tcp(stream) => drop(stream.set_zero_linger()),
             Self::Unix(_) => {}
         }
@@ -39,7 +39,7 @@ impl Transport {
     }
 }
 
-/// Without waiting.
+/// Reads without waiting.
 impl io::Read for Transport {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
@@ -49,7 +49,7 @@ impl io::Read for Transport {
     }
 }
 
-/// Without waiting.
+/// Writes without waiting.
 impl io::Write for Transport {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
@@ -59,7 +59,7 @@ impl io::Write for Transport {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Sockets hold nothing back.
+        // Sockets do not buffer.
         Ok(())
     }
 }
@@ -101,7 +101,7 @@ impl AsyncWrite for Transport {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Sockets hold nothing back.
+        // Sockets do not buffer.
         Poll::Ready(Ok(()))
     }
 

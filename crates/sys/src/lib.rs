@@ -1,5 +1,5 @@
-//! Calls that have no safe wrapper elsewhere. Every `unsafe` block of the project is in this crate, in small
-//! functions that are safe to call whatever their arguments.
+//! Calls of the system and of BoringSSL that have no safe wrapper elsewhere, or none that is fast enough. Every `unsafe`
+//! block of the project is in this crate, in small functions that are safe to call with any arguments.
 
 #![expect(unsafe_code, reason = "the one place for it; each block says why it is sound")]
 

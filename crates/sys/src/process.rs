@@ -1,4 +1,4 @@
-//! How this process takes signals.
+//! The process's reaction to signals.
 
 use std::mem::MaybeUninit;
 use std::ptr;

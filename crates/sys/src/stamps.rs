@@ -1,5 +1,4 @@
-//! The kernel's time stamps: when it received what is read from a socket, and when it sent what was written to one
-//! (`SO_TIMESTAMPING`).
+//! The kernel's time stamps of bytes that a socket receives and sends (`SO_TIMESTAMPING`).
 //!
 //! <https://docs.kernel.org/networking/timestamping.html>
 

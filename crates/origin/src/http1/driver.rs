@@ -1,4 +1,4 @@
-//! HTTP/1 on one connection: hyper reads the requests and writes the sound replies; the others are written by hand
+//! HTTP/1 on one connection: hyper reads the requests and writes well-formed replies; the others are written by hand
 //! (`takeover.rs`).
 
 use std::cell::RefCell;
@@ -32,19 +32,19 @@ pub(crate) async fn serve(mut wire: Wire, link: &Rc<Link>) -> Option<()> {
     link.shared.counts.borrow_mut().connections_http1 += 1;
     loop {
         let (taken, takeover) = serve_with_hyper(wire, link).await?;
-        // The connection's last bytes may fail to reach a client that left: nobody is there to tell.
+        // Writing fails when the client has left, and then nobody is there to tell.
         wire = takeover::perform(taken, link, takeover).await.ok().flatten()?;
     }
 }
 
-/// The place where requests leave what is to be done with the wire once hyper has written what it holds.
+/// A slot for the next use of the wire, which the driver empties once hyper has written all it holds.
 #[derive(Debug)]
 struct Handover {
     link: Rc<Link>,
     takeover: RefCell<Option<Takeover>>,
 }
 
-/// Closes the connection, unannounced, behind the reply in whose body it is.
+/// A guard of a reply's body that asks for an unannounced close behind the reply.
 #[derive(Debug)]
 struct CloseWhenDropped(Rc<Handover>);
 
@@ -56,7 +56,7 @@ impl Drop for CloseWhenDropped {
 
 type HyperResponse = Response<ReplyBody<CloseWhenDropped>>;
 
-/// Lets hyper serve the connection until it is over (`None`) or a reply must be written without hyper.
+/// Lets hyper serve the connection until it is over (`None`) or the wire is needed without hyper.
 async fn serve_with_hyper(wire: Wire, link: &Rc<Link>) -> Option<(Wire, Takeover)> {
     let handover = Rc::new(Handover { link: Rc::clone(link), takeover: RefCell::default() });
     let service = service_fn(|request| reply(Rc::clone(&handover), request));
@@ -69,8 +69,8 @@ async fn serve_with_hyper(wire: Wire, link: &Rc<Link>) -> Option<(Wire, Takeover
             }
             return Poll::Ready(None);
         }
-        // Whenever hyper is waiting, it has tried to write all it holds. Unless the socket did not take it,
-        // earlier replies are out, and the wire can be taken.
+        // When hyper waits, it has tried to write all it holds. Unless the socket refused some, earlier replies are
+        // out and the wire can be taken.
         if link.is_write_blocked() {
             return Poll::Pending;
         }
@@ -86,11 +86,11 @@ async fn serve_with_hyper(wire: Wire, link: &Rc<Link>) -> Option<(Wire, Takeover
     Some((wire, takeover))
 }
 
-/// Answers one request: with a response for hyper, or by asking for a takeover, which drops this future.
+/// Answers a request: with a response for hyper, or with a takeover, which drops this future.
 async fn reply(handover: Rc<Handover>, request: Request<Incoming>) -> Result<HyperResponse, Infallible> {
     let link = &handover.link;
     if handover.takeover.borrow().is_some() {
-        // The connection is about to close: this request came too late.
+        // The connection is about to close, and this request came too late.
         return pending().await;
     }
     let (request, body) = request.into_parts();
@@ -120,7 +120,7 @@ async fn discard(mut body: Incoming) -> hyper::Result<()> {
 fn needs_takeover(answer: &Answer, request: &Parts) -> bool {
     match answer.fault {
         Some(Fault::Trickle) => false,
-        // Hyper keeps trailers from clients that did not ask for them.
+        // hyper withholds trailers from clients that did not ask for them.
         None | Some(Fault::Goaway) => {
             answer.framing == Framing::Trailers
                 && request.version == Version::HTTP_11
@@ -142,11 +142,11 @@ fn response(handover: &Rc<Handover>, answer: &Answer, ending: Ending, version: V
     }
     let mut response = Response::new(body);
     *response.status_mut() = answer.status;
-    // Before chunks there was only the close to end such a body.
+    // HTTP/1.0 has no chunks: only the close ends such a body.
     let ends_with_close = !is_sized && version != Version::HTTP_11;
     let closes = ending == Ending::Announced || ends_with_close;
     if closes {
-        // Or else hyper adds `keep-alive` to the `close` of a reply to HTTP/1.0.
+        // Otherwise hyper would add `keep-alive` to the `close` of a reply to HTTP/1.0.
         *response.version_mut() = version;
     }
     let headers = response.headers_mut();

@@ -1,8 +1,8 @@
-//! Which connections speak HTTP/2, and one of them from its preface to its end.
+//! HTTP/2 on one connection, from its preface to its end.
 //!
-//! The h2 crate does the protocol. It has the socket through a [`Pipe`], which counts frames as they go by and lets bytes
-//! in between that h2 would not write; each request is a task of its own (`stream.rs`), which says through a [`Desk`]
-//! what is to be done with the connection.
+//! The h2 crate implements the protocol. It reads and writes through a [`Pipe`], which counts frames as they pass and
+//! inserts bytes that h2 would not write. Each request is a task of its own (`stream.rs`), which leaves orders for the
+//! connection at a [`Desk`].
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -22,8 +22,8 @@ use crate::fault::GARBAGE;
 use crate::link::Link;
 use crate::wire::{Wire, within};
 
-/// Whether the connection is one of HTTP/2: by what TLS agreed on, and without TLS by its first bytes. `None` if it ended
-/// before that was clear.
+/// Finds out whether the connection speaks HTTP/2: from ALPN, or without TLS from its first bytes. `None` if it ends
+/// before that is clear.
 pub(crate) async fn is_wanted(wire: &mut Wire, link: &Link) -> Option<bool> {
     if link.shared.config.http2.is_none() {
         return Some(false);
@@ -46,7 +46,7 @@ pub(crate) async fn is_wanted(wire: &mut Wire, link: &Link) -> Option<bool> {
     Some(wanted)
 }
 
-/// How much is read of a connection at first: a usual request, or the first frames of HTTP/2.
+/// The size of a connection's first read: enough for a usual request, or the first frames of HTTP/2.
 const FIRST_READ_SIZE: usize = 2048;
 
 /// Speaks HTTP/2 until the connection is over.
@@ -76,7 +76,7 @@ pub(crate) async fn serve(wire: Wire, link: &Rc<Link>) {
     }
 }
 
-/// Lets h2 serve the connection until it is over, or is to be ended in a way that h2 would not.
+/// Lets h2 serve the connection until it is over, or has to end in a way that h2 does not support.
 async fn drive(mut connection: Connection<Access, Bytes>, pipe: &RefCell<Pipe>, link: &Rc<Link>) -> End {
     let desk = Rc::new(Desk::new(Rc::clone(link)));
     let mut streams = JoinSet::new();
@@ -102,15 +102,15 @@ async fn drive(mut connection: Connection<Access, Bytes>, pipe: &RefCell<Pipe>, 
     .await
 }
 
-/// Whenever h2 is waiting, it has tried to write all it holds and was allowed to send. Unless the socket did not take it,
-/// what comes next is the beginning of a frame, and the wire can be used.
+/// Uses the wire between two frames. When h2 waits, it has tried to write all it may send; unless the socket refused
+/// some, the next byte would begin a frame.
 fn poll_between_frames(context: &mut Context<'_>, pipe: &RefCell<Pipe>, desk: &Desk) -> Poll<End> {
     if desk.link.is_write_blocked() {
         return Poll::Pending;
     }
     let mut pipe = pipe.borrow_mut();
     pipe.insert(desk.take_foreign());
-    // Its failure is one of the socket, which h2 will meet too.
+    // It fails with the socket, and then so will h2.
     if pipe.poll_insert(context).is_pending() {
         return Poll::Pending;
     }
@@ -124,7 +124,7 @@ fn poll_between_frames(context: &mut Context<'_>, pipe: &RefCell<Pipe>, desk: &D
     }
 }
 
-/// An error that h2 found in what came ends the connection.
+/// Counts a connection that h2 ends for an error of the client.
 fn count_if_malformed(error: &h2::Error, link: &Link) {
     if error.is_library() && !error.is_io() {
         link.shared.counts.borrow_mut().requests_malformed += 1;

@@ -1,11 +1,11 @@
-//! Frames of HTTP/2, as far as they are looked at or written here.
+//! Frames of HTTP/2, as far as the server looks at them or writes them itself.
 
-/// What a client of HTTP/2 begins with.
+/// The first bytes of a client.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-3.4>
 pub(super) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// The size of what every frame begins with: three bytes of length, then type, flags, and four of the stream.
+/// The size of a frame's header: three bytes of length, then type, flags, and four bytes of the stream.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-4.1>
 pub(super) const FRAME_HEADER_SIZE: usize = 9;
@@ -20,36 +20,36 @@ pub(super) const GOAWAY: u8 = 0x7;
 /// A flag of SETTINGS: <https://www.rfc-editor.org/rfc/rfc9113#section-6.5>
 pub(super) const ACK: u8 = 0x1;
 
-/// What a frame of this kind begins with.
+/// Makes the header of a frame.
 pub(super) fn frame_header(kind: u8, flags: u8, stream: u32, size: usize) -> [u8; FRAME_HEADER_SIZE] {
     let [_, a, b, c] = u32::try_from(size).unwrap_or(u32::MAX).to_be_bytes();
     let [s, t, u, v] = stream.to_be_bytes();
     [a, b, c, kind, flags, s, t, u, v]
 }
 
-/// The size of what follows this beginning of a frame.
+/// The size of a frame's payload, from its header.
 pub(super) fn payload_size(header: &[u8; FRAME_HEADER_SIZE]) -> usize {
     let [a, b, c, ..] = *header;
     u32::from_be_bytes([0, a, b, c]) as usize
 }
 
-/// Finds the frames in one direction of a connection, wherever its bytes are cut.
+/// A scanner for the frames in one direction of a connection, wherever its bytes are cut.
 #[derive(Debug)]
 pub(super) struct Frames {
     header: [u8; FRAME_HEADER_SIZE],
-    /// How much of it is there.
+    /// Bytes of the header that have passed.
     filled: usize,
     /// Bytes before the next header.
     skipped: usize,
 }
 
 impl Frames {
-    /// Frames that begin behind so many bytes.
+    /// Expects the first frame behind `skipped` bytes.
     pub(super) fn behind(skipped: usize) -> Self {
         Self { header: [0; FRAME_HEADER_SIZE], filled: 0, skipped }
     }
 
-    /// Lets these bytes pass, and tells type and flags of each frame whose header ends in them.
+    /// Scans bytes and calls `found` with type and flags of each frame whose header ends in them.
     pub(super) fn pass(&mut self, mut bytes: &[u8], mut found: impl FnMut(u8, u8)) {
         while !bytes.is_empty() {
             if self.skipped > 0 {

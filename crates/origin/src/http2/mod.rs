@@ -1,4 +1,4 @@
-//! HTTP/2.
+//! HTTP/2, by the h2 crate.
 
 mod desk;
 pub(crate) mod driver;

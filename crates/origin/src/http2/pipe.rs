@@ -1,4 +1,4 @@
-//! A connection's wire as h2 sees it: frames are counted as they go by, and bytes of ours can go between them.
+//! The wire of a connection as h2 uses it: frames are counted as they pass, and bytes can be inserted between them.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -14,21 +14,21 @@ use super::frames::{ACK, Frames, GOAWAY, PREFACE, RST_STREAM, SETTINGS};
 use crate::link::Link;
 use crate::wire::Wire;
 
-/// The wire, and what is known of the frames on it.
+/// A wire with scanners for the frames on it.
 #[derive(Debug)]
 pub(super) struct Pipe {
     wire: Wire,
-    /// Bytes that go before the next frame of h2.
+    /// Bytes to write before the next frame of h2.
     inserted: BytesMut,
     received: Frames,
     sent: Frames,
-    /// Whether settings of ours came into force since that was last asked.
+    /// True if the client has acknowledged settings since the last query.
     has_new_settings: bool,
     link: Rc<Link>,
 }
 
 impl Pipe {
-    /// A wire on which nothing of HTTP/2 has passed yet.
+    /// Wraps a wire on which no byte of HTTP/2 has passed yet.
     pub(super) fn new(wire: Wire, link: Rc<Link>) -> Self {
         Self {
             wire,
@@ -44,12 +44,12 @@ impl Pipe {
         self.wire
     }
 
-    /// Has these bytes written before anything else. To be called between two frames.
+    /// Inserts bytes before the next frame. Must be called between two frames.
     pub(super) fn insert(&mut self, bytes: BytesMut) {
         self.inserted.unsplit(bytes);
     }
 
-    /// Writes what was inserted.
+    /// Writes inserted bytes.
     pub(super) fn poll_insert(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.inserted.is_empty() {
             let size = ready!(Pin::new(&mut self.wire).poll_write(context, &self.inserted))?;
@@ -58,7 +58,7 @@ impl Pipe {
         Poll::Ready(Ok(()))
     }
 
-    /// Whether the client has acknowledged settings since this was last asked.
+    /// Returns true if the client has acknowledged settings since the last call.
     pub(super) fn take_new_settings(&mut self) -> bool {
         mem::take(&mut self.has_new_settings)
     }
@@ -83,7 +83,7 @@ impl Pipe {
     }
 }
 
-/// What h2 holds of the pipe.
+/// The handle through which h2 uses a pipe.
 #[derive(Debug)]
 pub(super) struct Access(pub(super) Rc<RefCell<Pipe>>);
 

@@ -1,20 +1,20 @@
-//! How the server speaks HTTP/2, as a value.
+//! The server's settings of HTTP/2.
 
 use h2::server::Builder;
 
-/// How the server speaks HTTP/2. What is out of its range counts as the nearest that is not.
+/// The server's settings of HTTP/2. A value out of range counts as the nearest one in range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Http2 {
     /// Bytes of a request's body that a client may send ahead on a stream: 1 to 2³¹ - 1.
     pub window: u32,
-    /// As many for all streams of a connection: 1 to 2³¹ - 1. A connection begins with 65,535; less takes effect as those
-    /// are used up.
+    /// The same for all streams of a connection together: 1 to 2³¹ - 1. A connection begins with 65,535; a smaller window
+    /// takes effect as those are used up.
     pub connection_window: u32,
     /// Streams that a client may have open at once.
     pub streams: u32,
     /// The largest frame that a client may send: 16,384 to 16,777,215 bytes.
     pub frame_size: u32,
-    /// The size of the table by which a client may compress headers.
+    /// The size of the table with which a client may compress headers.
     pub header_table: u32,
 }
 
@@ -46,21 +46,23 @@ impl Http2 {
     }
 }
 
+/// The largest window.
+///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.9.1>
 pub(crate) const WINDOW_MAX: u32 = (1 << 31) - 1;
 
-/// The sizes that may be asked for, the first of which is the one to begin with.
+/// The bounds of a frame size; the lower one is the initial size.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2>
 pub(super) const FRAME_SIZE_MIN: u32 = 1 << 14;
 const FRAME_SIZE_MAX: u32 = (1 << 24) - 1;
 
-/// The largest header of a request, as HTTP/2 counts it. One beyond that is answered 431.
+/// The largest header of a request, as HTTP/2 counts it. A larger one is answered 431.
 const HEADER_LIST_SIZE_MAX: u32 = 1 << 20;
 
-/// Streams that a client opens and resets before they are looked at; with more, the connection is ended. A client that
-/// runs out of patience with all its streams at once is no attacker.
+/// Streams that a client may open and reset before they are accepted; beyond that, the connection is ended. A client
+/// that gives up on all its streams at once is no attacker.
 const EARLY_RESETS_MAX: usize = 10_000;
 
-/// What h2 may hold of small DATA frames that are not read yet, by its own reckoning. With small windows, all are small.
+/// The memory, as h2 reckons it, for small DATA frames that are not read yet. With small windows, all are small.
 const DATA_FRAME_BUDGET: usize = 16 << 20;

@@ -16,41 +16,41 @@ use httperf_plan::{Endpoint, Identity};
 
 use crate::text::Malformed;
 
-/// A certificate, those that lead from it to a root, and its key.
+/// A certificate, the chain from it to a root, and its key.
 #[derive(Clone)]
 pub struct Credentials {
     pub(super) certificate: X509,
     pub(super) chain: Vec<X509>,
-    /// The one that belongs to the certificate.
+    /// The certificate's private key.
     pub(super) key: PKey<Private>,
 }
 
 impl fmt::Debug for Credentials {
-    /// Without the key.
+    /// Leaves out the key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").field("certificate", &self.certificate).finish_non_exhaustive()
     }
 }
 
-/// Why a certificate and a key will not do.
+/// A defect of a certificate or a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadCredentials {
-    /// What should hold the certificate does not.
+    /// There is no certificate.
     #[error("no PEM certificate")]
     Certificate,
-    /// What should hold the key does not.
+    /// There is no key.
     #[error("no PEM private key")]
     Key,
     /// The key is encrypted.
     #[error("an encrypted private key")]
     EncryptedKey,
-    /// The key is that of another certificate.
+    /// The key belongs to another certificate.
     #[error("a private key that is not the certificate's")]
     Mismatch,
 }
 
 impl Credentials {
-    /// From PEM.
+    /// Reads PEM.
     pub fn from_pem(identity: &Identity) -> Result<Self, BadCredentials> {
         let certificates = X509::stack_from_pem(&identity.certificates);
         let mut chain = certificates.map_err(|_| BadCredentials::Certificate)?;
@@ -59,7 +59,7 @@ impl Credentials {
         }
         let certificate = chain.remove(0);
         let public_key = certificate.public_key().map_err(|_| BadCredentials::Certificate)?;
-        // An empty password, lest the library ask for one on the terminal.
+        // An empty password, so that BoringSSL does not ask for one on the terminal.
         let key = PKey::private_key_from_pem_callback(&identity.key, |_| Ok(0)).map_err(|_| {
             let is_encrypted = String::from_utf8_lossy(&identity.key).contains("ENCRYPTED");
             if is_encrypted { BadCredentials::EncryptedKey } else { BadCredentials::Key }
@@ -70,12 +70,12 @@ impl Credentials {
         Ok(Self { certificate, chain, key })
     }
 
-    /// A new key with a certificate that it signs itself, valid for some weeks: for `localhost`, the loopback addresses
-    /// and the address in `listen`.
+    /// Makes a new key with a self-signed certificate, valid for some weeks, for `localhost`, the loopback addresses and
+    /// the address in `listen`.
     ///
     /// # Panics
     ///
-    /// If there is no memory for it.
+    /// If memory runs out.
     #[must_use]
     pub fn self_signed(key_type: KeyType, listen: &Endpoint) -> Self {
         let key = key_type.generate().expect("a key needs nothing but memory");
@@ -83,7 +83,7 @@ impl Credentials {
         Self { certificate, chain: Vec::new(), key }
     }
 
-    /// The certificate and those that lead from it to a root, in PEM. The self-signed one is its own root.
+    /// Returns the certificate and its chain in PEM.
     #[must_use]
     pub fn certificates_pem(&self) -> Vec<u8> {
         let certificates = std::iter::once(&self.certificate).chain(&self.chain);
@@ -105,16 +105,16 @@ pub enum KeyType {
     Rsa3072,
     /// `rsa-4096`.
     Rsa4096,
-    /// `ed25519`. Few browsers take it.
+    /// `ed25519`, which few browsers support.
     Ed25519,
 }
 
 impl KeyType {
-    /// Every type there is.
+    /// All types.
     pub const ALL: [Self; 6] =
         [Self::EcdsaP256, Self::EcdsaP384, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096, Self::Ed25519];
 
-    /// What options call it.
+    /// The name in options.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -157,10 +157,10 @@ impl FromStr for KeyType {
     }
 }
 
-/// How long before now a certificate is valid, for clients whose clocks are slow.
+/// The part of a certificate's validity before now, for clients whose clocks are slow.
 const VALID_BEFORE: Duration = Duration::from_secs(24 * 3600);
 
-/// How long from now it is valid.
+/// The part from now on.
 const VALID_AFTER: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The contents of a certificate for `localhost`, the loopback addresses and the address in `listen`.

@@ -1,4 +1,4 @@
-//! TLS below HTTP.
+//! TLS, by BoringSSL.
 
 mod compression;
 pub(crate) mod context;

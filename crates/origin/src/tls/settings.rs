@@ -1,4 +1,4 @@
-//! How the server is to speak TLS, as a value.
+//! The server's settings of TLS.
 
 use std::str::FromStr;
 
@@ -9,27 +9,27 @@ use httperf_proto::tls::{DEFAULT_GROUPS, GROUPS, Group, cipher_list};
 use super::credentials::Credentials;
 use crate::text::Malformed;
 
-/// How the server speaks TLS.
+/// The server's settings of TLS.
 #[derive(Clone, Debug)]
 pub struct Tls {
-    /// Its certificate and key.
+    /// The server's certificate and key.
     pub credentials: Credentials,
     /// The versions it accepts.
     pub versions: Versions,
     /// The key-exchange groups it accepts.
     pub groups: Groups,
-    /// The cipher suites of TLS 1.2 and older that it accepts; `None` leaves the choice to the library.
+    /// The cipher suites of TLS 1.2 and older that it accepts; `None` leaves the choice to BoringSSL.
     pub ciphers: Option<Ciphers>,
-    /// What clients may resume.
+    /// The sessions that clients may resume.
     pub tickets: Tickets,
-    /// Whether it asks clients for a certificate.
+    /// The demand for client certificates.
     pub client_certificate: ClientCertificate,
-    /// How it compresses its certificate for clients that can take that, most preferred first.
+    /// The algorithms with which it compresses its certificate for clients that support them, most preferred first.
     pub certificate_compression: Vec<CertificateCompression>,
 }
 
 impl Tls {
-    /// TLS 1.2 and 1.3 with every group of the library, tickets, and no questions asked.
+    /// Makes settings with TLS 1.2 and 1.3, every group of BoringSSL, tickets, and no client certificates.
     #[must_use]
     pub fn new(credentials: Credentials) -> Self {
         Self {
@@ -52,19 +52,19 @@ pub struct Versions {
 }
 
 impl Versions {
-    /// From `min` to `max`; `None` if that is nothing.
+    /// Makes the range from `min` to `max`; `None` if it is empty.
     #[must_use]
     pub fn new(min: TlsVersion, max: TlsVersion) -> Option<Self> {
         (min <= max).then_some(Self { min, max })
     }
 
-    /// This version and no other.
+    /// Makes a range of one version.
     #[must_use]
     pub fn only(version: TlsVersion) -> Self {
         Self { min: version, max: version }
     }
 
-    /// The newest.
+    /// Returns the newest version.
     #[must_use]
     pub fn max(self) -> TlsVersion {
         self.max
@@ -77,12 +77,12 @@ impl Default for Versions {
     }
 }
 
-/// Key-exchange groups, of which the client's preference chooses one.
+/// Key-exchange groups; the client's preference decides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Groups(Vec<&'static Group>);
 
 impl Groups {
-    /// As BoringSSL reads them.
+    /// Formats the groups for BoringSSL.
     pub(super) fn to_list(&self) -> String {
         let names: Vec<&str> = self.0.iter().map(|group| group.name).collect();
         names.join(":")
@@ -90,7 +90,7 @@ impl Groups {
 }
 
 impl Default for Groups {
-    /// All that the library has; first those that browsers offer.
+    /// Returns all groups of BoringSSL, those that browsers offer first.
     fn default() -> Self {
         let usual = DEFAULT_GROUPS.split(':').filter_map(Group::named);
         let mut groups: Vec<&Group> = usual.collect();
@@ -106,7 +106,7 @@ impl Default for Groups {
 impl FromStr for Groups {
     type Err = Malformed;
 
-    /// Names separated by colons or commas.
+    /// Reads names separated by colons or commas.
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let groups = text.split([':', ',']).map(|name| Group::named(name.trim()));
         let groups: Option<Vec<_>> = groups.collect();
@@ -116,7 +116,7 @@ impl FromStr for Groups {
     }
 }
 
-/// Cipher suites of TLS 1.2 and older, as an OpenSSL cipher list of which the library has every name.
+/// Cipher suites of TLS 1.2 and older, as an OpenSSL cipher list with names that BoringSSL knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ciphers(pub(super) String);
 
@@ -132,30 +132,30 @@ impl FromStr for Ciphers {
     }
 }
 
-/// Whether this cipher list leaves any cipher suite.
+/// Returns true if a cipher list leaves any cipher suite.
 fn accepts_ciphers(list: &str) -> bool {
     SslContextBuilder::new(SslMethod::tls()).is_ok_and(|mut builder| builder.set_cipher_list(list).is_ok())
 }
 
-/// What clients may resume. Tickets are how: the server keeps no sessions.
+/// The sessions that clients may resume, by tickets: the server keeps no sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tickets {
-    /// Nothing: every handshake is a full one.
+    /// None: every handshake is a full one.
     Off,
     /// Any session of this run of the server.
     On,
-    /// As [`Tickets::On`], and those of TLS 1.3 may begin with 0-RTT data. Nothing guards against its replay.
+    /// As [`Tickets::On`], and with TLS 1.3 also early data, without protection against replay.
     EarlyData,
 }
 
-/// Whether the server asks clients for a certificate. Any that fits its key will do.
+/// The server's demand for client certificates. Any certificate that matches its key is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientCertificate {
-    /// It does not ask.
+    /// The server does not ask for one.
     None,
-    /// It asks, and goes on without one.
+    /// It asks for one and goes on without it.
     Requested,
-    /// It asks, and fails the handshake without one.
+    /// It asks for one and fails the handshake without it.
     Required,
 }
 
@@ -170,7 +170,7 @@ pub fn parse_tls_version(text: &str) -> Result<TlsVersion, Malformed> {
     }
 }
 
-/// Reads ways to compress a certificate, separated by colons or commas.
+/// Reads algorithms for certificate compression, separated by colons or commas.
 pub fn parse_certificate_compression(text: &str) -> Result<Vec<CertificateCompression>, Malformed> {
     let ways = text.split([':', ',']).map(|name| match name.trim() {
         "zlib" => Ok(CertificateCompression::Zlib),
