@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use httperf_certificates::Identity;
 use tempfile::TempDir;
 
 use crate::child::Running;
@@ -78,9 +79,9 @@ impl Nginx {
 pub(crate) fn site() -> anyhow::Result<TempDir> {
     let folder = tempfile::tempdir()?;
     let root = folder.path();
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()])?;
-    fs::write(root.join("cert.pem"), made.cert.pem())?;
-    fs::write(root.join("key.pem"), made.signing_key.serialize_pem())?;
+    let made = Identity::self_signed("localhost")?;
+    fs::write(root.join("cert.pem"), made.certificate_pem())?;
+    fs::write(root.join("key.pem"), made.key_pem())?;
     for (name, size) in [("1k", 1 << 10), ("100k", 100 << 10), ("1m", 1 << 20)] {
         fs::write(root.join(name), vec![b'x'; size])?;
     }

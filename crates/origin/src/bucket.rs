@@ -1,20 +1,20 @@
-//! How many replies the server manages: a token bucket that holds one token, with a queue in order of arrival.
+//! The capacity of the server: a token bucket that holds one token, with a queue in order of arrival.
 //!
-//! Nothing waits here. A request is told when its token will be there, and its turn in the queue is that
-//! instant: tokens are handed out in the order of the requests.
+//! Nothing waits here. A request learns the instant of its token, and with it its place in the queue: tokens are handed
+//! out in the order of the requests.
 
 use std::time::{Duration, Instant};
 
-/// How many replies the server manages, and how many requests may wait for theirs.
+/// The rate of replies that the server can sustain, and the length of its queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capacity {
-    /// Replies per second; what is not above 0 counts as the smallest number above.
+    /// Replies per second; 0 and below count as the smallest number above.
     pub rate: f64,
-    /// Requests that may wait; more are answered `503` at once. `None` lets any number wait.
+    /// Requests that may wait; those beyond are answered `503` at once. `None` lets any number wait.
     pub queue: Option<u32>,
 }
 
-/// The bucket itself.
+/// A token bucket.
 ///
 /// Token *n* of a busy period that began at `busy_since` comes at `busy_since + n / rate`, computed afresh for
 /// every token, so that no rounding adds up.
@@ -39,8 +39,8 @@ impl Bucket {
         Self { rate, queue: capacity.queue, busy_since: now, handed_out: 0 }
     }
 
-    /// Takes a token for a request that arrives now. Returns when the token will be there, which is not
-    /// after `now` if the request need not wait.
+    /// Takes a token for a request that arrives now. Returns the instant of the token, which is not after `now` if the
+    /// request need not wait.
     pub fn take(&mut self, now: Instant) -> Result<Instant, QueueFull> {
         let due = self.busy_since + self.after(self.handed_out);
         if due <= now {
@@ -49,7 +49,7 @@ impl Bucket {
             return Ok(now);
         }
         let wait = due - now;
-        // Those ahead of this one: each takes one interval, the first what is left of it.
+        // Each request ahead takes one interval, the first only the rest of it.
         let waiting = (wait.as_secs_f64() * self.rate - ROUNDING).ceil() - 1.0;
         if self.queue.is_some_and(|queue| waiting >= f64::from(queue)) {
             return Err(QueueFull);
@@ -63,10 +63,10 @@ impl Bucket {
     }
 }
 
-/// The share of an interval by which rounding to nanoseconds may miss a whole number of intervals.
+/// The error, as a share of an interval, that rounding to nanoseconds may cause in a whole number of intervals.
 const ROUNDING: f64 = 1e-3;
 
-/// Longer than anyone waits, and short enough to add to an [`Instant`].
+/// A time longer than anyone waits and short enough to add to an [`Instant`].
 const FAR_AWAY: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 #[cfg(test)]

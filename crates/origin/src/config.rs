@@ -1,4 +1,4 @@
-//! What the server does, as a value, and how its parts are read from text.
+//! The configuration of the server, and its values as text.
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -13,40 +13,41 @@ use rand::{Rng, RngExt as _};
 use crate::bucket::Capacity;
 use crate::delay::Delay;
 use crate::fault::FaultMix;
-use crate::http2::Http2;
+use crate::http2::settings::Http2;
 use crate::limits::Limits;
-use crate::tls::Tls;
+use crate::text::Malformed;
+use crate::tls::settings::Tls;
 
-/// What the server does. The default answers `200` with 1024 bytes at once, faultlessly, on a loopback port
-/// that the kernel picks.
+/// The configuration of a server. By default it answers `200` with 1024 bytes at once, without faults, on a loopback
+/// port that the kernel picks.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where to listen; port 0 lets the kernel pick one.
+    /// The address to listen on; port 0 lets the kernel pick one.
     pub listen: Endpoint,
-    /// Makes every connection one of TLS.
+    /// The settings of TLS, which every connection then speaks.
     pub tls: Option<Tls>,
-    /// How it speaks HTTP/2 with clients that want to; `None` if it does not.
+    /// The settings of HTTP/2, for clients that want it; `None` turns it off.
     pub http2: Option<Http2>,
     /// Bytes in a reply's body.
     pub size: u64,
-    /// How long a reply takes.
+    /// The time that a reply takes.
     pub delay: Delay,
-    /// Which statuses replies have.
+    /// The statuses of replies.
     pub status: StatusMix,
-    /// How the end of a body is marked.
+    /// The framing of bodies.
     pub framing: Framing,
-    /// Closes a connection after so many replies.
+    /// The number of replies after which a connection is closed.
     pub close_after: Option<CloseAfter>,
-    /// How many replies the server manages.
+    /// The rate of replies that the server can sustain.
     pub capacity: Option<Capacity>,
-    /// Which replies go wrong, and how.
+    /// The faults of replies, with their probabilities.
     pub faults: FaultMix,
     /// Time between two bytes of a [`Fault::Trickle`](crate::Fault::Trickle) reply.
     pub trickle: Duration,
-    /// Of how many requests, the first ones, it is noted when they came and when they were answered
+    /// The number of requests, from the first on, whose arrival and reply are stamped
     /// ([`Counts::stamps`](crate::Counts::stamps)).
     pub stamps: usize,
-    /// Seeds everything drawn by chance; the same requests in the same order meet the same draws.
+    /// The seed of all random draws; the same requests in the same order meet the same draws.
     pub seed: u64,
     /// Bounds on what clients may make the server hold or do.
     pub limits: Limits,
@@ -73,45 +74,29 @@ impl Default for Config {
     }
 }
 
-/// How the end of a body is marked.
+/// The framing of a body: the mark of its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
-    /// By `Content-Length`.
+    /// `Content-Length`.
     Length,
-    /// By chunks; over HTTP/2, by the end of the stream alone.
+    /// Chunks; over HTTP/2, the end of the stream alone.
     Chunked,
-    /// In the same way, with a `Server-Checksum` trailer: the FNV-1a hash (64 bits, hexadecimal) of the body. It is
-    /// sent whether or not the client announced that it takes trailers.
+    /// The same, with a `Server-Checksum` trailer: the FNV-1a hash (64 bits, hexadecimal) of the body. It is sent
+    /// whether or not the client announced that it takes trailers.
     Trailers,
 }
 
-/// Closes a connection after its `replies`-th reply.
+/// The end of a connection after its `replies`-th reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CloseAfter {
-    /// How many replies a connection lives for; 0 behaves as 1.
+    /// Replies on a connection; 0 behaves as 1.
     pub replies: u64,
-    /// Whether the last reply says `Connection: close`. Over HTTP/2, a GOAWAY comes before it, and requests that were on
-    /// their way are answered too.
+    /// True if the last reply announces the end with `Connection: close`. Over HTTP/2, a GOAWAY precedes it, and requests
+    /// that were on their way are answered too.
     pub announced: bool,
 }
 
-/// Text that an option or a path step could not read. Its `Display` fits behind the name of the option.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected {expected}, got `{given}`")]
-pub struct Malformed {
-    /// What would do.
-    pub expected: &'static str,
-    /// What was given.
-    pub given: String,
-}
-
-impl Malformed {
-    pub(crate) fn new(expected: &'static str, given: &str) -> Self {
-        Self { expected, given: given.to_owned() }
-    }
-}
-
-/// Where to listen, as text: `ADDR:PORT`, or `unix:PATH` for a unix-domain socket.
+/// An address to listen on, as text: `ADDR:PORT`, or `unix:PATH` for a unix-domain socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListenAddress(pub Endpoint);
 
@@ -134,7 +119,7 @@ impl FromStr for ListenAddress {
     }
 }
 
-/// Which statuses replies have, each with its weight: `200:95,503:5`, or just `503`.
+/// The statuses of replies, each with its weight: `200:95,503:5`, or just `503`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatusMix {
     /// Never empty; weights are finite, none is negative, and their sum is above 0.
@@ -148,13 +133,13 @@ impl Default for StatusMix {
 }
 
 impl StatusMix {
-    /// Every reply has this status.
+    /// Gives every reply the same status.
     #[must_use]
     pub fn always(status: StatusCode) -> Self {
         Self { weights: vec![(status, 1.0)] }
     }
 
-    /// The status of the next reply.
+    /// Draws the status of the next reply.
     pub fn draw(&self, random: &mut impl Rng) -> StatusCode {
         let (last, _) = *self.weights.last().expect("a mix is never empty");
         if self.weights.len() == 1 {
@@ -187,7 +172,7 @@ impl FromStr for StatusMix {
             }
             weights.push((parse_status(status).ok_or_else(malformed)?, weight));
         }
-        // A last entry of weight 0 must not be what rounding falls back to.
+        // Rounding falls back to the last entry, whose weight must not be 0.
         weights.retain(|&(_, weight)| weight > 0.0);
         if weights.is_empty() || !weights.iter().map(|(_, weight)| weight).sum::<f64>().is_finite() {
             return Err(malformed());
@@ -196,7 +181,7 @@ impl FromStr for StatusMix {
     }
 }
 
-/// A final status: interim ones cannot be asked for.
+/// Reads a final status; interim ones cannot be asked for.
 pub(crate) fn parse_status(text: &str) -> Option<StatusCode> {
     let status: u16 = text.parse().ok()?;
     if !(200..=599).contains(&status) {
@@ -205,57 +190,12 @@ pub(crate) fn parse_status(text: &str) -> Option<StatusCode> {
     StatusCode::from_u16(status).ok()
 }
 
-/// Reads a size in bytes: a whole number, with `k`, `m` or `g` for 1024, 1024² or 1024³.
-pub fn parse_size(text: &str) -> Result<u64, Malformed> {
-    let malformed = || Malformed::new("a size such as 1024, 16k or 2m", text);
-    let (digits, shift) = match text.as_bytes().last() {
-        Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
-        Some(b'm' | b'M') => (&text[..text.len() - 1], 20),
-        Some(b'g' | b'G') => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
-    };
-    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(malformed());
-    }
-    let number: u64 = digits.parse().map_err(|_| malformed())?;
-    number.checked_mul(1 << shift).ok_or_else(malformed)
-}
-
-/// Reads a duration: a number with a unit (`s`, `ms`, `us`, `ns`, `min`, `h`); a bare number counts seconds.
-pub fn parse_duration(text: &str) -> Result<Duration, Malformed> {
-    duration(text).ok_or_else(|| Malformed::new("a duration such as 50ms", text))
-}
-
-pub(crate) fn duration(text: &str) -> Option<Duration> {
-    let end = text.find(|c: char| c != '.' && !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let number: f64 = number.parse().ok()?;
-    let seconds = match unit {
-        "" | "s" => number,
-        "ms" => number / 1e3,
-        "us" | "µs" => number / 1e6,
-        "ns" => number / 1e9,
-        "min" => number * 60.0,
-        "h" => number * 3600.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
-/// Reads a rate: a number above 0, which [`Capacity`] takes as replies per second.
-pub fn parse_rate(text: &str) -> Result<f64, Malformed> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err(Malformed::new("a number above 0", text)),
-    }
-}
-
-/// Where a server is, as a client would name it.
+/// The URL of a server.
 #[derive(Clone, Copy, Debug)]
 pub struct Location<'a> {
-    /// Where it listens.
+    /// The address it listens on.
     pub endpoint: &'a Endpoint,
-    /// Whether it speaks TLS.
+    /// True if it speaks TLS.
     pub is_tls: bool,
 }
 
@@ -275,52 +215,6 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
 
     use super::*;
-
-    #[test]
-    fn sizes_count_in_1024s() {
-        for (text, size) in [("0", 0), ("17", 17), ("4k", 4096), ("3M", 3 << 20), ("2g", 2 << 30)] {
-            assert_eq!(parse_size(text), Ok(size), "{text}");
-        }
-    }
-
-    #[test]
-    fn sizes_that_are_not_whole_numbers_are_refused() {
-        for text in ["", "k", "-1", "+1", "1.5k", "10q", "99999999999g", "1 k", "é"] {
-            let message = format!("expected a size such as 1024, 16k or 2m, got `{text}`");
-            assert_eq!(parse_size(text).unwrap_err().to_string(), message);
-        }
-    }
-
-    #[test]
-    fn durations_carry_their_unit() {
-        for (text, micros) in [
-            ("50ms", 50_000),
-            ("0.2s", 200_000),
-            ("100us", 100),
-            ("1500ns", 1),
-            ("2", 2_000_000),
-            ("1min", 60_000_000),
-            (".5h", 1_800_000_000),
-        ] {
-            assert_eq!(parse_duration(text).unwrap().as_micros(), micros, "{text}");
-        }
-    }
-
-    #[test]
-    fn durations_without_a_number_or_with_an_odd_unit_are_refused() {
-        for text in ["", "x", "ms", "-1s", "1.2.3s", "5 ms", "5msec", "inf", "1e400s"] {
-            let message = format!("expected a duration such as 50ms, got `{text}`");
-            assert_eq!(parse_duration(text).unwrap_err().to_string(), message);
-        }
-    }
-
-    #[test]
-    fn rates_are_above_0() {
-        assert_eq!(parse_rate("2.5"), Ok(2.5));
-        for text in ["0", "-1", "inf", "nan", "", "fast"] {
-            assert!(parse_rate(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn addresses_are_numeric_or_local() {

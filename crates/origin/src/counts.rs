@@ -1,30 +1,30 @@
-//! What the server did, in numbers.
+//! The counts of a server.
 
 use std::fmt;
 
 use crate::fault::Fault;
 use crate::stamps::Stamp;
-use crate::tls::TlsCounts;
+use crate::tls::counts::TlsCounts;
 
-/// What the server did. Every request ends in a reply, in a fault, in both (a fault that
-/// [completes the reply](Fault::completes_reply)), or in neither: when its client left before.
+/// The counts of a server. Every request ends in a reply, in a fault, in both (a fault that
+/// [completes the reply](Fault::completes_reply)), or in neither, if its client left first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections accepted.
     pub connections: u64,
-    /// Connections reset on arrival because too many were open; not among the accepted.
+    /// Connections reset on arrival because too many were open; not counted as accepted.
     pub connections_refused: u64,
-    /// Connections open at the most.
+    /// The largest number of connections open at once.
     pub connections_open_max: u64,
     /// Connections closed because nothing moved on them.
     pub connections_idled_out: u64,
-    /// Times the system had no descriptor or memory for another connection.
+    /// Failures to accept for want of descriptors or memory.
     pub accept_errors: u64,
-    /// Connections that spoke HTTP/1, or would have: all but those of HTTP/2, and those that ended before it was clear.
+    /// Connections of HTTP/1: all that spoke no HTTP/2 and did not end before the protocol was clear.
     pub connections_http1: u64,
     /// Connections that spoke HTTP/2.
     pub connections_http2: u64,
-    /// Connections that came to HTTP/2 by `Upgrade: h2c`; among those of HTTP/2.
+    /// Connections upgraded to HTTP/2 by `Upgrade: h2c`; included in those of HTTP/2.
     pub http2_upgrades: u64,
     /// RST_STREAM frames received.
     pub streams_reset_by_client: u64,
@@ -32,40 +32,40 @@ pub struct Counts {
     pub streams_reset: u64,
     /// GOAWAY frames received.
     pub goaways_received: u64,
-    /// GOAWAY frames sent. To close a connection in order takes two.
+    /// GOAWAY frames sent. An orderly close takes two.
     pub goaways_sent: u64,
     /// Requests whose header was read.
     pub requests: u64,
-    /// Requests that were not HTTP; connections of HTTP/2 that were ended for an error are among them.
+    /// Requests that were not HTTP, including connections of HTTP/2 that were ended for an error.
     pub requests_malformed: u64,
-    /// Whole replies by class of status: index 0 is 2xx. Those lost to a client that left are among them.
+    /// Complete replies by class of status: index 0 is 2xx. Those that a client did not stay for are included.
     pub replies: [u64; 4],
-    /// Replies `503` because too many requests were waiting; among the 5xx.
+    /// Replies `503` because too many requests were waiting; included in the 5xx.
     pub replies_queue_full: u64,
-    /// Bytes of replies handed to the system, headers included; under TLS, as they were before it.
+    /// Bytes of replies handed to the system, headers included; under TLS, before encryption.
     pub bytes_sent: u64,
-    /// Faults, by the order of [`Fault::ALL`].
+    /// Faults, in the order of [`Fault::ALL`].
     pub faults: [u64; Fault::ALL.len()],
-    /// What came of the handshakes, if the server speaks TLS.
+    /// The counts of TLS.
     pub tls: TlsCounts,
-    /// When requests came and replies left, of as many as [`Config::stamps`](crate::Config::stamps) says.
+    /// The arrivals and replies of the first [`Config::stamps`](crate::Config::stamps) requests.
     pub stamps: Vec<Stamp>,
 }
 
 impl Counts {
-    /// Whole replies of every status.
+    /// Complete replies of every status.
     #[must_use]
     pub fn replies_total(&self) -> u64 {
         self.replies.iter().sum()
     }
 
-    /// Replies of the class that `status` belongs to.
+    /// Complete replies of the class of `status`.
     #[must_use]
     pub fn replies_like(&self, status: u16) -> u64 {
         self.replies.get(class_index(status)).copied().unwrap_or(0)
     }
 
-    /// How often this fault happened.
+    /// The number of times that a fault happened.
     #[must_use]
     pub fn faults_of(&self, fault: Fault) -> u64 {
         self.faults[fault.index()]
@@ -85,8 +85,8 @@ fn class_index(status: u16) -> usize {
 }
 
 impl fmt::Display for Counts {
-    /// One aligned line for each count. What never happened is left out, except for the first lines; so are the
-    /// connections of HTTP/1 where they are all.
+    /// Writes one aligned line for each count. Zeros are left out, except in the first lines, and so are connections of
+    /// HTTP/1 where there are no others.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut lines = vec![
             ("connections accepted".to_owned(), self.connections),

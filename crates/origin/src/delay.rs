@@ -1,4 +1,4 @@
-//! How long replies take: a fixed time or a distribution.
+//! The delay of replies: a fixed time or a distribution.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,30 +7,30 @@ use rand::distr::OpenClosed01;
 use rand::{Rng, RngExt as _};
 use rand_distr::{Exp1, StandardNormal};
 
-use crate::config::{Malformed, duration};
+use crate::text::{Malformed, duration, parse_duration};
 
-/// How long replies take.
+/// The delay of replies.
 ///
 /// As text: `50ms`, `uniform:10ms,50ms`, `exp:20ms` (the mean), `normal:20ms,5ms` (mean and standard
 /// deviation, cut off at 0), `lognormal:20ms,0.5` (median, and standard deviation of the logarithm) or
-/// `pareto:20ms,1.5` (the least, and the shape).
+/// `pareto:20ms,1.5` (minimum and shape).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Delay {
-    /// Always the same.
+    /// A constant.
     Fixed(Duration),
-    /// Anything between two bounds, all alike.
+    /// Uniform between two bounds.
     Uniform {
-        /// The least.
+        /// The minimum.
         min: Duration,
-        /// The most.
+        /// The maximum.
         max: Duration,
     },
-    /// Exponential: many short, few long.
+    /// Exponential: many short delays, few long ones.
     Exponential {
         /// The mean.
         mean: Duration,
     },
-    /// Normal, with what falls below 0 taken as 0.
+    /// Normal, with negative values replaced by 0.
     Normal {
         /// The mean, before the cut.
         mean: Duration,
@@ -46,7 +46,7 @@ pub enum Delay {
     },
     /// Pareto: a heavy tail.
     Pareto {
-        /// The least.
+        /// The minimum.
         min: Duration,
         /// The shape; the smaller, the heavier the tail (no mean at 1 and below).
         shape: f64,
@@ -60,7 +60,7 @@ impl Default for Delay {
 }
 
 impl Delay {
-    /// The delay of the next reply, at most `longest`.
+    /// Draws the delay of the next reply, at most `longest`.
     pub fn draw(&self, random: &mut impl Rng, longest: Duration) -> Duration {
         let seconds = match *self {
             Self::Fixed(delay) => return delay.min(longest),
@@ -79,7 +79,7 @@ impl Delay {
                 min.as_secs_f64() * random.sample::<f64, _>(OpenClosed01).powf(-1.0 / shape)
             }
         };
-        // `max` also turns what is not a number (0 times infinity) into 0.
+        // `max` also turns NaN (0 times infinity) into 0.
         Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(longest).min(longest)
     }
 }
@@ -89,7 +89,7 @@ impl FromStr for Delay {
 
     fn from_str(text: &str) -> Result<Self, Malformed> {
         let Some((name, arguments)) = text.split_once(':') else {
-            return crate::parse_duration(text).map(Self::Fixed);
+            return parse_duration(text).map(Self::Fixed);
         };
         let (first, second) = match arguments.split_once(',') {
             Some((first, second)) => (first, Some(second)),

@@ -1,15 +1,15 @@
-//! The ways a reply can go wrong, and how often each does.
+//! The faults of replies and their probabilities.
 
 use std::fmt;
 use std::str::FromStr;
 
 use rand::{Rng, RngExt as _};
 
-use crate::config::Malformed;
+use crate::text::Malformed;
 
-/// A way for a reply to go wrong. Where the protocols differ, HTTP/1 comes first.
+/// A fault of a reply. Where the protocols differ, HTTP/1 comes first.
 ///
-/// Over HTTP/2, what ends a connection ends it for all its streams, and the others leave it usable.
+/// Over HTTP/2, a fault that ends the connection ends all its streams; the other faults leave it usable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `reset`: the connection is reset instead of answered.
@@ -18,11 +18,11 @@ pub enum Fault {
     ResetBody,
     /// `close`: the connection is closed instead of answered; over HTTP/2, without a GOAWAY.
     Close,
-    /// `stall`: nothing is ever answered; the connection stays open until the client leaves. Over HTTP/2, other streams
-    /// are answered.
+    /// `stall`: no answer ever comes; the connection stays open until the client leaves. Over HTTP/2, other streams are
+    /// answered.
     Stall,
-    /// `truncate`: half of the announced body, then the connection is closed; over HTTP/2, the stream ends as if that
-    /// were all. Where there is no body, half of the header; over HTTP/2, the header and an RST_STREAM (INTERNAL_ERROR).
+    /// `truncate`: half of the announced body, then the connection is closed; over HTTP/2, the stream ends as if
+    /// that were all. Without a body, half of the header; over HTTP/2, the header and an RST_STREAM (INTERNAL_ERROR).
     Truncate,
     /// `garbage`: bytes that are not HTTP, then the connection is closed.
     Garbage,
@@ -38,7 +38,7 @@ pub enum Fault {
     BadChunk,
     /// `huge-header`: a correct reply behind a header of a megabyte.
     HugeHeader,
-    /// `surplus`: a correct reply, and then bytes that belong to none. Over HTTP/2, they are in a DATA frame of the
+    /// `surplus`: a correct reply, followed by bytes that belong to none. Over HTTP/2, they come in a DATA frame of the
     /// stream that has ended.
     Surplus,
     /// `interim`: a correct reply behind a `100` and a `103`.
@@ -47,8 +47,8 @@ pub enum Fault {
     ResetStream,
     /// `refuse-stream`: an RST_STREAM (REFUSED_STREAM) instead of an answer. Over HTTP/1, as [`Fault::Close`].
     RefuseStream,
-    /// `goaway`: a correct reply, and a GOAWAY before it; what is under way is answered, then the connection is closed.
-    /// Over HTTP/1, a correct reply that says `Connection: close`.
+    /// `goaway`: a GOAWAY and a correct reply; streams that are open are answered, then the connection is closed. Over
+    /// HTTP/1, a correct reply with `Connection: close`.
     Goaway,
     /// `goaway-error`: a GOAWAY (ENHANCE_YOUR_CALM) instead of an answer, then the connection is closed. Over HTTP/1,
     /// as [`Fault::Close`].
@@ -56,7 +56,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Every kind there is; a fault's index is its place here.
+    /// All faults; the index of a fault is its place here.
     pub const ALL: [Self; 17] = [
         Self::Reset,
         Self::ResetBody,
@@ -77,7 +77,7 @@ impl Fault {
         Self::GoawayError,
     ];
 
-    /// What options, paths and counts call it.
+    /// The name in options, paths and counts.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl Fault {
         }
     }
 
-    /// Whether the client still gets a whole reply, so that it counts as one.
+    /// Returns true if the client still gets a complete reply, which then counts as one.
     #[must_use]
     pub fn completes_reply(self) -> bool {
         match self {
@@ -130,6 +130,18 @@ impl Fault {
     }
 }
 
+/// The bytes of [`Fault::Garbage`]: the header of a TLS record and bytes that occur in no text, so that no reader takes
+/// them for HTTP.
+pub(crate) const GARBAGE: &[u8] = b"\x16\x03\x01\x00\xfa this is not HTTP \xff\xfe\x00\r\n\r\n";
+
+/// The bytes behind the complete reply of [`Fault::Surplus`].
+pub(crate) const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
+
+/// The number and size of the lines that make up the header of [`Fault::HugeHeader`]: a megabyte, in lines that a server
+/// might really send.
+pub(crate) const FILLER_LINES: usize = 128;
+pub(crate) const FILLER_SIZE: usize = 8192;
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -150,7 +162,7 @@ impl FromStr for Fault {
     }
 }
 
-/// The share of replies that go wrong in one way: `KIND:PROBABILITY`, such as `reset:0.01` or `stall:2%`.
+/// The probability of one fault: `KIND:PROBABILITY`, such as `reset:0.01` or `stall:2%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FaultShare {
     fault: Fault,
@@ -176,10 +188,10 @@ impl FromStr for FaultShare {
     }
 }
 
-/// Which replies go wrong: the probability of each fault.
+/// The probabilities of all faults.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultMix {
-    /// Their probabilities sum to 1 at most.
+    /// Probabilities that sum to 1 at most.
     shares: Vec<FaultShare>,
 }
 
@@ -202,7 +214,7 @@ impl FaultMix {
         Ok(Self { shares })
     }
 
-    /// What happens to the next reply.
+    /// Draws the fault of the next reply, if it has one.
     pub fn draw(&self, random: &mut impl Rng) -> Option<Fault> {
         if self.shares.is_empty() {
             return None;

@@ -1,24 +1,24 @@
-//! Named bounds on what clients may make the server hold or do, and the process's bound on descriptors.
+//! Limits on clients, and the process's limit of open descriptors.
 
 use std::io;
 use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Bounds on what clients may make the server hold or do.
+/// Limits on what clients can make the server hold or do.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Connections open at once; more are reset on arrival. `None` leaves it to the descriptor limit.
+    /// Connections open at once; those beyond are reset on arrival. `None` leaves it to the descriptor limit.
     pub connections: Option<u32>,
-    /// Connections that the kernel may hold for us before they are accepted.
+    /// Connections that the kernel may queue until they are accepted.
     pub backlog: u32,
-    /// A connection on which no byte moves for this long, while no reply is being prepared, is closed.
+    /// The time without traffic after which a connection is closed, unless a reply is being prepared.
     pub idle: Duration,
-    /// The longest a reply is delayed, whatever a distribution or a path says.
+    /// The maximum delay of a reply, whatever a distribution or a path asks for.
     pub delay: Duration,
-    /// Images on a page that `/page/N` asks for.
+    /// The maximum number of images that `/page/N` may ask for.
     pub page_images: u32,
-    /// How long to wait for a client to close after us before the socket is dropped.
+    /// The time to wait for a client to close after the server before the socket is dropped.
     pub linger: Duration,
 }
 
@@ -35,8 +35,8 @@ impl Default for Limits {
     }
 }
 
-/// Raises the soft limit on open descriptors to the hard one, for a server that is to hold many connections.
-/// Returns the limit now in force; `None` means there is none.
+/// Raises the soft limit of open descriptors to the hard one, for a server with many connections. Returns the limit now
+/// in force; `None` if there is none.
 pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
     let limit = getrlimit(Resource::Nofile);
     if limit.current != limit.maximum {

@@ -1,5 +1,5 @@
-//! What comes between a request and its reply, whatever the protocol: the request's body is read, the reply is
-//! waited for, and both are counted.
+//! The steps from a request to its reply, whatever the protocol: read the request's body, wait until the reply is due,
+//! count both.
 
 use std::future::Future;
 use std::time::Instant;
@@ -9,15 +9,15 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 
 use crate::bucket::QueueFull;
-use crate::connection::{Ending, Link};
 use crate::fault::Fault;
+use crate::link::{Ending, Link};
 use crate::route::{self, Answer};
-use crate::server::Shared;
+use crate::shared::Shared;
 
-/// What the server calls itself.
+/// The value of the `Server` field.
 pub(crate) const SERVER_NAME: &str = "httperf";
 
-/// Finds the answer to a request, and comes back when it is due. `body` reads the request's body.
+/// Finds the answer to a request and returns it when it is due. `body` reads the request's body.
 pub(crate) async fn prepare<E>(
     link: &Link,
     request: &Parts,
@@ -67,7 +67,7 @@ fn count(shared: &Shared, answer: &Answer) {
     }
 }
 
-/// Adds the fields that say nothing about how the reply is framed.
+/// Adds the fields that do not concern the framing of the reply.
 pub(crate) fn add_fields(headers: &mut HeaderMap, answer: &Answer) {
     headers.insert(header::SERVER, HeaderValue::from_static(SERVER_NAME));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.content.media_type()));
@@ -76,7 +76,7 @@ pub(crate) fn add_fields(headers: &mut HeaderMap, answer: &Answer) {
     }
 }
 
-/// Whether a field of these is a list (RFC 9110, section 5.6.1) with this word in it.
+/// Returns true if one of these fields is a list (RFC 9110, section 5.6.1) that contains this word.
 pub(crate) fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
     let values = headers.get_all(name).into_iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).any(|given| given.trim().eq_ignore_ascii_case(word))

@@ -1,4 +1,4 @@
-//! From a request to what it is answered: its path read step by step, and chance asked for the rest.
+//! The choice of an answer to a request: from the steps of its path, and by chance for the rest.
 
 use std::fmt::Write as _;
 use std::str::Split;
@@ -9,13 +9,14 @@ use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
 use rand_pcg::Pcg64Mcg;
 
-use crate::body::Content;
-use crate::config::{Config, Framing, Malformed, parse_size, parse_status};
+use crate::config::{Config, Framing, parse_status};
+use crate::content::Content;
 use crate::delay::Delay;
 use crate::fault::Fault;
-use crate::http2::WINDOW_MAX;
+use crate::http2::settings::WINDOW_MAX;
+use crate::text::{Malformed, parse_size};
 
-/// What a request is answered, and how.
+/// The answer to a request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -24,12 +25,12 @@ pub(crate) struct Answer {
     pub(crate) delay: Duration,
     pub(crate) fault: Option<Fault>,
     pub(crate) fields: Vec<(HeaderName, HeaderValue)>,
-    /// The window that streams of this connection have from now on, if it is one of HTTP/2.
+    /// The new initial window of the connection's streams, over HTTP/2.
     pub(crate) window: Option<u32>,
 }
 
 impl Answer {
-    /// A short text with this status, at once and without fault.
+    /// Makes a short text with this status, without delay or fault.
     pub(crate) fn text(status: StatusCode, text: impl Into<String>) -> Self {
         Self {
             status,
@@ -42,14 +43,14 @@ impl Answer {
         }
     }
 
-    /// Whether anything follows the header.
+    /// Returns true if a body follows the header.
     pub(crate) fn has_body(&self, is_head: bool) -> bool {
         let bodiless = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         !is_head && !bodiless && self.content.size() > 0
     }
 }
 
-/// The answer to a request.
+/// Finds the answer to a request.
 pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) -> Answer {
     if request.method == Method::CONNECT {
         return Answer::text(StatusCode::NOT_IMPLEMENTED, "this server opens no tunnels\n");
@@ -58,7 +59,7 @@ pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) ->
         Ok(steps) => steps,
         Err(malformed) => return Answer::text(StatusCode::BAD_REQUEST, format!("{malformed}\n")),
     };
-    // Always drawn in this order, so that a seed means the same whatever is found in the path.
+    // Always drawn in this order, so that paths do not affect the later draws of a seed.
     let fault = config.faults.draw(random);
     let status = config.status.draw(random);
     let delay = config.delay.draw(random, config.limits.delay);
@@ -82,14 +83,14 @@ pub(crate) fn answer(request: &Parts, config: &Config, random: &mut Pcg64Mcg) ->
     }
 }
 
-/// Whether replies of this status carry content.
+/// Returns true if replies of this status carry content.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-15.3.5>, 15.3.6 and 15.4.5
 fn has_content(status: StatusCode) -> bool {
     !matches!(status, StatusCode::NO_CONTENT | StatusCode::RESET_CONTENT | StatusCode::NOT_MODIFIED)
 }
 
-/// What a path asks for.
+/// The reply that a path asks for.
 #[derive(Debug, Default)]
 struct Steps {
     status: Option<StatusCode>,
@@ -102,7 +103,7 @@ struct Steps {
 }
 
 impl Steps {
-    /// Reads a path. One whose first step is unknown asks for nothing.
+    /// Reads a path. A path whose first step is unknown asks for nothing.
     fn read(path: &str, headers: &HeaderMap, config: &Config) -> Result<Self, Malformed> {
         let mut steps = Self::default();
         let mut parts = path.strip_prefix('/').unwrap_or(path).split('/');
@@ -123,7 +124,7 @@ impl Steps {
         Ok(steps)
     }
 
-    /// Reads one step with its argument. Returns `false` if there is none of this name.
+    /// Reads one step with its argument. Returns false if the name is unknown.
     fn step(
         &mut self,
         name: &str,
@@ -171,7 +172,7 @@ impl Steps {
         Ok(true)
     }
 
-    /// Sets one cookie that counts the visits and one that stays, and shows those that came.
+    /// Sets a cookie that counts visits and one that stays the same, and shows the cookies received.
     fn set_cookies(&mut self, headers: &HeaderMap) {
         let mut visits: u32 = 0;
         let mut text = "cookies received:\n".to_owned();

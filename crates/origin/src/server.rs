@@ -1,6 +1,5 @@
-//! Listening, accepting, stopping: everything around the connections.
+//! The server: listening, accepting, stopping.
 
-use std::cell::{Cell, RefCell};
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::fs::FileTypeExt as _;
@@ -8,26 +7,23 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use httperf_plan::Endpoint;
-use rand::SeedableRng as _;
-use rand_pcg::Pcg64Mcg;
 use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use tokio::task::{LocalSet, spawn_local};
 
-use crate::bucket::Bucket;
 use crate::config::Config;
 use crate::connection;
 use crate::counts::Counts;
-use crate::socket::Transport;
-use crate::timer::Timer;
-use crate::tls::Acceptor;
+use crate::shared::Shared;
+use crate::tls::context::Acceptor;
+use crate::transport::Transport;
 
-/// A server that listens and does not accept yet.
+/// A server that listens but does not accept yet.
 #[derive(Debug)]
 pub struct Server {
     config: Config,
@@ -38,20 +34,20 @@ pub struct Server {
     stop: Arc<Notify>,
 }
 
-/// Stops a server, from any thread.
+/// A handle that stops a server from any thread.
 #[derive(Clone, Debug)]
 pub struct Stopper(Arc<Notify>);
 
 impl Stopper {
-    /// Makes [`Server::run`] return; before it runs, it will return at once.
+    /// Makes [`Server::run`] return: at once, if it is called later.
     pub fn stop(&self) {
         self.0.notify_one();
     }
 }
 
 impl Server {
-    /// Listens as the configuration says. A socket file that no server listens on any more is replaced. Fails
-    /// also if the library refuses what is said about TLS, before it listens.
+    /// Listens on the configured address. A socket file that no server listens on any more is replaced. Fails before
+    /// listening if BoringSSL refuses the settings of TLS.
     pub fn bind(config: Config) -> io::Result<Self> {
         let offers_http2 = config.http2.is_some();
         let acceptor = config.tls.as_ref().map(|tls| Acceptor::new(tls, offers_http2)).transpose()?;
@@ -63,19 +59,19 @@ impl Server {
         Ok(Self { config, acceptor, address, runtime, listener, stop: Arc::default() })
     }
 
-    /// Where it listens: for a configured port 0, the port that the kernel picked.
+    /// Returns the address it listens on; for a configured port 0, with the port that the kernel picked.
     #[must_use]
     pub fn address(&self) -> &Endpoint {
         &self.address
     }
 
-    /// A means to stop it.
+    /// Returns a handle that stops this server.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(Arc::clone(&self.stop))
     }
 
-    /// From now on SIGINT and SIGTERM make [`Server::run`] return instead of ending the process.
+    /// Lets SIGINT and SIGTERM stop the server instead of the process from now on.
     pub fn stop_on_signals(&self) -> io::Result<()> {
         let _inside = self.runtime.enter();
         let mut interrupt = signal(SignalKind::interrupt())?;
@@ -91,8 +87,8 @@ impl Server {
         Ok(())
     }
 
-    /// Serves until stopped, then drops all connections and says what it did. Fails only if the system
-    /// refuses a timer.
+    /// Serves until stopped, then drops all connections and returns its counts. Fails only if the system refuses a
+    /// timer.
     pub fn run(self) -> io::Result<Counts> {
         let Self { config, acceptor, address, runtime, listener, stop } = self;
         let tasks = LocalSet::new();
@@ -112,7 +108,7 @@ impl Server {
         drop(tasks);
         drop(listener);
         if let Endpoint::Unix(path) = &address {
-            // Whoever removed it before us did our work.
+            // Somebody else may have removed it already.
             let _: io::Result<()> = std::fs::remove_file(path);
         }
         result.map(|shared: Rc<Shared>| shared.counts())
@@ -138,13 +134,13 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Where it listens.
+    /// Returns the address it listens on.
     #[must_use]
     pub fn address(&self) -> &Endpoint {
         &self.address
     }
 
-    /// Where it listens, if that is a TCP port.
+    /// Returns the address it listens on, if that is a TCP port.
     #[must_use]
     pub fn tcp_address(&self) -> Option<SocketAddr> {
         match self.address {
@@ -153,7 +149,7 @@ impl Handle {
         }
     }
 
-    /// Stops the server and says what it did.
+    /// Stops the server and returns its counts.
     ///
     /// # Panics
     ///
@@ -188,7 +184,7 @@ async fn accept_all(listener: &Listener, shared: &Rc<Shared>) {
             Ok(transport) => {
                 spawn_local(connection::run(transport, Rc::clone(shared)));
             }
-            // The client left before it was accepted.
+            // The client left the queue.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(_) => {
                 shared.counts.borrow_mut().accept_errors += 1;
@@ -198,67 +194,8 @@ async fn accept_all(listener: &Listener, shared: &Rc<Shared>) {
     }
 }
 
-/// Time for descriptors to come free when accepting failed for want of them.
+/// The pause after a failure to accept, in which descriptors may come free.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
-
-/// What all connections share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) config: Config,
-    /// Makes connections secure, if they are to be.
-    pub(crate) acceptor: Option<Acceptor>,
-    pub(crate) counts: RefCell<Counts>,
-    pub(crate) random: RefCell<Pcg64Mcg>,
-    pub(crate) bucket: Option<RefCell<Bucket>>,
-    pub(crate) timer: Rc<Timer>,
-    open: Cell<u64>,
-}
-
-impl Shared {
-    fn new(config: Config, acceptor: Option<Acceptor>) -> io::Result<Self> {
-        Ok(Self {
-            counts: RefCell::default(),
-            random: RefCell::new(Pcg64Mcg::seed_from_u64(config.seed)),
-            bucket: config.capacity.map(|capacity| RefCell::new(Bucket::new(capacity, Instant::now()))),
-            timer: Rc::new(Timer::new()?),
-            open: Cell::new(0),
-            acceptor,
-            config,
-        })
-    }
-
-    /// What the server has done up to now.
-    fn counts(&self) -> Counts {
-        let mut counts = self.counts.borrow().clone();
-        if let Some(acceptor) = &self.acceptor {
-            counts.tls.compressed_certificates = acceptor.compressed_certificates();
-        }
-        counts
-    }
-
-    fn is_full(&self) -> bool {
-        self.config.limits.connections.is_some_and(|most| self.open.get() >= u64::from(most))
-    }
-
-    /// Counts a connection, as open until the result is dropped.
-    pub(crate) fn note_open(self: &Rc<Self>) -> Open {
-        self.open.set(self.open.get() + 1);
-        let mut counts = self.counts.borrow_mut();
-        counts.connections += 1;
-        counts.connections_open_max = counts.connections_open_max.max(self.open.get());
-        Open(Rc::clone(self))
-    }
-}
-
-/// A connection that counts as open.
-#[derive(Debug)]
-pub(crate) struct Open(Rc<Shared>);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.0.open.set(self.0.open.get() - 1);
-    }
-}
 
 #[derive(Debug)]
 enum Listener {
@@ -291,7 +228,7 @@ impl Listener {
         match self {
             Self::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                // A connection that died in the queue shows when it is used.
+                // A connection that died in the queue fails when it is used.
                 let _: io::Result<()> = stream.set_nodelay(true);
                 Ok(Transport::Tcp(stream))
             }
@@ -300,8 +237,7 @@ impl Listener {
     }
 }
 
-/// Removes the socket file that a server which ended abruptly left behind. Where that cannot be done, binding
-/// says what is wrong.
+/// Removes the socket file of a server that ended abruptly. If that fails, binding reports the error.
 fn remove_stale_socket(path: &Path) {
     let is_socket = path.symlink_metadata().is_ok_and(|metadata| metadata.file_type().is_socket());
     if !is_socket {

@@ -1,125 +1,19 @@
-//! What a connection reads and writes: a TCP or unix-domain socket, bare or under TLS.
+//! The socket of a connection, bare or under TLS.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpStream, UnixStream};
 
-use crate::tls;
+use crate::tls::stream::Stream;
+use crate::transport::Transport;
 
-/// A socket of either family.
-#[derive(Debug)]
-pub(crate) enum Transport {
-    Tcp(TcpStream),
-    Unix(UnixStream),
-}
-
-impl Transport {
-    /// Has it closed with a reset when it is dropped. A unix-domain socket knows none and is just closed.
-    pub(crate) fn reset_at_close(&self) {
-        match self {
-            // A client that is gone already needs no reset.
-            Self::Tcp(stream) => drop(stream.set_zero_linger()),
-            Self::Unix(_) => {}
-        }
-    }
-
-    pub(crate) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Self::Tcp(stream) => stream.poll_read_ready(context),
-            Self::Unix(stream) => stream.poll_read_ready(context),
-        }
-    }
-
-    pub(crate) fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self {
-            Self::Tcp(stream) => stream.poll_write_ready(context),
-            Self::Unix(stream) => stream.poll_write_ready(context),
-        }
-    }
-}
-
-/// Without waiting.
-impl io::Read for Transport {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_read(buffer),
-            Self::Unix(stream) => stream.try_read(buffer),
-        }
-    }
-}
-
-/// Without waiting.
-impl io::Write for Transport {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Tcp(stream) => stream.try_write(bytes),
-            Self::Unix(stream) => stream.try_write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        // Sockets hold nothing back.
-        Ok(())
-    }
-}
-
-impl AsyncRead for Transport {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
-        }
-    }
-}
-
-impl AsyncWrite for Transport {
-    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
-        }
-    }
-
-    fn poll_write_vectored(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, slices),
-            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(context, slices),
-        }
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        true
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Sockets hold nothing back.
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Unix(stream) => Pin::new(stream).poll_shutdown(context),
-        }
-    }
-}
-
-/// A socket, bare or under TLS whose handshake is over.
+/// A socket, bare or under TLS with a completed handshake (or one that accepts early data).
 #[derive(Debug)]
 pub(crate) enum Socket {
     Plain(Transport),
-    Tls(Box<tls::Stream>),
+    Tls(Box<Stream>),
 }
 
 impl Socket {
@@ -128,7 +22,7 @@ impl Socket {
         self.silenced().reset_at_close();
     }
 
-    /// Whether ALPN chose HTTP/2; `None` without TLS.
+    /// Returns whether ALPN chose HTTP/2; `None` without TLS.
     pub(crate) fn has_chosen_http2(&self) -> Option<bool> {
         match self {
             Self::Plain(_) => None,
@@ -136,7 +30,7 @@ impl Socket {
         }
     }
 
-    /// The bare socket. TLS, if there is any, is given up without a last word.
+    /// Returns the bare socket. TLS is abandoned without a close_notify.
     pub(crate) fn silenced(&mut self) -> &mut Transport {
         match self {
             Self::Plain(transport) => transport,
@@ -177,7 +71,7 @@ impl AsyncWrite for Socket {
         }
     }
 
-    /// Not under TLS: each slice would become a record of its own.
+    /// Returns false under TLS, where each slice would become a record of its own.
     fn is_write_vectored(&self) -> bool {
         matches!(self, Self::Plain(_))
     }

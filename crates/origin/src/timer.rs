@@ -1,5 +1,5 @@
-//! Waiting until an instant, exact to some tens of microseconds. Tokio's own timers count in milliseconds,
-//! too coarse for `--delay 100us` or for spacing a few thousand replies in a second.
+//! A timer that is exact to some tens of microseconds. Tokio's timers count in milliseconds, too coarse for
+//! `--delay 100us` or for thousands of replies per second.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use rustix::time::{
 };
 use tokio::io::unix::AsyncFd;
 
-/// Everyone who sleeps, and the descriptor that becomes readable when the first of them is due.
+/// All sleepers, and a descriptor that becomes readable when the first of them is due.
 #[derive(Debug)]
 pub(crate) struct Timer {
     descriptor: AsyncFd<OwnedFd>,
@@ -24,11 +24,11 @@ pub(crate) struct Timer {
     next_serial: Cell<u64>,
 }
 
-/// When a sleeper is due; the serial number tells those apart that are due at once.
+/// The instant of a sleeper, with a serial number that distinguishes sleepers of the same instant.
 type Due = (Instant, u64);
 
 impl Timer {
-    /// A timer on the runtime that this is called in.
+    /// Makes a timer on the current runtime.
     pub(crate) fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         #[expect(
@@ -68,7 +68,7 @@ impl Timer {
         }
     }
 
-    /// The waker of a sleeper who is due. If there is none, the timer is set for the next.
+    /// Removes the waker of a sleeper that is due. If there is none, sets the timer for the next.
     fn pop_due(&self, now: Instant) -> Option<Waker> {
         let mut sleepers = self.sleepers.borrow_mut();
         let first = sleepers.first_entry()?;
@@ -102,7 +102,7 @@ impl Timer {
 pub(crate) struct Sleep {
     timer: Rc<Timer>,
     due: Due,
-    /// Whether the timer knows of it.
+    /// True if it is among the timer's sleepers.
     asleep: bool,
 }
 

@@ -1,21 +1,25 @@
-//! A connection's socket as hyper sees it: it counts, it says whether it is blocked, and it can be taken back.
+//! A connection's socket as hyper and h2 use it: it counts bytes, knows whether it is blocked, and can be taken back.
 
+use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
+use tokio::time::timeout;
 
-use crate::connection::Link;
-use crate::socket::{Socket, Transport};
+use crate::link::Link;
+use crate::socket::Socket;
+use crate::transport::Transport;
 
-/// The socket, what was read from it too early, and the state it shares with the rest of its connection.
+/// A socket with the bytes that were read from it too early.
 #[derive(Debug)]
 pub(crate) struct Wire {
     socket: Socket,
-    /// Read before anything from the socket: what was read of it and put back.
+    /// Bytes put back, which are read before anything from the socket.
     unread: Bytes,
     link: Rc<Link>,
 }
@@ -31,7 +35,7 @@ impl Wire {
             if self.unread.is_empty() { bytes } else { [bytes, self.unread.clone()].concat().into() };
     }
 
-    /// Whether its client has agreed to speak HTTP/2 in the handshake of TLS; `None` if there was none.
+    /// Returns whether ALPN chose HTTP/2; `None` without TLS.
     pub(crate) fn has_chosen_http2(&self) -> Option<bool> {
         self.socket.has_chosen_http2()
     }
@@ -41,9 +45,8 @@ impl Wire {
         self.socket.reset();
     }
 
-    /// Closes in order: says that nothing more will come, then reads what the client still sends until it
-    /// closes too. A close with bytes unread would turn into a reset and could cost the client its reply.
-    /// The caller bounds the time.
+    /// Closes in order: ends the sending side, then reads until the client closes too. A close with unread bytes would
+    /// become a reset and could cost the client its reply. The caller bounds the time.
     pub(crate) async fn close(mut self) {
         if self.shutdown().await.is_err() {
             return;
@@ -51,13 +54,13 @@ impl Wire {
         self.discard().await;
     }
 
-    /// Closes in the middle: as [`Wire::close`] does, except that TLS is not told. (Its close_notify is what shows
-    /// that nothing was cut off.)
+    /// Closes as [`Wire::close`] does, but without the close_notify of TLS, whose absence shows that something was cut
+    /// off.
     pub(crate) async fn cut(mut self) {
         close(self.socket.silenced()).await;
     }
 
-    /// Reads and forgets until the client closes.
+    /// Reads and discards until the client closes.
     pub(crate) async fn discard(&mut self) {
         discard(self).await;
     }
@@ -68,6 +71,12 @@ pub(crate) async fn close(transport: &mut Transport) {
     if transport.shutdown().await.is_ok() {
         discard(transport).await;
     }
+}
+
+/// Awaits a future for a limited time.
+pub(crate) async fn within(limit: Duration, future: impl Future<Output = ()>) {
+    // Either way the connection is over.
+    let _: Result<(), tokio::time::error::Elapsed> = timeout(limit, future).await;
 }
 
 async fn discard(source: &mut (impl AsyncRead + Unpin)) {

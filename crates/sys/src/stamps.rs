@@ -1,52 +1,52 @@
-//! The kernel's time stamps: when it received what is read from a socket, and when it sent what was written to one
-//! (`SO_TIMESTAMPING`).
+//! The kernel's time stamps of bytes that a socket receives and sends (`SO_TIMESTAMPING`).
 //!
 //! <https://docs.kernel.org/networking/timestamping.html>
 
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd};
 use std::time::Duration;
 
-use crate::socket::set;
+use nix::libc;
+use nix::sys::socket::{TimestampingFlag, setsockopt, sockopt};
 
-/// Asks the kernel to stamp, in software, the segments that a socket receives. [`receive`] then tells the stamps.
+/// Asks the kernel to stamp, in software, the segments that a socket receives. [`receive`] then returns the stamps.
 ///
 /// The kernel stamps nothing while no socket of the machine asks for it, and begins a little after the first one does.
 ///
 /// # Errors
 /// Those of `setsockopt`: for a descriptor that is no socket, or where the system has no such stamps.
 pub fn stamp_received(socket: impl AsFd) -> io::Result<()> {
-    let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
+    Ok(setsockopt(&socket, sockopt::Timestamping, &received_in_software())?)
 }
 
-/// Asks the kernel to number the bytes that a TCP socket sends from now on, so that those can be stamped that
-/// [`send_stamped`] writes. Received segments are stamped as well.
+/// Asks the kernel to number the bytes that a TCP socket sends from now on, so that [`send_stamped`] can have some of
+/// them stamped. Received segments are stamped as well.
 ///
-/// All that was written before must have been acknowledged. (`OPT_ID_TCP` would allow for what was not, from Linux 6.2
-/// on.)
+/// All bytes written before must have been acknowledged. (From Linux 6.2 on, `OPT_ID_TCP` would lift that condition.)
 ///
 /// # Errors
 /// Those of `setsockopt`: as for [`stamp_received`], and for a socket that is not connected.
 pub fn number_sent(socket: impl AsFd) -> io::Result<()> {
-    let flags = libc::SOF_TIMESTAMPING_RX_SOFTWARE
-        | libc::SOF_TIMESTAMPING_SOFTWARE
-        | libc::SOF_TIMESTAMPING_OPT_ID
-        | libc::SOF_TIMESTAMPING_OPT_TSONLY;
-    set(socket, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
+    let flags = received_in_software()
+        | TimestampingFlag::SOF_TIMESTAMPING_OPT_ID
+        | TimestampingFlag::SOF_TIMESTAMPING_OPT_TSONLY;
+    Ok(setsockopt(&socket, sockopt::Timestamping, &flags)?)
 }
 
-/// Bytes that were read from a socket.
+fn received_in_software() -> TimestampingFlag {
+    TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE
+}
+
+/// Bytes read from a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamped {
-    /// Their number; 0 is the end of the stream.
+    /// Their number; 0 at the end of the stream.
     pub count: usize,
-    /// When the kernel received the last segment of them, since the Unix epoch; `None` if it was not stamped.
+    /// The time at which the kernel received their last segment, since the Unix epoch; `None` if it was not stamped.
     pub stamp: Option<Duration>,
 }
 
-/// When the kernel handed the last byte of a write to the device.
+/// The time at which the kernel handed the last byte of a write to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// The number of that byte, counted from 0 at [`number_sent`], modulo 2^32.
@@ -55,16 +55,16 @@ pub struct Sent {
     pub stamp: Duration,
 }
 
-/// The length of the control data that there is room for: a message with three times in it, and one with the error that
-/// a stamp of something sent is told as, with an address in it.
+/// Room for control data: a message with three times, and one with the error that reports a sent byte, which includes
+/// an address.
 const CONTROL_SIZE: usize = 128;
 
-/// Room for control data, where the kernel expects it.
+/// Control data, aligned as the kernel expects it.
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_SIZE]);
 
-/// Reads from a socket as recv(2) does, and takes the kernel's stamp of what was read. With `discards`, TCP copies
-/// nothing, and takes as many bytes from its queue as there is room for (tcp(7), `MSG_TRUNC`).
+/// Reads from a socket as recv(2) does, with the kernel's stamp of the bytes read. With `discards`, TCP copies nothing
+/// and drops as many bytes from its queue as the buffer could hold (tcp(7), `MSG_TRUNC`).
 ///
 /// # Errors
 /// Those of the call: `WouldBlock` when nothing has arrived.
@@ -75,7 +75,7 @@ pub fn receive(socket: impl AsFd, buffer: &mut [u8], discards: bool) -> io::Resu
     Ok(Stamped { count, stamp: software_stamp(control) })
 }
 
-/// Takes the oldest stamp of what a socket has sent since [`number_sent`]. A segment that was sent again has two.
+/// Takes the oldest stamp of a byte that a socket has sent since [`number_sent`]. A retransmitted segment has two.
 ///
 /// # Errors
 /// `WouldBlock` when there is none.
@@ -84,14 +84,16 @@ pub fn take_sent(socket: impl AsFd) -> io::Result<Sent> {
     loop {
         let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
         let (_, control) = take_message(&socket, &mut [], &mut control, flags)?;
-        // Another kind of error may be there as well, which is nobody's.
+        // The queue may hold other kinds of errors, which nobody waits for.
         if let (Some(last_byte), Some(stamp)) = (sent_number(control), software_stamp(control)) {
             return Ok(Sent { last_byte, stamp });
         }
     }
 }
 
-/// Calls recvmsg(2). Returns the number of bytes in `buffer`, and the control data that came with them.
+/// Calls recvmsg(2). Returns the number of bytes read and the control data that came with them.
+///
+/// nix wraps the same call safely, but takes 160 instructions more to decode the stamp, which every read would pay.
 fn take_message<'c>(
     socket: impl AsFd,
     buffer: &mut [u8],
@@ -104,8 +106,8 @@ fn take_message<'c>(
     message.msg_iovlen = 1;
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = CONTROL_SIZE as _;
-    // SAFETY: the message names one piece and the control data, each valid for writes of the length given with it for
-    // as long as the call takes; the kernel writes no more.
+    // SAFETY: the message names one piece and the control data, each valid for writes of the length given with it until
+    // the call returns; the kernel writes no more.
     let count = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, flags) };
     let Ok(count) = usize::try_from(count) else { return Err(io::Error::last_os_error()) };
     #[expect(clippy::unnecessary_cast, reason = "the length has other types elsewhere")]
@@ -113,12 +115,12 @@ fn take_message<'c>(
     Ok((count, &control.0[..length]))
 }
 
-/// Writes what the socket takes of two pieces, one after the other, as send(2) does without a signal, and asks the
-/// kernel to stamp when it sends the last byte of that ([`take_sent`]). The socket's bytes must be numbered
+/// Writes as much of two pieces, one after the other, as the socket takes, without raising SIGPIPE, and asks the kernel
+/// to stamp the last byte written when it is sent ([`take_sent`]). The socket's bytes must be numbered
 /// ([`number_sent`]).
 ///
 /// # Errors
-/// Those of the call: `WouldBlock` when it takes nothing.
+/// Those of the call: `WouldBlock` when the socket takes nothing.
 pub fn send_stamped(socket: impl AsFd, pieces: [&[u8]; 2]) -> io::Result<usize> {
     let mut pieces =
         pieces.map(|piece| libc::iovec { iov_base: piece.as_ptr().cast_mut().cast(), iov_len: piece.len() });
@@ -129,23 +131,23 @@ pub fn send_stamped(socket: impl AsFd, pieces: [&[u8]; 2]) -> io::Result<usize> 
     message.msg_iovlen = pieces.len() as _;
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = length as _;
-    // SAFETY: the message names the pieces and the control data, each valid for reads of the length given with it for
-    // as long as the call takes; the kernel writes to none of them.
+    // SAFETY: the message names the pieces and the control data, each valid for reads of the length given with it until
+    // the call returns; the kernel writes to none of them.
     let count = unsafe { libc::sendmsg(socket.as_fd().as_raw_fd(), &raw const message, libc::MSG_NOSIGNAL) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
 fn empty_message() -> libc::msghdr {
-    // SAFETY: the structure has pointers and whole numbers only, for all of which zero is a value.
-    unsafe { MaybeUninit::zeroed().assume_init() }
+    // SAFETY: the structure has pointers and integers only, and zero is a value of each.
+    unsafe { std::mem::zeroed() }
 }
 
-/// Control data is a sequence of messages, each with its length, level and type before its data, and aligned as a
-/// length is (cmsg(3)).
+/// Sizes in control data: a message begins with its length (a word), its level and its type, and is padded to whole
+/// words (cmsg(3)).
 const WORD: usize = size_of::<usize>();
 const HEAD: usize = WORD + 2 * size_of::<libc::c_int>();
 
-/// Writes the request to stamp one send. Returns its length.
+/// Writes a request to stamp one send. Returns its length.
 fn stamp_request(control: &mut Control) -> usize {
     let data = libc::SOF_TIMESTAMPING_TX_SOFTWARE.to_ne_bytes();
     let length = HEAD + data.len();
@@ -156,7 +158,7 @@ fn stamp_request(control: &mut Control) -> usize {
     length.next_multiple_of(WORD)
 }
 
-/// The data of the first message of this level and type; `None` if there is none.
+/// The data of the first message whose level and type are wanted; `None` if there is none.
 fn message_data(mut control: &[u8], wanted: impl Fn(libc::c_int, libc::c_int) -> bool) -> Option<&[u8]> {
     while let Some((head, _)) = control.split_at_checked(HEAD) {
         let length = usize::from_ne_bytes(head[..WORD].try_into().ok()?);
@@ -174,19 +176,18 @@ fn number(data: &[u8]) -> Option<libc::c_int> {
     Some(libc::c_int::from_ne_bytes(data.get(..4)?.try_into().ok()?))
 }
 
-/// The software time stamp in control data, since the Unix epoch, if there is one.
-///
-/// Of time stamps there are three, of which the first is the software's; zero is none.
+/// The software time stamp in control data, since the Unix epoch, if there is one: the first of three times, where zero
+/// stands for none.
 fn software_stamp(control: &[u8]) -> Option<Duration> {
     let data =
         message_data(control, |level, kind| (level, kind) == (libc::SOL_SOCKET, libc::SCM_TIMESTAMPING))?;
     time(data).filter(|time| !time.is_zero())
 }
 
-/// The number of the byte that was sent, if control data tells of that.
+/// The number of the byte that was sent, if control data reports one.
 ///
-/// It comes as an error (ip(7), `struct sock_extended_err`): the error number (32 bits), who it is from, a type, a code
-/// and nothing (8 bits each), what was stamped, and the number (32 bits each).
+/// It comes as an error (ip(7), `struct sock_extended_err`): the error number (32 bits), its origin, a type, a code and
+/// padding (8 bits each), the event that was stamped, and the number of the byte (32 bits each).
 fn sent_number(control: &[u8]) -> Option<u32> {
     let is_error = |level, kind| {
         (level, kind) == (libc::SOL_IP, libc::IP_RECVERR)
@@ -197,10 +198,10 @@ fn sent_number(control: &[u8]) -> Option<u32> {
     is_stamp.then(|| number(data.get(12..)?).map(libc::c_int::cast_unsigned)).flatten()
 }
 
-/// What was stamped is that a segment was given to the device (`SCM_TSTAMP_SND`).
+/// The event of a segment that was handed to the device (`SCM_TSTAMP_SND`).
 const SENT: libc::c_int = 0;
 
-/// The time at the beginning of some data, as the kernel writes it: seconds and nanoseconds, a word each.
+/// The time at the beginning of some data: seconds and nanoseconds, a word each.
 fn time(data: &[u8]) -> Option<Duration> {
     const WORD: usize = size_of::<libc::c_long>();
     let word = |bytes: &[u8]| Some(libc::c_long::from_ne_bytes(bytes.try_into().ok()?));
@@ -300,7 +301,7 @@ mod tests {
         assert!(lag >= Duration::from_millis(8) && lag <= age, "{lag:?} of {age:?}");
     }
 
-    /// All stamps of what was sent, which the kernel may take a moment to give.
+    /// All stamps of sent bytes, for which the kernel may need a moment.
     fn sent(socket: &TcpStream, count: usize) -> Vec<Sent> {
         let mut all = Vec::new();
         for _ in 0..5000 {

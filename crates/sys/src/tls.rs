@@ -1,9 +1,12 @@
-//! Calls of BoringSSL that `boring` leaves out or marks unsafe: resumption and early data.
+//! Calls of BoringSSL that `boring` leaves out or marks unsafe: resumption, early data, signatures without a digest.
 
 use std::ffi::{CStr, c_char};
 use std::fmt;
 
+use boring::error::ErrorStack;
+use boring::pkey::{PKeyRef, Private};
 use boring::ssl::{SslContext, SslContextBuilder, SslRef, SslSession};
+use boring::x509::{X509, X509Builder};
 use foreign_types::{ForeignType, ForeignTypeRef};
 
 /// A TLS session that a later connection may offer to resume, with the context it belongs to.
@@ -14,14 +17,14 @@ pub struct Session {
 }
 
 impl Session {
-    /// The session that `ssl` has just established.
+    /// Wraps a session that `ssl` has just established.
     #[must_use]
     pub fn new(session: SslSession, ssl: &SslRef) -> Self {
         Self { session, context: ssl.ssl_context().to_owned() }
     }
 
-    /// Makes `ssl`, whose handshake has not begun, offer this session. Returns whether it will: not if it is of
-    /// another context than the session, or if its handshake has begun.
+    /// Makes `ssl` offer this session. Returns false, without effect, if the session is from another context or the
+    /// handshake of `ssl` has begun.
     pub fn offer(&self, ssl: &mut SslRef) -> bool {
         let is_fresh = !ssl.is_init_finished() && ssl.session().is_none();
         if !is_fresh || ssl.ssl_context().as_ptr() != self.context.as_ptr() {
@@ -31,7 +34,7 @@ impl Session {
         unsafe { ssl.set_session(&self.session) }.is_ok()
     }
 
-    /// Whether a connection that resumes it may send early data.
+    /// Returns true if a connection that resumes this session may send early data.
     #[must_use]
     pub fn allows_early_data(&self) -> bool {
         // SAFETY: the pointer is that of a living session, which the call only reads.
@@ -45,56 +48,68 @@ impl fmt::Debug for Session {
     }
 }
 
-/// Allows early data (RFC 8446, section 2.3): a client sends it when the session it resumes allows that, a server
-/// accepts it and says so in its tickets.
+/// Allows early data (RFC 8446, section 2.3): a client sends it if the resumed session allows it, a server accepts it and
+/// announces that in its tickets.
 pub fn enable_early_data(context: &mut SslContextBuilder) {
     // SAFETY: the pointer is that of a living context, which nobody else uses while it is being built.
     unsafe { boring_sys::SSL_CTX_set_early_data_enabled(context.as_ptr(), 1) }
 }
 
-/// Whether the handshake of `ssl` is under way and has come far enough for early data.
+/// Returns true if the handshake of `ssl` is under way and has come far enough for early data.
 #[must_use]
 pub fn in_early_data(ssl: &SslRef) -> bool {
     // SAFETY: the pointer is that of a living connection, which the call only reads.
     unsafe { boring_sys::SSL_in_early_data(ssl.as_ptr()) != 0 }
 }
 
-/// Whether the peer of `ssl`, or `ssl` itself if it is a server, accepted early data.
+/// Returns true if the server's side of `ssl` accepted early data.
 #[must_use]
 pub fn early_data_accepted(ssl: &SslRef) -> bool {
     // SAFETY: the pointer is that of a living connection, which the call only reads.
     unsafe { boring_sys::SSL_early_data_accepted(ssl.as_ptr()) != 0 }
 }
 
-/// The code (`SSL_get_error`) with which calls fail once the server has refused early data.
+/// The error code (`SSL_get_error`) of calls after the server has refused early data.
 pub const EARLY_DATA_REJECTED: i32 = boring_sys::SSL_ERROR_EARLY_DATA_REJECTED;
 
-/// Lets a client whose early data was refused go on with the handshake. Returns whether there was such a refusal.
+/// Lets a client whose early data was refused continue the handshake. Returns false if there was no such refusal.
 pub fn reset_early_data_reject(ssl: &mut SslRef, error_code: i32) -> bool {
     if error_code != EARLY_DATA_REJECTED || ssl.is_server() {
         return false;
     }
     // SAFETY: the pointer is that of a living connection, borrowed mutably. The call demands that the handshake
-    // stands at the refusal, which the error code says, and does nothing but abort the process otherwise.
+    // stands at the refusal, which the error code implies; otherwise it aborts the process and does nothing else.
     unsafe { boring_sys::SSL_reset_early_data_reject(ssl.as_ptr()) };
     true
 }
 
-/// Sends what the library has ready and would otherwise keep until the next write: a server's TLS 1.3 session
-/// tickets. Returns whether the transport took it all.
+/// Sends what BoringSSL would otherwise keep until the next write: a server's TLS 1.3 session tickets. Returns true if the
+/// transport took it all.
 pub fn flush(ssl: &mut SslRef) -> bool {
     // SAFETY: the pointer is that of a living connection, borrowed mutably; of the buffer, no byte is read.
     unsafe { boring_sys::SSL_write(ssl.as_ptr(), std::ptr::null(), 0) >= 0 }
 }
 
-/// The names of all key-exchange groups that the library has.
+/// Returns the names of all key-exchange groups of BoringSSL.
 #[must_use]
 pub fn group_names() -> Vec<&'static str> {
     all_names(boring_sys::SSL_get_all_group_names)
 }
 
-/// Calls one of the functions of BoringSSL that list names. Each writes at most `max` static strings to `out`
-/// and returns how many there are (ssl.h, "Debug and introspection").
+/// Signs a certificate with a key that does its own hashing (Ed25519), and completes it.
+///
+/// # Errors
+/// Those of the library: for any other type of key, and for a certificate that lacks a required field.
+pub fn sign_without_digest(certificate: X509Builder, key: &PKeyRef<Private>) -> Result<X509, ErrorStack> {
+    let certificate = certificate.build();
+    // SAFETY: the pointers are those of a living key and of a certificate that nobody else has yet; without a digest
+    // (a null pointer) the call fails unless the key needs none.
+    let size = unsafe { boring_sys::X509_sign(certificate.as_ptr(), key.as_ptr(), std::ptr::null()) };
+    if size > 0 { Ok(certificate) } else { Err(ErrorStack::get()) }
+}
+
+/// Calls a function of BoringSSL that lists names. It must write at most `max` static strings to `out` and return their
+/// total number (ssl.h, "Debug and introspection").
 fn all_names(list: unsafe extern "C" fn(out: *mut *const c_char, max: usize) -> usize) -> Vec<&'static str> {
     // SAFETY: with a `max` of 0 nothing is written.
     let count = unsafe { list(std::ptr::null_mut(), 0) };

@@ -4,26 +4,32 @@ use std::fs;
 use std::time::Duration;
 
 use httperf_stats::{Counters, CpuTime, ThreadUsage};
-use httperf_sys::CpuUsage;
+use nix::sys::resource::{Usage, UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 
-/// Reads them all. What the system does not have stays zero.
+/// Reads all counters. Those that the system does not have stay zero.
 pub(super) fn read() -> Counters {
-    let (thread, preempted) = httperf_sys::thread_usage();
+    let usage = |who| getrusage(who).expect("getrusage knows processes and threads");
+    let thread = usage(UsageWho::RUSAGE_THREAD);
     let machine = fs::read_to_string("/proc/stat").ok().and_then(|text| machine(&text)).unwrap_or_default();
     Counters {
-        process: cpu_time(httperf_sys::cpu_usage()),
+        process: cpu_time(&usage(UsageWho::RUSAGE_SELF)),
         thread: ThreadUsage {
-            cpu: cpu_time(thread),
+            cpu: cpu_time(&thread),
             kept_waiting: kept_waiting().unwrap_or_default(),
-            preempted,
+            preempted: thread.involuntary_context_switches().unsigned_abs(),
         },
         stolen: machine.stolen,
         processors: machine.processors,
     }
 }
 
-fn cpu_time(usage: CpuUsage) -> CpuTime {
-    CpuTime { user: usage.user, system: usage.system }
+fn cpu_time(usage: &Usage) -> CpuTime {
+    CpuTime { user: duration(usage.user_time()), system: duration(usage.system_time()) }
+}
+
+fn duration(time: TimeVal) -> Duration {
+    Duration::from_secs(time.tv_sec().unsigned_abs()) + Duration::from_micros(time.tv_usec().unsigned_abs())
 }
 
 /// The second of the numbers of `schedstat`: nanoseconds spent waiting for a processor.

@@ -14,6 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use httperf_plan::{Endpoint, Plan, Sockets};
 use httperf_stats::{Counters, Instant, Transport};
+use nix::sys::epoll::{Epoll, EpollEvent, EpollTimeout};
 use rustix::event::{PollFd, PollFlags, epoll, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, SocketAddrUnix, sockopt};
@@ -35,6 +36,9 @@ const EVENTS_MAX: usize = 1024;
 /// only looked at between one lot and the next.
 const SECURED_EVENTS_MAX: usize = 32;
 
+/// Readiness taken at once where the system waits in whole milliseconds only.
+const COARSE_EVENTS_MAX: usize = 256;
+
 /// With `--spin`, how long before a deadline sleeping ends and polling begins: longer than it takes Linux to
 /// wake a thread up on most machines, short enough to leave the processor idle at moderate rates.
 const SPIN: Duration = Duration::from_micros(300);
@@ -44,7 +48,7 @@ const STOP_KEY: u64 = u64::MAX;
 
 /// Sockets of the operating system, over one epoll instance.
 pub struct OsNetwork {
-    epoll: OwnedFd,
+    epoll: Epoll,
     stop: Stop,
     options: Sockets,
     spin: bool,
@@ -54,8 +58,8 @@ pub struct OsNetwork {
     /// Stamps of what was sent come as errors of a connection that goes on.
     stamps_sent: bool,
     events: Vec<epoll::Event>,
-    /// The system waits in whole milliseconds only.
-    waits_coarsely: bool,
+    /// Room for events where the system waits in whole milliseconds only; empty where it is exact.
+    coarse_events: Vec<EpollEvent>,
     /// Where bytes go that nobody wants to see. Nothing is ever read from it, and over TCP nothing written, so that it
     /// takes no memory.
     discarded: Vec<u8>,
@@ -73,9 +77,9 @@ impl OsNetwork {
     /// # Errors
     /// The system's.
     pub fn new(plan: &Plan, stop: &Stop) -> io::Result<Self> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let epoll = Epoll(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         let key = epoll::EventData::new_u64(STOP_KEY);
-        epoll::add(&epoll, stop.wake_fd(), key, epoll::EventFlags::IN)?;
+        epoll::add(&epoll.0, stop.wake_fd(), key, epoll::EventFlags::IN)?;
         // Linux delays wake-ups by 50 µs to bundle them, unless told not to.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         let mut network = Self {
@@ -87,7 +91,7 @@ impl OsNetwork {
             stamps: if plan.recording.detail { Stamps::new() } else { None },
             stamps_sent: plan.recording.kernel_sends.is_some(),
             discarded: vec![0; DISCARD_MAX],
-            waits_coarsely: false,
+            coarse_events: Vec::new(),
             events: Vec::with_capacity(if plan.tls.is_some() { SECURED_EVENTS_MAX } else { EVENTS_MAX }),
         };
         network.poll(Some(Duration::ZERO))?;
@@ -97,7 +101,7 @@ impl OsNetwork {
     /// Waits for readiness this long, for ever if `None`.
     fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         self.events.clear();
-        if self.waits_coarsely {
+        if !self.coarse_events.is_empty() {
             return self.poll_coarsely(timeout);
         }
         let exact = timeout.map(|timeout| Timespec {
@@ -105,27 +109,29 @@ impl OsNetwork {
             tv_nsec: timeout.subsec_nanos().into(),
         });
         let buffer = rustix::buffer::spare_capacity(&mut self.events);
-        match epoll::wait(&self.epoll, buffer, exact.as_ref()) {
+        match epoll::wait(&self.epoll.0, buffer, exact.as_ref()) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(Errno::NOSYS) => {
-                self.waits_coarsely = true;
-                self.poll_coarsely(timeout)
-            }
+            Err(Errno::NOSYS) => self.poll_coarsely(timeout),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    /// The same in whole milliseconds, as valgrind knows no other way, nor does Linux before 5.11.
+    /// Waits in whole milliseconds, rounded up, from now on: valgrind and Linux before 5.11 lack `epoll_pwait2`.
     fn poll_coarsely(&mut self, timeout: Option<Duration>) -> io::Result<()> {
-        let waited = httperf_sys::epoll_wait_millis(&self.epoll, timeout, |flags, data| {
-            self.events.push(epoll::Event {
-                flags: epoll::EventFlags::from_bits_retain(flags),
-                data: epoll::EventData::new_u64(data),
-            });
+        let millis = timeout.map_or(EpollTimeout::NONE, |timeout| {
+            EpollTimeout::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(EpollTimeout::MAX)
         });
-        match waited {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => Err(error),
-            _ => Ok(()),
+        self.coarse_events.resize(COARSE_EVENTS_MAX, EpollEvent::empty());
+        match self.epoll.wait(&mut self.coarse_events, millis) {
+            Ok(count) => {
+                self.events.extend(self.coarse_events[..count].iter().map(|event| epoll::Event {
+                    flags: epoll::EventFlags::from_bits_retain(event.events().bits().cast_unsigned()),
+                    data: epoll::EventData::new_u64(event.data()),
+                }));
+                Ok(())
+            }
+            Err(nix::Error::EINTR) => Ok(()),
+            Err(errno) => Err(errno.into()),
         }
     }
 
@@ -151,8 +157,7 @@ impl OsNetwork {
             };
         }
         if let Some(source) = source {
-            httperf_sys::set_bind_address_no_port(socket).map_err(|error| errno_of(&error))?;
-            rustix::net::bind(socket, &SocketAddr::new(source, 0))?;
+            sockets::bind_address(socket, source)?;
         }
         self.ports.note_connection();
         if let Ports::Ephemeral(rounds) = &mut self.ports {
@@ -239,7 +244,7 @@ impl Network for OsNetwork {
         }
         let interest =
             epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
-        epoll::add(&self.epoll, socket, epoll::EventData::new_u64(key), interest)?;
+        epoll::add(&self.epoll.0, socket, epoll::EventData::new_u64(key), interest)?;
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use httperf_plan::{Endpoint, Plan, ReplyClock, Sockets, SourceAddresses, Target};
+use nix::sys::socket::sockopt::{IpBindAddressNoPort, TcpFastOpenConnect};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use thiserror::Error;
@@ -112,8 +113,8 @@ fn set_options(
         sockopt::set_tcp_nodelay(socket, true).map_err(of("--tcp-nodelay"))?;
     }
     if options.fast_open {
-        httperf_sys::set_tcp_fastopen_connect(socket)
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::OPNOTSUPP))
+        nix::sys::socket::setsockopt(socket, TcpFastOpenConnect, &true)
+            .map_err(errno_of)
             .map_err(of(FAST_OPEN))?;
     }
     if options.traffic_class > 0 {
@@ -140,15 +141,22 @@ pub fn try_sources(sources: &SourceAddresses) -> Result<(), SocketError> {
 
 fn try_source(address: IpAddr) -> Result<(), SocketError> {
     let Ok(socket) = unconnected(&Endpoint::Tcp((address, 0).into())) else { return Ok(()) };
-    let bound = httperf_sys::set_bind_address_no_port(&socket)
-        .and_then(|()| Ok(rustix::net::bind(&socket, &SocketAddr::new(address, 0))?));
-    match bound {
+    match bind_address(&socket, address) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
-            Err(SocketError::ForeignSource(address))
-        }
-        Err(source) => Err(SocketError::Source { address, source }),
+        Err(Errno::ADDRNOTAVAIL) => Err(SocketError::ForeignSource(address)),
+        Err(errno) => Err(SocketError::Source { address, source: errno.into() }),
     }
+}
+
+/// Binds a socket to a local address and leaves the choice of the port to `connect`, so that one port can serve many
+/// destinations (ip(7), `IP_BIND_ADDRESS_NO_PORT`; on Linux it applies to IPv6 sockets as well).
+pub(super) fn bind_address(socket: &OwnedFd, address: IpAddr) -> Result<(), Errno> {
+    nix::sys::socket::setsockopt(socket, IpBindAddressNoPort, &true).map_err(errno_of)?;
+    rustix::net::bind(socket, &SocketAddr::new(address, 0))
+}
+
+fn errno_of(errno: nix::Error) -> Errno {
+    Errno::from_raw_os_error(errno as i32)
 }
 
 #[cfg(test)]

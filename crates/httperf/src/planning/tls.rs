@@ -609,12 +609,12 @@ mod tests {
     fn files_that_cannot_be_used_are_named() {
         let directory = tempfile::tempdir().unwrap();
         let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
-        let made = rcgen::generate_simple_self_signed(vec!["client".to_owned()]).unwrap();
-        let other = rcgen::generate_simple_self_signed(vec!["other".to_owned()]).unwrap();
-        fs::write(path("cert"), made.cert.pem()).unwrap();
-        fs::write(path("key"), made.signing_key.serialize_pem()).unwrap();
-        fs::write(path("both"), made.cert.pem() + &made.signing_key.serialize_pem()).unwrap();
-        fs::write(path("other"), other.signing_key.serialize_pem()).unwrap();
+        let [made, other] =
+            ["client", "other"].map(|name| httperf_certificates::Identity::self_signed(name).unwrap());
+        fs::write(path("cert"), made.certificate_pem()).unwrap();
+        fs::write(path("key"), made.key_pem()).unwrap();
+        fs::write(path("both"), [made.certificate_pem(), made.key_pem()].concat()).unwrap();
+        fs::write(path("other"), other.key_pem()).unwrap();
         fs::write(
             path("encrypted"),
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",

@@ -3,18 +3,21 @@
 
 use std::collections::HashSet;
 use std::io::{self, IoSliceMut};
-use std::os::fd::{AsFd as _, AsRawFd as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use httperf_stats::Instant;
+use httperf_sys::{Instruction, attach_filter};
 use nix::errno::Errno;
-use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+use nix::sys::socket::{
+    AddressFamily, ControlMessageOwned, MsgFlags, SockFlag, SockProtocol, SockType, recvmsg, setsockopt,
+    sockopt,
+};
 use nix::sys::time::TimeSpec;
 use rustix::time::{ClockId, clock_gettime};
-use socket2::{Domain, Protocol, SockFilter, Socket, Type};
 
 use super::watch;
 
@@ -78,12 +81,12 @@ impl Capture {
         // Of every protocol, though only IPv4 gets through the filter: the kernel shows packets to those who want all of
         // them first. Whoever wants one protocol has its turn behind TCP, and a stamp that is later by as long as TCP
         // and the waking of programs took: 4 to 20 us, measured.
-        let protocol = Protocol::from(i32::from(ETHERTYPE_ALL.to_be()));
-        let socket = Socket::new(Domain::PACKET, Type::DGRAM, Some(protocol))?;
-        socket.attach_filter(&filter(wanted))?;
+        let (family, kind, flags) = (AddressFamily::Packet, SockType::Datagram, SockFlag::SOCK_CLOEXEC);
+        let socket = nix::sys::socket::socket(family, kind, flags, SockProtocol::EthAll)?;
+        attach_filter(&socket, &filter(wanted))?;
         setsockopt(&socket, sockopt::ReceiveTimestampns, &true)?;
-        if rustix::net::sockopt::set_socket_recv_buffer_size_force(socket.as_fd(), BUFFER_SIZE).is_err() {
-            socket.set_recv_buffer_size(BUFFER_SIZE)?;
+        if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_SIZE).is_err() {
+            setsockopt(&socket, sockopt::RcvBuf, &BUFFER_SIZE)?;
         }
         thread::sleep(STAMPS_BEGIN);
         let is_over = Arc::new(AtomicBool::new(false));
@@ -125,7 +128,7 @@ struct Taken {
 }
 
 /// Fetches packets until it is over, and then those that are left. It is over as well when nobody waits for them.
-fn fetch_all(socket: &Socket, wanted: Wanted, is_over: &Arc<AtomicBool>) -> Vec<Taken> {
+fn fetch_all(socket: &OwnedFd, wanted: Wanted, is_over: &Arc<AtomicBool>) -> Vec<Taken> {
     let mut taken = Vec::with_capacity(wanted.most);
     loop {
         let was_over = is_over.load(Ordering::Relaxed) || Arc::strong_count(is_over) == 1;
@@ -145,7 +148,7 @@ fn fetch_all(socket: &Socket, wanted: Wanted, is_over: &Arc<AtomicBool>) -> Vec<
 }
 
 /// Fetches one packet; `None` for one that is not wanted after all.
-fn fetch(socket: &Socket, port: u16) -> nix::Result<Option<Taken>> {
+fn fetch(socket: &OwnedFd, port: u16) -> nix::Result<Option<Taken>> {
     let mut buffer = [0; SNAP_SIZE];
     let mut control = nix::cmsg_space!(TimeSpec);
     let mut slices = [IoSliceMut::new(&mut buffer)];
@@ -195,7 +198,6 @@ impl Segment {
 /// The first byte of addresses of the loopback network.
 const LOOPBACK: u8 = 127;
 
-const ETHERTYPE_ALL: u16 = 0x0003;
 const PROTOCOL_TCP: u32 = 6;
 const FLAGS_AT: u32 = 13;
 const SYN: u32 = 0x02;
@@ -209,7 +211,7 @@ const OUTGOING: u32 = 4;
 /// A program for the kernel that lets through the wanted packets of IPv4.
 ///
 /// <https://docs.kernel.org/networking/filter.html>
-fn filter(wanted: Wanted) -> Vec<SockFilter> {
+fn filter(wanted: Wanted) -> Vec<Instruction> {
     let (load_byte, load_half) = (0x30, 0x28);
     // From here the offset is that of TCP in the packet and the number in the instruction.
     let (load_tcp_offset, load_tcp_byte, load_tcp_half) = (0xb1, 0x50, 0x48);
@@ -252,7 +254,13 @@ fn filter(wanted: Wanted) -> Vec<SockFilter> {
             (end, 0, 0, 0),
         ],
     };
-    instructions.iter().map(|&(code, yes, no, value)| SockFilter::new(code, yes, no, value)).collect()
+    let instruction = |&(code, jump_true, jump_false, value): &(u16, u8, u8, u32)| Instruction {
+        code,
+        jump_true,
+        jump_false,
+        value,
+    };
+    instructions.iter().map(instruction).collect()
 }
 
 /// Both clocks at one instant: packets have the wall clock's time, runs that of the other.

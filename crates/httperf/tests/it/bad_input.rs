@@ -5,6 +5,8 @@
 
 use std::fs;
 
+use httperf_certificates::Identity;
+
 use crate::support::reference::{Outcome, is_installed, ours, theirs};
 
 /// Command lines that both programs refuse alike.
@@ -393,10 +395,9 @@ fn whatever_is_refused_has_a_message_and_an_exit_status() {
 /// A folder with the files that the command lines name.
 fn files() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
-    let identity = || {
-        rcgen::generate_simple_self_signed(["client".to_owned()]).expect("the name is one for certificates")
-    };
-    let (own, other) = (identity(), identity());
+    let [own, other] =
+        [0; 2].map(|_| Identity::self_signed("client").expect("a certificate takes nothing but memory"));
+    let pem = |bytes: Vec<u8>| String::from_utf8(bytes).expect("PEM is text");
     for (name, contents) in [
         ("empty", ""),
         ("separators", "\0\0\0"),
@@ -415,9 +416,9 @@ fn files() -> tempfile::TempDir {
         ("bad-base64", "{\"method\": \"PUT\", \"url\": \"http://127.0.0.1/\", \"body\": \"no base64\"}\n"),
         ("both-schemes", "GET http://127.0.0.1/\nGET https://127.0.0.1/\n"),
         ("two-servers", "GET http://127.0.0.1:1/\nGET http://127.0.0.1:2/\n"),
-        ("certificate", &own.cert.pem()),
-        ("key", &own.signing_key.serialize_pem()),
-        ("other-key", &other.signing_key.serialize_pem()),
+        ("certificate", &pem(own.certificate_pem())),
+        ("key", &pem(own.key_pem())),
+        ("other-key", &pem(other.key_pem())),
         (
             "encrypted-key",
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n",

@@ -2,11 +2,9 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    date_time_ymd,
-};
+use httperf_certificates::{Draft, Identity, p256_key};
 
 /// A folder with an authority and what it has signed, in PEM.
 #[derive(Debug)]
@@ -19,34 +17,22 @@ impl Certificates {
     /// `client`, each with `.pem` and `.key`; and `stranger.pem`, an authority that has signed nothing.
     pub(crate) fn make(folder: &Path) {
         let made = Self::of(folder);
-        let ca_key = KeyPair::generate().expect("a key can be made");
-        let ca = authority("the authority of the tests");
-        made.write("ca.pem", &ca.self_signed(&ca_key).expect("an authority signs itself").pem());
-        let stranger = authority("a stranger");
-        let stranger_key = KeyPair::generate().expect("a key can be made");
-        made.write(
-            "stranger.pem",
-            &stranger.self_signed(&stranger_key).expect("an authority signs itself").pem(),
-        );
-        let issuer = Issuer::new(ca, ca_key);
-        for (name, names) in [
-            ("server", &["localhost", "127.0.0.1"][..]),
-            ("expired", &["localhost", "127.0.0.1"]),
-            ("other", &["other.invalid"]),
-            ("client", &["client"]),
-        ] {
-            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            let mut params = CertificateParams::new(names).expect("the names are such");
-            params.distinguished_name.push(DnType::CommonName, name);
-            params.not_before = date_time_ymd(2020, 1, 1);
-            params.not_after =
-                if name == "expired" { date_time_ymd(2021, 1, 1) } else { date_time_ymd(2090, 1, 1) };
-            params.extended_key_usages =
-                vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-            let key = KeyPair::generate().expect("a key can be made");
-            let certificate = params.signed_by(&key, &issuer).expect("the authority signs it");
-            made.write(&format!("{name}.pem"), &certificate.pem());
-            made.write(&format!("{name}.key"), &key.serialize_pem());
+        let issuer = authority("the authority of the tests");
+        made.write("ca.pem", &issuer.certificate_pem());
+        made.write("stranger.pem", &authority("a stranger").certificate_pem());
+        let local = |draft: Draft| draft.for_dns("localhost").for_ip([127, 0, 0, 1].into());
+        let server = local(Draft::new("server")).valid(at(YEAR_2020), at(YEAR_2090));
+        let expired = local(Draft::new("expired")).valid(at(YEAR_2020), at(YEAR_2021));
+        let other = Draft::new("other").for_dns("other.invalid").valid(at(YEAR_2020), at(YEAR_2090));
+        let client = Draft::new("client").for_dns("client").valid(at(YEAR_2020), at(YEAR_2090));
+        for (name, draft) in [("server", server), ("expired", expired), ("other", other), ("client", client)]
+        {
+            let key = p256_key().expect("a key can be made");
+            let certificate =
+                draft.for_servers().for_clients().signed_by(&issuer, &key).expect("the authority signs it");
+            let identity = Identity { certificate, key };
+            made.write(&format!("{name}.pem"), &identity.certificate_pem());
+            made.write(&format!("{name}.key"), &identity.key_pem());
         }
     }
 
@@ -60,14 +46,22 @@ impl Certificates {
         self.folder.join(name).to_str().expect("temporary folders have plain names").to_owned()
     }
 
-    fn write(&self, name: &str, contents: &str) {
+    fn write(&self, name: &str, contents: &[u8]) {
         fs::write(self.folder.join(name), contents).expect("the folder can be written to");
     }
 }
 
-fn authority(name: &str) -> CertificateParams {
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, name);
-    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params
+fn authority(name: &str) -> Identity {
+    let key = p256_key().expect("a key can be made");
+    let certificate = Draft::new(name).as_authority().self_signed(&key).expect("an authority signs itself");
+    Identity { certificate, key }
+}
+
+/// The beginnings of years, in seconds since the Unix epoch.
+const YEAR_2020: u64 = 1_577_836_800;
+const YEAR_2021: u64 = 1_609_459_200;
+const YEAR_2090: u64 = 3_786_912_000;
+
+fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
 }

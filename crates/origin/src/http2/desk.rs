@@ -1,4 +1,4 @@
-//! Where the streams of a connection leave what they want done with it, and its driver finds it.
+//! The desk at which the streams of a connection leave orders for its driver.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -10,30 +10,30 @@ use h2::server::Connection;
 use tokio::sync::Notify;
 
 use super::pipe::Access;
-use crate::connection::Link;
+use crate::link::Link;
 
-/// How a connection ends.
+/// The end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// Both sides have said all they had to say.
+    /// An end by the protocol, after which the socket is closed in order.
     Over,
-    /// It is closed, without a word.
+    /// A close without a GOAWAY.
     Close,
-    /// It is reset.
+    /// A reset.
     Reset,
-    /// Bytes that are no frame, and then it is closed.
+    /// Bytes that are no frame, followed by a close.
     Garbage,
 }
 
-/// What the streams want done.
+/// The orders of a connection's streams.
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) link: Rc<Link>,
-    /// Wakes the driver.
+    /// The driver's waker.
     driver: RefCell<Option<Waker>>,
-    /// The window that streams are to have.
+    /// A new initial window of streams.
     window: Cell<Option<u32>>,
-    /// The reason of the GOAWAY that is to be sent.
+    /// The reason of a GOAWAY to send.
     goaway: Cell<Option<Reason>>,
     /// Bytes that h2 would not write.
     foreign: RefCell<BytesMut>,
@@ -56,15 +56,15 @@ impl Desk {
         }
     }
 
-    /// Changes the window that streams have for request bodies.
+    /// Changes the initial window of streams.
     pub(super) fn set_window(&self, size: u32) {
         self.window.set(Some(size));
         self.wake();
     }
 
-    /// Sends a GOAWAY. With NO_ERROR, what is under way is answered; with another reason, the connection is closed at once.
+    /// Sends a GOAWAY. With NO_ERROR, open streams are answered; with another reason, the connection is closed at once.
     pub(super) fn go_away(&self, reason: Reason) {
-        // What is worse stays.
+        // An error overrides NO_ERROR, and nothing overrides an error.
         if self.goaway.get().is_none_or(|reason| reason == Reason::NO_ERROR) {
             self.goaway.set(Some(reason));
         }
@@ -85,14 +85,14 @@ impl Desk {
         self.wake();
     }
 
-    /// Returns when all that h2 holds now, and is allowed to send, was written.
+    /// Returns when h2 has written all that it holds now and may send.
     pub(super) async fn flushed(&self) {
         let flushed = self.flushed.notified();
         self.wake();
         flushed.await;
     }
 
-    /// Returns when settings of ours have come into force.
+    /// Returns when the client has acknowledged new settings.
     pub(super) async fn new_settings(&self) {
         self.new_settings.notified().await;
     }
@@ -103,7 +103,7 @@ impl Desk {
         }
     }
 
-    /// The driver is at work, and can be woken like this.
+    /// Registers the driver's task, which orders wake.
     pub(super) fn attend(&self, context: &Context<'_>) {
         let mut driver = self.driver.borrow_mut();
         match &mut *driver {
@@ -112,10 +112,10 @@ impl Desk {
         }
     }
 
-    /// Tells h2 what is wanted of it.
+    /// Passes on the orders that h2 can carry out.
     pub(super) fn instruct(&self, connection: &mut Connection<Access, Bytes>) {
         if let Some(size) = self.window.get() {
-            // It fails while the client has not acknowledged the change before, and succeeds the next time.
+            // This fails until the client has acknowledged the previous change, and is tried again then.
             if connection.set_initial_window_size(size).is_ok() {
                 self.window.set(None);
             }

@@ -14,20 +14,20 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::desk::{Desk, End};
-use super::pipe::{DATA, frame_header};
-use crate::body::{Checksum, ReplyBody};
+use super::frames::{DATA, frame_header};
+use crate::body::ReplyBody;
 use crate::config::Framing;
-use crate::connection::Ending;
-use crate::fault::Fault;
+use crate::content::Checksum;
+use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault, SURPLUS};
+use crate::link::Ending;
 use crate::reply::{add_fields, lists, prepare};
 use crate::route::Answer;
-use crate::takeover::{FILLER_LINES, FILLER_SIZE, SURPLUS};
 
 /// Answers a request, or gives up when its stream is reset.
 pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, desk: Rc<Desk>) {
     let (request, mut body) = request.into_parts();
     if !body.is_end_stream() && lists(&request.headers, &header::EXPECT, "100-continue") {
-        // If it fails, the stream was reset, which is found out below.
+        // This fails only if the stream was reset, which shows below.
         let _: Result<(), h2::Error> = respond.send_informational(interim(StatusCode::CONTINUE));
     }
     let prepared = {
@@ -39,7 +39,7 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
         .await
     };
     let Some((answer, ending)) = prepared else {
-        // Not by the client, but for what it sent.
+        // h2 may have reset the stream for an error in the body.
         if matches!(poll_fn(|context| body.poll_data(context)).await, Some(Err(error)) if error.is_library())
         {
             desk.link.shared.counts.borrow_mut().requests_malformed += 1;
@@ -47,11 +47,11 @@ pub(super) async fn answer(request: Request<RecvStream>, mut respond: SendRespon
         return;
     };
     let reply = Reply { answer, ending, is_head: request.method == Method::HEAD, desk };
-    // What cannot be sent failed because the client reset the stream or left.
+    // Sending fails only if the client has reset the stream or left.
     let _: Result<(), h2::Error> = reply.send(respond).await;
 }
 
-/// Reads and forgets the body, and lets the client send more.
+/// Reads and discards the body, and opens the window again for more.
 async fn discard(body: &mut RecvStream, desk: &Desk) -> Result<(), h2::Error> {
     loop {
         let size = tokio::select! {
@@ -60,8 +60,8 @@ async fn discard(body: &mut RecvStream, desk: &Desk) -> Result<(), h2::Error> {
                 Some(data) => data?.len(),
                 None => return Ok(()),
             },
-            // A window that has become smaller may have no room until it is opened, which h2 looks at only when something
-            // is released.
+            // A window that has shrunk may have no room left until it is opened, which h2 considers only when capacity is
+            // released.
             () = desk.new_settings() => 0,
         };
         body.flow_control().release_capacity(size)?;
@@ -104,7 +104,7 @@ impl Reply {
             Some(Fault::RefuseStream) => respond.send_reset(Reason::REFUSED_STREAM),
             Some(Fault::GoawayError) => {
                 desk.go_away(Reason::ENHANCE_YOUR_CALM);
-                // Or else the stream would be reset first.
+                // Otherwise the stream would be reset first.
                 poll_fn(|context| respond.poll_reset(context)).await?;
             }
             Some(Fault::ResetBody | Fault::Truncate | Fault::BadChunk) => self.send_half(respond).await?,
@@ -129,7 +129,7 @@ impl Reply {
         Ok(())
     }
 
-    /// Ends the connection, and with it this.
+    /// Ends the connection, and this task with it.
     async fn end_with(&self, end: End) -> ! {
         self.desk.end_with(end);
         pending().await
@@ -166,7 +166,7 @@ impl Reply {
         Ok(())
     }
 
-    /// The header and half of the body, and what the fault makes of the rest.
+    /// Sends the header and half of the body, and then what the fault puts in place of the rest.
     async fn send_half(&self, mut respond: SendResponse<Bytes>) -> Result<(), h2::Error> {
         let mut stream = respond.send_response(self.head(), false)?;
         let has_body = self.answer.has_body(self.is_head);
@@ -177,7 +177,7 @@ impl Reply {
         if self.answer.fault == Some(Fault::Truncate) && has_body {
             return stream.send_data(Bytes::new(), true);
         }
-        // A reset takes back what was not written yet.
+        // A reset discards what is not written yet.
         self.desk.flushed().await;
         if self.answer.fault == Some(Fault::ResetBody) {
             self.end_with(End::Reset).await;
@@ -215,7 +215,7 @@ impl Reply {
         response
     }
 
-    /// What the header says of the size of the body.
+    /// Chooses the `content-length` of the reply.
     fn length(&self) -> Length {
         let answer = &self.answer;
         match answer.fault {
@@ -235,7 +235,7 @@ impl Reply {
     }
 }
 
-/// What a header says of the size of the body.
+/// The `content-length` of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
     Stated,
@@ -245,7 +245,7 @@ enum Length {
 
 const SERVER_CHECKSUM: HeaderName = HeaderName::from_static("server-checksum");
 
-/// Sends a body that is not empty as the windows allow, and with it the end of the stream if that `is_end`.
+/// Sends a body that is not empty as the windows allow, with the end of the stream if that `is_end`.
 async fn send_body(
     stream: &mut SendStream<Bytes>,
     mut body: ReplyBody,
@@ -266,7 +266,7 @@ async fn send_body(
     Ok(())
 }
 
-/// What of the body is to be sent next, unless the client resets the stream before it is due.
+/// Awaits the next piece of the body; fails if the client resets the stream first.
 async fn next_piece(
     stream: &mut SendStream<Bytes>,
     body: &mut ReplyBody,
@@ -286,7 +286,7 @@ async fn next_piece(
     .await
 }
 
-/// How many bytes the windows allow, of those wanted: at least 1.
+/// Waits until the windows allow at least one byte; returns the number they allow.
 async fn room(stream: &mut SendStream<Bytes>, wanted: usize) -> Result<usize, h2::Error> {
     stream.reserve_capacity(wanted);
     poll_fn(|context| {

@@ -1,7 +1,7 @@
-//! From HTTP/1.1 to HTTP/2 on the same connection, without TLS: `Upgrade: h2c`.
+//! The upgrade from HTTP/1.1 to HTTP/2 on the same connection, without TLS: `Upgrade: h2c`.
 //!
-//! RFC 9113 has given it up, but clients still ask for it. The request that asks is answered on stream 1. h2 knows
-//! nothing of that: it finds the request behind the client's preface and first SETTINGS, as if it had come so.
+//! RFC 9113 has dropped it, but clients still use it. The request that asks for it is answered on stream 1. h2 does not
+//! support that: it finds the request behind the client's preface and first SETTINGS, as if the client had sent it there.
 //!
 //! <https://www.rfc-editor.org/rfc/rfc7540#section-3.2>
 
@@ -17,24 +17,25 @@ use hyper::http::request::Parts;
 use hyper::{Method, Version};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::pipe::{FRAME_HEADER_SIZE, HEADERS, SETTINGS, frame_header, payload_size};
-use super::{FRAME_SIZE_MIN, PREFACE, serve};
-use crate::connection::Link;
+use super::driver::serve;
+use super::frames::{FRAME_HEADER_SIZE, HEADERS, PREFACE, SETTINGS, frame_header, payload_size};
+use super::settings::FRAME_SIZE_MIN;
+use crate::link::Link;
 use crate::reply::lists;
-use crate::takeover::within;
-use crate::wire::Wire;
+use crate::wire::{Wire, within};
 
-/// A request that asks for HTTP/2, in its terms.
+/// A request that asks for an upgrade, translated to HTTP/2.
 #[derive(Debug)]
 pub(crate) struct Upgrade {
-    /// The settings that it brings: the payload of a SETTINGS frame.
+    /// Its settings: the payload of a SETTINGS frame.
     settings: Vec<u8>,
     /// Its header, as the payload of a HEADERS frame.
     header_block: Vec<u8>,
 }
 
 impl Upgrade {
-    /// What this request asks for, if it may have it. One with a body may not, and is answered as if it had not asked.
+    /// Translates a request that asks for an upgrade and may have it. A request with a body may not, and is answered over
+    /// HTTP/1.1.
     pub(crate) fn asked_for(request: &Parts, body: &Incoming, link: &Link) -> Option<Self> {
         let shared = &link.shared;
         let headers = &request.headers;
@@ -63,13 +64,13 @@ impl Upgrade {
 
 const HTTP2_SETTINGS: HeaderName = HeaderName::from_static("http2-settings");
 
-/// An identifier and a value.
+/// The size of a setting: an identifier and a value.
 const SETTING_SIZE: usize = 6;
 
-/// Settings that a request may bring; HTTP/2 has but a few.
+/// The largest settings of a request; HTTP/2 defines only a few.
 const SETTINGS_SIZE_MAX: usize = 100 * SETTING_SIZE;
 
-/// The header of a request in HPACK, without a change to the table that the client's own requests will go by.
+/// Encodes the header of a request in HPACK, without a change to the table that the client's later requests use.
 fn header_block(request: &Parts) -> Vec<u8> {
     let mut encoder = Encoder::new(DEFAULT_TABLE_SIZE);
     let mut block = Vec::new();
@@ -92,7 +93,7 @@ fn header_block(request: &Parts) -> Vec<u8> {
     block
 }
 
-/// Whether a field means something beyond this connection of HTTP/1.
+/// Returns true if a field applies beyond this connection of HTTP/1.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-8.2.2>
 fn is_end_to_end(name: &HeaderName, request: &Parts) -> bool {
@@ -109,7 +110,7 @@ fn is_end_to_end(name: &HeaderName, request: &Parts) -> bool {
     !is_hop_by_hop && (name == header::TE || !lists(&request.headers, &header::CONNECTION, name.as_str()))
 }
 
-/// Says yes, and goes on in HTTP/2.
+/// Accepts the upgrade and serves HTTP/2.
 pub(crate) async fn upgrade(mut wire: Wire, link: &Rc<Link>, upgrade: Upgrade) -> io::Result<()> {
     wire.write_all(SWITCHING).await?;
     match opening(&mut wire, upgrade).await? {
@@ -130,7 +131,7 @@ pub(crate) async fn upgrade(mut wire: Wire, link: &Rc<Link>, upgrade: Upgrade) -
     Ok(())
 }
 
-/// What the client begins with, and its request behind that. `None` if it begins in another way than it must.
+/// Reads the client's preface and SETTINGS, and adds its request. `None` if the client begins in another way.
 async fn opening(wire: &mut Wire, upgrade: Upgrade) -> io::Result<Option<Vec<u8>>> {
     let Upgrade { settings, header_block } = upgrade;
     let mut opening = vec![0; PREFACE.len()];
@@ -142,8 +143,7 @@ async fn opening(wire: &mut Wire, upgrade: Upgrade) -> io::Result<Option<Vec<u8>
     if !is_right || settings.len() + size > FRAME_SIZE_MIN as usize {
         return Ok(None);
     }
-    // The settings of the request are in force already. In one frame with these, they are acknowledged once, as they
-    // should be.
+    // The settings of the request need no acknowledgement of their own, so they share a frame with the first SETTINGS.
     opening.extend_from_slice(&frame_header(SETTINGS, 0, 0, settings.len() + size));
     opening.extend_from_slice(&settings);
     let rest = opening.len();

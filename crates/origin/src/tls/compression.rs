@@ -1,4 +1,4 @@
-//! The server's certificate, compressed for clients that can take that (RFC 8879).
+//! Compression of the server's certificate for clients that support it (RFC 8879).
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use boring::ssl::{CertificateCompressionAlgorithm, CertificateCompressor};
 
-/// Compresses with zlib (RFC 1950).
+/// Compression with zlib (RFC 1950).
 pub(super) struct Zlib(pub(super) Compressed);
 
 impl CertificateCompressor for Zlib {
@@ -23,7 +23,7 @@ impl CertificateCompressor for Zlib {
     }
 }
 
-/// Compresses with Brotli (RFC 7932).
+/// Compression with Brotli (RFC 7932).
 pub(super) struct Brotli(pub(super) Compressed);
 
 impl CertificateCompressor for Brotli {
@@ -44,8 +44,8 @@ impl CertificateCompressor for Brotli {
     }
 }
 
-/// The last message that was compressed, in both forms, as the next handshake mostly has the same; and how many
-/// were sent.
+/// A cache of the last message in both forms, since the next handshake mostly has the same, with a count of messages
+/// sent.
 #[derive(Clone, Default)]
 pub(super) struct Compressed {
     last: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
@@ -53,7 +53,7 @@ pub(super) struct Compressed {
 }
 
 impl Compressed {
-    /// How many compressed certificates were sent.
+    /// Returns the number of messages sent.
     pub(super) fn count(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

@@ -1,7 +1,6 @@
-//! What all connections share: a BoringSSL context made of what the configuration says.
+//! The BoringSSL context that all connections share.
 
 use std::fmt;
-use std::rc::Rc;
 use std::sync::OnceLock;
 
 use boring::error::ErrorStack;
@@ -13,11 +12,9 @@ use boring::ssl::{
 use httperf_plan::{CertificateCompression, TlsVersion};
 
 use super::compression::{Brotli, Compressed, Zlib};
-use super::{ClientCertificate, Stream, Tickets, Tls};
-use crate::connection::Link;
-use crate::socket::Transport;
+use super::settings::{ClientCertificate, Tickets, Tls};
 
-/// Puts TLS on accepted sockets.
+/// A source of TLS states for accepted connections.
 pub(crate) struct Acceptor {
     context: SslContext,
     compressed: [Compressed; 2],
@@ -30,12 +27,12 @@ impl fmt::Debug for Acceptor {
 }
 
 impl Acceptor {
-    /// One that speaks TLS as the configuration says, and HTTP/2 over it if that is offered.
+    /// Makes a context with these settings that offers HTTP/1.1 by ALPN, and HTTP/2 if wanted.
     pub(crate) fn new(config: &Tls, offers_http2: bool) -> Result<Self, ErrorStack> {
         let mut builder = SslContextBuilder::new(SslMethod::tls())?;
         builder.set_min_proto_version(Some(library_version(config.versions.min)))?;
         builder.set_max_proto_version(Some(library_version(config.versions.max)))?;
-        // A write hands out each record as soon as it is sealed, and need not be repeated from the same place.
+        // A write returns after each record, and may be retried from another buffer.
         builder.set_mode(SslMode::ENABLE_PARTIAL_WRITE | SslMode::ACCEPT_MOVING_WRITE_BUFFER);
         builder.set_curves_list(&config.groups.to_list())?;
         if let Some(ciphers) = &config.ciphers {
@@ -69,25 +66,25 @@ impl Acceptor {
         Ok(Self { context: builder.build(), compressed })
     }
 
-    /// TLS on this socket, its handshake not begun.
-    pub(crate) fn stream(&self, transport: Transport, link: &Rc<Link>) -> Result<Stream, ErrorStack> {
-        Stream::new(Ssl::new(&self.context)?, transport, Rc::clone(link))
+    /// Makes the TLS state of one connection.
+    pub(crate) fn ssl(&self) -> Result<Ssl, ErrorStack> {
+        Ssl::new(&self.context)
     }
 
-    /// How many certificates were sent compressed.
+    /// Returns the number of certificates sent compressed.
     pub(crate) fn compressed_certificates(&self) -> u64 {
         self.compressed.iter().map(Compressed::count).sum()
     }
 }
 
-/// HTTP/2 by its name in ALPN.
+/// The name of HTTP/2 in ALPN.
 pub(super) const HTTP2: &[u8] = b"h2";
 
-/// What is spoken, most preferred first, each behind a byte with the length of its name (RFC 7301).
+/// Lists of protocols for ALPN, most preferred first, each behind a byte with the length of its name (RFC 7301).
 const PROTOCOLS: &[u8] = b"\x02h2\x08http/1.1";
 const HTTP1_ALONE: &[u8] = b"\x08http/1.1";
 
-/// Tickets are bound to this: it tells servers apart that share keys, which ours never do.
+/// A name to which tickets are bound. It distinguishes servers that share keys, which ours never do.
 const SESSION_CONTEXT: &[u8] = b"httperf";
 
 fn library_version(version: TlsVersion) -> SslVersion {
@@ -100,7 +97,7 @@ fn library_version(version: TlsVersion) -> SslVersion {
 }
 
 fn set_tickets(builder: &mut SslContextBuilder, tickets: Tickets) -> Result<(), ErrorStack> {
-    // Sessions that the server would have to keep are out in any case.
+    // The server keeps no sessions itself.
     builder.set_session_cache_mode(SslSessionCacheMode::OFF);
     builder.set_session_id_context(SESSION_CONTEXT)?;
     match tickets {
@@ -108,7 +105,7 @@ fn set_tickets(builder: &mut SslContextBuilder, tickets: Tickets) -> Result<(), 
         Tickets::On => {}
         Tickets::EarlyData => {
             httperf_sys::tls::enable_early_data(builder);
-            // The library does not say afterwards whether early data was offered.
+            // Afterwards BoringSSL does not tell whether early data was offered.
             builder.set_select_certificate_callback(|mut hello| {
                 if hello.get_extension(ExtensionType::EARLY_DATA).is_some() {
                     hello.ssl_mut().set_ex_data(early_data_index(), ());
@@ -120,12 +117,12 @@ fn set_tickets(builder: &mut SslContextBuilder, tickets: Tickets) -> Result<(), 
     Ok(())
 }
 
-/// Whether the client offered early data, which only a server that takes some looks for.
+/// Returns true if the client offered early data; only a server that accepts some looks for it.
 pub(super) fn was_offered_early_data(ssl: &SslRef) -> bool {
     ssl.ex_data(early_data_index()).is_some()
 }
 
-/// Where a connection notes that its client offered early data.
+/// The index of a connection's note that its client offered early data.
 fn early_data_index() -> Index<Ssl, ()> {
     static INDEX: OnceLock<Index<Ssl, ()>> = OnceLock::new();
     *INDEX.get_or_init(|| Ssl::new_ex_index().expect("an index needs nothing but memory"))
@@ -137,11 +134,6 @@ fn set_client_certificate(builder: &mut SslContextBuilder, wanted: ClientCertifi
         ClientCertificate::Requested => SslVerifyMode::PEER,
         ClientCertificate::Required => SslVerifyMode::PEER | SslVerifyMode::FAIL_IF_NO_PEER_CERT,
     };
-    // Whoever issued it: the client has shown that it has the key.
+    // Any issuer will do, as the client has proved that it has the key.
     builder.set_custom_verify_callback(mode, |_| Ok(()));
-}
-
-/// Whether this cipher list leaves any cipher suite.
-pub(super) fn accepts_ciphers(list: &str) -> bool {
-    SslContextBuilder::new(SslMethod::tls()).is_ok_and(|mut builder| builder.set_cipher_list(list).is_ok())
 }

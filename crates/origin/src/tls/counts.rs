@@ -1,20 +1,34 @@
-//! What came of the handshakes, in numbers.
+//! The counts of TLS.
 
 use std::collections::BTreeMap;
 
-use super::stream::Handshake;
+/// The outcome and the cost of a completed handshake.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    pub(crate) is_resumed: bool,
+    /// True if early data was accepted; `None` if none was offered.
+    pub(crate) early_data: Option<bool>,
+    pub(crate) is_retried: bool,
+    pub(crate) has_client_certificate: bool,
+    pub(crate) has_protocol: bool,
+    pub(crate) version: &'static str,
+    pub(crate) cipher: &'static str,
+    pub(crate) group: Option<&'static str>,
+    pub(crate) bytes_received: u64,
+    pub(crate) bytes_sent: u64,
+}
 
-/// What came of the handshakes. Those of connections that idled out, and those still on their way when the server
-/// stopped, are in none of the numbers.
+/// The counts of TLS. They do not include the handshakes of connections that idled out, nor those under way when the
+/// server stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsCounts {
     /// Full handshakes.
     pub full: u64,
     /// Handshakes that resumed a session, with early data or without.
     pub resumed: u64,
-    /// Handshakes with early data that was accepted; among the resumed.
+    /// Handshakes with early data that was accepted; included in the resumed ones.
     pub early_data_accepted: u64,
-    /// Handshakes with early data that was rejected. Counted only by a server that takes any.
+    /// Handshakes with early data that was rejected. Counted only by a server that accepts some.
     pub early_data_rejected: u64,
     /// Handshakes with a HelloRetryRequest.
     pub hello_retries: u64,
@@ -36,9 +50,9 @@ pub struct TlsCounts {
     pub groups: BTreeMap<&'static str, u64>,
     /// Completed handshakes in which ALPN chose a protocol.
     pub protocols_chosen: u64,
-    /// Bytes that completed handshakes received. Early data is included, and what was answered to it below.
+    /// Bytes that completed handshakes received, including early data. The answer to early data counts as sent.
     pub handshake_bytes_received: u64,
-    /// Bytes that completed handshakes sent. (Tickets of TLS 1.3 mostly follow a handshake.)
+    /// Bytes that completed handshakes sent. Tickets of TLS 1.3 mostly follow a handshake and do not count.
     pub handshake_bytes_sent: u64,
 }
 
@@ -72,7 +86,7 @@ impl TlsCounts {
         }
     }
 
-    /// A name and a number for each count that is above 0.
+    /// Returns a name and a number for each count above 0.
     pub(crate) fn lines(&self) -> Vec<(String, u64)> {
         let mut lines: Vec<(String, u64)> = [
             ("TLS handshakes, full", self.full),

@@ -1,7 +1,7 @@
 //! One connection's TLS: BoringSSL over a socket that never blocks.
 //!
-//! `tokio-boring` would do, but for three things: a connection whose client sent early data must finish its handshake
-//! before it is closed, a failure must say why, and each handshake is counted.
+//! Three things keep `tokio-boring` from doing this: a connection whose client sent early data must finish its handshake
+//! before it is closed, a failure must give its reason, and each handshake is counted.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -17,19 +17,20 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::coop;
 
 use super::context::{HTTP2, was_offered_early_data};
-use crate::connection::Link;
-use crate::socket::Transport;
+use super::counts::Handshake;
+use crate::link::Link;
+use crate::transport::Transport;
 
 /// TLS on a socket.
 pub(crate) struct Stream {
     tls: SslStream<Metered>,
     stage: Stage,
-    /// Whether the socket refused bytes when it was last offered some.
+    /// True if the socket refused the last bytes offered.
     is_write_blocked: bool,
     link: Rc<Link>,
 }
 
-/// How far it has come.
+/// The progress of a stream.
 ///
 /// ```text
 /// Handshake ──► Established ──► Over
@@ -39,11 +40,11 @@ pub(crate) struct Stream {
 enum Stage {
     /// Nothing can be read or written yet.
     Handshake,
-    /// The client's early data can be read and answered. The rest of the handshake is done while reading.
+    /// The client's early data can be read and answered. Reading completes the handshake.
     EarlyData,
     /// The handshake is complete.
     Established,
-    /// Nothing more is to be said.
+    /// TLS has ended or was abandoned.
     Over,
 }
 
@@ -53,37 +54,21 @@ impl fmt::Debug for Stream {
     }
 }
 
-/// What a completed handshake agreed on, and what it cost.
-#[derive(Debug)]
-pub(crate) struct Handshake {
-    pub(crate) is_resumed: bool,
-    /// Whether early data was accepted, if any was offered.
-    pub(crate) early_data: Option<bool>,
-    pub(crate) is_retried: bool,
-    pub(crate) has_client_certificate: bool,
-    pub(crate) has_protocol: bool,
-    pub(crate) version: &'static str,
-    pub(crate) cipher: &'static str,
-    pub(crate) group: Option<&'static str>,
-    pub(crate) bytes_received: u64,
-    pub(crate) bytes_sent: u64,
-}
-
 impl Stream {
-    /// TLS whose handshake has not begun.
-    pub(super) fn new(ssl: Ssl, transport: Transport, link: Rc<Link>) -> Result<Self, ErrorStack> {
+    /// Wraps a socket. The handshake has not begun.
+    pub(crate) fn new(ssl: Ssl, transport: Transport, link: Rc<Link>) -> Result<Self, ErrorStack> {
         let socket = Metered { transport, received: 0, sent: 0, link: Rc::clone(&link) };
         Ok(Self { tls: SslStream::new(ssl, socket)?, stage: Stage::Handshake, is_write_blocked: false, link })
     }
 
-    /// Does the handshake: all of it, or as much as it takes to read early data.
+    /// Does the handshake, or as much of it as reading early data takes.
     pub(crate) async fn handshake(&mut self) -> io::Result<()> {
         if poll_fn(|context| self.poll_tls(context, SslStream::accept)).await?.is_none() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         if self.tls.ssl().is_init_finished() {
             self.establish();
-            // A client that asks for nothing gets its tickets too.
+            // Sends the tickets, even to a client that sends no request.
             httperf_sys::tls::flush(self.tls.ssl_mut());
         } else {
             self.stage = Stage::EarlyData;
@@ -91,18 +76,18 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether ALPN chose HTTP/2. It has, if it will, when the handshake is done as far as it must be.
+    /// Returns true if ALPN chose HTTP/2, which is decided by the time [`Stream::handshake`] returns.
     pub(crate) fn has_chosen_http2(&self) -> bool {
         self.tls.ssl().selected_alpn_protocol() == Some(HTTP2)
     }
 
-    /// The bare socket. TLS says nothing more.
+    /// Returns the bare socket and abandons TLS.
     pub(crate) fn silenced(&mut self) -> &mut Transport {
         self.stage = Stage::Over;
         &mut self.tls.get_mut().transport
     }
 
-    /// The handshake is complete.
+    /// Counts the completed handshake.
     fn establish(&mut self) {
         self.stage = Stage::Established;
         let handshake = self.summary();
@@ -126,13 +111,13 @@ impl Stream {
         }
     }
 
-    /// Calls the library until it is content or the socket makes it wait. `None`: the client will send nothing more.
+    /// Calls BoringSSL until it succeeds or has to wait for the socket. `None` if the client will send nothing more.
     fn poll_tls<T>(
         &mut self,
         context: &mut Context<'_>,
         mut call: impl FnMut(&mut SslStream<Metered>) -> Result<T, ssl::Error>,
     ) -> Poll<io::Result<Option<T>>> {
-        // A client that never pauses must not keep the others waiting.
+        // A client that never pauses must not block the others.
         let budget = ready!(coop::poll_proceed(context));
         loop {
             let result = call(&mut self.tls);
@@ -158,7 +143,7 @@ impl Stream {
         }
     }
 
-    /// Notes why the connection goes no further. `Ok`: the client closed it.
+    /// Counts the end of TLS by its reason. `Ok` if the client closed the connection.
     fn end(&mut self, error: ssl::Error) -> io::Result<()> {
         let mut counts = self.link.shared.counts.borrow_mut();
         let counts = &mut counts.tls;
@@ -179,7 +164,7 @@ impl Stream {
             }
             Stage::Established if is_cut => counts.unannounced_closes += 1,
             Stage::Established if !is_closed => {
-                // A connection that is lost is no fault of TLS.
+                // A lost connection is no failure of TLS.
                 if error.io_error().is_none() {
                     *counts.broken.entry(reason(&error)).or_default() += 1;
                 }
@@ -193,7 +178,7 @@ impl Stream {
         Err(error.into_io_error().unwrap_or_else(io::Error::other))
     }
 
-    /// Finishes the handshake of a client that sent early data; of that, what was not read yet is lost.
+    /// Finishes the handshake of a client that sent early data. Early data not read yet is lost.
     fn poll_finish_handshake(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut nowhere = [0; 1024];
         while self.stage == Stage::EarlyData {
@@ -229,11 +214,11 @@ impl AsyncWrite for Stream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // What is written has become a record, and is out, before the next is taken.
+        // Each write sends its record before it returns.
         Poll::Ready(Ok(()))
     }
 
-    /// Says that nothing more will come (close_notify), and closes the socket's sending half.
+    /// Sends a close_notify and closes the socket's sending half.
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         ready!(this.poll_finish_handshake(context))?;
@@ -245,18 +230,18 @@ impl AsyncWrite for Stream {
     }
 }
 
-/// A connection that is dropped, because it was idle or the server stops, gets its close_notify too: unless it is in
-/// the middle of a record, or was to end without.
+/// Sends a close_notify on a connection that is dropped because it was idle or the server stops, unless a record is half
+/// sent or TLS was abandoned.
 impl Drop for Stream {
     fn drop(&mut self) {
         if self.stage == Stage::Established && !self.is_write_blocked {
-            // The client may be gone.
+            // This fails if the client is gone.
             let _: Result<_, ssl::Error> = self.tls.shutdown();
         }
     }
 }
 
-/// The same words for the same cause. An alert is the client's.
+/// Describes a failure, in the same words for the same cause. An alert is always the client's.
 fn reason(error: &ssl::Error) -> String {
     let errors = error.ssl_error().map(ErrorStack::errors).unwrap_or_default();
     let Some((code, reason)) = errors.first().and_then(|first| Some((first.reason_code(), first.reason()?)))
@@ -272,10 +257,10 @@ fn reason(error: &ssl::Error) -> String {
     format!("alert {} from the client", alert.to_ascii_lowercase())
 }
 
-/// Codes from here on say which alert the peer sent (BoringSSL's ssl.h, `SSL_AD_REASON_OFFSET`).
+/// The first code that stands for an alert of the peer (BoringSSL's ssl.h, `SSL_AD_REASON_OFFSET`).
 const ALERT_REASON_OFFSET: i32 = 1000;
 
-/// A socket as BoringSSL uses it: it never waits, and it counts.
+/// A socket as BoringSSL uses it: it never blocks, and it counts bytes.
 struct Metered {
     transport: Transport,
     received: u64,

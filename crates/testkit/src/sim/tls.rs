@@ -4,9 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use boring::pkey::PKey;
 use boring::ssl::{ErrorCode, Ssl, SslContext, SslContextBuilder, SslMethod, SslStream, SslVersion};
-use boring::x509::X509;
+use httperf_certificates::Identity;
 
 use super::{Action, Peer, Reception};
 
@@ -17,10 +16,8 @@ use super::{Action, Peer, Reception};
 /// Never: the certificate is valid.
 #[must_use]
 pub fn tls_server() -> SslContextBuilder {
-    let made = rcgen::generate_simple_self_signed(vec!["server".to_owned()]).expect("the name is one");
-    let certificate = X509::from_der(made.cert.der()).expect("a certificate that was just made");
-    let key =
-        PKey::private_key_from_pem(made.signing_key.serialize_pem().as_bytes()).expect("a key likewise");
+    let Identity { certificate, key } =
+        Identity::self_signed("server").expect("a certificate takes nothing but memory");
     let mut builder = SslContextBuilder::new(SslMethod::tls()).expect("a context needs nothing but memory");
     builder.set_certificate(&certificate).expect("a certificate that was just made");
     builder.set_private_key(&key).expect("the key of the certificate");

@@ -4,7 +4,7 @@ use std::io::{self, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 
-use socket2::SockRef;
+use rustix::net::sockopt::set_socket_linger;
 
 /// Types of frames, and flags: <https://www.rfc-editor.org/rfc/rfc9113#section-6>
 const HEADERS: u8 = 0x1;
@@ -52,7 +52,7 @@ fn serve(mut stream: TcpStream, requests: usize) -> io::Result<()> {
     }
     let (last, no_error) = (last.to_be_bytes(), [0; 4]);
     write(&mut stream, GOAWAY, 0, 0, &[last, no_error].concat())?;
-    SockRef::from(&stream).set_linger(Some(std::time::Duration::ZERO))
+    Ok(set_socket_linger(&stream, Some(std::time::Duration::ZERO))?)
 }
 
 fn write(stream: &mut TcpStream, kind: u8, flags: u8, id: u32, payload: &[u8]) -> io::Result<()> {

@@ -1,12 +1,10 @@
-//! Replies written by hand, because hyper would not: malformed ones, and trailers that were not asked for.
+//! Replies that hyper would not write: malformed ones, and trailers that were not asked for.
 //!
-//! The service never answers such a request. It leaves a [`Takeover`] in the connection's link and waits;
-//! when hyper has written all it holds, the connection's task dismantles hyper's side, takes the socket (and
-//! any bytes that hyper had read ahead) and comes here. If the reply leaves the connection usable, the wire
-//! goes back to a fresh hyper connection afterwards.
+//! The service never answers such a request. It hands over a [`Takeover`] and waits. Once hyper has written all it
+//! holds, the driver takes the wire (and any bytes that hyper read ahead) back from it and comes here. If the reply
+//! leaves the connection usable, the wire goes on to a fresh hyper connection.
 
 use std::fmt::Write as _;
-use std::future::Future;
 use std::io;
 use std::rc::Rc;
 use std::time::SystemTime;
@@ -15,20 +13,19 @@ use hyper::header;
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode, Version};
 use tokio::io::AsyncWriteExt as _;
-use tokio::time::timeout;
 
-use crate::body::{CHUNK_SIZE, Checksum};
-use crate::connection::{Ending, Link};
-use crate::fault::Fault;
-use crate::http2::{self, Upgrade};
+use crate::content::{CHUNK_SIZE, Checksum};
+use crate::fault::{FILLER_LINES, FILLER_SIZE, Fault, GARBAGE, SURPLUS};
+use crate::http2::upgrade::{Upgrade, upgrade};
+use crate::link::{Ending, Link};
 use crate::reply::{SERVER_NAME, lists};
 use crate::route::Answer;
-use crate::wire::Wire;
+use crate::wire::{Wire, within};
 
-/// What to do with a wire taken from hyper.
+/// The next use of a wire taken from hyper.
 #[derive(Debug)]
 pub(crate) enum Takeover {
-    /// Close it: everything was said.
+    /// Close it in order.
     Close,
     /// Write this reply.
     Reply(Ticket),
@@ -36,14 +33,14 @@ pub(crate) enum Takeover {
     Upgrade(Upgrade),
 }
 
-/// A reply to write, and what of its request still matters.
+/// A reply to write, with the properties of its request that still matter.
 #[derive(Debug)]
 pub(crate) struct Ticket {
     answer: Answer,
     is_head: bool,
     /// The version of the request.
     version: Version,
-    /// Whether the client would use the connection again.
+    /// True if the client allows another request on the connection.
     client_keeps: bool,
     ending: Ending,
 }
@@ -113,11 +110,7 @@ impl Ticket {
     }
 }
 
-/// A header of a megabyte, in lines that a server might really send.
-pub(crate) const FILLER_LINES: usize = 128;
-pub(crate) const FILLER_SIZE: usize = 8192;
-
-/// How a header says where the body ends.
+/// The mark of a body's end in a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mark {
     Size,
@@ -127,7 +120,7 @@ enum Mark {
     Close,
 }
 
-/// Writes the reply. Returns the wire if the connection goes on.
+/// Carries out a takeover. Returns the wire if the connection goes on.
 pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> io::Result<Option<Wire>> {
     let linger = link.shared.config.limits.linger;
     let ticket = match takeover {
@@ -136,14 +129,14 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
             return Ok(None);
         }
         Takeover::Reply(ticket) => ticket,
-        Takeover::Upgrade(upgrade) => {
-            http2::upgrade(wire, link, upgrade).await?;
+        Takeover::Upgrade(asked) => {
+            upgrade(wire, link, asked).await?;
             return Ok(None);
         }
     };
     let mut reply = Reply { wire, ticket, unsent: Vec::new() };
     match reply.ticket.answer.fault {
-        // What a client of HTTP/1 sees of `goaway` is its announcement.
+        // Over HTTP/1, `goaway` is just the announcement.
         None | Some(Fault::Goaway) => reply.chunked_with_trailer().await?,
         Some(Fault::Reset | Fault::ResetStream) => {
             reply.wire.reset();
@@ -191,7 +184,7 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
             reply.whole(Mark::Size).await?;
             reply.send(SURPLUS).await?;
         }
-        // Trickling is hyper's work; a slow reply is a sound one.
+        // hyper writes trickled replies, which are well-formed.
         Some(Fault::HugeHeader | Fault::Trickle) => reply.whole(Mark::Size).await?,
     }
     reply.flush().await?;
@@ -202,34 +195,23 @@ pub(crate) async fn perform(wire: Wire, link: &Rc<Link>, takeover: Takeover) -> 
     Ok(None)
 }
 
-/// A TLS record header and some bytes that no text has: no reader takes this for HTTP.
-pub(crate) const GARBAGE: &[u8] = b"\x16\x03\x01\x00\xfa this is not HTTP \xff\xfe\x00\r\n\r\n";
-
 /// <https://www.rfc-editor.org/rfc/rfc9110#section-15.2.1> and
 /// <https://www.rfc-editor.org/rfc/rfc8297#section-2>
 const INTERIM_REPLIES: &[u8] =
     b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n";
 
-pub(crate) const SURPLUS: &[u8] = b"these bytes belong to no reply\r\n";
-
-/// Does this as far as it comes in that time.
-pub(crate) async fn within(limit: std::time::Duration, future: impl Future<Output = ()>) {
-    // Either way the connection is over.
-    let _: Result<(), tokio::time::error::Elapsed> = timeout(limit, future).await;
-}
-
 struct Reply {
     wire: Wire,
     ticket: Ticket,
-    /// Bytes that wait for more to go with them.
+    /// Bytes gathered for the next write.
     unsent: Vec<u8>,
 }
 
-/// How many bytes are gathered before they are written.
+/// Bytes that are gathered before a write.
 const GATHER_SIZE: usize = 64 * 1024;
 
 impl Reply {
-    /// The header and all of the body.
+    /// Sends the header and the whole body.
     async fn whole(&mut self, mark: Mark) -> io::Result<()> {
         let head = self.ticket.head(mark);
         self.send(&head).await?;
@@ -239,7 +221,7 @@ impl Reply {
         Ok(())
     }
 
-    /// The header and half of the body; or half of the header, if that is all there is.
+    /// Sends the header and half of the body, or half of the header if there is no body.
     async fn half(&mut self) -> io::Result<()> {
         let head = self.ticket.head(Mark::Size);
         if !self.ticket.has_body() {
