@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::http1::{self, Full, Heads, Request};
+use crate::http1::{self, Full, HeaderCache, Request};
 use crate::http2;
 use crate::{CallId, Event, ProtocolError, Sent};
 
@@ -167,7 +167,7 @@ impl Engine {
         }
     }
 
-    /// Reads from `input` up to the next event. `heads`: of all connections that speak HTTP/1 with the same options.
+    /// Reads from `input` up to the next event. `header_cache`: of all connections that speak HTTP/1 with the same options.
     ///
     /// # Errors
     /// When the peer breaks the protocol; the connection is then of no further use.
@@ -175,10 +175,10 @@ impl Engine {
         &mut self,
         now: Duration,
         input: &mut &'a [u8],
-        heads: &mut Heads,
+        header_cache: &mut HeaderCache,
     ) -> Result<Option<Event<'a>>, ProtocolError> {
         match self {
-            Self::Http1(engine) => engine.poll_event(input, heads),
+            Self::Http1(engine) => engine.poll_event(input, header_cache),
             Self::Http2(engine) => engine.poll_event(now, input),
         }
     }

@@ -15,7 +15,7 @@ const LIMITS: Limits =
     Limits { head_size: 600, fields: 8, interim_replies: 3, continuations: 4, idle_frames: 20, resets: 5 };
 
 fn options() -> Options {
-    Options { heads: true, bodies: true, limits: LIMITS, ..Options::default() }
+    Options { header_blocks: true, bodies: true, limits: LIMITS, ..Options::default() }
 }
 
 /// A server that has said its settings, as it must.
@@ -420,7 +420,7 @@ fn a_smaller_table_of_ours_is_to_be_acknowledged_in_the_next_block() {
     // Also if it is one that has been seen before.
     let script =
         server().raw(&frames::headers(1, b"\x88", true)).ack().raw(&frames::headers(3, b"\x88", true));
-    let quiet = Options { heads: false, ..options };
+    let quiet = Options { header_blocks: false, ..options };
     breaks_with(quiet, &script, code::COMPRESSION_ERROR, reason);
     let script = server().ack().raw(&frames::headers(1, b"\x3f\x46\x88", true));
     let reason = "a header block that sets a table size beyond the limit";

@@ -146,7 +146,7 @@ impl World {
             header_table: choices.from(&[4096, 0, 50, 300, 65_536]),
             max_frame: choices.from(&[16_384, 20_000, (1 << 24) - 1]),
             indexes_targets: choices.of(2) == 0,
-            heads: true,
+            header_blocks: true,
             bodies: true,
             ..Options::default()
         };

@@ -18,7 +18,7 @@ const OK: &[(&str, &str)] = &[(":status", "200")];
 const OK_TEXT: &str = "HTTP/2 200\r\n\r\n";
 
 fn options() -> Options {
-    Options { heads: true, bodies: true, ..Options::default() }
+    Options { header_blocks: true, bodies: true, ..Options::default() }
 }
 
 fn server() -> Script {
@@ -770,7 +770,7 @@ fn feed_only(engine: &mut Engine, mut input: &[u8]) -> Vec<Event<'static>> {
 
 #[test]
 fn a_long_body_that_nobody_asked_for_is_passed_over() {
-    let options = Options { heads: true, ..Options::default() };
+    let options = Options { header_blocks: true, ..Options::default() };
     let reply = Reply::new(200).body("x".repeat(1000)).padded(20).in_pieces_of(300);
     let script = server().reply(1, &reply);
     let mut engine = connection(options, &gets(1));

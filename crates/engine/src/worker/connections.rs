@@ -462,12 +462,12 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         let (mut input, mut is_news) = (bytes, !bytes.is_empty());
         while let Some(connection) = self.connections.get_mut(key) {
-            let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.heads);
+            let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.header_cache);
             // Not all that comes over HTTP/2 is about replies.
             let is_heard = match (&mut connection.engine, &polled) {
                 (Engine::Http1(_), _) => std::mem::take(&mut is_news),
                 (Engine::Http2(_), Ok(Some(event))) => event.call().is_some(),
-                (Engine::Http2(engine), Ok(None)) => engine.take_heard(),
+                (Engine::Http2(engine), Ok(None)) => engine.take_content_received(),
                 (Engine::Http2(_), Err(_)) => false,
             };
             if is_heard {

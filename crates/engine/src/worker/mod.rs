@@ -125,7 +125,7 @@ pub struct Worker<'p, 'o, N: Network> {
     kept_requests: Vec<Option<http1::Request>>,
     http1: http1::Options,
     http2: http2::Options,
-    heads: http1::Heads,
+    header_cache: http1::HeaderCache,
     /// The bytes of a request, and their number in HTTP/2 before compression.
     request_size: Option<(Rc<[u8]>, u64)>,
     serials: Serials,
@@ -218,7 +218,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         };
         let http1 = http1::Options {
             pipeline,
-            heads: cookies
+            header_blocks: cookies
                 || pages
                 || plan.replies.reads_bodies()
                 || watch.replies.is_some_and(httperf_plan::Parts::header),
@@ -284,7 +284,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             http1,
             http2,
             request_size: None,
-            heads: http1::Heads::default(),
+            header_cache: http1::HeaderCache::default(),
             serials: Serials::default(),
             told: Told::default(),
             read_buffer: vec![0; READ_SIZE],

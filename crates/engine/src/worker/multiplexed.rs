@@ -37,7 +37,7 @@ pub(super) fn options(plan: &Plan, http1: &http1::Options) -> http2::Options {
         header_table: plan.http2.header_table,
         max_frame: plan.http2.max_frame,
         indexes_targets: matches!(plan.uris, UriSource::Fixed(_)) && !scripted,
-        heads: http1.heads,
+        header_blocks: http1.header_blocks,
         bodies: http1.bodies,
         server_timing: http1.server_timing,
         limits: http2::Limits {

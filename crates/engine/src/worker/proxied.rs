@@ -118,7 +118,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn handle_tunnel_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         let mut input = bytes;
         while let Some(tunnel) = &mut self.connections[key].tunnel {
-            let error = match tunnel.poll_event(&mut input, &mut http1::Heads::default()) {
+            let error = match tunnel.poll_event(&mut input, &mut http1::HeaderCache::default()) {
                 Ok(Some(Event::ReplyStarted { status, .. })) if !(200..300).contains(&status) => {
                     self.refuse_tunnel(key, status, now);
                     return;

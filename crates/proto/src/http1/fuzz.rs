@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::{Engine, Heads, Limits, Options, Request};
+use super::{Engine, HeaderCache, Limits, Options, Request};
 use crate::{CallId, Event, ProtocolError};
 
 /// What became of a stream of bytes.
@@ -24,7 +24,7 @@ pub fn check_cuts(bytes: &[u8], cut: usize, calls: u8, head: bool) {
 
 fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     let limits = Limits { head_size: 512, fields: 16, chunk_line_size: 32, interim_replies: 3 };
-    let mut engine = Engine::new(Options { heads: true, bodies: true, limits, ..Options::default() });
+    let mut engine = Engine::new(Options { header_blocks: true, bodies: true, limits, ..Options::default() });
     for call in 0..calls {
         let request = Request {
             bytes: Rc::from(&b"GET"[..]),
@@ -41,10 +41,10 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     engine.handle_written(out.len());
     while engine.poll_sent().is_some() {}
 
-    let (mut heads, mut events) = (Heads::default(), Vec::new());
+    let (mut header_cache, mut events) = (HeaderCache::default(), Vec::new());
     let mut end = Ok(());
     for part in parts {
-        end = drain(&mut engine, part, &mut heads, &mut events);
+        end = drain(&mut engine, part, &mut header_cache, &mut events);
         if end.is_err() {
             return (events, end);
         }
@@ -60,10 +60,10 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
 fn drain(
     engine: &mut Engine,
     mut input: &[u8],
-    heads: &mut Heads,
+    header_cache: &mut HeaderCache,
     events: &mut Vec<Event<'static>>,
 ) -> Result<(), ProtocolError> {
-    while let Some(event) = engine.poll_event(&mut input, heads)? {
+    while let Some(event) = engine.poll_event(&mut input, header_cache)? {
         match (events.last_mut(), event) {
             (Some(Event::ReplyBody { call: before, data: joined }), Event::ReplyBody { call, data })
                 if *before == call =>

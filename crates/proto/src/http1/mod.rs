@@ -11,7 +11,7 @@
 mod framing;
 mod fuzz;
 mod head;
-mod heads;
+mod header_cache;
 mod request;
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use self::framing::{Body, Progress};
 use self::head::{Head, StatusLine};
-pub use self::heads::Heads;
+pub use self::header_cache::HeaderCache;
 use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};
 
 pub use self::fuzz::check_cuts;
@@ -49,7 +49,7 @@ pub struct Options {
     /// Calls that may be outstanding at once (at least 1).
     pub pipeline: usize,
     /// Whether to hand out header blocks ([`Event::ReplyHead`]).
-    pub heads: bool,
+    pub header_blocks: bool,
     /// Whether to hand out bodies ([`Event::ReplyBody`]).
     pub bodies: bool,
     /// Whether to keep the `Server-Timing` of the last reply ([`Engine::server_timing`]).
@@ -83,7 +83,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             pipeline: usize::MAX,
-            heads: false,
+            header_blocks: false,
             bodies: false,
             server_timing: false,
             upgrades: false,
@@ -169,7 +169,7 @@ pub struct Engine {
     written: u64,
     state: State,
     /// Events that are due before any further byte is read.
-    owed: Owed,
+    pending_events: PendingEvents,
     /// A header block of which only a part has arrived.
     partial: Vec<u8>,
     /// `Server-Timing` of the last final reply, cut to [`SERVER_TIMING_SIZE`].
@@ -217,7 +217,7 @@ enum State {
 const NEXT_REPLY: State = State::Head { started: false, interim: 0 };
 
 #[derive(Debug, Default)]
-struct Owed {
+struct PendingEvents {
     started: Option<u16>,
     head: Option<Vec<u8>>,
 }
@@ -235,7 +235,7 @@ impl Engine {
             transmitted: 0,
             written: 0,
             state: NEXT_REPLY,
-            owed: Owed::default(),
+            pending_events: PendingEvents::default(),
             partial: Vec::new(),
             server_timing: Vec::new(),
         }
@@ -412,17 +412,17 @@ impl Engine {
     }
 
     /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all
-    /// of `input` was used and more is needed. `heads`: of all connections with the same options.
+    /// of `input` was used and more is needed. `header_cache`: of all connections with the same options.
     ///
     /// # Errors
     /// When the peer breaks the protocol; the connection is then of no further use.
     pub fn poll_event<'a>(
         &mut self,
         input: &mut &'a [u8],
-        heads: &mut Heads,
+        header_cache: &mut HeaderCache,
     ) -> Result<Option<Event<'a>>, ProtocolError> {
         loop {
-            if let Some(event) = self.take_owed() {
+            if let Some(event) = self.pop_pending_event() {
                 return Ok(Some(event));
             }
             match &mut self.state {
@@ -437,10 +437,10 @@ impl Engine {
                     if self.pending.front().is_none_or(|front| front.start >= self.written) {
                         return Err(ProtocolError::Unsolicited);
                     }
-                    if self.read_known_head(input, heads)? {
+                    if self.read_known_head(input, header_cache)? {
                         continue;
                     }
-                    if let Some(event) = self.read_head(input, heads)? {
+                    if let Some(event) = self.read_head(input, header_cache)? {
                         return Ok(Some(event));
                     }
                 }
@@ -501,16 +501,16 @@ impl Engine {
         }
     }
 
-    fn take_owed(&mut self) -> Option<Event<'static>> {
-        let owed = &mut self.owed;
-        if owed.started.is_none() && owed.head.is_none() {
+    fn pop_pending_event(&mut self) -> Option<Event<'static>> {
+        let pending_events = &mut self.pending_events;
+        if pending_events.started.is_none() && pending_events.head.is_none() {
             return None;
         }
-        let call = self.pending.front().expect("events are owed about a call").call;
-        if let Some(status) = owed.started.take() {
+        let call = self.pending.front().expect("events are pending_events about a call").call;
+        if let Some(status) = pending_events.started.take() {
             return Some(Event::ReplyStarted { call, status });
         }
-        owed.head.take().map(|head| Event::ReplyHead { call, head })
+        pending_events.head.take().map(|head| Event::ReplyHead { call, head })
     }
 
     /// Reads on in a header block. `None` asks to be called again (an interim reply was passed over, or
@@ -518,7 +518,7 @@ impl Engine {
     fn read_head(
         &mut self,
         input: &mut &[u8],
-        heads: &mut Heads,
+        header_cache: &mut HeaderCache,
     ) -> Result<Option<Event<'static>>, ProtocolError> {
         // The block lies in `input`, unless a part of it came before.
         let known = self.partial.len();
@@ -540,15 +540,16 @@ impl Engine {
             let bad_line = match StatusLine::parse(line)? {
                 StatusLine::Valid { status, .. } => {
                     let is_upgrade = self.options.upgrades && status == head::SWITCHING_PROTOCOLS;
-                    self.owed.started = (!head::is_interim(status) && !is_upgrade).then_some(status);
+                    self.pending_events.started =
+                        (!head::is_interim(status) && !is_upgrade).then_some(status);
                     None
                 }
                 StatusLine::Invalid => {
-                    self.owed.started = Some(BAD_STATUS_LINE);
+                    self.pending_events.started = Some(BAD_STATUS_LINE);
                     Some(line.to_vec())
                 }
             };
-            if self.owed.started.is_some() {
+            if self.pending_events.started.is_some() {
                 *started = true;
                 self.partial.truncate(known);
                 let call = self.pending.front().expect("the caller checked that a reply is due").call;
@@ -590,29 +591,33 @@ impl Engine {
             let front = self.pending.front().expect("the caller checked that a reply is due");
             let size = ReplySize { header: end as u64, ..ReplySize::default() };
             let body = head.body(front.request.head)?;
-            if self.options.heads {
-                self.owed.head = Some(block.to_vec());
+            if self.options.header_blocks {
+                self.pending_events.head = Some(block.to_vec());
             }
             self.state = State::Body { body, size, reuse: head.reuse };
-            heads.keep(block, head);
+            header_cache.keep(block, head);
         }
         self.partial = Vec::new();
         Ok(None)
     }
 
     /// Reads a header block that has been read before, if `input` begins with it. Returns whether it did.
-    fn read_known_head(&mut self, input: &mut &[u8], heads: &Heads) -> Result<bool, ProtocolError> {
+    fn read_known_head(
+        &mut self,
+        input: &mut &[u8],
+        header_cache: &HeaderCache,
+    ) -> Result<bool, ProtocolError> {
         if !self.partial.is_empty() || !matches!(self.state, State::Head { started: false, .. }) {
             return Ok(false);
         }
-        let Some((block, head)) = heads.find(input) else { return Ok(false) };
+        let Some((block, head)) = header_cache.find(input) else { return Ok(false) };
         *input = &input[block.len()..];
         self.server_timing.clear();
         let front = self.pending.front().expect("the caller checked that a reply is due");
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
         self.state = State::Body { body: head.body(front.request.head)?, size, reuse: head.reuse };
-        self.owed.started = Some(head.status);
-        self.owed.head = self.options.heads.then(|| block.to_vec());
+        self.pending_events.started = Some(head.status);
+        self.pending_events.head = self.options.header_blocks.then(|| block.to_vec());
         Ok(true)
     }
 

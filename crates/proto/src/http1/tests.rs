@@ -35,7 +35,7 @@ fn engine_with(requests: &[&str], options: Options) -> Engine {
 const BODIES: Options = Options {
     upgrades: false,
     pipeline: usize::MAX,
-    heads: false,
+    header_blocks: false,
     bodies: true,
     server_timing: false,
     limits: Limits { head_size: 1024, fields: 8, chunk_line_size: 32, interim_replies: 2 },
@@ -44,11 +44,11 @@ const BODIES: Options = Options {
 /// Feeds the parts, then the end of the connection if `eof`; neighbouring body events are joined.
 fn feed(engine: &mut Engine, parts: &[&[u8]], eof: bool) -> (Vec<Event<'static>>, Option<ProtocolError>) {
     let mut events: Vec<Event<'static>> = Vec::new();
-    let mut heads = Heads::default();
+    let mut header_cache = HeaderCache::default();
     for part in parts {
         let mut input = *part;
         loop {
-            match engine.poll_event(&mut input, &mut heads) {
+            match engine.poll_event(&mut input, &mut header_cache) {
                 Ok(None) => break,
                 Ok(Some(Event::ReplyBody { call, data })) => match events.last_mut() {
                     Some(Event::ReplyBody { data: joined, .. }) => joined.to_mut().extend(data.iter()),
@@ -495,9 +495,9 @@ fn close_wins_wherever_it_stands() {
     ] {
         let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{fields}\r\n\r\n");
         let mut engine = engine_with(&["GET"], Options::default());
-        let (mut input, mut heads) = (reply.as_bytes(), Heads::default());
+        let (mut input, mut header_cache) = (reply.as_bytes(), HeaderCache::default());
         let mut last = None;
-        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
+        while let Some(event) = engine.poll_event(&mut input, &mut header_cache).unwrap() {
             last = Some(event);
         }
         assert!(matches!(last, Some(Event::ReplyDone { reuse: Reuse::Close, .. })), "{fields}");
@@ -511,9 +511,9 @@ fn server_timing_is_kept_if_it_was_asked_for() {
                   HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     for (asked, first) in [(true, &b"db;dur=53, app;dur=47.2"[..]), (false, b"")] {
         let mut engine = engine_with(&["GET", "GET"], Options { server_timing: asked, ..Options::default() });
-        let (mut input, mut heads) = (&reply[..], Heads::default());
+        let (mut input, mut header_cache) = (&reply[..], HeaderCache::default());
         let mut kept = Vec::new();
-        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
+        while let Some(event) = engine.poll_event(&mut input, &mut header_cache).unwrap() {
             if matches!(event, Event::ReplyDone { .. }) {
                 kept.push(engine.server_timing().to_vec());
             }
@@ -569,7 +569,7 @@ fn a_known_header_block_means_what_its_own_request_makes_of_it() {
 /// Skips content where it may, and reads the rest.
 fn skip_through(bytes: &[u8], most: usize, requests: &[&str], eof: bool) -> Vec<Event<'static>> {
     let mut engine = engine_with(requests, Options { bodies: false, ..BODIES });
-    let (mut events, mut heads, mut rest) = (Vec::new(), Heads::default(), bytes);
+    let (mut events, mut header_cache, mut rest) = (Vec::new(), HeaderCache::default(), bytes);
     while !rest.is_empty() {
         let skippable = usize::try_from(engine.skippable()).unwrap_or(usize::MAX).min(most).min(rest.len());
         let mut input = &rest[..skippable.max(1)];
@@ -580,7 +580,7 @@ fn skip_through(bytes: &[u8], most: usize, requests: &[&str], eof: bool) -> Vec<
         } else {
             rest = &rest[1..];
         }
-        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
+        while let Some(event) = engine.poll_event(&mut input, &mut header_cache).unwrap() {
             events.push(event.into_owned());
         }
     }

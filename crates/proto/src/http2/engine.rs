@@ -63,7 +63,7 @@ impl Engine {
 
     /// The calls whose end has not been told, those without a complete reply in the order in which they were submitted.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
-        let ended = self.connection.owed.iter().filter_map(|event| match event {
+        let ended = self.connection.pending_events.iter().filter_map(|event| match event {
             Event::ReplyDone { call, .. } | Event::CallFailed { call } | Event::CallReturned { call } => {
                 Some(*call)
             }
@@ -152,7 +152,7 @@ impl Engine {
     /// Forgets that anything was sent: the peer has not looked at it, and every pending call is to go out again. Only
     /// before the first byte of the peer's.
     pub fn rewind(&mut self, now: Duration) {
-        assert!(self.connection.opening.is_empty(), "a peer that answers has looked at the requests");
+        assert!(self.connection.first_bytes.is_empty(), "a peer that answers has looked at the requests");
         let mut fresh = Self::new(self.connection.options);
         let old = &mut self.connection;
         let open = old.streams.iter().map(|(_, stream)| (stream.call, stream.request.clone()));
@@ -167,7 +167,7 @@ impl Engine {
     /// without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
-        self.connection.heads.server_timing()
+        self.connection.header_decoder.server_timing()
     }
 
     /// The peer's settings, once it has told them.
@@ -183,8 +183,8 @@ impl Engine {
     }
 
     /// Whether content of a reply came since this was called last, of which no event tells if nobody asks for bodies.
-    pub fn take_heard(&mut self) -> bool {
-        std::mem::take(&mut self.connection.has_heard)
+    pub fn take_content_received(&mut self) -> bool {
+        std::mem::take(&mut self.connection.content_received)
     }
 
     /// A call that had to wait, once it need not any more. All there is to tell of a call comes no later than its last
@@ -233,7 +233,7 @@ impl Engine {
             connection.open();
         }
         loop {
-            if let Some(event) = connection.owed.pop_front() {
+            if let Some(event) = connection.pending_events.pop_front() {
                 return Ok(Some(event));
             }
             if let Some(error) = connection.failure.take() {
@@ -243,11 +243,11 @@ impl Engine {
                 *input = &[];
                 return Ok(None);
             }
-            let handled = match connection.check_opening(input).and_then(|()| reader.poll(input)) {
+            let handled = match connection.check_first_bytes(input).and_then(|()| reader.poll(input)) {
                 Ok(None) => return Ok(None),
                 Ok(Some(piece)) => connection.handle(now, piece),
                 Err(violation) if violation.stream.is_some() => {
-                    connection.check_place(None).and(Err(violation))
+                    connection.check_expected(None).and(Err(violation))
                 }
                 Err(violation) => Err(violation),
             };
@@ -269,7 +269,7 @@ impl Engine {
     /// [`Engine::poll_event`].
     pub fn handle_skipped(&mut self, count: u64) {
         self.connection.counts.bytes_received += count;
-        self.connection.note_content(self.reader.body_stream(), count);
+        self.connection.add_content(self.reader.body_stream(), count);
         self.reader.handle_skipped(count as u32);
     }
 

@@ -5,7 +5,7 @@ use super::frame::WINDOW_MAX;
 /// The window that streams, and the connection, begin with until something else is agreed upon.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.9.2>
-pub(super) const WINDOW_AT_FIRST: u32 = 65_535;
+pub(super) const INITIAL_WINDOW_SIZE: u32 = 65_535;
 
 /// What we may still send. It may be below zero after the peer has made windows smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ impl ReceiveWindow {
 
     /// That of a stream. If the peer has not acknowledged what we said of its size, it may go by what holds at first.
     pub(super) fn of_stream(size: u32, is_acknowledged: bool) -> Self {
-        let grace = if is_acknowledged { 0 } else { WINDOW_AT_FIRST.saturating_sub(size) };
+        let grace = if is_acknowledged { 0 } else { INITIAL_WINDOW_SIZE.saturating_sub(size) };
         Self { grace, ..Self::new(size) }
     }
 

@@ -91,7 +91,7 @@ impl Game {
             streams: if kind & 2 == 0 { usize::MAX } else { 2 },
             window: if small { 100 } else { 1 << 20 },
             header_table: if small { 64 } else { 4096 },
-            heads: true,
+            header_blocks: true,
             bodies,
             server_timing: kind & 4 != 0,
             limits: Limits {

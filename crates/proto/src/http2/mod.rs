@@ -58,7 +58,7 @@ pub struct Options {
     /// Whether requests have so few targets, and lengths of bodies, that they are worth a place in the peer's table.
     pub indexes_targets: bool,
     /// Whether to hand out header blocks ([`Event::ReplyHead`](crate::Event::ReplyHead)), in HTTP/1's form.
-    pub heads: bool,
+    pub header_blocks: bool,
     /// Whether to hand out bodies ([`Event::ReplyBody`](crate::Event::ReplyBody)).
     pub bodies: bool,
     /// Whether to keep the `server-timing` of the last reply ([`Engine::server_timing`]).
@@ -72,12 +72,12 @@ impl Default for Options {
         Self {
             streams: usize::MAX,
             scheme: Scheme::Http,
-            window: flow::WINDOW_AT_FIRST,
-            connection_window: flow::WINDOW_AT_FIRST,
+            window: flow::INITIAL_WINDOW_SIZE,
+            connection_window: flow::INITIAL_WINDOW_SIZE,
             header_table: hpack::DEFAULT_TABLE_SIZE,
-            max_frame: frame::PAYLOAD_MAX_LEAST,
+            max_frame: frame::MAX_FRAME_SIZE_MIN,
             indexes_targets: true,
-            heads: false,
+            header_blocks: false,
             bodies: false,
             server_timing: false,
             limits: Limits::default(),
@@ -169,8 +169,8 @@ impl Default for PeerSettings {
         Self {
             header_table: hpack::DEFAULT_TABLE_SIZE,
             max_streams: None,
-            window: flow::WINDOW_AT_FIRST,
-            max_frame: frame::PAYLOAD_MAX_LEAST,
+            window: flow::INITIAL_WINDOW_SIZE,
+            max_frame: frame::MAX_FRAME_SIZE_MIN,
             header_list: None,
         }
     }

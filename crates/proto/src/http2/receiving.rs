@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Awaited;
-use super::connection::{Connection, PartialBlock, Phase, RESETS_KEPT};
+use super::connection::{Connection, PartialBlock, Phase, RESETS_REMEMBERED};
 use super::counts::count_code;
 use super::frame::{
     CONNECTION, Continuation, Data, ErrorCode, Frame, GoAway, Headers, Parameter, Piece, Ping, RstStream,
@@ -23,19 +23,19 @@ const UNWRITTEN_MAX: u64 = 1 << 20;
 
 impl Connection {
     /// Finds out whether it is HTTP/2 that comes.
-    pub(super) fn check_opening(&mut self, input: &[u8]) -> Result<(), Violation> {
-        if self.opening.len() >= HTTP1.len() {
+    pub(super) fn check_first_bytes(&mut self, input: &[u8]) -> Result<(), Violation> {
+        if self.first_bytes.len() >= HTTP1.len() {
             return Ok(());
         }
-        let missing = HTTP1.len() - self.opening.len();
-        self.opening.extend_from_slice(&input[..input.len().min(missing)]);
-        if self.opening == HTTP1 {
+        let missing = HTTP1.len() - self.first_bytes.len();
+        self.first_bytes.extend_from_slice(&input[..input.len().min(missing)]);
+        if self.first_bytes == HTTP1 {
             return Err(Violation::of_connection(
                 ErrorCode::HTTP_1_1_REQUIRED,
                 "the server answers in HTTP/1",
             ));
         }
-        if let &[first, second, third, kind, _] = &self.opening[..]
+        if let &[first, second, third, kind, _] = &self.first_bytes[..]
             && u32::from_be_bytes([0, first, second, third]) > self.options.max_frame
             && kind != kind::SETTINGS
         {
@@ -52,7 +52,7 @@ impl Connection {
         now: Duration,
         piece: Piece<'_, 'i>,
     ) -> Result<Option<Event<'i>>, Violation> {
-        self.check_place(Some(piece))?;
+        self.check_expected(Some(piece))?;
         match piece {
             Piece::Frame(frame) => {
                 self.handle_frame(now, frame)?;
@@ -63,7 +63,7 @@ impl Connection {
                 Ok(None)
             }
             Piece::Body { stream, bytes } => {
-                self.note_content(Some(stream), bytes.len() as u64);
+                self.add_content(Some(stream), bytes.len() as u64);
                 let wanted = self.options.bodies.then(|| self.streams.get_mut(stream)).flatten();
                 Ok(wanted.map(|stream| Event::ReplyBody { call: stream.call, data: bytes.into() }))
             }
@@ -75,7 +75,7 @@ impl Connection {
     }
 
     /// Whether something may come now; `None` stands for a frame that is wrong in itself.
-    pub(super) fn check_place(&self, piece: Option<Piece<'_, '_>>) -> Result<(), Violation> {
+    pub(super) fn check_expected(&self, piece: Option<Piece<'_, '_>>) -> Result<(), Violation> {
         if matches!(self.phase, Phase::New | Phase::Opened)
             && !matches!(piece, Some(Piece::Frame(Frame::Settings(Settings { ack: false, .. }))))
         {
@@ -109,23 +109,23 @@ impl Connection {
                 if !ping.ack {
                     Ping { ack: true, ..ping }.write(self.outgoing.buffer());
                 }
-                self.note_idle()
+                self.count_idle_frame()
             }
             Frame::GoAway(goaway) => {
                 self.handle_goaway(now, goaway);
-                self.note_idle()
+                self.count_idle_frame()
             }
             Frame::WindowUpdate(update) => {
                 self.handle_window_update(update)?;
-                self.note_idle()
+                self.count_idle_frame()
             }
-            Frame::Ignored => self.note_idle(),
+            Frame::Ignored => self.count_idle_frame(),
             Frame::PushPromise(promise) => match promise {},
         }
     }
 
     /// A frame came that brings no call further.
-    fn note_idle(&mut self) -> Result<(), Violation> {
+    fn count_idle_frame(&mut self) -> Result<(), Violation> {
         self.idle_frames += 1;
         if self.idle_frames > self.options.limits.idle_frames {
             return Err(Violation::of_connection(
@@ -139,7 +139,7 @@ impl Connection {
     fn handle_headers(&mut self, now: Duration, headers: Headers<'_>) -> Result<(), Violation> {
         let Headers { stream, fragment, end_stream, end_headers } = headers;
         if self.check_stream(stream)? == State::Closed {
-            self.note_late(stream)?;
+            self.handle_late_frame(stream)?;
         }
         self.check_block_size(fragment.len())?;
         if end_headers {
@@ -193,7 +193,7 @@ impl Connection {
         let is_trailer =
             self.streams.get_mut(id).is_some_and(|stream| matches!(stream.reply, Reply::Body { .. }));
         let section = if is_trailer { Section::Trailer } else { Section::Header };
-        let head = self.heads.decode(block, section).map_err(|error| {
+        let head = self.header_decoder.decode(block, section).map_err(|error| {
             let (code, reason) = super::decode_problem(error);
             Violation::of_connection(code, reason)
         })?;
@@ -232,12 +232,12 @@ impl Connection {
         let has_content = !stream.request.head && !matches!(head.status, 204 | 304);
         let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
-        let server_timing = self.heads.block_server_timing();
+        let server_timing = self.header_decoder.block_server_timing();
         stream.reply = Reply::Body { size, expected, server_timing };
         let call = stream.call;
-        self.owed.push_back(Event::ReplyStarted { call, status: head.status });
-        if let Some(head) = self.heads.take_text() {
-            self.owed.push_back(Event::ReplyHead { call, head });
+        self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
+        if let Some(head) = self.header_decoder.take_text() {
+            self.pending_events.push_back(Event::ReplyHead { call, head });
         }
         if end_stream { self.finish(now, id) } else { Ok(()) }
     }
@@ -256,7 +256,7 @@ impl Connection {
         let state = self.check_stream(id)?;
         let Some(stream) = self.streams.get_mut(id) else {
             debug_assert_eq!(state, State::Closed, "what was opened and does not go on has ended");
-            return self.note_late(id);
+            return self.handle_late_frame(id);
         };
         if matches!(stream.reply, Reply::Head { .. }) {
             return Err(Violation::of_stream(
@@ -269,18 +269,18 @@ impl Connection {
         if !end_stream && let Some(increment) = stream.receive_window.increment() {
             WindowUpdate { stream: id, increment }.write(self.outgoing.buffer());
         }
-        self.has_content = false;
+        self.frame_has_content = false;
         Ok(())
     }
 
     /// Content of a stream came.
-    pub(super) fn note_content(&mut self, id: Option<u32>, count: u64) {
+    pub(super) fn add_content(&mut self, id: Option<u32>, count: u64) {
         if let Some(stream) = id.and_then(|id| self.streams.get_mut(id))
             && let Reply::Body { size, .. } = &mut stream.reply
         {
             size.content += count;
-            self.has_content |= count > 0;
-            self.has_heard |= count > 0;
+            self.frame_has_content |= count > 0;
+            self.content_received |= count > 0;
         }
     }
 
@@ -298,8 +298,8 @@ impl Connection {
         if data.end_stream {
             return self.finish(now, data.stream);
         }
-        if !self.has_content {
-            return self.note_idle();
+        if !self.frame_has_content {
+            return self.count_idle_frame();
         }
         self.idle_frames = 0;
         Ok(())
@@ -321,11 +321,11 @@ impl Connection {
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
         }
         if let Reply::Body { server_timing, .. } = stream.reply {
-            self.heads.handle_end(server_timing);
+            self.header_decoder.handle_end(server_timing);
         }
         let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
-        self.is_end_told |= reuse == Reuse::Close;
-        self.owed.push_back(Event::ReplyDone { call: stream.call, size, reuse });
+        self.end_announced |= reuse == Reuse::Close;
+        self.pending_events.push_back(Event::ReplyDone { call: stream.call, size, reuse });
         Ok(())
     }
 
@@ -348,21 +348,21 @@ impl Connection {
     ) -> Result<(), Violation> {
         match self.streams.state(id) {
             State::Idle => Err(Violation { stream: None, ..violation }),
-            State::Closed if self.may_be_late(id) => self.note_idle(),
+            State::Closed if self.may_be_late(id) => self.count_idle_frame(),
             State::Closed => Err(Violation { stream: None, ..violation }),
             State::Open => {
                 if let Some(stream) = self.close(now, id) {
-                    self.owed.push_back(Event::CallFailed { call: stream.call });
+                    self.pending_events.push_back(Event::CallFailed { call: stream.call });
                 }
                 self.reset(id, violation.code, violation.reason);
-                self.owe_end();
-                self.note_reset()
+                self.announce_end();
+                self.count_reset()
             }
         }
     }
 
     /// A stream was reset, by either side.
-    fn note_reset(&mut self) -> Result<(), Violation> {
+    fn count_reset(&mut self) -> Result<(), Violation> {
         self.idle_frames = 0;
         self.resets_in_a_row += 1;
         if self.resets_in_a_row > self.options.limits.resets {
@@ -388,44 +388,44 @@ impl Connection {
     }
 
     /// A frame came on a stream that has ended, which is in order if it was we who ended it.
-    fn note_late(&mut self, id: u32) -> Result<(), Violation> {
+    fn handle_late_frame(&mut self, id: u32) -> Result<(), Violation> {
         if !self.may_be_late(id) {
             return Err(Violation::of_connection(
                 ErrorCode::STREAM_CLOSED,
                 "a frame on a stream that has ended",
             ));
         }
-        self.note_idle()
+        self.count_idle_frame()
     }
 
     /// Whether frames may still come on a stream that has ended.
     fn may_be_late(&self, id: u32) -> bool {
-        self.reset.len() == RESETS_KEPT || self.reset.contains(&id)
+        self.reset_streams.len() == RESETS_REMEMBERED || self.reset_streams.contains(&id)
     }
 
     fn handle_reset(&mut self, now: Duration, reset: RstStream) -> Result<(), Violation> {
         if self.check_stream(reset.stream)? == State::Closed {
             // A server may say so of a request that it does not want the rest of (section 8.1).
-            return self.note_idle();
+            return self.count_idle_frame();
         }
         let Some(stream) = self.close(now, reset.stream) else { return Ok(()) };
         count_code(&mut self.counts.resets_received, reset.code);
         if reset.code == ErrorCode::REFUSED_STREAM {
-            self.owe_unprocessed(&stream);
+            self.announce_unprocessed(&stream);
         } else {
-            self.owed.push_back(Event::CallFailed { call: stream.call });
+            self.pending_events.push_back(Event::CallFailed { call: stream.call });
         }
-        self.owe_end();
-        self.note_reset()
+        self.announce_end();
+        self.count_reset()
     }
 
     fn handle_settings(&mut self, now: Duration, settings: Settings<'_>) -> Result<(), Violation> {
         if settings.ack {
             if !self.is_acknowledged {
                 self.is_acknowledged = true;
-                self.heads.set_table_limit(self.options.header_table);
+                self.header_decoder.set_table_limit(self.options.header_table);
             }
-            return self.note_idle();
+            return self.count_idle_frame();
         }
         if self.phase == Phase::New {
             // A server need not wait for us, but what answers it comes behind what a client says first.
@@ -453,7 +453,7 @@ impl Connection {
         for (.., since) in self.waiting.iter_mut().skip(room) {
             since.get_or_insert(now);
         }
-        self.note_idle()
+        self.count_idle_frame()
     }
 
     /// The peer lets streams begin with another window.
@@ -463,10 +463,10 @@ impl Connection {
             return Ok(());
         }
         // One frame may have many of them, and each takes as long as there are streams.
-        self.note_idle()?;
+        self.count_idle_frame()?;
         self.peer.window = size;
         for stream in self.streams.iter_mut() {
-            stream.send_window.change(difference).map_err(|_| TOO_LARGE_WINDOW)?;
+            stream.send_window.change(difference).map_err(|_| WINDOW_OVERFLOW)?;
         }
         let open: Vec<u32> = self.streams.iter().map(|(id, _)| id).collect();
         open.into_iter().for_each(|id| self.resume(id));
@@ -476,8 +476,8 @@ impl Connection {
     fn handle_window_update(&mut self, update: WindowUpdate) -> Result<(), Violation> {
         let WindowUpdate { stream: id, increment } = update;
         if id == CONNECTION {
-            self.send_window.grow(increment).map_err(|_| TOO_LARGE_WINDOW)?;
-            while let Some(id) = self.starved.pop_front() {
+            self.send_window.grow(increment).map_err(|_| WINDOW_OVERFLOW)?;
+            while let Some(id) = self.connection_blocked.pop_front() {
                 if let Some(stream) = self.streams.get_mut(id)
                     && let Upload::Body { queue, .. } = &mut stream.upload
                 {
@@ -491,7 +491,7 @@ impl Connection {
             return Ok(());
         }
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
-        let overflow = Violation { stream: Some(id), ..TOO_LARGE_WINDOW };
+        let overflow = Violation { stream: Some(id), ..WINDOW_OVERFLOW };
         stream.send_window.grow(increment).map_err(|_| overflow)?;
         self.resume(id);
         Ok(())
@@ -505,29 +505,29 @@ impl Connection {
             self.streams.iter().map(|(id, _)| id).filter(|&id| id > goaway.last_stream).collect();
         for id in beyond {
             if let Some(stream) = self.close(now, id) {
-                self.owe_unprocessed(&stream);
+                self.announce_unprocessed(&stream);
             }
         }
         while let Some((call, _, since)) = self.waiting.pop_front() {
             if let Some(since) = since {
                 self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
             }
-            self.owed.push_back(Event::CallReturned { call });
+            self.pending_events.push_back(Event::CallReturned { call });
         }
         if !was_draining {
-            self.owed.push_back(Event::Draining);
+            self.pending_events.push_back(Event::Draining);
         }
-        self.owe_end();
+        self.announce_end();
     }
 
     /// The peer has not processed a stream, as it says: not so if its reply has begun.
-    fn owe_unprocessed(&mut self, stream: &Stream) {
+    fn announce_unprocessed(&mut self, stream: &Stream) {
         let call = stream.call;
         if matches!(stream.reply, Reply::Body { .. }) {
-            self.owed.push_back(Event::CallFailed { call });
+            self.pending_events.push_back(Event::CallFailed { call });
         } else {
             self.counts.unprocessed += 1;
-            self.owed.push_back(Event::CallReturned { call });
+            self.pending_events.push_back(Event::CallReturned { call });
         }
     }
 
@@ -538,10 +538,10 @@ impl Connection {
     }
 
     /// Tells once, if that is so.
-    pub(super) fn owe_end(&mut self) {
-        if self.is_at_end() && !self.is_end_told {
-            self.is_end_told = true;
-            self.owed.push_back(Event::Drained);
+    pub(super) fn announce_end(&mut self) {
+        if self.is_at_end() && !self.end_announced {
+            self.end_announced = true;
+            self.pending_events.push_back(Event::Drained);
         }
     }
 
@@ -554,5 +554,5 @@ impl Connection {
     }
 }
 
-const TOO_LARGE_WINDOW: Violation =
+const WINDOW_OVERFLOW: Violation =
     Violation::of_connection(ErrorCode::FLOW_CONTROL_ERROR, "a window beyond 2^31 - 1");

@@ -35,7 +35,7 @@ pub(super) enum Section {
 
 /// Decodes the header blocks of a connection.
 #[derive(Debug)]
-pub(super) struct Heads {
+pub(super) struct HeaderDecoder {
     decoder: Decoder,
     limits: Limits,
     wants_text: bool,
@@ -53,7 +53,7 @@ pub(super) struct Heads {
     known_server_timing: Vec<u8>,
 }
 
-impl Heads {
+impl HeaderDecoder {
     pub(super) fn new(decoder: Decoder, limits: Limits, wants_text: bool, wants_server_timing: bool) -> Self {
         Self {
             decoder,

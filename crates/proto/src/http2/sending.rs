@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::connection::{Connection, Encoded, Phase};
-use super::flow::{ReceiveWindow, SendWindow, WINDOW_AT_FIRST};
+use super::flow::{INITIAL_WINDOW_SIZE, ReceiveWindow, SendWindow};
 use super::frame::{CONNECTION, Data, Headers, Parameter, Settings, WindowUpdate};
 use super::hpack::Indexing;
 use super::request;
@@ -72,7 +72,7 @@ impl Connection {
         let out = self.outgoing.buffer();
         out.extend_from_slice(PREFACE);
         Settings::write(&parameters(&self.options), out);
-        if let Some(increment) = self.options.connection_window.checked_sub(WINDOW_AT_FIRST)
+        if let Some(increment) = self.options.connection_window.checked_sub(INITIAL_WINDOW_SIZE)
             && increment > 0
         {
             WindowUpdate { stream: CONNECTION, increment }.write(out);
@@ -170,7 +170,7 @@ impl Connection {
             stream.blocked_since.get_or_insert(now);
             if stream.send_window.available() > 0 {
                 *queue = Queue::Connection;
-                self.starved.push_back(id);
+                self.connection_blocked.push_back(id);
             } else {
                 *queue = Queue::Stream;
             }
@@ -207,7 +207,7 @@ impl Connection {
                 self.uploads.push_back(id);
             } else {
                 *queue = Queue::Connection;
-                self.starved.push_back(id);
+                self.connection_blocked.push_back(id);
             }
         }
     }

@@ -137,7 +137,7 @@ fn check_outcome(
     expected: &[Event<'static>],
     end: Result<(), ProtocolError>,
 ) -> Engine {
-    let options = Options { heads: true, bodies: true, ..Options::default() };
+    let options = Options { header_blocks: true, bodies: true, ..Options::default() };
     let bytes = &script.bytes[..];
     for cut in 0..=bytes.len() {
         let mut engine = connection(options, requests);
@@ -393,7 +393,7 @@ fn a_connection_that_drains_is_of_no_further_use_once_its_last_call_is_given_up(
 
 #[test]
 fn nothing_is_told_of_a_call_that_was_given_up() {
-    let options = Options { heads: true, ..Options::default() };
+    let options = Options { header_blocks: true, ..Options::default() };
     let mut engine = connection(options, &[request("GET", b""), request("GET", b"")]);
     let script = Script::default().settings(&[]).head(1, &[(":status", "200")], true).head(
         3,

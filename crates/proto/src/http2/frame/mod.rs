@@ -35,10 +35,10 @@ pub(crate) const HEADER_SIZE: usize = 9;
 /// The least that can be agreed upon as the largest payload, which holds until something else is.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-4.2>
-pub(crate) const PAYLOAD_MAX_LEAST: u32 = 1 << 14;
+pub(crate) const MAX_FRAME_SIZE_MIN: u32 = 1 << 14;
 
 /// The most that can be.
-pub(crate) const PAYLOAD_MAX_MOST: u32 = (1 << 24) - 1;
+pub(crate) const MAX_FRAME_SIZE_MAX: u32 = (1 << 24) - 1;
 
 /// The stream that frames are on which are about the connection.
 pub(crate) const CONNECTION: u32 = 0;

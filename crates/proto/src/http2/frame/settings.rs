@@ -1,7 +1,8 @@
 //! SETTINGS (RFC 9113, section 6.5): what an endpoint lets the other one do.
 
 use super::{
-    CONNECTION, ErrorCode, FrameHeader, PAYLOAD_MAX_LEAST, PAYLOAD_MAX_MOST, Violation, flags, kind, take_u32,
+    CONNECTION, ErrorCode, FrameHeader, MAX_FRAME_SIZE_MAX, MAX_FRAME_SIZE_MIN, Violation, flags, kind,
+    take_u32,
 };
 
 /// A SETTINGS frame.
@@ -110,7 +111,9 @@ impl Parameter {
                     "an initial window beyond 2^31 - 1",
                 ));
             }
-            (0x5, size) if (PAYLOAD_MAX_LEAST..=PAYLOAD_MAX_MOST).contains(&size) => Self::MaxFrameSize(size),
+            (0x5, size) if (MAX_FRAME_SIZE_MIN..=MAX_FRAME_SIZE_MAX).contains(&size) => {
+                Self::MaxFrameSize(size)
+            }
             (0x5, _) => {
                 return Err(Violation::of_connection(
                     ErrorCode::PROTOCOL_ERROR,

@@ -10,12 +10,12 @@ const BLOCK_SIZE: usize = 4096;
 ///
 /// Connections with the same [`Options`](super::Options) share it.
 #[derive(Debug, Default)]
-pub struct Heads {
+pub struct HeaderCache {
     block: Vec<u8>,
     head: Option<Head>,
 }
 
-impl Heads {
+impl HeaderCache {
     /// A block that `input` begins with, whole.
     pub(super) fn find(&self, input: &[u8]) -> Option<(&[u8], &Head)> {
         let head = self.head.as_ref()?;
