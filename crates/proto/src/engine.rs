@@ -2,9 +2,14 @@
 
 use std::time::Duration;
 
-use crate::http1::{self, Full, HeaderCache, Request};
+use crate::http1::{self, HeaderCache};
 use crate::http2;
+use crate::request::Request;
 use crate::{CallId, Event, ProtocolError, Sent};
+
+/// Returned by [`Engine::submit`] when no further call fits on the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
 
 /// One connection's worth of whatever protocol it speaks. The methods are those of [`http1::Engine`] and of
 /// [`http2::Engine`], where they are described.

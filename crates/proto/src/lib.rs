@@ -9,7 +9,9 @@ mod engine;
 mod event;
 pub mod http1;
 pub mod http2;
+pub mod request;
 pub mod tls;
+mod token;
 
-pub use engine::Engine;
+pub use engine::{Engine, Full};
 pub use event::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};

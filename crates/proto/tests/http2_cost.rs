@@ -3,8 +3,8 @@
 mod common;
 
 use httperf_proto::CallId;
-use httperf_proto::http1::Request;
 use httperf_proto::http2::{Engine, Options};
+use httperf_proto::request::Request;
 use httperf_testkit::http2::Script;
 
 use crate::common::{NOW, request, request_for};

@@ -58,7 +58,7 @@ fn resets_behind(script: Script, events: &[Event<'static>], code: u32) {
 
 #[track_caller]
 fn resets_request(
-    requests: &[httperf_proto::http1::Request],
+    requests: &[httperf_proto::request::Request],
     script: Script,
     events: &[Event<'static>],
     code: u32,

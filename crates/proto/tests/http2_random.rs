@@ -6,8 +6,8 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use httperf_proto::http1::{Request, RequestBody, RequestHead};
 use httperf_proto::http2::{Awaited, Engine, Options};
+use httperf_proto::request::{Request, RequestBody, RequestParts};
 use httperf_proto::{CallId, Event, Sent};
 use httperf_testkit::http2::frames::{code, frame, kind, setting};
 use httperf_testkit::http2::{Fields, Incoming, Reply, Server};
@@ -52,7 +52,7 @@ fn asked(call: u64, choices: &mut Choices, headers: &[(String, String)], cookies
     let uri = format!("/{call}");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let cookie = cookies.join("; ");
-    let request = RequestHead {
+    let request = RequestParts {
         method: method.as_bytes(),
         uri: uri.as_bytes(),
         http10: false,

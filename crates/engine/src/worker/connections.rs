@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, ReplyClock, UNLIMITED, Workload};
-use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, http2};
+use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, request};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
 use slotmap::{Key, KeyData};
@@ -328,7 +328,7 @@ impl<N: Network> Worker<'_, '_, N> {
                         let (head, contents) = request.parts();
                         let text = match &self.connections[key].engine {
                             Engine::Http1(_) => None,
-                            Engine::Http2(_) => Some(http2::request_text(request, self.http2.scheme)),
+                            Engine::Http2(_) => Some(request::request_text(request, self.http2.scheme)),
                         };
                         let head = text.as_deref().unwrap_or(head);
                         self.observer.observe(Observation::Request { call: call.serial, head, contents });

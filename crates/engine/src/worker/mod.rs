@@ -33,6 +33,7 @@ use std::time::Duration;
 
 use httperf_load::requests::Requests;
 use httperf_plan::{Cap, Excess, Plan, Shard, Workload};
+use httperf_proto::request::Request;
 use httperf_proto::tls::Context;
 use httperf_proto::{http1, http2};
 use httperf_stats::{Figures, Instant, Recorder, SAMPLE_INTERVAL, Summary};
@@ -122,7 +123,7 @@ pub struct Worker<'p, 'o, N: Network> {
     /// What the periodic statistics have shown so far.
     shown: (u64, u64),
     /// Rendered requests that never change, at their places ([`Requests::place`]).
-    kept_requests: Vec<Option<http1::Request>>,
+    kept_requests: Vec<Option<Request>>,
     http1: http1::Options,
     http2: http2::Options,
     header_cache: http1::HeaderCache,

@@ -9,8 +9,9 @@ use std::io;
 use std::rc::Rc;
 
 use httperf_plan::{Arrivals, HttpVersion, Plan, Script, UriSource, Workload};
-use httperf_proto::http1::{self, Request};
+use httperf_proto::http1;
 use httperf_proto::http2::{self, Awaited, Counts};
+use httperf_proto::request::{self, Request, Scheme};
 use httperf_proto::{CallId, Engine};
 use httperf_stats::{Compression, Failure, Http2Summary, Instant, ServerSettings};
 
@@ -31,7 +32,7 @@ pub(super) fn options(plan: &Plan, http1: &http1::Options) -> http2::Options {
     );
     http2::Options {
         streams: http1.pipeline,
-        scheme: if plan.tls.is_some() { http2::Scheme::Https } else { http2::Scheme::Http },
+        scheme: if plan.tls.is_some() { Scheme::Https } else { Scheme::Http },
         window: plan.http2.window,
         connection_window: plan.http2.connection_window,
         header_table: plan.http2.header_table,
@@ -174,7 +175,7 @@ impl<N: Network> Worker<'_, '_, N> {
         match &self.request_size {
             Some((bytes, size)) if Rc::ptr_eq(bytes, &request.bytes) => *size,
             _ => {
-                let head = http2::request_text_size(request, self.http2.scheme);
+                let head = request::request_text_size(request, self.http2.scheme);
                 let size = (head + request.parts().1.len()) as u64;
                 self.request_size = Some((Rc::clone(&request.bytes), size));
                 size

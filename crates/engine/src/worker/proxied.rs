@@ -4,7 +4,8 @@
 use std::io;
 
 use httperf_plan::{Authority, Plan, Proxy, Target};
-use httperf_proto::http1::{self, Forward, Request, RequestBody, RequestHead};
+use httperf_proto::http1;
+use httperf_proto::request::{Forward, Request, RequestBody, RequestParts};
 use httperf_proto::{CallId, Event, ProtocolError};
 use httperf_stats::{Failure, Instant};
 
@@ -30,7 +31,7 @@ impl Proxied {
         }
         let connect = |authority: Authority| {
             let name = authority.to_string();
-            let head = RequestHead {
+            let head = RequestParts {
                 method: b"CONNECT",
                 uri: name.as_bytes(),
                 http10: false,

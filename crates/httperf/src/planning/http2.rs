@@ -1,7 +1,7 @@
 //! From what was typed about HTTP/2 to how it is spoken, and what of requests has no place in it.
 
 use httperf_plan::{Header, HeaderError, Http2, Plan, Script, Sessions, UriSource, Workload};
-use httperf_proto::http2::is_forbidden;
+use httperf_proto::request::is_forbidden;
 use thiserror::Error;
 
 use super::text;

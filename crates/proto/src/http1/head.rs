@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 
 use super::framing::{Body, Chunked};
 use super::{BAD_STATUS_LINE, SERVER_TIMING_SIZE};
+use crate::token::is_token;
 use crate::{ProtocolError, Reuse};
 
 /// The most header fields an engine reads, whatever its options say.
@@ -218,26 +219,6 @@ fn regular_field(lines: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let end = memchr::memchr(b'\n', value)?;
     let line = value[..end].strip_suffix(b"\r")?;
     Some((&lines[..name_size], line.trim_ascii(), &value[end + 1..]))
-}
-
-/// <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>
-fn is_token(byte: u8) -> bool {
-    const TOKEN: [bool; 256] = {
-        let mut is_token = [false; 256];
-        let others = b"!#$%&'*+-.^_`|~";
-        let mut byte = 0;
-        while byte < 256 {
-            is_token[byte] = (byte as u8).is_ascii_alphanumeric();
-            byte += 1;
-        }
-        let mut other = 0;
-        while other < others.len() {
-            is_token[others[other] as usize] = true;
-            other += 1;
-        }
-        is_token
-    };
-    TOKEN[byte as usize]
 }
 
 /// Appends a value to a list that commas separate, as far as there is room.

@@ -12,24 +12,20 @@ mod framing;
 mod fuzz;
 mod head;
 mod header_cache;
-mod request;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::ops::Range;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use self::framing::{Body, Progress};
 use self::head::{Head, StatusLine};
 pub use self::header_cache::HeaderCache;
-use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};
+use crate::request::Request;
+use crate::{CallId, Event, Full, ProtocolError, ReplySize, Reuse, Sent};
 
 pub use self::fuzz::check_cuts;
 pub use self::head::{Fields, MAX_FIELDS, fields};
-pub use self::request::{Forward, RequestBody, RequestHead};
 
 /// The status that stands for a line which is no status line, as the classic tool has it.
 pub const BAD_STATUS_LINE: u16 = 599;
@@ -91,64 +87,6 @@ impl Default for Options {
         }
     }
 }
-
-/// A request, rendered: its bytes are shared by every call that sends the same.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The bytes of the request, but for a body that is shared; never empty.
-    pub bytes: Rc<[u8]>,
-    /// Where a body begins among them that is not shared; their number without one.
-    pub body_start: usize,
-    /// A body that follows them and is not copied. It may be other threads' as well.
-    pub body: Option<Rc<Arc<[u8]>>>,
-    /// Which of `bytes` are the request target.
-    pub target: Range<usize>,
-    /// Whether its method is `HEAD`, whose replies have no body.
-    pub head: bool,
-    /// Whether it may be made twice without harm: it has no body, and its method is safe (RFC 9110, section
-    /// 9.2.1). Only such a request may travel as early data, which an attacker can replay.
-    pub safe: bool,
-}
-
-impl Request {
-    /// The request target.
-    #[must_use]
-    pub fn target(&self) -> &[u8] {
-        &self.bytes[self.target.clone()]
-    }
-
-    /// A body that is shared; empty without one.
-    #[must_use]
-    pub fn shared_body(&self) -> &[u8] {
-        self.body.as_ref().map_or(&[], |body| &body[..])
-    }
-
-    /// What comes before its body, and its body.
-    #[must_use]
-    pub fn parts(&self) -> (&[u8], &[u8]) {
-        let (head, body) = self.bytes.split_at(self.body_start);
-        (head, if self.body.is_some() { self.shared_body() } else { body })
-    }
-
-    /// How many bytes it has in all.
-    #[must_use]
-    pub fn size(&self) -> u64 {
-        (self.bytes.len() + self.shared_body().len()) as u64
-    }
-
-    /// What comes from this offset on: the rest of its own bytes, or of its shared body.
-    fn piece_at(&self, offset: u64) -> &[u8] {
-        let offset = usize::try_from(offset).expect("a request fits in memory");
-        match self.bytes.get(offset..) {
-            Some(rest) if !rest.is_empty() => rest,
-            _ => &self.shared_body()[offset - self.bytes.len()..],
-        }
-    }
-}
-
-/// Returned by [`Engine::submit`] when no further call fits on the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
 
 /// One connection's worth of HTTP/1.
 ///

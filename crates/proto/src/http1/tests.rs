@@ -1,6 +1,7 @@
 //! Replies as bytes, and the events they must give wherever they are cut.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 

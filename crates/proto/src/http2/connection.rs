@@ -12,7 +12,7 @@ use super::outgoing::Outgoing;
 use super::reply::HeaderDecoder;
 use super::streams::{Queue, Stream, Streams, Upload};
 use super::{Awaited, Options, PeerSettings, Stall};
-use crate::http1::Request;
+use crate::request::Request;
 use crate::{CallId, Event, ProtocolError, Reuse};
 
 /// How many streams are opened before the peer has said how many it allows: what it is asked to allow at least.

@@ -6,8 +6,8 @@ use super::connection::{Connection, Phase};
 use super::counts::Counts;
 use super::frame::{ErrorCode, GoAway, Reader};
 use super::{Options, PeerSettings, Stall};
-use crate::http1::{Full, Request};
-use crate::{CallId, Event, ProtocolError, Sent};
+use crate::request::Request;
+use crate::{CallId, Event, Full, ProtocolError, Sent};
 
 /// One connection's worth of HTTP/2.
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::frame::HEADER_SIZE;
 use super::{Engine, Limits, Options};
-use crate::http1::Request;
+use crate::request::Request;
 use crate::{CallId, Event, ProtocolError};
 
 /// How input for [`check_replies`] begins: what the connection is like, how many bytes come before the second half of its

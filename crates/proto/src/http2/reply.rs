@@ -2,7 +2,7 @@
 
 use super::Limits;
 use super::hpack::{DecodeError, Decoder};
-use super::request::is_name_byte;
+use crate::token::is_token;
 
 /// Blocks beyond this size are decoded each time.
 const KEPT_SIZE: usize = 1024;
@@ -191,7 +191,7 @@ impl Reading {
         }
         self.has_field = true;
         self.head.size += (name.len() + value.len() + 4) as u64;
-        if name.is_empty() || !name.iter().all(|&byte| is_name_byte(byte) && !byte.is_ascii_uppercase()) {
+        if name.is_empty() || !name.iter().all(|&byte| is_token(byte) && !byte.is_ascii_uppercase()) {
             return Some("a field name with a character that it cannot have");
         }
         if value.iter().any(|byte| matches!(byte, b'\0' | b'\r' | b'\n')) {

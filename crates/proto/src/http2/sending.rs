@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use super::connection::{Connection, Encoded, Phase};
 use super::flow::{INITIAL_WINDOW_SIZE, ReceiveWindow, SendWindow};
-use super::frame::{CONNECTION, Data, Headers, Parameter, Settings, WindowUpdate};
+use super::frame::{CONNECTION, Data, Headers, Settings, WindowUpdate};
 use super::hpack::Indexing;
-use super::request;
 use super::streams::{Queue, Reply, Stream, Upload};
-use super::{Awaited, Options, PeerSettings, Stall};
+use super::{Awaited, Stall};
 use crate::CallId;
-use crate::http1::Request;
+use crate::request::{self, Request};
 
 /// What a client says first.
 ///
@@ -71,7 +70,7 @@ impl Connection {
     pub(super) fn open(&mut self) {
         let out = self.outgoing.buffer();
         out.extend_from_slice(PREFACE);
-        Settings::write(&parameters(&self.options), out);
+        Settings::write(&self.options.parameters(), out);
         if let Some(increment) = self.options.connection_window.checked_sub(INITIAL_WINDOW_SIZE)
             && increment > 0
         {
@@ -211,24 +210,6 @@ impl Connection {
             }
         }
     }
-}
-
-/// Our settings, as far as they are not what holds at first.
-pub(super) fn parameters(options: &Options) -> Vec<Parameter> {
-    let Options { window, header_table, max_frame, limits, .. } = *options;
-    let defaults = PeerSettings::default();
-    let mut parameters = vec![Parameter::EnablePush(false)];
-    if header_table != defaults.header_table {
-        parameters.push(Parameter::HeaderTableSize(header_table));
-    }
-    if window != defaults.window {
-        parameters.push(Parameter::InitialWindowSize(window));
-    }
-    if max_frame != defaults.max_frame {
-        parameters.push(Parameter::MaxFrameSize(max_frame));
-    }
-    parameters.push(Parameter::MaxHeaderListSize(limits.head_size as u32));
-    parameters
 }
 
 /// What becomes of a request's field in the peer's table.

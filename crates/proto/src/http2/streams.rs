@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::flow::{ReceiveWindow, SendWindow};
-use crate::http1::Request;
+use crate::request::Request;
 use crate::{CallId, ReplySize};
 
 /// The stream of a call.

@@ -4,11 +4,11 @@ use super::frame::{Data, FrameHeader, GoAway, Headers, Parameter, RstStream, Set
 use super::hpack::{Encoder, Indexing};
 use super::streams::Streams;
 use super::*;
-use crate::http1::{Request, RequestBody, RequestHead};
+use crate::request::{Request, RequestBody, RequestParts};
 use crate::{Event, ProtocolError, ReplySize, Reuse, Sent};
 
 fn request(method: &str, body: &[u8]) -> Request {
-    RequestHead {
+    RequestParts {
         method: method.as_bytes(),
         uri: b"/",
         http10: false,
@@ -355,7 +355,7 @@ fn a_connection_ends_with_its_stream_numbers() {
     for call in 0..2 {
         engine.submit(Duration::ZERO, CallId(call), request("GET", b"")).unwrap();
     }
-    assert_eq!(engine.submit(Duration::ZERO, CallId(2), request("GET", b"")), Err(crate::http1::Full));
+    assert_eq!(engine.submit(Duration::ZERO, CallId(2), request("GET", b"")), Err(crate::Full));
     flush(&mut engine);
     let script = Script::default().settings(&[]).head(LAST, &[(":status", "200")], true).head(
         LAST - 2,

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use httperf_proto::http1::{Request, RequestBody, RequestHead};
 use httperf_proto::http2::{ConnectionError, Engine, ErrorCode, Options};
+use httperf_proto::request::{Request, RequestBody, RequestParts};
 use httperf_proto::{CallId, Event, ProtocolError, ReplySize, Reuse};
 use httperf_testkit::http2::frames::{self, Frame, kind};
 
@@ -18,7 +18,7 @@ pub(crate) fn request(method: &str, body: &[u8]) -> Request {
 }
 
 pub(crate) fn request_for(method: &str, uri: &str, body: &[u8]) -> Request {
-    RequestHead {
+    RequestParts {
         method: method.as_bytes(),
         uri: uri.as_bytes(),
         http10: false,

@@ -7,7 +7,7 @@ use super::Request;
 
 /// What goes into a request. Every part is sent as it is.
 #[derive(Clone, Copy, Debug)]
-pub struct RequestHead<'a> {
+pub struct RequestParts<'a> {
     /// The method.
     pub method: &'a [u8],
     /// The request target.
@@ -67,7 +67,7 @@ pub struct Forward<'a> {
     pub authorization: Option<&'a str>,
 }
 
-impl RequestHead<'_> {
+impl RequestParts<'_> {
     /// The request, rendered. Its target is the one within the server, whether or not it is sent in absolute form.
     #[must_use]
     pub fn request(&self) -> Request {
@@ -142,8 +142,8 @@ impl RequestHead<'_> {
 mod tests {
     use super::*;
 
-    fn plain<'a>() -> RequestHead<'a> {
-        RequestHead {
+    fn plain<'a>() -> RequestParts<'a> {
+        RequestParts {
             method: b"GET",
             uri: b"/",
             http10: false,
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(head: &RequestHead<'_>, expected: &str) {
+    fn check(head: &RequestParts<'_>, expected: &str) {
         let request = head.request();
         let bytes = [&request.bytes[..], request.shared_body()].concat();
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn http10_says_keep_alive_before_host() {
-        let head = RequestHead { http10: true, ..plain() };
+        let head = RequestParts { http10: true, ..plain() };
         check(
             &head,
             "GET / HTTP/1.0\r\nUser-Agent: httperf/0.9.0\r\nConnection: keep-alive\r\nHost: 127.0.0.1\r\n\r\n",
@@ -185,14 +185,14 @@ mod tests {
 
     #[test]
     fn without_host_no_blank_line_is_left_in_its_place() {
-        let head = RequestHead { host: None, extra_headers: b"X: 1\r\n", ..plain() };
+        let head = RequestParts { host: None, extra_headers: b"X: 1\r\n", ..plain() };
         check(&head, "GET / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nX: 1\r\n\r\n");
     }
 
     #[test]
     fn a_request_to_a_proxy_names_the_server_before_its_target() {
         let forward = Some(Forward { origin: "http://a.example:81", authorization: Some("Basic dTpw") });
-        let head = RequestHead { uri: b"/x?y", forward, extra_headers: b"A: b\r\n", ..plain() };
+        let head = RequestParts { uri: b"/x?y", forward, extra_headers: b"A: b\r\n", ..plain() };
         check(
             &head,
             "GET http://a.example:81/x?y HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\n\
@@ -200,7 +200,7 @@ mod tests {
         );
         assert_eq!(head.request().target(), b"/x?y");
         for uri in [&b"*"[..], b"http://b.example/", b""] {
-            let head = RequestHead { uri, forward, ..plain() };
+            let head = RequestParts { uri, forward, ..plain() };
             assert!(head.render().starts_with(&[b"GET ", uri, b" HTTP/1.1\r\n"].concat()));
             assert_eq!(head.request().target(), uri);
         }
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn extra_headers_come_before_content_length_and_cookie() {
-        let head = RequestHead {
+        let head = RequestParts {
             method: b"POST",
             extra_headers: b"A: b\r\n",
             cookie: Some(b"S=k"),
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn header_fields_follow_the_extra_lines_and_lines_of_our_own_may_be_left_out() {
-        let head = RequestHead {
+        let head = RequestParts {
             http10: true,
             keep_alive: false,
             user_agent: None,
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn a_body_that_is_there_and_empty_says_so() {
-        let head = RequestHead { method: b"POST", body: RequestBody::Copied(b""), ..plain() };
+        let head = RequestParts { method: b"POST", body: RequestBody::Copied(b""), ..plain() };
         check(
             &head,
             "POST / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\nContent-length: 0\r\n\r\n",
@@ -249,7 +249,7 @@ mod tests {
     fn a_large_body_that_is_shared_is_not_copied() {
         for (size, is_copied) in [(COPIED_MAX, true), (COPIED_MAX + 1, false)] {
             let shared: Rc<Arc<[u8]>> = Rc::new(vec![b'x'; size].into());
-            let head = RequestHead { method: b"PUT", body: RequestBody::Shared(&shared), ..plain() };
+            let head = RequestParts { method: b"PUT", body: RequestBody::Shared(&shared), ..plain() };
             let request = head.request();
             assert_eq!(request.body.is_none(), is_copied, "{size} bytes");
             let (head, body) = request.parts();

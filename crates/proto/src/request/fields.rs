@@ -1,12 +1,7 @@
 //! From a request as HTTP/1.1 has it to the fields that HTTP/2 has in its place.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-
-use super::Options;
-use super::frame::Settings;
-use super::sending::parameters;
-use crate::http1::Request;
+use super::Request;
+use crate::token::is_token;
 
 /// What the fields of a request need beside the request itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +44,7 @@ const SHORT_NAME: usize = 64;
 /// Hands out the fields of a request in the order in which they are sent: `field(name, value)`, names in lower case. What
 /// HTTP/2 forbids is left out, `Host` becomes `:authority`, and a cookie is divided into its pairs, so that they compress
 /// better (RFC 9113, section 8.2.3).
-pub(super) fn fields(request: &Request, scheme: Scheme, mut field: impl FnMut(&[u8], &[u8])) {
+pub(crate) fn fields(request: &Request, scheme: Scheme, mut field: impl FnMut(&[u8], &[u8])) {
     let (head, _) = request.parts();
     let method = head.split(|&byte| byte == b' ').next().unwrap_or_default();
     field(b":method", method);
@@ -87,14 +82,9 @@ fn lines(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     head.split(|&byte| byte == b'\n').skip(1).filter_map(|line| {
         let colon = line.iter().position(|&byte| byte == b':')?;
         let name = &line[..colon];
-        let is_name = !name.is_empty() && name.iter().all(|&byte| is_name_byte(byte));
+        let is_name = !name.is_empty() && name.iter().all(|&byte| is_token(byte));
         is_name.then(|| (name, line[colon + 1..].trim_ascii()))
     })
-}
-
-/// Whether a byte may be in the name of a field (RFC 9110, section 5.6.2).
-pub(super) fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
 /// The header block of a request as it would read in HTTP/1's form, for people to see: what is sent, before it is
@@ -127,30 +117,13 @@ fn put_text(request: &Request, scheme: Scheme, mut put_part: impl FnMut(&[u8])) 
     put(&[b"\r\n"]);
 }
 
-/// The request in HTTP/1.1, with which a connection asks to go over to HTTP/2.
-///
-/// <https://www.rfc-editor.org/rfc/rfc7540#section-3.2>
-#[must_use]
-pub fn asking_for_upgrade(request: &Request, options: &Options) -> Request {
-    let settings = BASE64_URL_SAFE_NO_PAD.encode(Settings::payload(&parameters(options)));
-    let lines =
-        format!("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: {settings}\r\n");
-    let end_of_fields = request.body_start - b"\r\n".len();
-    let (fields, rest) = request.bytes.split_at(end_of_fields);
-    Request {
-        bytes: [fields, lines.as_bytes(), rest].concat().into(),
-        body_start: request.body_start + lines.len(),
-        ..request.clone()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http1::{RequestBody, RequestHead};
+    use crate::request::{RequestBody, RequestParts};
 
     fn request(headers: &str, cookie: Option<&str>) -> Request {
-        RequestHead {
+        RequestParts {
             method: b"POST",
             uri: b"/a?b",
             http10: false,
@@ -199,17 +172,6 @@ mod tests {
         let expected = "POST /a?b HTTP/2\r\nhost: example.org:8443\r\nuser-agent: httperf/1\r\nte: trailers\r\n\
                         x-last: 1\r\ncontent-length: 5\r\n\r\n";
         assert_eq!(String::from_utf8(seen).unwrap(), expected);
-    }
-
-    #[test]
-    fn an_upgrade_is_asked_for_behind_the_other_fields() {
-        let request =
-            asking_for_upgrade(&request("", None), &Options { window: 65_536, ..Options::default() });
-        let (head, body) = request.parts();
-        let head = String::from_utf8(head.to_vec()).unwrap();
-        assert!(head.ends_with("\r\nHTTP2-Settings: AAIAAAAAAAQAAQAAAAYAAQAA\r\n\r\n"), "{head}");
-        assert!(head.contains("\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"), "{head}");
-        assert_eq!((body, request.target()), (&b"hello"[..], &b"/a?b"[..]));
     }
 
     #[test]
