@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, ReplyClock, UNLIMITED, Workload};
-use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, request};
+use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
 use slotmap::{Key, KeyData};
@@ -325,12 +325,12 @@ impl<N: Network> Worker<'_, '_, N> {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
                     if self.plan.watch.requests.is_some() {
-                        let (head, contents) = request.parts();
                         let text = match &self.connections[key].engine {
                             Engine::Http1(_) => None,
-                            Engine::Http2(_) => Some(request::request_text(request, self.http2.scheme)),
+                            Engine::Http2(_) => Some(request.http2_head()),
                         };
-                        let head = text.as_deref().unwrap_or(head);
+                        let head = text.as_deref().unwrap_or(request.http1_head());
+                        let contents = request.body();
                         self.observer.observe(Observation::Request { call: call.serial, head, contents });
                     }
                     self.note_replay(key);

@@ -28,7 +28,6 @@ mod sessions;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::rc::Rc;
 use std::time::Duration;
 
 use httperf_load::requests::Requests;
@@ -127,8 +126,6 @@ pub struct Worker<'p, 'o, N: Network> {
     http1: http1::Options,
     http2: http2::Options,
     header_cache: http1::HeaderCache,
-    /// The bytes of a request, and their number in HTTP/2 before compression.
-    request_size: Option<(Rc<[u8]>, u64)>,
     serials: Serials,
     told: Told,
     read_buffer: Vec<u8>,
@@ -284,7 +281,6 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             requests,
             http1,
             http2,
-            request_size: None,
             header_cache: http1::HeaderCache::default(),
             serials: Serials::default(),
             told: Told::default(),

@@ -6,12 +6,11 @@
 
 use std::cmp::Reverse;
 use std::io;
-use std::rc::Rc;
 
 use httperf_plan::{Arrivals, HttpVersion, Plan, Script, UriSource, Workload};
 use httperf_proto::http1;
 use httperf_proto::http2::{self, Awaited, Counts};
-use httperf_proto::request::{self, Request, Scheme};
+use httperf_proto::request::{Request, Scheme};
 use httperf_proto::{CallId, Engine};
 use httperf_stats::{Compression, Failure, Http2Summary, Instant, ServerSettings};
 
@@ -167,20 +166,12 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// How many bytes a request has, header fields as they are before compression.
-    pub(super) fn request_size(&mut self, key: ConnectionKey, call: CallKey) -> u64 {
+    pub(super) fn request_size(&self, key: ConnectionKey, call: CallKey) -> u64 {
         let request = &self.calls[call].request;
         if !self.may_speak_http2() || matches!(self.connections[key].engine, Engine::Http1(_)) {
-            return request.size();
+            return request.http1_size();
         }
-        match &self.request_size {
-            Some((bytes, size)) if Rc::ptr_eq(bytes, &request.bytes) => *size,
-            _ => {
-                let head = request::request_text_size(request, self.http2.scheme);
-                let size = (head + request.parts().1.len()) as u64;
-                self.request_size = Some((Rc::clone(&request.bytes), size));
-                size
-            }
-        }
+        request.http2_size()
     }
 
     /// Tells which protocol is spoken on a connection, once that is clear.

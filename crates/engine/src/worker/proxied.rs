@@ -5,7 +5,7 @@ use std::io;
 
 use httperf_plan::{Authority, Plan, Proxy, Target};
 use httperf_proto::http1;
-use httperf_proto::request::{Forward, Request, RequestBody, RequestParts};
+use httperf_proto::request::{Forward, Request, RequestParts};
 use httperf_proto::{CallId, Event, ProtocolError};
 use httperf_stats::{Failure, Instant};
 
@@ -33,19 +33,12 @@ impl Proxied {
             let name = authority.to_string();
             let head = RequestParts {
                 method: b"CONNECT",
-                uri: name.as_bytes(),
-                http10: false,
-                keep_alive: false,
                 user_agent: Some(&plan.request.user_agent),
                 host: Some(&name),
                 forward: Some(Forward { origin: "", authorization: proxy.authorization.as_deref() }),
-                extra_headers: b"",
-                headers: b"",
-                cookie: None,
-                body: RequestBody::None,
+                ..RequestParts::to(name.as_bytes())
             };
-            // As after HEAD, what follows the header of the reply is no body.
-            Request { head: true, ..head.request() }
+            head.tunnel_request()
         };
         Self::Tunnelled(authorities.map(connect).collect())
     }

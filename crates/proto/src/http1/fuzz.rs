@@ -1,8 +1,7 @@
 //! The property that fuzzing drives: the same events wherever the bytes are cut.
 
-use std::rc::Rc;
-
-use super::{Engine, HeaderCache, Limits, Options, Request};
+use super::{Engine, HeaderCache, Limits, Options};
+use crate::request::RequestParts;
 use crate::{CallId, Event, ProtocolError};
 
 /// What became of a stream of bytes.
@@ -26,14 +25,8 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     let limits = Limits { head_size: 512, fields: 16, chunk_line_size: 32, interim_replies: 3 };
     let mut engine = Engine::new(Options { header_blocks: true, bodies: true, limits, ..Options::default() });
     for call in 0..calls {
-        let request = Request {
-            bytes: Rc::from(&b"GET"[..]),
-            body_start: 3,
-            body: None,
-            target: 0..0,
-            head: head && call + 1 == calls,
-            safe: true,
-        };
+        let method: &[u8] = if head && call + 1 == calls { b"HEAD" } else { b"GET" };
+        let request = RequestParts { method, ..RequestParts::to(b"/") }.request();
         engine.submit(CallId(u64::from(call)), request).expect("the pipeline has no bound here");
     }
     let mut out = Vec::new();

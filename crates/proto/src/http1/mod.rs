@@ -118,14 +118,9 @@ pub struct Engine {
 struct Pending {
     call: CallId,
     request: Request,
-    /// Where the request begins in the stream of request bytes.
+    /// Where the request begins in the stream of request bytes, and where it ends.
     start: u64,
-}
-
-impl Pending {
-    fn end(&self) -> u64 {
-        self.start + self.request.size()
-    }
+    end: u64,
 }
 
 /// Where the reply to the first pending call stands.
@@ -222,8 +217,8 @@ impl Engine {
             return Err(Full);
         }
         let start = self.submitted;
-        self.submitted += request.size();
-        self.pending.push_back(Pending { call, request, start });
+        self.submitted += request.http1_size();
+        self.pending.push_back(Pending { call, request, start, end: self.submitted });
         Ok(())
     }
 
@@ -235,7 +230,7 @@ impl Engine {
 
     /// As [`Engine::poll_transmit`], up to the first request that is not safe.
     pub fn poll_transmit_safe(&mut self, out: &mut Vec<u8>) -> bool {
-        self.transmit(out, |request| request.safe)
+        self.transmit(out, |request| request.is_safe())
     }
 
     /// How many pending requests have been handed out, at least in part, if the last `unused` bytes do not count.
@@ -251,14 +246,14 @@ impl Engine {
             return false;
         }
         let size = out.len();
-        let first = self.pending.partition_point(|pending| pending.end() <= self.transmitted);
+        let first = self.pending.partition_point(|pending| pending.end <= self.transmitted);
         let mut room = TRANSMIT_SIZE;
         for pending in self.pending.range(first..) {
             if !may(&pending.request) {
                 break;
             }
-            while room > 0 && self.transmitted < pending.end() {
-                let rest = pending.request.piece_at(self.transmitted - pending.start);
+            while room > 0 && self.transmitted < pending.end {
+                let rest = pending.request.http1_piece(self.transmitted - pending.start);
                 let taken = rest.len().min(room);
                 out.extend_from_slice(&rest[..taken]);
                 self.transmitted += taken as u64;
@@ -277,17 +272,17 @@ impl Engine {
         if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
             return &[];
         }
-        let mut index = self.pending.partition_point(|pending| pending.end() <= self.transmitted);
+        let mut index = self.pending.partition_point(|pending| pending.end <= self.transmitted);
         while let Some(pending) = self.pending.get(index) {
             let offset = self.transmitted - pending.start;
-            let piece = pending.request.piece_at(offset);
+            let piece = pending.request.http1_piece(offset);
             self.transmitted += piece.len() as u64;
             let is_alone = out.is_empty() && self.transmitted == self.submitted;
             if is_alone || piece.len() >= SHARED_SIZE {
-                return self.pending[index].request.piece_at(offset);
+                return self.pending[index].request.http1_piece(offset);
             }
             out.extend_from_slice(piece);
-            if self.transmitted == pending.end() {
+            if self.transmitted == pending.end {
                 index += 1;
             }
             if out.len() >= TRANSMIT_SIZE {
@@ -323,7 +318,7 @@ impl Engine {
     pub fn poll_sent(&mut self) -> Option<Sent> {
         if self.finished < self.started {
             let next = &self.pending[self.finished];
-            if next.end() <= self.written {
+            if next.end <= self.written {
                 self.finished += 1;
                 return Some(Sent::Finished(next.call));
             }
@@ -528,7 +523,7 @@ impl Engine {
         } else {
             let front = self.pending.front().expect("the caller checked that a reply is due");
             let size = ReplySize { header: end as u64, ..ReplySize::default() };
-            let body = head.body(front.request.head)?;
+            let body = head.body(front.request.forbids_reply_content())?;
             if self.options.header_blocks {
                 self.pending_events.head = Some(block.to_vec());
             }
@@ -553,7 +548,8 @@ impl Engine {
         self.server_timing.clear();
         let front = self.pending.front().expect("the caller checked that a reply is due");
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
-        self.state = State::Body { body: head.body(front.request.head)?, size, reuse: head.reuse };
+        self.state =
+            State::Body { body: head.body(front.request.forbids_reply_content())?, size, reuse: head.reuse };
         self.pending_events.started = Some(head.status);
         self.pending_events.head = self.options.header_blocks.then(|| block.to_vec());
         Ok(true)
@@ -563,7 +559,7 @@ impl Engine {
         let State::Body { size, reuse, .. } = self.state else { unreachable!("a reply ends in its body") };
         let done = self.pending.pop_front().expect("a reply belongs to a call");
         // A reply that comes before the whole request went out leaves the rest of it in the way.
-        let reuse = if done.end() > self.written { Reuse::Close } else { reuse };
+        let reuse = if done.end > self.written { Reuse::Close } else { reuse };
         self.started = self.started.saturating_sub(1);
         self.finished = self.finished.saturating_sub(1);
         self.state = match reuse {

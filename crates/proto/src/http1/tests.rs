@@ -1,8 +1,5 @@
 //! Replies as bytes, and the events they must give wherever they are cut.
 
-use std::rc::Rc;
-use std::sync::Arc;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -11,14 +8,7 @@ const ONE: CallId = CallId(0);
 const TWO: CallId = CallId(1);
 
 fn request(bytes: &str) -> Request {
-    Request {
-        bytes: Rc::from(bytes.as_bytes()),
-        body_start: bytes.len(),
-        body: None,
-        target: 0..0,
-        head: bytes.starts_with("HEAD"),
-        safe: !bytes.starts_with("POST"),
-    }
+    Request::of_bytes(bytes.as_bytes(), None)
 }
 
 fn engine_with(requests: &[&str], options: Options) -> Engine {
@@ -612,13 +602,13 @@ fn content_that_nobody_asked_for_can_be_skipped() {
 fn what_is_large_or_alone_is_handed_out_without_being_copied() {
     let large = "x".repeat(SHARED_SIZE);
     let mut engine = Engine::new(Options::default());
-    let shared = Request { body: Some(Rc::new(Arc::from(large.as_bytes()))), ..request("POST") };
+    let shared = Request::of_bytes(b"POST", Some(large.as_bytes()));
     engine.submit(ONE, request("GET")).unwrap();
     engine.submit(TWO, shared.clone()).unwrap();
     engine.submit(CallId(2), request("HEAD")).unwrap();
     let mut out = Vec::new();
     let last = engine.poll_transmit_shared(&mut out);
-    assert_eq!(last.as_ptr(), shared.shared_body().as_ptr());
+    assert_eq!(last.as_ptr(), shared.body().as_ptr());
     assert_eq!((&out[..], last.len()), (&b"GETPOST"[..], SHARED_SIZE));
     // The transport takes a part of the body.
     engine.handle_written(7 + 100);
@@ -644,12 +634,12 @@ proptest! {
             .enumerate()
             .map(|(number, (size, body))| {
                 let letter = (b'a' + number as u8) as char;
-                let body = (body > 0).then(|| Rc::new(Arc::from(vec![b'0' + number as u8; body])));
-                Request { body, ..request(&letter.to_string().repeat(size)) }
+                let body = vec![b'0' + number as u8; body];
+                Request::of_bytes(letter.to_string().repeat(size).as_bytes(), (!body.is_empty()).then_some(&body))
             })
             .collect();
         let whole: Vec<u8> =
-            requests.iter().flat_map(|request| [&request.bytes[..], request.shared_body()].concat()).collect();
+            requests.iter().flat_map(|request| [request.http1_head(), request.body()].concat()).collect();
         let fresh = || {
             let mut engine = Engine::new(Options::default());
             for (call, request) in requests.iter().enumerate() {

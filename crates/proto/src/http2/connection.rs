@@ -1,7 +1,6 @@
 //! What a connection consists of, and how its streams end.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::time::Duration;
 
 use super::counts::{Counts, count};
@@ -83,8 +82,7 @@ pub(super) enum Phase {
 
 #[derive(Debug)]
 pub(super) struct Encoded {
-    /// The bytes of the request.
-    pub(super) request: Rc<[u8]>,
+    pub(super) request: Request,
     /// The number of the table's changes.
     pub(super) changes: u64,
     pub(super) block: Vec<u8>,

@@ -116,7 +116,7 @@ impl Engine {
 
     /// As [`Engine::poll_transmit`], up to the first request that is not safe.
     pub fn poll_transmit_safe(&mut self, now: Duration) -> &[u8] {
-        self.connection.fill(now, |request| request.safe);
+        self.connection.fill(now, |request| request.is_safe());
         self.connection.outgoing.transmit()
     }
 

@@ -1,11 +1,12 @@
 //! The properties that fuzzing drives: the same events wherever the bytes are cut, and no call lost.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::frame::HEADER_SIZE;
 use super::{Engine, Limits, Options};
-use crate::request::Request;
+use crate::request::{RequestBody, RequestParts};
 use crate::{CallId, Event, ProtocolError};
 
 /// How input for [`check_replies`] begins: what the connection is like, how many bytes come before the second half of its
@@ -114,17 +115,13 @@ impl Game {
     fn make_calls(&mut self) {
         for place in 0..3 {
             let head = place == 1;
-            let body = (place == 2).then(|| Rc::new(vec![b'x'; self.body_size].into()));
-            let lines =
-                if head { &b"HEAD / HTTP/1.1\r\n\r\n"[..] } else { b"POST / HTTP/1.1\r\nHost: x\r\n\r\n" };
-            let request = Request {
-                bytes: lines.into(),
-                body_start: lines.len(),
-                body,
-                target: 5..6,
-                head,
-                safe: head,
+            let body: Rc<Arc<[u8]>> = Rc::new(vec![b'x'; self.body_size].into());
+            let parts = RequestParts {
+                method: if head { b"HEAD" } else { b"POST" },
+                body: if place == 2 { RequestBody::Shared(&body) } else { RequestBody::None },
+                ..RequestParts::to(b"/")
             };
+            let request = parts.request();
             if self.engine.submit(Duration::ZERO, CallId(self.calls), request).is_ok() {
                 self.calls += 1;
             }

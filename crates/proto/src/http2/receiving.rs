@@ -229,7 +229,7 @@ impl Connection {
     fn begin_reply(&mut self, now: Duration, id: u32, head: Head, end_stream: bool) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
         // What the length says of a reply that has no content is not about this one (RFC 9113, section 8.1.1).
-        let has_content = !stream.request.head && !matches!(head.status, 204 | 304);
+        let has_content = !stream.request.forbids_reply_content() && !matches!(head.status, 204 | 304);
         let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
         let server_timing = self.header_decoder.block_server_timing();

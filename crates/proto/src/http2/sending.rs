@@ -1,6 +1,5 @@
 //! From calls to frames.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use super::connection::{Connection, Encoded, Phase};
@@ -10,7 +9,7 @@ use super::hpack::Indexing;
 use super::streams::{Queue, Reply, Stream, Upload};
 use super::{Awaited, Stall};
 use crate::CallId;
-use crate::request::{self, Request};
+use crate::request::Request;
 
 /// What a client says first.
 ///
@@ -81,7 +80,7 @@ impl Connection {
 
     fn open_stream(&mut self, call: CallId, request: Request) {
         let id = self.streams.next_id();
-        let has_body = !request.parts().1.is_empty();
+        let has_body = !request.body().is_empty();
         self.encode(&request);
         let start = self.outgoing.end();
         self.outgoing.mark_started(call);
@@ -134,7 +133,7 @@ impl Connection {
         let changes = self.encoder.table_changes();
         if let Some(encoded) = &self.encoded
             && encoded.changes == changes
-            && Rc::ptr_eq(&encoded.request, &request.bytes)
+            && encoded.request.is_same(request)
         {
             self.counts.headers_sent.add(encoded.plain, encoded.block.len());
             return;
@@ -144,7 +143,7 @@ impl Connection {
         let is_plain = block.is_empty();
         let indexes_targets = self.options.indexes_targets;
         let mut plain = 0;
-        request::fields(request, self.options.scheme, |name, value| {
+        request.binary_fields(self.options.scheme, |name, value| {
             plain += (name.len() + value.len()) as u64;
             encoder.encode(name, value, indexing(name, indexes_targets), block);
         });
@@ -153,7 +152,7 @@ impl Connection {
             let mut kept = self.encoded.take().map(|encoded| encoded.block).unwrap_or_default();
             kept.clear();
             kept.extend_from_slice(block);
-            self.encoded = Some(Encoded { request: Rc::clone(&request.bytes), changes, block: kept, plain });
+            self.encoded = Some(Encoded { request: request.clone(), changes, block: kept, plain });
         }
     }
 
@@ -161,7 +160,7 @@ impl Connection {
     fn send_body(&mut self, now: Duration, id: u32) {
         let Some(stream) = self.streams.get_mut(id) else { return };
         let Upload::Body { sent, queue } = &mut stream.upload else { return };
-        let body = stream.request.parts().1;
+        let body = stream.request.body();
         let rest = &body[*sent..];
         let room = stream.send_window.available().min(self.send_window.available());
         let count = rest.len().min(room).min(self.peer.max_frame as usize).min(TRANSMIT_SIZE);

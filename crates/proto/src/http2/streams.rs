@@ -244,18 +244,14 @@ impl Streams {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use proptest::prelude::*;
 
     use super::*;
 
     fn stream(call: u64) -> Stream {
-        let request =
-            Request { bytes: Rc::from([]), body_start: 0, body: None, target: 0..0, head: false, safe: true };
         Stream {
             call: CallId(call),
-            request,
+            request: Request::of_bytes(b"GET", None),
             start: Some(0),
             upload: Upload::Done,
             send_window: SendWindow::new(0),

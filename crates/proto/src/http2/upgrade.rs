@@ -15,13 +15,7 @@ pub fn asking_for_upgrade(request: &Request, options: &Options) -> Request {
     let settings = BASE64_URL_SAFE_NO_PAD.encode(Settings::payload(&options.parameters()));
     let lines =
         format!("Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: {settings}\r\n");
-    let end_of_fields = request.body_start - b"\r\n".len();
-    let (fields, rest) = request.bytes.split_at(end_of_fields);
-    Request {
-        bytes: [fields, lines.as_bytes(), rest].concat().into(),
-        body_start: request.body_start + lines.len(),
-        ..request.clone()
-    }
+    request.with_lines(lines.as_bytes())
 }
 
 #[cfg(test)]
@@ -49,10 +43,9 @@ mod tests {
     #[test]
     fn an_upgrade_is_asked_for_behind_the_other_fields() {
         let request = asking_for_upgrade(&request(), &Options { window: 65_536, ..Options::default() });
-        let (head, body) = request.parts();
-        let head = String::from_utf8(head.to_vec()).unwrap();
+        let head = String::from_utf8(request.http1_head().to_vec()).unwrap();
         assert!(head.ends_with("\r\nHTTP2-Settings: AAIAAAAAAAQAAQAAAAYAAQAA\r\n\r\n"), "{head}");
         assert!(head.contains("\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"), "{head}");
-        assert_eq!((body, request.target()), (&b"hello"[..], &b"/a?b"[..]));
+        assert_eq!((request.body(), request.target()), (&b"hello"[..], &b"/a?b"[..]));
     }
 }

@@ -1,9 +1,9 @@
-//! From a request as HTTP/1.1 has it to the fields that HTTP/2 has in its place.
+//! The fields of a request as protocols with binary framing send them: HTTP/2 (RFC 9113, section 8).
 
 use super::Request;
 use crate::token::is_token;
 
-/// What the fields of a request need beside the request itself.
+/// The scheme that requests name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// In the clear.
@@ -21,11 +21,11 @@ impl Scheme {
     }
 }
 
-/// Whether a field of HTTP/1.1 has no place in HTTP/2, as it is about the connection.
+/// Returns whether a header field is about the connection in HTTP/1, and so has no place in HTTP/2.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-8.2.2>
 #[must_use]
-pub fn is_forbidden(name: &[u8], value: &[u8]) -> bool {
+pub fn is_connection_specific(name: &[u8], value: &[u8]) -> bool {
     const NAMES: [&[u8]; 6] = [
         b"connection",
         b"proxy-connection",
@@ -38,83 +38,91 @@ pub fn is_forbidden(name: &[u8], value: &[u8]) -> bool {
         || name.eq_ignore_ascii_case(b"te") && !value.eq_ignore_ascii_case(b"trailers")
 }
 
+pub(super) fn is_host(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"host")
+}
+
 /// Names of fields up to this size are put in lower case without allocating.
 const SHORT_NAME: usize = 64;
 
-/// Hands out the fields of a request in the order in which they are sent: `field(name, value)`, names in lower case. What
-/// HTTP/2 forbids is left out, `Host` becomes `:authority`, and a cookie is divided into its pairs, so that they compress
-/// better (RFC 9113, section 8.2.3).
-pub(crate) fn fields(request: &Request, scheme: Scheme, mut field: impl FnMut(&[u8], &[u8])) {
-    let (head, _) = request.parts();
-    let method = head.split(|&byte| byte == b' ').next().unwrap_or_default();
-    field(b":method", method);
-    field(b":scheme", scheme.name());
-    if let Some((_, host)) = lines(head).find(|(name, _)| name.eq_ignore_ascii_case(b"host")) {
-        field(b":authority", host);
+impl Request {
+    /// Hands out the fields that HTTP/2 sends, in that order: `field(name, value)`, pseudo-header fields first, names
+    /// in lower case. Connection-specific fields are left out, `Host` becomes `:authority`, and a cookie is divided
+    /// into its pairs, which compress better (RFC 9113, section 8.2.3).
+    pub(crate) fn binary_fields(&self, scheme: Scheme, mut field: impl FnMut(&[u8], &[u8])) {
+        field(b":method", self.method());
+        field(b":scheme", scheme.name());
+        if let Some(authority) = self.authority() {
+            field(b":authority", authority);
+        }
+        field(b":path", self.target());
+        self.regular_fields(field);
     }
-    field(b":path", request.target());
-    let (mut short, mut long) = ([0; SHORT_NAME], Vec::new());
-    for (name, value) in lines(head) {
-        if name.eq_ignore_ascii_case(b"host") || is_forbidden(name, value) {
-            continue;
-        }
-        let lower = match short.get_mut(..name.len()) {
-            Some(lower) => lower,
-            None => {
-                long.resize(name.len(), 0);
-                &mut long[..]
+
+    /// Those of them that follow the pseudo-header fields.
+    fn regular_fields(&self, mut field: impl FnMut(&[u8], &[u8])) {
+        let (mut short, mut long) = ([0; SHORT_NAME], Vec::new());
+        for (name, value) in self.header_fields() {
+            if is_host(name) || is_connection_specific(name, value) {
+                continue;
             }
-        };
-        lower.copy_from_slice(name);
-        lower.make_ascii_lowercase();
-        let name = &*lower;
-        if name == b"cookie" {
-            let crumbs = value.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
-            crumbs.filter(|crumb| !crumb.is_empty()).for_each(|crumb| field(name, crumb));
-        } else {
-            field(name, value);
+            let lower = match short.get_mut(..name.len()) {
+                Some(lower) => lower,
+                None => {
+                    long.resize(name.len(), 0);
+                    &mut long[..]
+                }
+            };
+            lower.copy_from_slice(name);
+            lower.make_ascii_lowercase();
+            let name = &*lower;
+            if name == b"cookie" {
+                let pairs = value.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
+                pairs.filter(|pair| !pair.is_empty()).for_each(|pair| field(name, pair));
+            } else {
+                field(name, value);
+            }
         }
+    }
+
+    /// The header block that HTTP/2 sends, before compression, in HTTP/1's form for people to read.
+    #[must_use]
+    pub fn http2_head(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        self.put_http2_head(|part| text.extend_from_slice(part));
+        text
+    }
+
+    /// The number of bytes of the header block in that form, and of the body.
+    #[must_use]
+    pub fn http2_size(&self) -> u64 {
+        let header_block_size = self.0.header_block_size.get_or_init(|| {
+            let mut size = 0;
+            self.put_http2_head(|part| size += part.len() as u64);
+            size
+        });
+        header_block_size + self.body().len() as u64
+    }
+
+    fn put_http2_head(&self, mut put_part: impl FnMut(&[u8])) {
+        let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| put_part(part));
+        put(&[self.method(), b" ", self.target(), b" HTTP/2\r\n"]);
+        if let Some(authority) = self.authority() {
+            put(&[b"host: ", authority, b"\r\n"]);
+        }
+        self.regular_fields(|name, value| put(&[name, b": ", value, b"\r\n"]));
+        put(&[b"\r\n"]);
     }
 }
 
-/// The header fields of a request as they stand in it, without its first line and without what is no field.
-fn lines(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    head.split(|&byte| byte == b'\n').skip(1).filter_map(|line| {
+/// The header fields in these lines. Lines that are no fields are left out.
+pub(super) fn in_lines(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    lines.split(|&byte| byte == b'\n').filter_map(|line| {
         let colon = line.iter().position(|&byte| byte == b':')?;
         let name = &line[..colon];
         let is_name = !name.is_empty() && name.iter().all(|&byte| is_token(byte));
         is_name.then(|| (name, line[colon + 1..].trim_ascii()))
     })
-}
-
-/// The header block of a request as it would read in HTTP/1's form, for people to see: what is sent, before it is
-/// compressed.
-#[must_use]
-pub fn request_text(request: &Request, scheme: Scheme) -> Vec<u8> {
-    let mut text = Vec::new();
-    put_text(request, scheme, |part| text.extend_from_slice(part));
-    text
-}
-
-/// How many bytes that has.
-#[must_use]
-pub fn request_text_size(request: &Request, scheme: Scheme) -> usize {
-    let mut size = 0;
-    put_text(request, scheme, |part| size += part.len());
-    size
-}
-
-fn put_text(request: &Request, scheme: Scheme, mut put_part: impl FnMut(&[u8])) {
-    let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| put_part(part));
-    let (head, _) = request.parts();
-    let method = head.split(|&byte| byte == b' ').next().unwrap_or_default();
-    put(&[method, b" ", request.target(), b" HTTP/2\r\n"]);
-    fields(request, scheme, |name, value| match name {
-        b":authority" => put(&[b"host: ", value, b"\r\n"]),
-        _ if name.starts_with(b":") => {}
-        _ => put(&[name, b": ", value, b"\r\n"]),
-    });
-    put(&[b"\r\n"]);
 }
 
 #[cfg(test)]
@@ -142,7 +150,7 @@ mod tests {
     #[track_caller]
     fn check(request: &Request, expected: &[&str]) {
         let mut seen = Vec::new();
-        fields(request, Scheme::Https, |name, value| {
+        request.binary_fields(Scheme::Https, |name, value| {
             seen.push(format!("{} {}", String::from_utf8_lossy(name), String::from_utf8_lossy(value)));
         });
         assert_eq!(seen, expected);
@@ -168,15 +176,15 @@ mod tests {
     fn what_is_about_the_connection_is_left_out() {
         let headers = "Connection: close\r\nKeep-Alive: 5\r\nUpgrade: x\r\nTransfer-Encoding: chunked\r\n\
                        Proxy-Connection: x\r\nTE: gzip\r\nTE: trailers\r\nnot a field\r\nbad name: x\r\n";
-        let seen = request_text(&request(headers, None), Scheme::Http);
+        let seen = request(headers, None).http2_head();
         let expected = "POST /a?b HTTP/2\r\nhost: example.org:8443\r\nuser-agent: httperf/1\r\nte: trailers\r\n\
                         x-last: 1\r\ncontent-length: 5\r\n\r\n";
         assert_eq!(String::from_utf8(seen).unwrap(), expected);
     }
 
     #[test]
-    fn cookies_are_sent_in_crumbs() {
-        let text = request_text(&request("", Some("a=1; b=2;c=3")), Scheme::Http);
+    fn cookies_are_sent_in_pairs() {
+        let text = request("", Some("a=1; b=2;c=3")).http2_head();
         let text = String::from_utf8(text).unwrap();
         assert!(text.ends_with("cookie: a=1\r\ncookie: b=2\r\ncookie: c=3\r\n\r\n"), "{text}");
     }
@@ -189,8 +197,8 @@ mod tests {
             request("TE: trailers\r\nUpgrade: x\r\n", None),
             request(&long_name, None),
         ] {
-            let text = request_text(&request, Scheme::Http);
-            assert_eq!(request_text_size(&request, Scheme::Http), text.len());
+            let text = request.http2_head();
+            assert_eq!(request.http2_size(), (text.len() + request.body().len()) as u64);
             assert!(!String::from_utf8(text).unwrap().contains("Long-Name"), "names are in lower case");
         }
     }

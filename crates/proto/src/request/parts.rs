@@ -1,9 +1,11 @@
-//! A request's bytes, in exactly the form of the classic tool.
+//! What a request is made of, and how HTTP/1 renders it: in exactly the form of the classic tool.
 
+use std::cell::OnceCell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Request;
+use super::{Contents, ReplyContent, Request};
 
 /// What goes into a request. Every part is sent as it is.
 #[derive(Clone, Copy, Debug)]
@@ -67,53 +69,91 @@ pub struct Forward<'a> {
     pub authorization: Option<&'a str>,
 }
 
-impl RequestParts<'_> {
-    /// The request, rendered. Its target is the one within the server, whether or not it is sent in absolute form.
+impl<'a> RequestParts<'a> {
+    /// A GET of this target over HTTP/1.1, with nothing else in it.
     #[must_use]
-    pub fn request(&self) -> Request {
-        let target_start = self.method.len() + 1 + self.origin().len();
-        let mut bytes = self.render();
-        let body_start = bytes.len();
-        let body = match self.body {
-            RequestBody::None => None,
-            RequestBody::Shared(body) if body.len() > COPIED_MAX => Some(Rc::clone(body)),
-            RequestBody::Shared(body) => {
-                bytes.extend_from_slice(body);
-                None
-            }
-            RequestBody::Copied(body) => {
-                bytes.extend_from_slice(body);
-                None
-            }
-        };
-        Request {
-            bytes: bytes.into(),
-            body_start,
-            body,
-            target: target_start..target_start + self.uri.len(),
-            head: self.method == b"HEAD",
-            safe: self.is_safe(),
+    pub fn to(uri: &'a [u8]) -> Self {
+        Self {
+            method: b"GET",
+            uri,
+            http10: false,
+            keep_alive: false,
+            user_agent: None,
+            host: None,
+            forward: None,
+            extra_headers: b"",
+            headers: b"",
+            cookie: None,
+            body: RequestBody::None,
         }
     }
 
-    /// See [`Request::safe`].
+    /// The request that they make.
+    #[must_use]
+    pub fn request(&self) -> Request {
+        self.request_with(if self.method == b"HEAD" { ReplyContent::Never } else { ReplyContent::AsTold })
+    }
+
+    /// The same, for a request for a tunnel: what follows the header block of the reply is not its content (RFC 9110,
+    /// section 9.3.6).
+    #[must_use]
+    pub fn tunnel_request(&self) -> Request {
+        self.request_with(ReplyContent::Never)
+    }
+
+    fn request_with(&self, reply_content: ReplyContent) -> Request {
+        let (copied, shared_body): (&[u8], _) = match self.body {
+            RequestBody::None => (b"", None),
+            RequestBody::Copied(body) => (body, None),
+            RequestBody::Shared(body) if body.len() > COPIED_MAX => (b"", Some(Rc::clone(body))),
+            RequestBody::Shared(body) => (body, None),
+        };
+        let mut text = Vec::with_capacity(self.text_size() + copied.len());
+        let target_start = self.method.len() + 1 + self.origin().len();
+        let lines = self.put_head(&mut text);
+        let body_start = text.len();
+        text.extend_from_slice(copied);
+        Request(Rc::new(Contents {
+            text,
+            method_size: self.method.len(),
+            target: target_start..target_start + self.uri.len(),
+            lines,
+            body_start,
+            shared_body,
+            reply_content,
+            is_safe: self.is_safe(),
+            header_block_size: OnceCell::new(),
+        }))
+    }
+
+    /// See [`Request::is_safe`].
     fn is_safe(&self) -> bool {
         matches!(self.body, RequestBody::None)
             && matches!(self.method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
     }
 
-    /// What goes before the request target.
+    /// The origin that HTTP/1 sends before the request target.
     fn origin(&self) -> &[u8] {
         self.forward.filter(|_| self.uri.starts_with(b"/")).map_or(b"", |forward| forward.origin.as_bytes())
     }
 
-    /// All bytes of the request but those of its body.
-    fn render(&self) -> Vec<u8> {
-        let header_size = self.extra_headers.len() + self.headers.len();
-        let mut out = Vec::with_capacity(160 + self.uri.len() + header_size);
+    /// A size that most heads stay below.
+    fn text_size(&self) -> usize {
+        let cookie_size = self.cookie.map_or(0, <[u8]>::len);
+        160 + self.origin().len()
+            + self.uri.len()
+            + self.extra_headers.len()
+            + self.headers.len()
+            + cookie_size
+    }
+
+    /// Appends all bytes of the request but its body; returns where the header lines lie.
+    fn put_head(&self, out: &mut Vec<u8>) -> Range<usize> {
         let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
         put(&[self.method, b" ", self.origin(), self.uri]);
         put(&[if self.http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" }]);
+        let start = out.len();
+        let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
         if let Some(user_agent) = self.user_agent {
             put(&[b"User-Agent: ", user_agent.as_bytes(), b"\r\n"]);
         }
@@ -133,8 +173,9 @@ impl RequestParts<'_> {
         if let Some(cookie) = self.cookie {
             put(&[b"Cookie: ", cookie, b"\r\n"]);
         }
-        put(&[b"\r\n"]);
-        out
+        let end = out.len();
+        out.extend_from_slice(b"\r\n");
+        start..end
     }
 }
 
@@ -161,9 +202,9 @@ mod tests {
     #[track_caller]
     fn check(head: &RequestParts<'_>, expected: &str) {
         let request = head.request();
-        let bytes = [&request.bytes[..], request.shared_body()].concat();
+        let bytes = [request.http1_head(), request.body()].concat();
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
-        assert_eq!(request.size(), expected.len() as u64);
+        assert_eq!(request.http1_size(), expected.len() as u64);
     }
 
     #[test]
@@ -180,7 +221,7 @@ mod tests {
             &head,
             "GET / HTTP/1.0\r\nUser-Agent: httperf/0.9.0\r\nConnection: keep-alive\r\nHost: 127.0.0.1\r\n\r\n",
         );
-        assert_eq!(head.request().size(), 86);
+        assert_eq!(head.request().http1_size(), 86);
     }
 
     #[test]
@@ -201,7 +242,7 @@ mod tests {
         assert_eq!(head.request().target(), b"/x?y");
         for uri in [&b"*"[..], b"http://b.example/", b""] {
             let head = RequestParts { uri, forward, ..plain() };
-            assert!(head.render().starts_with(&[b"GET ", uri, b" HTTP/1.1\r\n"].concat()));
+            assert!(head.request().http1_head().starts_with(&[b"GET ", uri, b" HTTP/1.1\r\n"].concat()));
             assert_eq!(head.request().target(), uri);
         }
     }
@@ -251,10 +292,9 @@ mod tests {
             let shared: Rc<Arc<[u8]>> = Rc::new(vec![b'x'; size].into());
             let head = RequestParts { method: b"PUT", body: RequestBody::Shared(&shared), ..plain() };
             let request = head.request();
-            assert_eq!(request.body.is_none(), is_copied, "{size} bytes");
-            let (head, body) = request.parts();
-            assert!(head.ends_with(b"\r\n\r\n") && body == &shared[..], "{size} bytes");
-            assert!(!request.safe);
+            assert_eq!(request.0.shared_body.is_none(), is_copied, "{size} bytes");
+            assert!(request.http1_head().ends_with(b"\r\n\r\n"), "{size} bytes");
+            assert!(request.body() == &shared[..] && !request.is_safe(), "{size} bytes");
         }
     }
 }
