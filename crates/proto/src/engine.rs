@@ -1,18 +1,45 @@
-//! The protocols of a connection behind one face.
+//! One connection's protocol, whichever it is.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::http1::{self, HeaderCache};
-use crate::http2;
+use crate::http2::{self, Counts, PeerSettings};
 use crate::request::Request;
-use crate::{CallId, Event, ProtocolError, Sent};
+use crate::{CallId, Event, ProtocolError, Sent, Stall};
 
-/// Returned by [`Engine::submit`] when no further call fits on the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
-
-/// One connection's worth of whatever protocol it speaks. The methods are those of [`http1::Engine`] and of
-/// [`http2::Engine`], where they are described.
+/// The protocol of one connection, as values: bytes in, bytes and events out. It never touches a socket or a clock.
+///
+/// Methods come in four kinds: getters, commands, `handle_*` for what happened, `poll_*` for what to do next. After a
+/// command or a `handle_*`, drain the `poll_*` that it concerns:
+///
+/// | after | drain | until |
+/// |---|---|---|
+/// | [`submit`](Self::submit), [`cancel`](Self::cancel) | [`poll_transmit_shared`](Self::poll_transmit_shared) | it has no bytes |
+/// | the transport took bytes: [`handle_written`](Self::handle_written) | [`poll_sent`](Self::poll_sent), then [`poll_stall`](Self::poll_stall) | `None` |
+/// | the transport takes no more for now: [`handle_blocked`](Self::handle_blocked) | nothing until it does | |
+/// | bytes arrived | [`poll_event`](Self::poll_event) with them, then what is to be transmitted | `None` |
+/// | the peer ended the transport: [`handle_eof`](Self::handle_eof) | nothing: it is of no further use | |
+///
+/// Before the transport is closed, [`goodbye`](Self::goodbye) has the last bytes for it. `now` is the time since any
+/// fixed instant, the same for all calls of all methods.
+///
+/// What differs between protocols is asked of the engine, never of its variant. HTTP/1 answers
+/// [in order](Self::is_in_order), one call after the other, so its calls cannot be [cancelled](Self::cancel) one by
+/// one. HTTP/2 gives each call a stream: it has [streams](Self::open_streams), waits for the peer to allow them
+/// ([`Stall`]), learns the [settings](Self::peer_settings) of its peer, and [counts](Self::take_counts) what goes on.
+///
+/// # Timers and datagrams
+///
+/// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their bytes are a stream. A protocol over datagrams
+/// adds three methods; `submit`, `cancel`, `poll_event` and all getters stay as they are:
+///
+/// * `poll_timeout() -> Option<Duration>`: the instant at which it wants to be called without cause (loss detection,
+///   idle time-out). It is asked for whenever the others have been drained, and replaces what it said before.
+/// * `handle_timeout(now)`: that instant is there. Then everything is drained.
+/// * `poll_datagrams(now, out) -> Option<Datagrams>`: the next datagrams to one address, in one buffer with the size of
+///   each, as the kernel segments them; `None` until something else happens. What arrives is given to `poll_event`
+///   one datagram at a time.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -25,8 +52,48 @@ pub enum Engine {
     Http2(Box<http2::Engine>),
 }
 
+/// A protocol that an [`Engine`] speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.0 or HTTP/1.1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+/// Returned by [`Engine::submit`] when no further call fits on the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
 impl Engine {
-    /// How many more calls the connection takes now.
+    /// A fresh connection that speaks HTTP/1.
+    #[must_use]
+    pub fn http1(options: http1::Options) -> Self {
+        Self::Http1(http1::Engine::new(options))
+    }
+
+    /// A fresh connection that speaks HTTP/2.
+    #[must_use]
+    pub fn http2(options: http2::Options) -> Self {
+        Self::Http2(Box::new(http2::Engine::new(options)))
+    }
+
+    /// A connection that went over to HTTP/2 when this call asked for it in HTTP/1 ([`Event::Upgraded`]).
+    #[must_use]
+    pub fn upgraded(options: http2::Options, call: CallId, request: Request) -> Self {
+        Self::Http2(Box::new(http2::Engine::upgraded(options, call, request)))
+    }
+
+    /// The protocol that it speaks.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Self::Http1(_) => Protocol::Http1,
+            Self::Http2(_) => Protocol::Http2,
+        }
+    }
+
+    /// The number of further calls that the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self {
@@ -35,7 +102,16 @@ impl Engine {
         }
     }
 
-    /// How many calls have no complete reply.
+    /// Whether the peer takes no further calls but still answers those under way ([`Event::Draining`]).
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        match self {
+            Self::Http1(_) => false,
+            Self::Http2(engine) => engine.is_draining(),
+        }
+    }
+
+    /// The number of calls without a complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {
         match self {
@@ -44,16 +120,25 @@ impl Engine {
         }
     }
 
-    /// The calls without a complete reply, in order.
+    /// The number of calls that have a stream of their own; 0 where they share one.
     #[must_use]
-    pub fn pending(&self) -> Vec<CallId> {
+    pub fn open_streams(&self) -> usize {
         match self {
-            Self::Http1(engine) => engine.pending().collect(),
-            Self::Http2(engine) => engine.pending().collect(),
+            Self::Http1(_) => 0,
+            Self::Http2(engine) => engine.open_streams(),
         }
     }
 
-    /// The first of them.
+    /// The calls whose end has not been told, in the order in which they were submitted.
+    pub fn pending(&self) -> impl Iterator<Item = CallId> {
+        let (http1, http2) = match self {
+            Self::Http1(engine) => (Some(engine.pending()), None),
+            Self::Http2(engine) => (None, Some(engine.pending())),
+        };
+        http1.into_iter().flatten().chain(http2.into_iter().flatten())
+    }
+
+    /// The first call without a complete reply.
     #[must_use]
     pub fn front(&self) -> Option<CallId> {
         match self {
@@ -62,18 +147,38 @@ impl Engine {
         }
     }
 
-    /// Whether replies come in the order of their calls, so that each waits for those before it.
+    /// Whether replies come in the order of their calls, so that each waits for those before it, and whatever arrives
+    /// is part of a reply.
     #[must_use]
     pub fn is_in_order(&self) -> bool {
         matches!(self, Self::Http1(_))
     }
 
-    /// Whether a part of a header block has arrived, and its end has not, where replies come in order.
+    /// Whether the beginning of a header block has arrived but not its end, where replies come in order.
     #[must_use]
     pub fn has_partial_head(&self) -> bool {
         match self {
             Self::Http1(engine) => engine.has_partial_head(),
             Self::Http2(_) => false,
+        }
+    }
+
+    /// The header block of a request as it is sent here, before compression, in HTTP/1's form.
+    #[must_use]
+    pub fn request_head<'r>(&self, request: &'r Request) -> Cow<'r, [u8]> {
+        match self {
+            Self::Http1(_) => request.http1_head().into(),
+            Self::Http2(_) => request.http2_head().into(),
+        }
+    }
+
+    /// The number of bytes of a request as it is sent here: those of [`request_head`](Self::request_head), and of its
+    /// body.
+    #[must_use]
+    pub fn request_size(&self, request: &Request) -> u64 {
+        match self {
+            Self::Http1(_) => request.http1_size(),
+            Self::Http2(_) => request.http2_size(),
         }
     }
 
@@ -85,6 +190,19 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.submit(call, request),
             Self::Http2(engine) => engine.submit(now, call, request),
+        }
+    }
+
+    /// Gives up a call that has no complete reply, and says nothing more of it. Returns false where replies come
+    /// [in order](Self::is_in_order): such a call ends with its connection alone.
+    #[must_use]
+    pub fn cancel(&mut self, now: Duration, call: CallId) -> bool {
+        match self {
+            Self::Http1(_) => false,
+            Self::Http2(engine) => {
+                engine.cancel(now, call);
+                true
+            }
         }
     }
 
@@ -104,8 +222,8 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::poll_transmit`], but copies no more than it must: what comes back is to go out after what was appended.
-    /// Nothing is due if neither has anything.
+    /// As [`Engine::poll_transmit`], but copies no more than it must: the bytes that it returns go out after those that
+    /// it appended. Nothing is due if there are neither.
     pub fn poll_transmit_shared(&mut self, now: Duration, out: &mut Vec<u8>) -> &[u8] {
         match self {
             Self::Http1(engine) => engine.poll_transmit_shared(out),
@@ -113,7 +231,7 @@ impl Engine {
         }
     }
 
-    /// How many pending requests have been handed out, at least in part, if the last `unused` bytes do not count.
+    /// The number of pending requests that have been handed out, at least in part, the last `unused` bytes aside.
     #[must_use]
     pub fn transmitted_count(&self, unused: usize) -> usize {
         match self {
@@ -122,7 +240,7 @@ impl Engine {
         }
     }
 
-    /// What was handed out and not written is to be handed out again.
+    /// The transport takes no more for now: hands out again what was handed out and not written.
     pub fn handle_blocked(&mut self) {
         match self {
             Self::Http1(engine) => engine.handle_blocked(),
@@ -130,7 +248,7 @@ impl Engine {
         }
     }
 
-    /// Every pending request is to go out again.
+    /// Forgets that anything was sent: every pending request goes out again. Only before the peer's first byte.
     pub fn rewind(&mut self, now: Duration) {
         match self {
             Self::Http1(engine) => engine.rewind(),
@@ -146,7 +264,7 @@ impl Engine {
         }
     }
 
-    /// What the last [`Engine::handle_written`] began or completed, in order.
+    /// Tells the requests that the last [`Engine::handle_written`] began or completed, in order.
     pub fn poll_sent(&mut self) -> Option<Sent> {
         match self {
             Self::Http1(engine) => engine.poll_sent(),
@@ -154,12 +272,11 @@ impl Engine {
         }
     }
 
-    /// The value of `Server-Timing` in the last reply.
-    #[must_use]
-    pub fn server_timing(&self) -> &[u8] {
+    /// Tells of a call that had to wait for the peer, once the wait is over, and no later than its last event.
+    pub fn poll_stall(&mut self) -> Option<Stall> {
         match self {
-            Self::Http1(engine) => engine.server_timing(),
-            Self::Http2(engine) => engine.server_timing(),
+            Self::Http1(_) => None,
+            Self::Http2(engine) => engine.poll_stall(),
         }
     }
 
@@ -172,7 +289,8 @@ impl Engine {
         }
     }
 
-    /// Reads from `input` up to the next event. `header_cache`: of all connections that speak HTTP/1 with the same options.
+    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of `input`
+    /// was used and more is needed. `header_cache` is shared by all connections with the same options for HTTP/1.
     ///
     /// # Errors
     /// When the peer breaks the protocol; the connection is then of no further use.
@@ -188,7 +306,25 @@ impl Engine {
         }
     }
 
-    /// How many of the bytes that come next need not be read.
+    /// The value of `Server-Timing` in the last reply.
+    #[must_use]
+    pub fn server_timing(&self) -> &[u8] {
+        match self {
+            Self::Http1(engine) => engine.server_timing(),
+            Self::Http2(engine) => engine.server_timing(),
+        }
+    }
+
+    /// Whether content arrived since this was called last, for which there may have been no event: there is none if
+    /// nobody asks for bodies. Only where replies do not come [in order](Self::is_in_order).
+    pub fn take_content_received(&mut self) -> bool {
+        match self {
+            Self::Http1(_) => false,
+            Self::Http2(engine) => engine.take_content_received(),
+        }
+    }
+
+    /// The number of bytes coming next that need not be read, as they are content that nobody asked for.
     #[must_use]
     pub fn skippable(&self) -> u64 {
         match self {
@@ -197,7 +333,7 @@ impl Engine {
         }
     }
 
-    /// So many of them came.
+    /// `count` bytes came and were not read, no more than are [`skippable`](Self::skippable).
     pub fn handle_skipped(&mut self, count: u64) {
         match self {
             Self::Http1(engine) => engine.handle_skipped(count),
@@ -205,7 +341,7 @@ impl Engine {
         }
     }
 
-    /// Whether the reply at hand ends with the connection.
+    /// Whether the current reply lasts until the end of the connection.
     #[must_use]
     pub fn ends_with_connection(&self) -> bool {
         match self {
@@ -225,11 +361,28 @@ impl Engine {
         }
     }
 
-    /// What to say when we close the connection.
+    /// The last bytes for the peer before we close the connection.
     pub fn goodbye(&mut self) -> &[u8] {
         match self {
             Self::Http1(_) => &[],
             Self::Http2(engine) => engine.goodbye(),
+        }
+    }
+
+    /// The settings of the peer, once it has told them; `None` where the protocol has none.
+    #[must_use]
+    pub fn peer_settings(&self) -> Option<PeerSettings> {
+        match self {
+            Self::Http1(_) => None,
+            Self::Http2(engine) => engine.peer_settings(),
+        }
+    }
+
+    /// Counts of what happened since this was called last; `None` where the protocol has none.
+    pub fn take_counts(&mut self) -> Option<Counts> {
+        match self {
+            Self::Http1(_) => None,
+            Self::Http2(engine) => Some(engine.take_counts()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What a protocol engine tells its owner, whichever protocol it speaks.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use thiserror::Error;
 
@@ -135,6 +136,26 @@ pub enum Sent {
     Started(CallId),
     /// The transport took its last byte.
     Finished(CallId),
+}
+
+/// A call had to wait for the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// The call.
+    pub call: CallId,
+    /// What for.
+    pub what: Awaited,
+    /// For how long, in all.
+    pub time: Duration,
+}
+
+/// What a call waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// One of the streams that the peer allows at once.
+    Stream,
+    /// Room for the body of its request in the peer's flow-control windows.
+    Window,
 }
 
 /// Why a connection can no longer be understood. The peer's fault, each time.

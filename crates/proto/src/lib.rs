@@ -13,5 +13,5 @@ pub mod request;
 pub mod tls;
 mod token;
 
-pub use engine::{Engine, Full};
-pub use event::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};
+pub use engine::{Engine, Full, Protocol};
+pub use event::{Awaited, CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};

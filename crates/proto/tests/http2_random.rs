@@ -6,9 +6,9 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use httperf_proto::http2::{Awaited, Engine, Options};
+use httperf_proto::http2::{Engine, Options};
 use httperf_proto::request::{Request, RequestBody, RequestParts};
-use httperf_proto::{CallId, Event, Sent};
+use httperf_proto::{Awaited, CallId, Event, Sent};
 use httperf_testkit::http2::frames::{code, frame, kind, setting};
 use httperf_testkit::http2::{Fields, Incoming, Reply, Server};
 use proptest::prelude::*;

@@ -4,8 +4,8 @@ mod common;
 
 use std::time::Duration;
 
-use httperf_proto::http2::{Awaited, Engine, Options, Stall};
-use httperf_proto::{CallId, Event, Sent};
+use httperf_proto::http2::{Engine, Options};
+use httperf_proto::{Awaited, CallId, Event, Sent, Stall};
 use httperf_testkit::http2::frames::{code, flag, headers, kind, padded, setting};
 use httperf_testkit::http2::{Frame, Incoming, Reply, Script, Server, owned};
 

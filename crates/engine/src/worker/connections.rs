@@ -325,11 +325,7 @@ impl<N: Network> Worker<'_, '_, N> {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
                     if self.plan.watch.requests.is_some() {
-                        let text = match &self.connections[key].engine {
-                            Engine::Http1(_) => None,
-                            Engine::Http2(_) => Some(request.http2_head()),
-                        };
-                        let head = text.as_deref().unwrap_or(request.http1_head());
+                        let head = &self.connections[key].engine.request_head(request);
                         let contents = request.body();
                         self.observer.observe(Observation::Request { call: call.serial, head, contents });
                     }
@@ -421,11 +417,8 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Whether replies are due on streams of a connection.
     fn awaits_more(&self, key: ConnectionKey) -> bool {
-        let due = |connection: &Connection<N::Socket>| match &connection.engine {
-            Engine::Http1(_) => false,
-            Engine::Http2(engine) => engine.open_count() > 0,
-        };
-        self.may_speak_http2() && self.connections.get(key).is_some_and(due)
+        self.may_speak_http2()
+            && self.connections.get(key).is_some_and(|connection| connection.engine.open_streams() > 0)
     }
 
     /// Goes on with connections that had more to read than a turn allows.
@@ -464,11 +457,11 @@ impl<N: Network> Worker<'_, '_, N> {
         while let Some(connection) = self.connections.get_mut(key) {
             let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.header_cache);
             // Not all that comes over HTTP/2 is about replies.
-            let is_heard = match (&mut connection.engine, &polled) {
-                (Engine::Http1(_), _) => std::mem::take(&mut is_news),
-                (Engine::Http2(_), Ok(Some(event))) => event.call().is_some(),
-                (Engine::Http2(engine), Ok(None)) => engine.take_content_received(),
-                (Engine::Http2(_), Err(_)) => false,
+            let is_heard = match &polled {
+                _ if connection.engine.is_in_order() => std::mem::take(&mut is_news),
+                Ok(Some(event)) => event.call().is_some(),
+                Ok(None) => connection.engine.take_content_received(),
+                Err(_) => false,
             };
             if is_heard {
                 self.recorder.heard(now);
@@ -606,11 +599,11 @@ impl<N: Network> Worker<'_, '_, N> {
     /// sent there are made again, and count as sent once; but for sessions, where they count each time, as in the classic
     /// tool.
     fn retire_unprocessed(&mut self, key: ConnectionKey, now: Instant) {
-        let mut behind = self.connections[key].engine.pending();
-        behind.retain(|&call| self.calls[CallKey::from(call)].is_written);
+        let pending = self.connections[key].engine.pending().map(CallKey::from);
+        let behind: Vec<CallKey> = pending.filter(|&call| self.calls[call].is_written).collect();
         self.retire_connection(key, now);
         if !matches!(self.plan.workload, Workload::Sessions(_)) {
-            behind.into_iter().for_each(|call| self.calls[CallKey::from(call)].is_written = true);
+            behind.into_iter().for_each(|call| self.calls[call].is_written = true);
         }
     }
 
@@ -794,15 +787,15 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn retire_connection(&mut self, key: ConnectionKey, now: Instant) -> usize {
         self.note_transport(key, now);
         let connection = self.close_connection(key, now);
-        let pending = connection.engine.pending();
-        pending.iter().for_each(|&call| self.reset_call(call.into(), now));
+        let pending: Vec<CallKey> = connection.engine.pending().map(CallKey::from).collect();
+        pending.iter().for_each(|&call| self.reset_call(call, now));
         let session = &mut self.sessions[connection.session];
         session.draining.retain(|&draining| draining != key);
         let slot = &mut session.slots[connection.slot];
         if slot.connection == Some(key) {
             slot.connection = None;
         }
-        pending.iter().rev().for_each(|&call| slot.queue.push_front(call.into()));
+        pending.iter().rev().for_each(|&call| slot.queue.push_front(call));
         pending.len()
     }
 

@@ -10,9 +10,9 @@ use super::hpack::{DEFAULT_TABLE_SIZE, Decoder, Encoder};
 use super::outgoing::Outgoing;
 use super::reply::HeaderDecoder;
 use super::streams::{Queue, Stream, Streams, Upload};
-use super::{Awaited, Options, PeerSettings, Stall};
+use super::{Options, PeerSettings};
 use crate::request::Request;
-use crate::{CallId, Event, ProtocolError, Reuse};
+use crate::{Awaited, CallId, Event, ProtocolError, Reuse, Stall};
 
 /// How many streams are opened before the peer has said how many it allows: what it is asked to allow at least.
 ///

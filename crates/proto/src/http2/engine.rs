@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::connection::{Connection, Phase};
 use super::counts::Counts;
 use super::frame::{ErrorCode, GoAway, Reader};
-use super::{Options, PeerSettings, Stall};
+use super::{Options, PeerSettings};
 use crate::request::Request;
-use crate::{CallId, Event, Full, ProtocolError, Sent};
+use crate::{CallId, Event, Full, ProtocolError, Sent, Stall};
 
 /// One connection's worth of HTTP/2.
 ///
@@ -57,7 +57,7 @@ impl Engine {
 
     /// How many of them have a stream.
     #[must_use]
-    pub fn open_count(&self) -> usize {
+    pub fn open_streams(&self) -> usize {
         self.connection.streams.open_count()
     }
 

@@ -29,11 +29,7 @@ mod streams;
 mod tests;
 mod upgrade;
 
-use std::time::Duration;
-
 use thiserror::Error;
-
-use crate::CallId;
 
 pub use self::counts::{Compressed, Counts};
 pub use self::engine::Engine;
@@ -50,26 +46,6 @@ pub struct ConnectionError {
     pub code: ErrorCode,
     /// What it did.
     pub reason: &'static str,
-}
-
-/// A call had to wait for the peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stall {
-    /// The call.
-    pub call: CallId,
-    /// What for.
-    pub what: Awaited,
-    /// For how long, in all.
-    pub time: Duration,
-}
-
-/// What a call waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Awaited {
-    /// One of the streams that the peer allows at once.
-    Stream,
-    /// Room for the body of its request in the peer's flow-control windows.
-    Window,
 }
 
 /// What the peer is told of a header block that cannot be decoded, and what was wrong with it.

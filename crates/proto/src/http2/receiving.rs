@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Awaited;
+use super::ConnectionError;
 use super::connection::{Connection, PartialBlock, Phase, RESETS_REMEMBERED};
 use super::counts::count_code;
 use super::frame::{
@@ -11,8 +11,7 @@ use super::frame::{
 };
 use super::reply::{Head, Section};
 use super::streams::{Queue, Reply, State, Stream, Upload};
-use super::{ConnectionError, Stall};
-use crate::{Event, ProtocolError, ReplySize, Reuse};
+use crate::{Awaited, Event, ProtocolError, ReplySize, Reuse, Stall};
 
 /// How a reply of a server begins that speaks HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";

@@ -7,9 +7,8 @@ use super::flow::{INITIAL_WINDOW_SIZE, ReceiveWindow, SendWindow};
 use super::frame::{CONNECTION, Data, Headers, Settings, WindowUpdate};
 use super::hpack::Indexing;
 use super::streams::{Queue, Reply, Stream, Upload};
-use super::{Awaited, Stall};
-use crate::CallId;
 use crate::request::Request;
+use crate::{Awaited, CallId, Stall};
 
 /// What a client says first.
 ///

@@ -1,11 +1,13 @@
 //! Whole connections, against a server that says what it is told to say.
 
+use std::time::Duration;
+
 use super::frame::{Data, FrameHeader, GoAway, Headers, Parameter, RstStream, Settings};
 use super::hpack::{Encoder, Indexing};
 use super::streams::Streams;
 use super::*;
 use crate::request::{Request, RequestBody, RequestParts};
-use crate::{Event, ProtocolError, ReplySize, Reuse, Sent};
+use crate::{Awaited, CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};
 
 fn request(method: &str, body: &[u8]) -> Request {
     RequestParts {
