@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use httperf_proto::http2::hpack::check_blocks;
-use httperf_proto::http2::{REPLIES_HEADER_SIZE, check_replies};
+use httperf_testkit::fuzz::{REPLIES_HEADER_SIZE, check_blocks, check_replies};
 use httperf_testkit::http2::frames::{self, code, flag, kind, setting};
 use httperf_testkit::http2::{Reply, Script};
 

@@ -9,7 +9,6 @@
 //! reply. Bytes are read where they lie; only a header block that is cut across reads is copied.
 
 mod framing;
-mod fuzz;
 mod head;
 mod header_cache;
 #[cfg(test)]
@@ -24,7 +23,6 @@ pub use self::header_cache::HeaderCache;
 use crate::request::Request;
 use crate::{CallId, Event, Full, ProtocolError, ReplySize, Reuse, Sent};
 
-pub use self::fuzz::check_cuts;
 pub use self::head::{Fields, MAX_FIELDS, fields};
 
 /// The status that stands for a line which is no status line, as the classic tool has it.

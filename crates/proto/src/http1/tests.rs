@@ -438,45 +438,6 @@ fn fields_are_read_without_the_blanks_around_values() {
     assert_eq!(read, [(&b"Set-Cookie"[..], &b"a=b ; path=/"[..]), (b"A", b"")]);
 }
 
-/// Bytes that look like replies often enough to reach every state.
-fn reply_like() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        4 => Just(&b"HTTP/1.1 200 OK\r\n"[..]),
-        1 => Just(&b"HTTP/1.0 404 \n"[..]),
-        1 => Just(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]),
-        1 => Just(&b"HTTP/1.1 304\r\n"[..]),
-        2 => Just(&b"Content-Length: 3\r\n"[..]),
-        1 => Just(&b"Content-Length: 4, 4\n"[..]),
-        2 => Just(&b"Transfer-Encoding: chunked\r\n"[..]),
-        1 => Just(&b"Connection: close\r\n"[..]),
-        4 => Just(&b"\r\n"[..]),
-        1 => Just(&b"\n"[..]),
-        2 => Just(&b"abc"[..]),
-        2 => Just(&b"3\r\nabc\r\n"[..]),
-        2 => Just(&b"0\r\n\r\n"[..]),
-        1 => Just(&b"\0"[..]),
-        1 => Just(&b": \r"[..]),
-    ];
-    prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
-}
-
-proptest! {
-    #[test]
-    fn the_same_bytes_give_the_same_events_wherever_they_are_cut(
-        bytes in reply_like(),
-        cut in 0usize..200,
-        calls in 0u8..4,
-        head in any::<bool>(),
-    ) {
-        check_cuts(&bytes, cut, calls, head);
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200) {
-        check_cuts(&bytes, cut, 2, false);
-    }
-}
-
 #[test]
 fn close_wins_wherever_it_stands() {
     for fields in [

@@ -17,7 +17,6 @@ mod counts;
 mod engine;
 mod flow;
 mod frame;
-mod fuzz;
 pub mod hpack;
 mod options;
 mod outgoing;
@@ -34,7 +33,6 @@ use thiserror::Error;
 pub use self::counts::{Compressed, Counts};
 pub use self::engine::Engine;
 pub use self::frame::ErrorCode;
-pub use self::fuzz::{REPLIES_HEADER_SIZE, check_replies};
 pub use self::options::{Limits, Options, PeerSettings};
 pub use self::upgrade::asking_for_upgrade;
 

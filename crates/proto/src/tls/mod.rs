@@ -16,7 +16,6 @@ mod client;
 mod compression;
 mod context;
 mod error;
-mod fuzz;
 mod groups;
 mod lane;
 
@@ -29,7 +28,6 @@ pub use self::context::{
     CipherList, Context, Identity, KeyLog, Options, Version, are_certificates, cipher_list,
 };
 pub use self::error::{ConfigError, Failure};
-pub use self::fuzz::check_garbage;
 pub use self::groups::{ABSENT_GROUPS, DEFAULT_GROUPS, GROUPS, Group, SERVERS};
 pub use self::lane::Lane;
 pub use httperf_sys::tls::Session;

@@ -5,7 +5,6 @@
 
 mod decoder;
 mod encoder;
-mod fuzz;
 mod huffman;
 mod integer;
 mod table;
@@ -14,7 +13,6 @@ mod tests;
 
 pub use self::decoder::{DecodeError, Decoder};
 pub use self::encoder::{Encoder, Indexing};
-pub use self::fuzz::check_blocks;
 
 /// The size that a dynamic table has until something else is agreed upon.
 ///

@@ -1,14 +1,14 @@
-//! The property that fuzzing drives: the same events wherever the bytes are cut.
+//! Replies over HTTP/1: the same events wherever the bytes are cut.
 
-use super::{Engine, HeaderCache, Limits, Options};
-use crate::request::RequestParts;
-use crate::{CallId, Event, ProtocolError};
+use httperf_proto::http1::{Engine, HeaderCache, Limits, Options};
+use httperf_proto::request::RequestParts;
+use httperf_proto::{CallId, Event, ProtocolError};
 
-/// What became of a stream of bytes.
+/// The events of a stream of bytes, and its end.
 type Outcome = (Vec<Event<'static>>, Result<(), ProtocolError>);
 
-/// Feeds `bytes` to a connection with `calls` outstanding calls (the last a HEAD if `head`), whole, cut at
-/// `cut`, and byte by byte, each followed by the end of the connection.
+/// Feeds `bytes` to a connection with `calls` outstanding calls (the last a HEAD if `head`), whole, cut at `cut`, and
+/// byte by byte, each followed by the end of the connection.
 ///
 /// # Panics
 /// If the three differ in their events or in how they end.
