@@ -786,12 +786,12 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Closes a connection; calls without a reply go back to the head of the slot's queue. Returns how many they are.
     pub(super) fn retire_connection(&mut self, key: ConnectionKey, now: Instant) -> usize {
         self.note_transport(key, now);
-        let connection = self.close_connection(key, now);
-        let pending: Vec<CallKey> = connection.engine.pending().map(CallKey::from).collect();
+        let (session, slot) = (self.connections[key].session, self.connections[key].slot);
+        let pending = self.close_connection(key, now);
         pending.iter().for_each(|&call| self.reset_call(call, now));
-        let session = &mut self.sessions[connection.session];
+        let session = &mut self.sessions[session];
         session.draining.retain(|&draining| draining != key);
-        let slot = &mut session.slots[connection.slot];
+        let slot = &mut session.slots[slot];
         if slot.connection == Some(key) {
             slot.connection = None;
         }
@@ -817,8 +817,8 @@ impl<N: Network> Worker<'_, '_, N> {
         connection.engine.front().map_or(connection.due, |front| self.calls[CallKey::from(front)].intended)
     }
 
-    /// Closes a connection and counts it.
-    pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Connection<N::Socket> {
+    /// Closes a connection and counts it. Returns its calls without a reply.
+    pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Vec<CallKey> {
         self.note_stalls(key);
         self.take_counts(key, now);
         self.say_goodbye(key);
@@ -828,6 +828,7 @@ impl<N: Network> Worker<'_, '_, N> {
             self.recorder.handshake_given_up(now);
         }
         self.deadlines.remove(poll_key(key));
+        let pending = connection.engine.pending().map(CallKey::from).collect();
         let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);
         self.recorder.connection_closed(connection.due, lifetime);
         if let Some(lifetime) = lifetime
@@ -835,7 +836,7 @@ impl<N: Network> Worker<'_, '_, N> {
         {
             self.observer.observe(Observation::Lifetime { lifetime });
         }
-        connection
+        pending
     }
 
     pub(super) fn set_deadline(&mut self, key: ConnectionKey, deadline: Option<Instant>) {

@@ -266,10 +266,15 @@ impl Engine {
 
     /// As [`Engine::poll_transmit`], but copies no more than it must: the last piece, or one that is large, comes back,
     /// and is to go out after what was appended. Nothing is due if neither has anything.
+    #[inline]
     pub fn poll_transmit_shared(&mut self, out: &mut Vec<u8>) -> &[u8] {
         if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
             return &[];
         }
+        self.transmit_shared(out)
+    }
+
+    fn transmit_shared(&mut self, out: &mut Vec<u8>) -> &[u8] {
         let mut index = self.pending.partition_point(|pending| pending.end <= self.transmitted);
         while let Some(pending) = self.pending.get(index) {
             let offset = self.transmitted - pending.start;
@@ -368,8 +373,8 @@ impl Engine {
                     if self.pending.front().is_none_or(|front| front.start >= self.written) {
                         return Err(ProtocolError::Unsolicited);
                     }
-                    if self.read_known_head(input, header_cache)? {
-                        continue;
+                    if let Some(event) = self.read_known_head(input, header_cache)? {
+                        return Ok(Some(event));
                     }
                     if let Some(event) = self.read_head(input, header_cache)? {
                         return Ok(Some(event));
@@ -446,6 +451,7 @@ impl Engine {
 
     /// Reads on in a header block. `None` asks to be called again (an interim reply was passed over, or
     /// `input` is used up).
+    #[inline(never)]
     fn read_head(
         &mut self,
         input: &mut &[u8],
@@ -532,25 +538,24 @@ impl Engine {
         Ok(None)
     }
 
-    /// Reads a header block that has been read before, if `input` begins with it. Returns whether it did.
+    /// Reads a header block that has been read before, if `input` begins with it.
     fn read_known_head(
         &mut self,
         input: &mut &[u8],
         header_cache: &HeaderCache,
-    ) -> Result<bool, ProtocolError> {
+    ) -> Result<Option<Event<'static>>, ProtocolError> {
         if !self.partial.is_empty() || !matches!(self.state, State::Head { started: false, .. }) {
-            return Ok(false);
+            return Ok(None);
         }
-        let Some((block, head)) = header_cache.find(input) else { return Ok(false) };
+        let Some((block, head)) = header_cache.find(input) else { return Ok(None) };
         *input = &input[block.len()..];
         self.server_timing.clear();
         let front = self.pending.front().expect("the caller checked that a reply is due");
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
         self.state =
             State::Body { body: head.body(front.request.forbids_reply_content())?, size, reuse: head.reuse };
-        self.pending_events.started = Some(head.status);
         self.pending_events.head = self.options.header_blocks.then(|| block.to_vec());
-        Ok(true)
+        Ok(Some(Event::ReplyStarted { call: front.call, status: head.status }))
     }
 
     fn finish_reply(&mut self) -> Event<'static> {
