@@ -10,8 +10,8 @@ use crate::{CallId, Event, ProtocolError, Sent, Stall};
 
 /// The protocol of one connection, as values: bytes in, bytes and events out. It never touches a socket or a clock.
 ///
-/// Methods come in four kinds: getters, commands, `handle_*` for what happened, `poll_*` for what to do next. After a
-/// command or a `handle_*`, drain the `poll_*` that it concerns:
+/// Methods come in four kinds: getters, commands, `handle_*` for what happened, `poll_*` for what to do next.
+/// After a command or a `handle_*`, drain the `poll_*` that it concerns:
 ///
 /// | after | drain | until |
 /// |---|---|---|
@@ -21,25 +21,28 @@ use crate::{CallId, Event, ProtocolError, Sent, Stall};
 /// | bytes arrived | [`poll_event`](Self::poll_event) with them, then what is to be transmitted | `None` |
 /// | the peer ended the transport: [`handle_eof`](Self::handle_eof) | nothing: it is of no further use | |
 ///
-/// Before the transport is closed, [`goodbye`](Self::goodbye) has the last bytes for it. `now` is the time since any
-/// fixed instant, the same for all calls of all methods.
+/// Before the transport is closed, [`goodbye`](Self::goodbye) has the last bytes for it. `now` is the time
+/// since any fixed instant, the same for all calls of all methods.
 ///
-/// What differs between protocols is asked of the engine, never of its variant. HTTP/1 answers
+/// Differences between protocols are asked of the engine, never of its variant. HTTP/1 answers
 /// [in order](Self::is_in_order), one call after the other, so its calls cannot be [cancelled](Self::cancel) one by
 /// one. HTTP/2 gives each call a stream: it has [streams](Self::open_streams), waits for the peer to allow them
-/// ([`Stall`]), learns the [settings](Self::peer_settings) of its peer, and [counts](Self::take_counts) what goes on.
+/// ([`Stall`]), learns the [settings](Self::peer_settings) of its peer, and keeps [counts](Self::take_counts).
 ///
 /// # Timers and datagrams
 ///
-/// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their bytes are a stream. A protocol over datagrams
-/// adds three methods; `submit`, `cancel`, `poll_event` and all getters stay as they are:
+/// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their bytes are a stream, which TLS may
+/// protect. A protocol over datagrams has TLS inside, and adds three methods; `submit`, `cancel`, `poll_event`,
+/// `poll_sent` and all getters stay as they are:
 ///
-/// * `poll_timeout() -> Option<Duration>`: the instant at which it wants to be called without cause (loss detection,
-///   idle time-out). It is asked for whenever the others have been drained, and replaces what it said before.
-/// * `handle_timeout(now)`: that instant is there. Then everything is drained.
-/// * `poll_datagrams(now, out) -> Option<Datagrams>`: the next datagrams to one address, in one buffer with the size of
-///   each, as the kernel segments them; `None` until something else happens. What arrives is given to `poll_event`
+/// * `poll_timeout() -> Option<Duration>`: the instant at which its timer expires (loss detection, idle time-out). The
+///   owner asks whenever the other methods have been drained; the answer replaces the last one.
+/// * `handle_timeout(now)`: that instant has come. Then drain everything.
+/// * `poll_datagrams(now, out) -> Option<Datagrams>`, in place of `poll_transmit_shared`: the next datagrams to one
+///   address in one buffer, with the size of each, as the kernel segments them. What arrives is given to `poll_event`
 ///   one datagram at a time.
+///
+/// They come with the first protocol that needs them: a timer that nobody sets cannot be tested.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -66,25 +69,25 @@ pub enum Protocol {
 pub struct Full;
 
 impl Engine {
-    /// A fresh connection that speaks HTTP/1.
+    /// Makes a fresh connection that speaks HTTP/1.
     #[must_use]
     pub fn http1(options: http1::Options) -> Self {
         Self::Http1(http1::Engine::new(options))
     }
 
-    /// A fresh connection that speaks HTTP/2.
+    /// Makes a fresh connection that speaks HTTP/2.
     #[must_use]
     pub fn http2(options: http2::Options) -> Self {
         Self::Http2(Box::new(http2::Engine::new(options)))
     }
 
-    /// A connection that went over to HTTP/2 when this call asked for it in HTTP/1 ([`Event::Upgraded`]).
+    /// Makes a connection that was upgraded to HTTP/2 when this call asked for it in HTTP/1 ([`Event::Upgraded`]).
     #[must_use]
     pub fn upgraded(options: http2::Options, call: CallId, request: Request) -> Self {
         Self::Http2(Box::new(http2::Engine::upgraded(options, call, request)))
     }
 
-    /// The protocol that it speaks.
+    /// Returns the protocol that it speaks.
     #[must_use]
     pub fn protocol(&self) -> Protocol {
         match self {
@@ -93,7 +96,7 @@ impl Engine {
         }
     }
 
-    /// The number of further calls that the connection takes now.
+    /// Returns the number of further calls that the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self {
@@ -102,7 +105,7 @@ impl Engine {
         }
     }
 
-    /// Whether the peer takes no further calls but still answers those under way ([`Event::Draining`]).
+    /// Returns whether the peer takes no further calls but still answers those under way ([`Event::Draining`]).
     #[must_use]
     pub fn is_draining(&self) -> bool {
         match self {
@@ -111,7 +114,7 @@ impl Engine {
         }
     }
 
-    /// The number of calls without a complete reply.
+    /// Returns the number of calls without a complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {
         match self {
@@ -120,7 +123,7 @@ impl Engine {
         }
     }
 
-    /// The number of calls that have a stream of their own; 0 where they share one.
+    /// Returns the number of calls that have a stream of their own; 0 where they share one.
     #[must_use]
     pub fn open_streams(&self) -> usize {
         match self {
@@ -129,7 +132,7 @@ impl Engine {
         }
     }
 
-    /// The calls whose end has not been told, in the order in which they were submitted.
+    /// Returns the calls whose end has not been reported.
     pub fn pending(&self) -> impl Iterator<Item = CallId> {
         let (http1, http2) = match self {
             Self::Http1(engine) => (Some(engine.pending()), None),
@@ -138,7 +141,7 @@ impl Engine {
         http1.into_iter().flatten().chain(http2.into_iter().flatten())
     }
 
-    /// The first call without a complete reply.
+    /// Returns the first call without a complete reply.
     #[must_use]
     pub fn front(&self) -> Option<CallId> {
         match self {
@@ -147,14 +150,14 @@ impl Engine {
         }
     }
 
-    /// Whether replies come in the order of their calls, so that each waits for those before it, and whatever arrives
-    /// is part of a reply.
+    /// Returns whether replies come in the order of their calls, so that each waits for those before it, and
+    /// whatever arrives is part of a reply.
     #[must_use]
     pub fn is_in_order(&self) -> bool {
         matches!(self, Self::Http1(_))
     }
 
-    /// Whether the beginning of a header block has arrived but not its end, where replies come in order.
+    /// Returns whether the beginning of a header block has arrived but not its end, where replies come in order.
     #[must_use]
     pub fn has_partial_head(&self) -> bool {
         match self {
@@ -163,7 +166,7 @@ impl Engine {
         }
     }
 
-    /// The header block of a request as it is sent here, before compression, in HTTP/1's form.
+    /// Returns the header block of a request as it is sent here, before compression, in HTTP/1's form.
     #[must_use]
     pub fn request_head<'r>(&self, request: &'r Request) -> Cow<'r, [u8]> {
         match self {
@@ -172,8 +175,8 @@ impl Engine {
         }
     }
 
-    /// The number of bytes of a request as it is sent here: those of [`request_head`](Self::request_head), and of its
-    /// body.
+    /// Returns the number of bytes of a request as it is sent here: those of
+    /// [`request_head`](Self::request_head), and of its body.
     #[must_use]
     pub fn request_size(&self, request: &Request) -> u64 {
         match self {
@@ -193,7 +196,7 @@ impl Engine {
         }
     }
 
-    /// Gives up a call that has no complete reply, and says nothing more of it. Returns false where replies come
+    /// Gives up a call that has no complete reply. Nothing more is reported of it. Returns false where replies come
     /// [in order](Self::is_in_order): such a call ends with its connection alone.
     #[must_use]
     pub fn cancel(&mut self, now: Duration, call: CallId) -> bool {
@@ -222,8 +225,8 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::poll_transmit`], but copies no more than it must: the bytes that it returns go out after those that
-    /// it appended. Nothing is due if there are neither.
+    /// As [`Engine::poll_transmit`], but copies no more than it must: the bytes that it returns go out after
+    /// those that it appended. Nothing is due if there are neither.
     pub fn poll_transmit_shared(&mut self, now: Duration, out: &mut Vec<u8>) -> &[u8] {
         match self {
             Self::Http1(engine) => engine.poll_transmit_shared(out),
@@ -231,7 +234,8 @@ impl Engine {
         }
     }
 
-    /// The number of pending requests that have been handed out, at least in part, the last `unused` bytes aside.
+    /// Returns the number of pending requests that have been handed out, at least in part, the last `unused`
+    /// bytes aside.
     #[must_use]
     pub fn transmitted_count(&self, unused: usize) -> usize {
         match self {
@@ -240,7 +244,7 @@ impl Engine {
         }
     }
 
-    /// The transport takes no more for now: hands out again what was handed out and not written.
+    /// Handles a transport that takes no more for now: hands out again what was handed out and not written.
     pub fn handle_blocked(&mut self) {
         match self {
             Self::Http1(engine) => engine.handle_blocked(),
@@ -256,7 +260,7 @@ impl Engine {
         }
     }
 
-    /// The transport took the next `count` bytes.
+    /// Records that the transport took the next `count` bytes.
     pub fn handle_written(&mut self, count: usize) {
         match self {
             Self::Http1(engine) => engine.handle_written(count),
@@ -264,7 +268,7 @@ impl Engine {
         }
     }
 
-    /// Tells the requests that the last [`Engine::handle_written`] began or completed, in order.
+    /// Reports the requests that the last [`Engine::handle_written`] began or completed, in order.
     pub fn poll_sent(&mut self) -> Option<Sent> {
         match self {
             Self::Http1(engine) => engine.poll_sent(),
@@ -272,7 +276,7 @@ impl Engine {
         }
     }
 
-    /// Tells of a call that had to wait for the peer, once the wait is over, and no later than its last event.
+    /// Reports a call that had to wait for the peer, once the wait is over and before its last event.
     pub fn poll_stall(&mut self) -> Option<Stall> {
         match self {
             Self::Http1(_) => None,
@@ -280,7 +284,7 @@ impl Engine {
         }
     }
 
-    /// Whether there are bytes that the transport has not taken yet.
+    /// Returns whether there are bytes that the transport has not taken yet.
     #[must_use]
     pub fn wants_write(&self) -> bool {
         match self {
@@ -289,8 +293,9 @@ impl Engine {
         }
     }
 
-    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of `input`
-    /// was used and more is needed. `header_cache` is shared by all connections with the same options for HTTP/1.
+    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of
+    /// `input` was used and more is needed. `header_cache` is shared by all connections with the same options
+    /// for HTTP/1.
     ///
     /// # Errors
     /// When the peer breaks the protocol; the connection is then of no further use.
@@ -306,7 +311,7 @@ impl Engine {
         }
     }
 
-    /// The value of `Server-Timing` in the last reply.
+    /// Returns the value of `Server-Timing` in the last reply.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
         match self {
@@ -315,8 +320,8 @@ impl Engine {
         }
     }
 
-    /// Whether content arrived since this was called last, for which there may have been no event: there is none if
-    /// nobody asks for bodies. Only where replies do not come [in order](Self::is_in_order).
+    /// Returns whether content arrived since this was called last, for which there may have been no event:
+    /// there is none if nobody asks for bodies. Only where replies do not come [in order](Self::is_in_order).
     pub fn take_content_received(&mut self) -> bool {
         match self {
             Self::Http1(_) => false,
@@ -324,7 +329,7 @@ impl Engine {
         }
     }
 
-    /// The number of bytes coming next that need not be read, as they are content that nobody asked for.
+    /// Returns the number of bytes coming next that need not be read, as they are content that nobody asked for.
     #[must_use]
     pub fn skippable(&self) -> u64 {
         match self {
@@ -341,7 +346,7 @@ impl Engine {
         }
     }
 
-    /// Whether the current reply lasts until the end of the connection.
+    /// Returns whether the current reply lasts until the end of the connection.
     #[must_use]
     pub fn ends_with_connection(&self) -> bool {
         match self {
@@ -350,7 +355,7 @@ impl Engine {
         }
     }
 
-    /// The peer sends nothing more.
+    /// Handles the end of the peer's bytes.
     ///
     /// # Errors
     /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
@@ -361,7 +366,7 @@ impl Engine {
         }
     }
 
-    /// The last bytes for the peer before we close the connection.
+    /// Returns the last bytes for the peer before we close the connection.
     pub fn goodbye(&mut self) -> &[u8] {
         match self {
             Self::Http1(_) => &[],
@@ -369,7 +374,7 @@ impl Engine {
         }
     }
 
-    /// The settings of the peer, once it has told them; `None` where the protocol has none.
+    /// Returns the settings of the peer, once they have arrived; `None` where the protocol has none.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
         match self {

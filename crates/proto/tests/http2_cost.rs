@@ -1,4 +1,4 @@
-//! What a connection of HTTP/2 costs in memory.
+//! The memory that a connection of HTTP/2 takes.
 
 mod common;
 
@@ -59,7 +59,7 @@ impl Loaded {
         loaded
     }
 
-    /// Makes so many calls with these requests in turn.
+    /// Makes `count` calls with these requests in turn.
     fn call(&mut self, requests: &[Request], count: usize) {
         let mut replies = 0;
         for (number, request) in requests.iter().cycle().take(count).enumerate() {

@@ -26,7 +26,7 @@ fn server() -> Script {
 const OK: &[(&str, &str)] = &[(":status", "200")];
 const OK_TEXT: &str = "HTTP/2 200\r\n\r\n";
 
-/// Two calls are sent, on streams 1 and 3. What the server says ends the connection, and it is told why.
+/// Two calls are sent, on streams 1 and 3. The server's bytes end the connection, and we send it the reason.
 #[track_caller]
 fn breaks(script: &Script, code: u32, reason: &'static str) -> Outcome {
     breaks_with(options(), script, code, reason)
@@ -788,7 +788,7 @@ fn frames_on_streams_that_have_ended_bring_no_call_further() {
     breaks(&script, code::ENHANCE_YOUR_CALM, reason);
     let script = server().head(1, OK, true).repeated(21, &frames::window_update(1, 1));
     breaks(&script, code::ENHANCE_YOUR_CALM, reason);
-    // A stream of which we have had enough.
+    // A stream that we have reset.
     let late = frames::data(1, b"late", false);
     breaks(&server().data(1, b"", true).repeated(21, &late), code::ENHANCE_YOUR_CALM, reason);
     let late = frames::headers(1, b"\x88", false);

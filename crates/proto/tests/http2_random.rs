@@ -20,7 +20,7 @@ struct Choices {
 }
 
 impl Choices {
-    /// One of so many; the first if nothing is chosen any more.
+    /// Chooses one of `count`; the first once the choices are used up.
     fn of(&mut self, count: usize) -> usize {
         self.numbers.next().map_or(0, |number| number as usize % count)
     }
@@ -82,7 +82,7 @@ fn asked(call: u64, choices: &mut Choices, headers: &[(String, String)], cookies
     Asked { request, fields, body, is_head: method == "HEAD" }
 }
 
-/// What a server does with a stream.
+/// A server's plan for a stream.
 #[derive(Clone, Debug)]
 struct Answer {
     call: u64,
@@ -95,7 +95,7 @@ struct Answer {
     received: Vec<u8>,
 }
 
-/// What a client heard of a call.
+/// A client's record of a call.
 #[derive(Clone, Debug, Default)]
 struct Heard {
     started: Option<u16>,
@@ -113,17 +113,17 @@ struct World {
     window: u32,
     settings: Vec<(u16, u32)>,
     server: Server,
-    /// What was handed out and not taken.
+    /// Bytes that were handed out and not taken.
     rest: Vec<u8>,
     to_server: Vec<u8>,
     to_client: Vec<u8>,
-    /// Whether the client has read anything.
+    /// True once the client has read anything.
     has_heard: bool,
     asked: Vec<Asked>,
     next: usize,
     heard: BTreeMap<u64, Heard>,
     answers: BTreeMap<u32, Answer>,
-    /// What was replied, by call.
+    /// The replies, by call.
     replied: BTreeMap<u64, Reply>,
     /// Calls that the server has processed, or says that it has not.
     processed: BTreeSet<u64>,
@@ -345,7 +345,7 @@ impl World {
             if ready.is_empty() {
                 break;
             }
-            // Without choices, whichever can go on.
+            // Without choices, whichever can continue.
             let streams =
                 if self.choices.is_over() { ready } else { vec![ready[self.choices.of(ready.len())]] };
             let mut has_gone_on = false;

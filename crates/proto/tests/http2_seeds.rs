@@ -1,4 +1,4 @@
-//! What fuzzing begins with (`fuzz/seeds`): scripts of servers, and header blocks of other encoders. The files are those
+//! The seeds of fuzzing (`fuzz/seeds`): scripts of servers, and header blocks of other encoders. The files are those
 //! that are made here; `UPDATE_SEEDS=1` writes them anew.
 
 use std::collections::BTreeMap;

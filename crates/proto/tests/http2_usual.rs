@@ -65,7 +65,7 @@ impl Pair {
         }
     }
 
-    /// How much of the body of a stream has come.
+    /// Returns how much of the body of a stream has arrived.
     fn received(&self, stream: u32) -> usize {
         let size = |incoming: &Incoming| match incoming {
             Incoming::Data { stream: its, bytes, .. } if *its == stream => bytes.len(),
@@ -213,7 +213,7 @@ fn a_reply_may_be_complete_before_its_request() {
     pair.talk();
     assert_eq!(pair.take_events(), [started(0, 413), head(0, "HTTP/2 413\r\n\r\n"), done(0, 14, 0, 0)]);
     assert!(pair.heard.contains(&Incoming::Reset { stream: 1, code: code::CANCEL }), "{:?}", pair.heard);
-    // The connection goes on.
+    // The connection continues.
     pair.server.grant(3, 90);
     pair.talk();
     assert_eq!(pair.received(3), 100);
@@ -284,7 +284,7 @@ fn windows_of_streams_may_shrink_below_zero_and_grow_again() {
     assert_eq!(pair.received(1), 1000);
 }
 
-/// How much a server with small windows takes of a body at a time.
+/// The part of a body that a server with small windows takes at a time.
 const SMALL_WINDOW: u32 = (1 << 14) - 1;
 
 /// A client that has written this much of its first flight when the server's settings, with a smaller window, arrive. The

@@ -7,10 +7,10 @@
 //!                                                                     └─► reset, or not processed
 //! ```
 //!
-//! An [`Engine`] has a reader of frames (`frame`) and a `connection`: the tables of header compression ([`hpack`]), the
-//! streams with their windows (`streams`, `flow`), and the bytes on their way out (`outgoing`). What it does is in `sending`
-//! and in `receiving`. Nothing here waits: calls that find no stream,
-//! and bodies that find no window, stay where they are until the peer makes room, and how long that took is told.
+//! An [`Engine`] has a reader of frames (`frame`) and a `connection`: the tables of header compression
+//! ([`hpack`]), the streams with their windows (`streams`, `flow`), and the bytes on their way out
+//! (`outgoing`). Its work is in `sending` and `receiving`. Nothing here waits: calls without a stream and
+//! bodies without a window stay where they are until the peer makes room, and how long that took is reported.
 
 mod connection;
 mod counts;
@@ -36,17 +36,17 @@ pub use self::frame::ErrorCode;
 pub use self::options::{Limits, Options, PeerSettings};
 pub use self::upgrade::asking_for_upgrade;
 
-/// What the peer did that ended the connection.
+/// A violation by the peer that ended the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("HTTP/2: {reason} ({code})")]
 pub struct ConnectionError {
-    /// What it is told.
+    /// The error code that is sent to the peer.
     pub code: ErrorCode,
-    /// What it did.
+    /// The violation.
     pub reason: &'static str,
 }
 
-/// What the peer is told of a header block that cannot be decoded, and what was wrong with it.
+/// Returns the error code and the reason for a header block that cannot be decoded.
 fn decode_problem(error: hpack::DecodeError) -> (ErrorCode, &'static str) {
     use hpack::DecodeError;
     let code = match error {

@@ -1,38 +1,38 @@
-//! What both ends of a connection say of themselves: our options, and the peer's settings.
+//! The announcements of each end: our options, and the peer's settings.
 
 use super::frame::Parameter;
 use super::{flow, frame, hpack};
 use crate::request::Scheme;
 
-/// What an engine must know beforehand.
+/// The options of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Calls that may be outstanding at once (at least 1), whatever the peer allows.
+    /// The number of calls that may be outstanding at once (at least 1), whatever the peer allows.
     pub streams: usize,
-    /// What requests say that they came over.
+    /// The scheme that requests name.
     pub scheme: Scheme,
-    /// Bytes of a reply that the peer may send before it hears that more are welcome.
+    /// The initial window of a stream: bytes of a reply that the peer may send before it hears from us.
     pub window: u32,
-    /// The same for all replies together; at least 65,535.
+    /// The window of the connection, for all replies together; at least 65,535.
     pub connection_window: u32,
-    /// Bytes of the table that the peer may compress header fields with.
+    /// The size of the table with which the peer may compress header fields.
     pub header_table: u32,
-    /// Bytes of the largest frame that the peer may send, from 2^14 to 2^24 - 1.
+    /// The largest frame that the peer may send, from 2^14 to 2^24 - 1 bytes.
     pub max_frame: u32,
-    /// Whether requests have so few targets, and lengths of bodies, that they are worth a place in the peer's table.
+    /// True if targets and content lengths repeat often enough to be worth a place in the peer's table.
     pub indexes_targets: bool,
-    /// Whether to hand out header blocks ([`Event::ReplyHead`](crate::Event::ReplyHead)), in HTTP/1's form.
+    /// True to hand out header blocks ([`Event::ReplyHead`](crate::Event::ReplyHead)), in HTTP/1's form.
     pub header_blocks: bool,
-    /// Whether to hand out bodies ([`Event::ReplyBody`](crate::Event::ReplyBody)).
+    /// True to hand out bodies ([`Event::ReplyBody`](crate::Event::ReplyBody)).
     pub bodies: bool,
-    /// Whether to keep the `server-timing` of the last reply ([`Engine::server_timing`]).
+    /// True to keep the `server-timing` of the last reply ([`Engine::server_timing`]).
     pub server_timing: bool,
     /// Bounds on what the peer may send.
     pub limits: Limits,
 }
 
 impl Options {
-    /// Our settings, as far as they are not what holds at first.
+    /// Returns our settings, as far as they differ from the initial values.
     pub(super) fn parameters(&self) -> Vec<Parameter> {
         let Self { window, header_table, max_frame, limits, .. } = *self;
         let defaults = PeerSettings::default();
@@ -69,22 +69,22 @@ impl Default for Options {
     }
 }
 
-/// Bounds on what the peer may send. What goes beyond the first two makes a header block useless, and so its stream, or
-/// the connection; what goes beyond the others ends the connection.
+/// Bounds on what the peer may send. Beyond the first two a header block is useless, and with it the stream
+/// or the connection; beyond the others the connection ends.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of a list of header fields, as the standard counts them, and of the block that holds it.
+    /// The size of a header list as RFC 9113 counts it (section 10.5.1), and of the block that holds it.
     pub head_size: usize,
-    /// Header fields in a reply.
+    /// The number of header fields in a reply.
     pub fields: usize,
-    /// Interim replies before a final one.
+    /// The number of interim replies before a final one.
     pub interim_replies: u32,
-    /// CONTINUATION frames in a row.
+    /// The number of CONTINUATION frames in a row.
     pub continuations: u32,
-    /// Frames in a row that bring no call further: SETTINGS, PING, WINDOW_UPDATE, PRIORITY, empty DATA, those of types
-    /// that we do not know, and those of streams that have ended.
+    /// The number of frames in a row that bring no call further: SETTINGS, PING, WINDOW_UPDATE, PRIORITY,
+    /// empty DATA, unknown types, and frames of closed streams.
     pub idle_frames: u32,
-    /// Streams in a row that are reset.
+    /// The number of streams in a row that are reset.
     pub resets: u32,
 }
 
@@ -101,20 +101,20 @@ impl Default for Limits {
     }
 }
 
-/// The settings of a peer. What it has not said has the value that holds then.
+/// The settings of a peer; the initial values until it changes them.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2>
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerSettings {
-    /// Bytes of the table with which it decompresses header fields.
+    /// The size of the table with which it decodes header blocks.
     pub header_table: u32,
-    /// How many streams it allows at once; `None` for any number.
+    /// The number of streams that it allows at once; `None` for any number.
     pub max_streams: Option<u32>,
-    /// The flow-control window with which streams begin.
+    /// The initial flow-control window of streams.
     pub window: u32,
-    /// Bytes of the largest frame that it takes.
+    /// The largest frame that it takes.
     pub max_frame: u32,
-    /// The largest list of header fields that it takes; `None` for any.
+    /// The largest header list that it takes; `None` for any.
     pub header_list: Option<u32>,
 }
 

@@ -13,15 +13,15 @@ use super::reply::{Head, Section};
 use super::streams::{Queue, Reply, State, Stream, Upload};
 use crate::{Awaited, Event, ProtocolError, ReplySize, Reuse, Stall};
 
-/// How a reply of a server begins that speaks HTTP/1.
+/// The beginning of a reply in HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";
 
-/// How many bytes may wait to be written while the peer goes on asking for answers: far more than the requests that are
-/// made ready at once.
+/// The number of unwritten bytes beyond which the peer may not cause further answers: far more than the
+/// requests prepared at once.
 const UNWRITTEN_MAX: u64 = 1 << 20;
 
 impl Connection {
-    /// Finds out whether it is HTTP/2 that comes.
+    /// Checks that the first bytes can be HTTP/2.
     pub(super) fn check_first_bytes(&mut self, input: &[u8]) -> Result<(), Violation> {
         if self.first_bytes.len() >= HTTP1.len() {
             return Ok(());
@@ -73,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// Whether something may come now; `None` stands for a frame that is wrong in itself.
+    /// Checks that this piece may come now; `None` stands for a malformed frame.
     pub(super) fn check_expected(&self, piece: Option<Piece<'_, '_>>) -> Result<(), Violation> {
         if matches!(self.phase, Phase::New | Phase::Opened)
             && !matches!(piece, Some(Piece::Frame(Frame::Settings(Settings { ack: false, .. }))))
@@ -123,7 +123,7 @@ impl Connection {
         }
     }
 
-    /// A frame came that brings no call further.
+    /// Counts a frame that brings no call further.
     fn count_idle_frame(&mut self) -> Result<(), Violation> {
         self.idle_frames += 1;
         if self.idle_frames > self.options.limits.idle_frames {
@@ -181,7 +181,8 @@ impl Connection {
         Ok(())
     }
 
-    /// A header block is complete. It is decoded whatever its stream, as the tables at both ends must stay the same.
+    /// Handles a complete header block. It is decoded even if its stream has ended, as both ends must keep
+    /// the same table.
     fn handle_block(
         &mut self,
         now: Duration,
@@ -227,7 +228,7 @@ impl Connection {
 
     fn begin_reply(&mut self, now: Duration, id: u32, head: Head, end_stream: bool) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
-        // What the length says of a reply that has no content is not about this one (RFC 9113, section 8.1.1).
+        // The content-length of a reply without content is that of another reply (RFC 9113, section 8.1.1).
         let has_content = !stream.request.forbids_reply_content() && !matches!(head.status, 204 | 304);
         let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
@@ -272,7 +273,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Content of a stream came.
+    /// Adds to the content of a stream's reply.
     pub(super) fn add_content(&mut self, id: Option<u32>, count: u64) {
         if let Some(stream) = id.and_then(|id| self.streams.get_mut(id))
             && let Reply::Body { size, .. } = &mut stream.reply
@@ -304,7 +305,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A reply is complete.
+    /// Ends a complete reply.
     fn finish(&mut self, now: Duration, id: u32) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
         let Reply::Body { size, expected, .. } = stream.reply else { return Ok(()) };
@@ -316,7 +317,7 @@ impl Connection {
         self.resets_in_a_row = 0;
         self.idle_frames = 0;
         if stream.upload != Upload::Done {
-            // The rest of the request is of no use to anybody.
+            // Nobody needs the rest of the request.
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
         }
         if let Reply::Body { server_timing, .. } = stream.reply {
@@ -328,7 +329,7 @@ impl Connection {
         Ok(())
     }
 
-    /// A stream violates the protocol, or all of the connection does.
+    /// Handles a violation that ends a stream or the connection.
     pub(super) fn handle_violation(&mut self, now: Duration, violation: Violation) {
         let outcome = match violation.stream {
             Some(id) => self.handle_stream_violation(now, id, violation),
@@ -360,7 +361,7 @@ impl Connection {
         }
     }
 
-    /// A stream was reset, by either side.
+    /// Counts a stream that was reset by either side.
     fn count_reset(&mut self) -> Result<(), Violation> {
         self.idle_frames = 0;
         self.resets_in_a_row += 1;
@@ -373,7 +374,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The state of a stream that a frame came on.
+    /// Returns the state of the stream that a frame came on.
     fn check_stream(&mut self, id: u32) -> Result<State, Violation> {
         let written = self.outgoing.written();
         match self.streams.get_mut(id).map(|stream| stream.start) {
@@ -386,7 +387,7 @@ impl Connection {
         }
     }
 
-    /// A frame came on a stream that has ended, which is in order if it was we who ended it.
+    /// Handles a frame on a stream that has ended, which is in order if we reset it.
     fn handle_late_frame(&mut self, id: u32) -> Result<(), Violation> {
         if !self.may_be_late(id) {
             return Err(Violation::of_connection(
@@ -397,14 +398,14 @@ impl Connection {
         self.count_idle_frame()
     }
 
-    /// Whether frames may still come on a stream that has ended.
+    /// Returns whether frames may still arrive for a stream that has ended.
     fn may_be_late(&self, id: u32) -> bool {
         self.reset_streams.len() == RESETS_REMEMBERED || self.reset_streams.contains(&id)
     }
 
     fn handle_reset(&mut self, now: Duration, reset: RstStream) -> Result<(), Violation> {
         if self.check_stream(reset.stream)? == State::Closed {
-            // A server may say so of a request that it does not want the rest of (section 8.1).
+            // A server may say that it does not need the rest of a request (section 8.1).
             return self.count_idle_frame();
         }
         let Some(stream) = self.close(now, reset.stream) else { return Ok(()) };
@@ -427,7 +428,7 @@ impl Connection {
             return self.count_idle_frame();
         }
         if self.phase == Phase::New {
-            // A server need not wait for us, but what answers it comes behind what a client says first.
+            // A server may speak first; our answers still follow our preface.
             self.open();
         }
         for parameter in settings.parameters() {
@@ -447,7 +448,7 @@ impl Connection {
         if self.phase == Phase::Opened {
             self.phase = Phase::Established;
         }
-        // What has no room now waits for the peer.
+        // Calls beyond the peer's limit now wait for the peer.
         let room = self.streams_max().saturating_sub(self.streams.open_count());
         for (.., since) in self.waiting.iter_mut().skip(room) {
             since.get_or_insert(now);
@@ -455,13 +456,13 @@ impl Connection {
         self.count_idle_frame()
     }
 
-    /// The peer lets streams begin with another window.
+    /// Applies a new initial window size to all streams.
     fn change_windows(&mut self, size: u32) -> Result<(), Violation> {
         let difference = i64::from(size) - i64::from(self.peer.window);
         if difference == 0 {
             return Ok(());
         }
-        // One frame may have many of them, and each takes as long as there are streams.
+        // One frame may repeat the setting, at a cost proportional to the number of streams.
         self.count_idle_frame()?;
         self.peer.window = size;
         for stream in self.streams.iter_mut() {
@@ -519,7 +520,7 @@ impl Connection {
         self.announce_end();
     }
 
-    /// The peer has not processed a stream, as it says: not so if its reply has begun.
+    /// Reports a call that the peer says it has not processed, unless its reply has begun.
     fn announce_unprocessed(&mut self, stream: &Stream) {
         let call = stream.call;
         if matches!(stream.reply, Reply::Body { .. }) {
@@ -530,13 +531,13 @@ impl Connection {
         }
     }
 
-    /// Whether the connection takes no further calls and has none left.
+    /// Returns whether the connection takes no further calls and has none left.
     fn is_at_end(&self) -> bool {
         let takes_no_more = self.phase == Phase::Draining || self.numbers_left() == 0;
         takes_no_more && self.streams.open_count() + self.waiting.len() == 0
     }
 
-    /// Tells once, if that is so.
+    /// Reports once that this is so.
     pub(super) fn announce_end(&mut self) {
         if self.is_at_end() && !self.end_announced {
             self.end_announced = true;
@@ -544,7 +545,7 @@ impl Connection {
         }
     }
 
-    /// The connection cannot go on: says why to the peer, and to the owner once it has heard all that is owed to it.
+    /// Fails the connection: tells the peer why, and the owner after the pending events.
     fn fail(&mut self, violation: Violation) {
         let Violation { code, reason, .. } = violation;
         GoAway { last_stream: 0, code, debug: reason.as_bytes() }.write(self.outgoing.buffer());

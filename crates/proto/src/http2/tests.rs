@@ -1,4 +1,4 @@
-//! Whole connections, against a server that says what it is told to say.
+//! Whole connections, against a scripted server.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ impl Script {
     }
 }
 
-/// A connection with so many calls sent.
+/// Makes a connection on which these calls were sent.
 fn connection(options: Options, requests: &[Request]) -> Engine {
     let mut engine = Engine::new(options);
     for (call, request) in (0..).zip(requests) {
@@ -126,7 +126,7 @@ fn feed(engine: &mut Engine, parts: &[&[u8]]) -> Outcome {
     (events, Ok(()))
 }
 
-/// What a server says leads to these events, wherever it is cut.
+/// Checks the events that a server's bytes lead to, wherever they are cut.
 #[track_caller]
 fn check(requests: &[Request], script: &Script, expected: &[Event<'static>]) -> Engine {
     check_outcome(requests, script, expected, Ok(()))
@@ -342,7 +342,7 @@ fn equal_requests_have_equal_blocks_once_the_table_has_their_fields() {
     assert_eq!(sizes[3], 9 + 5, "a frame header and an index for each field");
 }
 
-/// A connection that has numbers for so many streams.
+/// Makes a connection that has identifiers for this many streams.
 fn connection_with_numbers(count: u32) -> Engine {
     let mut engine = Engine::new(Options::default());
     engine.connection.streams = Streams::starting_at((1 << 31) + 1 - 2 * count);

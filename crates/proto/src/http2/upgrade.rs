@@ -1,4 +1,4 @@
-//! The way from HTTP/1.1 to HTTP/2 on one connection (RFC 7540, section 3.2).
+//! The upgrade of a connection from HTTP/1.1 to HTTP/2 (RFC 7540, section 3.2).
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -7,7 +7,7 @@ use super::Options;
 use super::frame::Settings;
 use crate::request::Request;
 
-/// The request in HTTP/1.1, with which a connection asks to go over to HTTP/2.
+/// Returns the HTTP/1.1 form of a request with which a connection asks for HTTP/2.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc7540#section-3.2>
 #[must_use]

@@ -1,4 +1,4 @@
-//! The fields of a request as protocols with binary framing send them: HTTP/2 (RFC 9113, section 8).
+//! The fields of a request as protocols with binary framing send them (RFC 9113, section 8).
 
 use super::Request;
 use crate::token::is_token;
@@ -21,7 +21,7 @@ impl Scheme {
     }
 }
 
-/// Returns whether a header field is about the connection in HTTP/1, and so has no place in HTTP/2.
+/// Returns whether a header field concerns the connection of HTTP/1, and so has no place in HTTP/2.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-8.2.2>
 #[must_use]
@@ -42,7 +42,7 @@ pub(super) fn is_host(name: &[u8]) -> bool {
     name.eq_ignore_ascii_case(b"host")
 }
 
-/// Names of fields up to this size are put in lower case without allocating.
+/// The size up to which names are put in lower case without allocating.
 const SHORT_NAME: usize = 64;
 
 impl Request {
@@ -59,7 +59,7 @@ impl Request {
         self.regular_fields(field);
     }
 
-    /// Those of them that follow the pseudo-header fields.
+    /// Hands out those that follow the pseudo-header fields.
     fn regular_fields(&self, mut field: impl FnMut(&[u8], &[u8])) {
         let (mut short, mut long) = ([0; SHORT_NAME], Vec::new());
         for (name, value) in self.header_fields() {
@@ -85,7 +85,7 @@ impl Request {
         }
     }
 
-    /// The header block that HTTP/2 sends, before compression, in HTTP/1's form for people to read.
+    /// Returns the header block that HTTP/2 sends, before compression, in HTTP/1's form for people to read.
     #[must_use]
     pub fn http2_head(&self) -> Vec<u8> {
         let mut text = Vec::new();
@@ -93,7 +93,7 @@ impl Request {
         text
     }
 
-    /// The number of bytes of the header block in that form, and of the body.
+    /// Returns how many bytes the header block has in that form, and the body.
     #[must_use]
     pub fn http2_size(&self) -> u64 {
         let header_block_size = self.0.header_block_size.get_or_init(|| {
@@ -115,7 +115,7 @@ impl Request {
     }
 }
 
-/// The header fields in these lines. Lines that are no fields are left out.
+/// Returns the header fields in these lines. Lines that are no fields are skipped.
 pub(super) fn in_lines(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     lines.split(|&byte| byte == b'\n').filter_map(|line| {
         let colon = line.iter().position(|&byte| byte == b':')?;

@@ -1,4 +1,4 @@
-//! What a request is made of, and how HTTP/1 renders it: in exactly the form of the classic tool.
+//! The parts of a request, and their rendering in HTTP/1: byte for byte that of the classic tool.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -7,26 +7,26 @@ use std::sync::Arc;
 
 use super::{Contents, ReplyContent, Request};
 
-/// What goes into a request. Every part is sent as it is.
+/// The parts of a request. Each is sent as it is.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestParts<'a> {
     /// The method.
     pub method: &'a [u8],
     /// The request target.
     pub uri: &'a [u8],
-    /// Whether the request line says HTTP/1.0, which adds `Connection: keep-alive`; otherwise HTTP/1.1.
+    /// True if the request line says HTTP/1.0, which adds `Connection: keep-alive`; otherwise HTTP/1.1.
     pub http10: bool,
-    /// Whether HTTP/1.0 adds that line.
+    /// True if HTTP/1.0 adds that line.
     pub keep_alive: bool,
     /// The value of `User-Agent`, if it is sent.
     pub user_agent: Option<&'a str>,
     /// The value of `Host`, if it is sent.
     pub host: Option<&'a str>,
-    /// What a proxy needs to pass the request on, if it goes to one.
+    /// The additions for a proxy, if the request is sent to one.
     pub forward: Option<Forward<'a>>,
-    /// Header lines with their line ends.
+    /// Header lines, each with its line end.
     pub extra_headers: &'a [u8],
-    /// Others that follow them.
+    /// Further header lines, which follow those.
     pub headers: &'a [u8],
     /// The value of `Cookie`, if there is one.
     pub cookie: Option<&'a [u8]>,
@@ -37,19 +37,19 @@ pub struct RequestParts<'a> {
 /// The body of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestBody<'a> {
-    /// There is none.
+    /// None.
     None,
-    /// These bytes.
+    /// Bytes of this request alone.
     Copied(&'a [u8]),
-    /// Bytes that many requests have. What is large is not copied.
+    /// Bytes that many requests share. They are not copied if they are many.
     Shared(&'a Rc<Arc<[u8]>>),
 }
 
-/// A shared body up to this size is cheaper to copy than to send apart.
+/// The size up to which a shared body is cheaper to copy than to send apart.
 const COPIED_MAX: usize = 4096;
 
 impl RequestBody<'_> {
-    /// Its size; `None` if there is no body.
+    /// Returns its size; `None` without a body.
     fn size(&self) -> Option<usize> {
         match self {
             Self::None => None,
@@ -59,18 +59,18 @@ impl RequestBody<'_> {
     }
 }
 
-/// What a proxy needs to pass a request on.
+/// The additions that a proxy needs to forward a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward<'a> {
-    /// Scheme and authority of the server. It goes before a request target that begins with a slash, which makes that
-    /// one in absolute form (RFC 9112, section 3.2.2).
+    /// Scheme and authority of the server. They precede a request target that begins with a slash, which
+    /// makes it an absolute form (RFC 9112, section 3.2.2).
     pub origin: &'a str,
     /// The value of `Proxy-Authorization`, if it is sent.
     pub authorization: Option<&'a str>,
 }
 
 impl<'a> RequestParts<'a> {
-    /// A GET of this target over HTTP/1.1, with nothing else in it.
+    /// Makes the parts of a GET over HTTP/1.1 that has nothing but this target.
     #[must_use]
     pub fn to(uri: &'a [u8]) -> Self {
         Self {
@@ -88,13 +88,13 @@ impl<'a> RequestParts<'a> {
         }
     }
 
-    /// The request that they make.
+    /// Makes the request.
     #[must_use]
     pub fn request(&self) -> Request {
         self.request_with(if self.method == b"HEAD" { ReplyContent::Never } else { ReplyContent::AsTold })
     }
 
-    /// The same, for a request for a tunnel: what follows the header block of the reply is not its content (RFC 9110,
+    /// Makes a request for a tunnel: what follows the header block of its reply is not content (RFC 9110,
     /// section 9.3.6).
     #[must_use]
     pub fn tunnel_request(&self) -> Request {
@@ -132,12 +132,12 @@ impl<'a> RequestParts<'a> {
             && matches!(self.method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
     }
 
-    /// The origin that HTTP/1 sends before the request target.
+    /// Returns the origin that HTTP/1 sends before the request target.
     fn origin(&self) -> &[u8] {
         self.forward.filter(|_| self.uri.starts_with(b"/")).map_or(b"", |forward| forward.origin.as_bytes())
     }
 
-    /// A size that most heads stay below.
+    /// Returns a size that most heads do not exceed.
     fn text_size(&self) -> usize {
         let cookie_size = self.cookie.map_or(0, <[u8]>::len);
         160 + self.origin().len()
@@ -147,7 +147,7 @@ impl<'a> RequestParts<'a> {
             + cookie_size
     }
 
-    /// Appends all bytes of the request but its body; returns where the header lines lie.
+    /// Appends all of the request except its body; returns the range of the header lines.
     fn put_head(&self, out: &mut Vec<u8>) -> Range<usize> {
         let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
         put(&[self.method, b" ", self.origin(), self.uri]);

@@ -1,8 +1,8 @@
 //! TLS 1.0 to 1.3, the client's side, on BoringSSL: bytes in, bytes out.
 //!
-//! A [`Context`] holds what all connections of a worker share. A [`Client`] is one connection's worth of TLS. It has
-//! no socket and no buffer: every call borrows the worker's [`Lane`], which holds the bytes that arrived and
-//! collects those that are due to be sent. So an idle connection costs what BoringSSL keeps for it, and no more.
+//! A [`Context`] holds what all connections of a worker share. A [`Client`] is the TLS of one connection. It
+//! has no socket and no buffer: every call borrows the worker's [`Lane`], which holds the bytes that arrived
+//! and collects those to be sent. So an idle connection costs what BoringSSL keeps for it, and no more.
 //!
 //! ```text
 //!                 ┌─────────────── Lane ───────────────┐

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What was read, with bodies joined.
+/// Pieces that were read, with bodies joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
     Frame(String),
@@ -48,7 +48,7 @@ fn read(pieces: &[&[u8]]) -> Vec<Seen> {
     seen
 }
 
-/// The bytes give this wherever they are cut.
+/// Checks that the bytes give this wherever they are cut.
 #[track_caller]
 fn check(bytes: &[u8], expected: &[Seen]) {
     for cut in 0..=bytes.len() {
