@@ -132,13 +132,13 @@ impl Engine {
         }
     }
 
-    /// Returns the calls whose end has not been reported.
-    pub fn pending(&self) -> impl Iterator<Item = CallId> {
-        let (http1, http2) = match self {
-            Self::Http1(engine) => (Some(engine.pending()), None),
-            Self::Http2(engine) => (None, Some(engine.pending())),
-        };
-        http1.into_iter().flatten().chain(http2.into_iter().flatten())
+    /// Returns the calls whose end has not been reported. Nothing is allocated if there are none.
+    #[must_use]
+    pub fn pending(&self) -> Vec<CallId> {
+        match self {
+            Self::Http1(engine) => engine.pending().collect(),
+            Self::Http2(engine) => engine.pending().collect(),
+        }
     }
 
     /// Returns the first call without a complete reply.

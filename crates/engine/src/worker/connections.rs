@@ -599,11 +599,11 @@ impl<N: Network> Worker<'_, '_, N> {
     /// sent there are made again, and count as sent once; but for sessions, where they count each time, as in the classic
     /// tool.
     fn retire_unprocessed(&mut self, key: ConnectionKey, now: Instant) {
-        let pending = self.connections[key].engine.pending().map(CallKey::from);
-        let behind: Vec<CallKey> = pending.filter(|&call| self.calls[call].is_written).collect();
+        let mut behind = self.connections[key].engine.pending();
+        behind.retain(|&call| self.calls[CallKey::from(call)].is_written);
         self.retire_connection(key, now);
         if !matches!(self.plan.workload, Workload::Sessions(_)) {
-            behind.into_iter().for_each(|call| self.calls[call].is_written = true);
+            behind.into_iter().for_each(|call| self.calls[CallKey::from(call)].is_written = true);
         }
     }
 
@@ -788,14 +788,14 @@ impl<N: Network> Worker<'_, '_, N> {
         self.note_transport(key, now);
         let (session, slot) = (self.connections[key].session, self.connections[key].slot);
         let pending = self.close_connection(key, now);
-        pending.iter().for_each(|&call| self.reset_call(call, now));
+        pending.iter().for_each(|&call| self.reset_call(call.into(), now));
         let session = &mut self.sessions[session];
         session.draining.retain(|&draining| draining != key);
         let slot = &mut session.slots[slot];
         if slot.connection == Some(key) {
             slot.connection = None;
         }
-        pending.iter().rev().for_each(|&call| slot.queue.push_front(call));
+        pending.iter().rev().for_each(|&call| slot.queue.push_front(call.into()));
         pending.len()
     }
 
@@ -818,17 +818,17 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// Closes a connection and counts it. Returns its calls without a reply.
-    pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Vec<CallKey> {
+    pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Vec<CallId> {
         self.note_stalls(key);
         self.take_counts(key, now);
         self.say_goodbye(key);
         self.make_room(now);
-        let connection = self.connections.remove(key).expect("only living connections are closed");
+        let connection = &self.connections[key];
         if connection.stage == Stage::Handshaking {
             self.recorder.handshake_given_up(now);
         }
         self.deadlines.remove(poll_key(key));
-        let pending = connection.engine.pending().map(CallKey::from).collect();
+        let pending = connection.engine.pending();
         let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);
         self.recorder.connection_closed(connection.due, lifetime);
         if let Some(lifetime) = lifetime
@@ -836,6 +836,7 @@ impl<N: Network> Worker<'_, '_, N> {
         {
             self.observer.observe(Observation::Lifetime { lifetime });
         }
+        self.connections.remove(key);
         pending
     }
 

@@ -317,7 +317,7 @@ impl<N: Network> Worker<'_, '_, N> {
             return false;
         }
         let (mut expired, mut next, mut is_silent) = (Vec::new(), None, false);
-        for call_key in connection.engine.pending().map(CallKey::from) {
+        for call_key in connection.engine.pending().into_iter().map(CallKey::from) {
             let call = &self.calls[call_key];
             let since = if call.is_sent() { connection.progress } else { call.submitted };
             let to_be_written = self.plan.timeouts.timeout.map(|limit| since + limit);

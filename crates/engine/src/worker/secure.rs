@@ -19,7 +19,7 @@ use slotmap::SlotMap;
 use super::connections::{Connection, Stage, at_instant};
 use super::resumption::Pool;
 use super::sends::{self, Sends};
-use super::{CallKey, ConnectionKey, READ_SIZE, SessionKey, Worker};
+use super::{ConnectionKey, READ_SIZE, SessionKey, Worker};
 use crate::Network;
 
 /// Plaintext opened at once: a record holds no more (RFC 8446, section 5.1).
@@ -182,8 +182,8 @@ impl<N: Network> Worker<'_, '_, N> {
                     if let Some(sends) = lent.sends {
                         sends.rewound();
                     }
-                    let pending: Vec<CallKey> = lent.engine.pending().map(CallKey::from).collect();
-                    pending.into_iter().for_each(|call| self.reset_call(call, now));
+                    let pending = lent.engine.pending();
+                    pending.into_iter().for_each(|call| self.reset_call(call.into(), now));
                 }
                 Ok(Progress::Done) => {
                     self.handle_secured(key);

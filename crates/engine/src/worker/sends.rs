@@ -100,7 +100,7 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         let mut sends = Sends::default();
-        let waiting = connection.engine.pending().map(CallKey::from);
+        let waiting = connection.engine.pending().into_iter().map(CallKey::from);
         waiting
             .filter(|&call| self.plan.recording.asks_of(self.calls[call].serial))
             .for_each(|call| sends.submitted(call));

@@ -378,7 +378,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let connections =
             session.draining.iter().copied().chain(session.slots.iter().filter_map(|slot| slot.connection));
         for connection in connections {
-            dropped.extend(self.connections[connection].engine.pending().map(CallKey::from));
+            dropped.extend(self.connections[connection].engine.pending().into_iter().map(CallKey::from));
         }
         for slot in &mut session.slots {
             dropped.extend(slot.queue.drain(..));
@@ -406,7 +406,7 @@ impl<N: Network> Worker<'_, '_, N> {
         for connection in connections {
             self.note_transport(connection, now);
             for call in self.close_connection(connection, now) {
-                self.abandon_call(call, now);
+                self.abandon_call(call.into(), now);
             }
         }
         let queued = session.slots.iter().flat_map(|slot| &slot.queue);

@@ -25,7 +25,7 @@ pub struct Options {
     pub header_blocks: bool,
     /// True to hand out bodies ([`Event::ReplyBody`](crate::Event::ReplyBody)).
     pub bodies: bool,
-    /// True to keep the `server-timing` of the last reply ([`Engine::server_timing`]).
+    /// True to keep the `server-timing` of the last reply ([`Engine::server_timing`](super::Engine::server_timing)).
     pub server_timing: bool,
     /// Bounds on what the peer may send.
     pub limits: Limits,
