@@ -2,7 +2,7 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: (&[u8], u8, u8)| httperf_proto::http1::check_cuts(
+libfuzzer_sys::fuzz_target!(|input: (&[u8], u8, u8)| httperf_testkit::fuzz::check_cuts(
     input.0,
     usize::from(input.1),
     input.2 % 4,

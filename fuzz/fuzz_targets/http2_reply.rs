@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| httperf_proto::http2::check_replies(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| httperf_testkit::fuzz::check_replies(input));

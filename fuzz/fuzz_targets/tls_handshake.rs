@@ -2,4 +2,4 @@
 
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| httperf_proto::tls::check_garbage(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| httperf_testkit::fuzz::check_garbage(input));

@@ -1,4 +1,4 @@
-//! Content codings: bodies that came compressed, decompressed as they come (RFC 9110, section 8.4).
+//! Content codings: bodies decompressed as they arrive (RFC 9110, section 8.4).
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,30 +8,30 @@ use flate2::write::MultiGzDecoder;
 
 use crate::http1::fields;
 
-/// How a body is compressed.
+/// The compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coding {
-    /// It is not.
+    /// None.
     Identity,
-    /// As gzip does (RFC 1952).
+    /// gzip (RFC 1952).
     Gzip,
-    /// As Brotli does (RFC 7932).
+    /// Brotli (RFC 7932).
     Brotli,
-    /// As Zstandard does (RFC 8878), with a window of at most 8 MiB (RFC 9659).
+    /// Zstandard (RFC 8878), with a window of at most 8 MiB (RFC 9659).
     Zstd,
 }
 
-/// The base-2 logarithm of the largest window that a Zstandard body may ask for.
+/// The base-2 logarithm of the largest window that a Zstandard body may use.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9659#section-3>
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
-/// How many bytes decompressed at once by Brotli go to the writer.
+/// The number of decompressed bytes that Brotli passes on at once.
 const BROTLI_BUFFER: usize = 16 * 1024;
 
 impl Coding {
-    /// How the body behind this header block is compressed; `None` if that is not known here, or if it was done more
-    /// than once.
+    /// Returns the coding of the body after this header block; `None` if it is unknown, or if there are
+    /// several.
     #[must_use]
     pub fn of(head: &[u8]) -> Option<Self> {
         let mut coding = Self::Identity;
@@ -54,7 +54,7 @@ impl Coding {
     }
 }
 
-/// Decompresses a body into a writer. Memory is bounded by the largest window of the coding, whatever comes.
+/// Decompresses a body into a writer. Memory is bounded by the largest window of the coding.
 pub struct Decoder<W: Write>(Inner<W>);
 
 enum Inner<W: Write> {
@@ -65,10 +65,10 @@ enum Inner<W: Write> {
 }
 
 impl<W: Write> Decoder<W> {
-    /// What decompresses a body into `writer`.
+    /// Makes a decoder that writes to `writer`.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// When memory is short.
     pub fn new(coding: Coding, writer: W) -> io::Result<Self> {
         Ok(Self(match coding {
             Coding::Identity => Inner::Identity(writer),
@@ -82,10 +82,10 @@ impl<W: Write> Decoder<W> {
         }))
     }
 
-    /// Takes the next bytes of the body.
+    /// Decompresses the next bytes of the body.
     ///
     /// # Errors
-    /// When they are not what the coding says, or the writer takes no more. The decoder is then of no further use.
+    /// When they are malformed, or the writer fails. The decoder is then of no further use.
     pub fn push(&mut self, bytes: &[u8]) -> io::Result<()> {
         match &mut self.0 {
             Inner::Identity(writer) => writer.write_all(bytes),
@@ -95,10 +95,10 @@ impl<W: Write> Decoder<W> {
         }
     }
 
-    /// The body is complete: gives the writer back.
+    /// Ends the body and gives the writer back.
     ///
     /// # Errors
-    /// When it ends too early for its coding.
+    /// When the body is truncated.
     pub fn finish(self) -> io::Result<W> {
         match self.0 {
             Inner::Identity(writer) => Ok(writer),

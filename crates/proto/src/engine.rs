@@ -1,13 +1,48 @@
-//! The protocols of a connection behind one face.
+//! One connection's protocol, whichever it is.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use crate::http1::{self, Full, Heads, Request};
-use crate::http2;
-use crate::{CallId, Event, ProtocolError, Sent};
+use crate::http1::{self, HeaderCache};
+use crate::http2::{self, Counts, PeerSettings};
+use crate::request::Request;
+use crate::{CallId, Event, ProtocolError, Sent, Stall};
 
-/// One connection's worth of whatever protocol it speaks. The methods are those of [`http1::Engine`] and of
-/// [`http2::Engine`], where they are described.
+/// The protocol of one connection, as values: bytes in, bytes and events out. It never touches a socket or a clock.
+///
+/// Methods come in four kinds: getters, commands, `handle_*` for what happened, `poll_*` for what to do next.
+/// After a command or a `handle_*`, drain the `poll_*` that it concerns:
+///
+/// | after | drain | until |
+/// |---|---|---|
+/// | [`submit`](Self::submit), [`cancel`](Self::cancel) | [`poll_transmit_shared`](Self::poll_transmit_shared) | it has no bytes |
+/// | the transport took bytes: [`handle_written`](Self::handle_written) | [`poll_sent`](Self::poll_sent), then [`poll_stall`](Self::poll_stall) | `None` |
+/// | the transport takes no more for now: [`handle_blocked`](Self::handle_blocked) | nothing until it does | |
+/// | bytes arrived | [`poll_event`](Self::poll_event) with them, then what is to be transmitted | `None` |
+/// | the peer ended the transport: [`handle_eof`](Self::handle_eof) | nothing: it is of no further use | |
+///
+/// Before the transport is closed, [`goodbye`](Self::goodbye) has the last bytes for it. `now` is the time
+/// since any fixed instant, the same for all calls of all methods.
+///
+/// Differences between protocols are asked of the engine, never of its variant. HTTP/1 answers
+/// [in order](Self::is_in_order), one call after the other, so its calls cannot be [cancelled](Self::cancel) one by
+/// one. HTTP/2 gives each call a stream: it has [streams](Self::open_streams), waits for the peer to allow them
+/// ([`Stall`]), learns the [settings](Self::peer_settings) of its peer, and keeps [counts](Self::take_counts).
+///
+/// # Timers and datagrams
+///
+/// HTTP/1 and HTTP/2 do nothing by themselves as time passes, and their bytes are a stream, which TLS may
+/// protect. A protocol over datagrams has TLS inside, and adds three methods; `submit`, `cancel`, `poll_event`,
+/// `poll_sent` and all getters stay as they are:
+///
+/// * `poll_timeout() -> Option<Duration>`: the instant at which its timer expires (loss detection, idle time-out). The
+///   owner asks whenever the other methods have been drained; the answer replaces the last one.
+/// * `handle_timeout(now)`: that instant has come. Then drain everything.
+/// * `poll_datagrams(now, out) -> Option<Datagrams>`, in place of `poll_transmit_shared`: the next datagrams to one
+///   address in one buffer, with the size of each, as the kernel segments them. What arrives is given to `poll_event`
+///   one datagram at a time.
+///
+/// They come with the first protocol that needs them: a timer that nobody sets cannot be tested.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -20,8 +55,48 @@ pub enum Engine {
     Http2(Box<http2::Engine>),
 }
 
+/// A protocol that an [`Engine`] speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.0 or HTTP/1.1.
+    Http1,
+    /// HTTP/2.
+    Http2,
+}
+
+/// Returned by [`Engine::submit`] when no further call fits on the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
 impl Engine {
-    /// How many more calls the connection takes now.
+    /// Makes a fresh connection that speaks HTTP/1.
+    #[must_use]
+    pub fn http1(options: http1::Options) -> Self {
+        Self::Http1(http1::Engine::new(options))
+    }
+
+    /// Makes a fresh connection that speaks HTTP/2.
+    #[must_use]
+    pub fn http2(options: http2::Options) -> Self {
+        Self::Http2(Box::new(http2::Engine::new(options)))
+    }
+
+    /// Makes a connection that was upgraded to HTTP/2 when this call asked for it in HTTP/1 ([`Event::Upgraded`]).
+    #[must_use]
+    pub fn upgraded(options: http2::Options, call: CallId, request: Request) -> Self {
+        Self::Http2(Box::new(http2::Engine::upgraded(options, call, request)))
+    }
+
+    /// Returns the protocol that it speaks.
+    #[must_use]
+    pub fn protocol(&self) -> Protocol {
+        match self {
+            Self::Http1(_) => Protocol::Http1,
+            Self::Http2(_) => Protocol::Http2,
+        }
+    }
+
+    /// Returns the number of further calls that the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self {
@@ -30,7 +105,16 @@ impl Engine {
         }
     }
 
-    /// How many calls have no complete reply.
+    /// Returns whether the peer takes no further calls but still answers those under way ([`Event::Draining`]).
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        match self {
+            Self::Http1(_) => false,
+            Self::Http2(engine) => engine.is_draining(),
+        }
+    }
+
+    /// Returns the number of calls without a complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {
         match self {
@@ -39,7 +123,16 @@ impl Engine {
         }
     }
 
-    /// The calls without a complete reply, in order.
+    /// Returns the number of calls that have a stream of their own; 0 where they share one.
+    #[must_use]
+    pub fn open_streams(&self) -> usize {
+        match self {
+            Self::Http1(_) => 0,
+            Self::Http2(engine) => engine.open_streams(),
+        }
+    }
+
+    /// Returns the calls whose end has not been reported. Nothing is allocated if there are none.
     #[must_use]
     pub fn pending(&self) -> Vec<CallId> {
         match self {
@@ -48,7 +141,7 @@ impl Engine {
         }
     }
 
-    /// The first of them.
+    /// Returns the first call without a complete reply.
     #[must_use]
     pub fn front(&self) -> Option<CallId> {
         match self {
@@ -57,18 +150,38 @@ impl Engine {
         }
     }
 
-    /// Whether replies come in the order of their calls, so that each waits for those before it.
+    /// Returns whether replies come in the order of their calls, so that each waits for those before it, and
+    /// whatever arrives is part of a reply.
     #[must_use]
     pub fn is_in_order(&self) -> bool {
         matches!(self, Self::Http1(_))
     }
 
-    /// Whether a part of a header block has arrived, and its end has not, where replies come in order.
+    /// Returns whether the beginning of a header block has arrived but not its end, where replies come in order.
     #[must_use]
     pub fn has_partial_head(&self) -> bool {
         match self {
             Self::Http1(engine) => engine.has_partial_head(),
             Self::Http2(_) => false,
+        }
+    }
+
+    /// Returns the header block of a request as it is sent here, before compression, in HTTP/1's form.
+    #[must_use]
+    pub fn request_head<'r>(&self, request: &'r Request) -> Cow<'r, [u8]> {
+        match self {
+            Self::Http1(_) => request.http1_head().into(),
+            Self::Http2(_) => request.http2_head().into(),
+        }
+    }
+
+    /// Returns the number of bytes of a request as it is sent here: those of
+    /// [`request_head`](Self::request_head), and of its body.
+    #[must_use]
+    pub fn request_size(&self, request: &Request) -> u64 {
+        match self {
+            Self::Http1(_) => request.http1_size(),
+            Self::Http2(_) => request.http2_size(),
         }
     }
 
@@ -80,6 +193,19 @@ impl Engine {
         match self {
             Self::Http1(engine) => engine.submit(call, request),
             Self::Http2(engine) => engine.submit(now, call, request),
+        }
+    }
+
+    /// Gives up a call that has no complete reply. Nothing more is reported of it. Returns false where replies come
+    /// [in order](Self::is_in_order): such a call ends with its connection alone.
+    #[must_use]
+    pub fn cancel(&mut self, now: Duration, call: CallId) -> bool {
+        match self {
+            Self::Http1(_) => false,
+            Self::Http2(engine) => {
+                engine.cancel(now, call);
+                true
+            }
         }
     }
 
@@ -99,8 +225,8 @@ impl Engine {
         }
     }
 
-    /// As [`Engine::poll_transmit`], but copies no more than it must: what comes back is to go out after what was appended.
-    /// Nothing is due if neither has anything.
+    /// As [`Engine::poll_transmit`], but copies no more than it must: the bytes that it returns go out after
+    /// those that it appended. Nothing is due if there are neither.
     pub fn poll_transmit_shared(&mut self, now: Duration, out: &mut Vec<u8>) -> &[u8] {
         match self {
             Self::Http1(engine) => engine.poll_transmit_shared(out),
@@ -108,7 +234,8 @@ impl Engine {
         }
     }
 
-    /// How many pending requests have been handed out, at least in part, if the last `unused` bytes do not count.
+    /// Returns the number of pending requests that have been handed out, at least in part, the last `unused`
+    /// bytes aside.
     #[must_use]
     pub fn transmitted_count(&self, unused: usize) -> usize {
         match self {
@@ -117,7 +244,7 @@ impl Engine {
         }
     }
 
-    /// What was handed out and not written is to be handed out again.
+    /// Handles a transport that takes no more for now: hands out again what was handed out and not written.
     pub fn handle_blocked(&mut self) {
         match self {
             Self::Http1(engine) => engine.handle_blocked(),
@@ -125,7 +252,7 @@ impl Engine {
         }
     }
 
-    /// Every pending request is to go out again.
+    /// Forgets that anything was sent: every pending request goes out again. Only before the peer's first byte.
     pub fn rewind(&mut self, now: Duration) {
         match self {
             Self::Http1(engine) => engine.rewind(),
@@ -133,7 +260,7 @@ impl Engine {
         }
     }
 
-    /// The transport took the next `count` bytes.
+    /// Records that the transport took the next `count` bytes.
     pub fn handle_written(&mut self, count: usize) {
         match self {
             Self::Http1(engine) => engine.handle_written(count),
@@ -141,7 +268,7 @@ impl Engine {
         }
     }
 
-    /// What the last [`Engine::handle_written`] began or completed, in order.
+    /// Reports the requests that the last [`Engine::handle_written`] began or completed, in order.
     pub fn poll_sent(&mut self) -> Option<Sent> {
         match self {
             Self::Http1(engine) => engine.poll_sent(),
@@ -149,16 +276,15 @@ impl Engine {
         }
     }
 
-    /// The value of `Server-Timing` in the last reply.
-    #[must_use]
-    pub fn server_timing(&self) -> &[u8] {
+    /// Reports a call that had to wait for the peer, once the wait is over and before its last event.
+    pub fn poll_stall(&mut self) -> Option<Stall> {
         match self {
-            Self::Http1(engine) => engine.server_timing(),
-            Self::Http2(engine) => engine.server_timing(),
+            Self::Http1(_) => None,
+            Self::Http2(engine) => engine.poll_stall(),
         }
     }
 
-    /// Whether there are bytes that the transport has not taken yet.
+    /// Returns whether there are bytes that the transport has not taken yet.
     #[must_use]
     pub fn wants_write(&self) -> bool {
         match self {
@@ -167,7 +293,9 @@ impl Engine {
         }
     }
 
-    /// Reads from `input` up to the next event. `heads`: of all connections that speak HTTP/1 with the same options.
+    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of
+    /// `input` was used and more is needed. `header_cache` is shared by all connections with the same options
+    /// for HTTP/1.
     ///
     /// # Errors
     /// When the peer breaks the protocol; the connection is then of no further use.
@@ -175,15 +303,33 @@ impl Engine {
         &mut self,
         now: Duration,
         input: &mut &'a [u8],
-        heads: &mut Heads,
+        header_cache: &mut HeaderCache,
     ) -> Result<Option<Event<'a>>, ProtocolError> {
         match self {
-            Self::Http1(engine) => engine.poll_event(input, heads),
+            Self::Http1(engine) => engine.poll_event(input, header_cache),
             Self::Http2(engine) => engine.poll_event(now, input),
         }
     }
 
-    /// How many of the bytes that come next need not be read.
+    /// Returns the value of `Server-Timing` in the last reply.
+    #[must_use]
+    pub fn server_timing(&self) -> &[u8] {
+        match self {
+            Self::Http1(engine) => engine.server_timing(),
+            Self::Http2(engine) => engine.server_timing(),
+        }
+    }
+
+    /// Returns whether content arrived since this was called last, for which there may have been no event:
+    /// there is none if nobody asks for bodies. Only where replies do not come [in order](Self::is_in_order).
+    pub fn take_content_received(&mut self) -> bool {
+        match self {
+            Self::Http1(_) => false,
+            Self::Http2(engine) => engine.take_content_received(),
+        }
+    }
+
+    /// Returns the number of bytes coming next that need not be read, as they are content that nobody asked for.
     #[must_use]
     pub fn skippable(&self) -> u64 {
         match self {
@@ -192,7 +338,7 @@ impl Engine {
         }
     }
 
-    /// So many of them came.
+    /// `count` bytes came and were not read, no more than are [`skippable`](Self::skippable).
     pub fn handle_skipped(&mut self, count: u64) {
         match self {
             Self::Http1(engine) => engine.handle_skipped(count),
@@ -200,7 +346,7 @@ impl Engine {
         }
     }
 
-    /// Whether the reply at hand ends with the connection.
+    /// Returns whether the current reply lasts until the end of the connection.
     #[must_use]
     pub fn ends_with_connection(&self) -> bool {
         match self {
@@ -209,7 +355,7 @@ impl Engine {
         }
     }
 
-    /// The peer sends nothing more.
+    /// Handles the end of the peer's bytes.
     ///
     /// # Errors
     /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
@@ -220,11 +366,28 @@ impl Engine {
         }
     }
 
-    /// What to say when we close the connection.
+    /// Returns the last bytes for the peer before we close the connection.
     pub fn goodbye(&mut self) -> &[u8] {
         match self {
             Self::Http1(_) => &[],
             Self::Http2(engine) => engine.goodbye(),
+        }
+    }
+
+    /// Returns the settings of the peer, once they have arrived; `None` where the protocol has none.
+    #[must_use]
+    pub fn peer_settings(&self) -> Option<PeerSettings> {
+        match self {
+            Self::Http1(_) => None,
+            Self::Http2(engine) => engine.peer_settings(),
+        }
+    }
+
+    /// Counts of what happened since this was called last; `None` where the protocol has none.
+    pub fn take_counts(&mut self) -> Option<Counts> {
+        match self {
+            Self::Http1(_) => None,
+            Self::Http2(engine) => Some(engine.take_counts()),
         }
     }
 }

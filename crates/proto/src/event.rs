@@ -1,44 +1,46 @@
-//! What a protocol engine tells its owner, whichever protocol it speaks.
+//! Reports of a protocol engine to its owner, the same for all protocols.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::http2::ConnectionError;
 
-/// The name of a call, chosen by whoever submits it and carried back by every event about it.
+/// The identifier of a call, chosen by whoever submits it and carried by every event about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallId(pub u64);
 
-/// What arrived.
+/// Something that arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The status line of a call's final reply is complete.
     ReplyStarted {
         /// The call.
         call: CallId,
-        /// Its status; 599 stands for a line that is no status line.
+        /// Its status; 599 stands for a malformed status line.
         status: u16,
     },
-    /// What came in place of a status line; [`Event::ReplyStarted`] with status 599 follows.
+    /// A malformed status line; [`Event::ReplyStarted`] with status 599 follows.
     BadStatusLine {
         /// The call.
         call: CallId,
         /// The line, without its end.
         line: Vec<u8>,
     },
-    /// The header block of the final reply, status line and final empty line included. Only when asked for.
+    /// The header block of the final reply, from the status line to the empty line. Only if the options ask
+    /// for it.
     ReplyHead {
         /// The call.
         call: CallId,
         /// The bytes as they came.
         head: Vec<u8>,
     },
-    /// Body bytes, without any chunk framing. Only when asked for.
+    /// Part of the body, without chunk framing. Only if the options ask for it.
     ReplyBody {
         /// The call.
         call: CallId,
-        /// The bytes; how they are divided into events means nothing.
+        /// The bytes; their division into events means nothing.
         data: Cow<'a, [u8]>,
     },
     /// The reply is complete.
@@ -47,34 +49,34 @@ pub enum Event<'a> {
         call: CallId,
         /// Its sizes.
         size: ReplySize,
-        /// Whether the connection can carry another call.
+        /// True if the connection can carry another call.
         reuse: Reuse,
     },
-    /// The peer has not processed the call, as it says: it can be made again without harm, and does not belong to the
-    /// connection any more.
+    /// The peer says that it has not processed the call: it can be made again without harm, and no longer
+    /// belongs to the connection.
     CallReturned {
         /// The call.
         call: CallId,
     },
-    /// The call has no complete reply, and will have none; the connection goes on.
+    /// The call will have no complete reply; the connection continues.
     CallFailed {
         /// The call.
         call: CallId,
     },
-    /// The peer goes over to the protocol that it was asked for, in which it will answer the call. What follows is no
-    /// HTTP/1.
+    /// The peer switches to the protocol that it was asked for, and will answer the call in it. Nothing of
+    /// HTTP/1 follows.
     Upgraded {
         /// The call that asked for it.
         call: CallId,
     },
     /// The connection takes no further calls. Those under way are still answered.
     Draining,
-    /// It takes none, and none is left: it is of no further use.
+    /// The connection takes no further calls and has none left: it is of no further use.
     Drained,
 }
 
 impl Event<'_> {
-    /// The call it is about, if it is about one.
+    /// Returns the call that it is about, if any.
     #[must_use]
     pub fn call(&self) -> Option<CallId> {
         match *self {
@@ -90,7 +92,7 @@ impl Event<'_> {
         }
     }
 
-    /// The same event, with bytes of its own.
+    /// Returns the same event, with bytes of its own.
     #[must_use]
     pub fn into_owned(self) -> Event<'static> {
         match self {
@@ -119,16 +121,16 @@ pub struct ReplySize {
     pub footer: u64,
 }
 
-/// Whether a connection can carry another call.
+/// The fate of a connection after a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reuse {
-    /// It can.
+    /// It can carry another call.
     Keep,
     /// The peer closes it, or it can no longer be understood.
     Close,
 }
 
-/// How far the sending of a request has come.
+/// A step in the sending of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sent {
     /// The transport took its first byte.
@@ -137,13 +139,33 @@ pub enum Sent {
     Finished(CallId),
 }
 
-/// Why a connection can no longer be understood. The peer's fault, each time.
+/// A call that had to wait for the peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// The call.
+    pub call: CallId,
+    /// The cause.
+    pub what: Awaited,
+    /// The total time.
+    pub time: Duration,
+}
+
+/// Something that calls wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Awaited {
+    /// One of the streams that the peer allows at once.
+    Stream,
+    /// Room for the request's body in the peer's flow-control windows.
+    Window,
+}
+
+/// The reason why a connection can no longer be understood; always the peer's fault.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ProtocolError {
     /// The connection ended in the middle of a reply, or before one that was due.
     #[error("connection closed before the end of the reply")]
     Truncated,
-    /// Bytes that belong to no request sent.
+    /// Bytes that answer no request.
     #[error("bytes that answer no request")]
     Unsolicited,
     /// A header block or trailer section beyond the limit.
@@ -158,16 +180,16 @@ pub enum ProtocolError {
         /// The limit.
         limit: usize,
     },
-    /// A header block that cannot be read at all.
+    /// A malformed header block.
     #[error("malformed reply header")]
     BadHead,
     /// A status outside 100 to 599.
     #[error("reply status outside 100 to 599")]
     BadStatus,
-    /// A Content-Length that is no number, or several that disagree.
+    /// A malformed Content-Length, or several that differ.
     #[error("invalid Content-Length")]
     BadLength,
-    /// A chunk-size line that is none, or is too long, or too large a size.
+    /// A malformed or oversized chunk-size line.
     #[error("invalid chunk-size line")]
     BadChunk,
     /// More interim (1xx) replies than the limit.
@@ -176,7 +198,7 @@ pub enum ProtocolError {
         /// The limit.
         limit: u32,
     },
-    /// What ends a connection of HTTP/2.
+    /// A violation that ends a connection of HTTP/2.
     #[error(transparent)]
     Http2(#[from] ConnectionError),
 }

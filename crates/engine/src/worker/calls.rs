@@ -6,7 +6,7 @@ use httperf_load::page::Scanner;
 use httperf_load::requests::{Content, Material};
 use httperf_load::visit::Next;
 use httperf_plan::{HttpVersion, Plan, Split, UriSource};
-use httperf_proto::http1::{Request, RequestBody, RequestHead};
+use httperf_proto::request::{Request, RequestBody, RequestParts};
 use httperf_stats::{Carrier, Instant, Recorder, Sample, SlowDetail, Transport};
 
 use super::inspection::Inspection;
@@ -147,7 +147,7 @@ impl<N: Network> Worker<'_, '_, N> {
             Some(jar) => jar.header(uri, self.network.wall_clock()),
             None => None,
         };
-        let head = RequestHead {
+        let head = RequestParts {
             method,
             uri,
             http10: template.version == HttpVersion::Http10,

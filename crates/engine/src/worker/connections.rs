@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, ReplyClock, UNLIMITED, Workload};
-use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1, http2};
+use httperf_proto::{CallId, Engine, Event, ProtocolError, ReplySize, Reuse, Sent, http1};
 use httperf_stats::{Carrier, Failure, Instant, Sample, SlowDetail};
 use rustix::io::Errno;
 use slotmap::{Key, KeyData};
@@ -325,12 +325,8 @@ impl<N: Network> Worker<'_, '_, N> {
                         call.deadline = self.plan.timeouts.reply().map(|limit| at + limit);
                     }
                     if self.plan.watch.requests.is_some() {
-                        let (head, contents) = request.parts();
-                        let text = match &self.connections[key].engine {
-                            Engine::Http1(_) => None,
-                            Engine::Http2(_) => Some(http2::request_text(request, self.http2.scheme)),
-                        };
-                        let head = text.as_deref().unwrap_or(head);
+                        let head = &self.connections[key].engine.request_head(request);
+                        let contents = request.body();
                         self.observer.observe(Observation::Request { call: call.serial, head, contents });
                     }
                     self.note_replay(key);
@@ -421,11 +417,8 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Whether replies are due on streams of a connection.
     fn awaits_more(&self, key: ConnectionKey) -> bool {
-        let due = |connection: &Connection<N::Socket>| match &connection.engine {
-            Engine::Http1(_) => false,
-            Engine::Http2(engine) => engine.open_count() > 0,
-        };
-        self.may_speak_http2() && self.connections.get(key).is_some_and(due)
+        self.may_speak_http2()
+            && self.connections.get(key).is_some_and(|connection| connection.engine.open_streams() > 0)
     }
 
     /// Goes on with connections that had more to read than a turn allows.
@@ -462,13 +455,13 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn use_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         let (mut input, mut is_news) = (bytes, !bytes.is_empty());
         while let Some(connection) = self.connections.get_mut(key) {
-            let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.heads);
+            let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.header_cache);
             // Not all that comes over HTTP/2 is about replies.
-            let is_heard = match (&mut connection.engine, &polled) {
-                (Engine::Http1(_), _) => std::mem::take(&mut is_news),
-                (Engine::Http2(_), Ok(Some(event))) => event.call().is_some(),
-                (Engine::Http2(engine), Ok(None)) => engine.take_heard(),
-                (Engine::Http2(_), Err(_)) => false,
+            let is_heard = match &polled {
+                _ if connection.engine.is_in_order() => std::mem::take(&mut is_news),
+                Ok(Some(event)) => event.call().is_some(),
+                Ok(None) => connection.engine.take_content_received(),
+                Err(_) => false,
             };
             if is_heard {
                 self.recorder.heard(now);
@@ -793,12 +786,12 @@ impl<N: Network> Worker<'_, '_, N> {
     /// Closes a connection; calls without a reply go back to the head of the slot's queue. Returns how many they are.
     pub(super) fn retire_connection(&mut self, key: ConnectionKey, now: Instant) -> usize {
         self.note_transport(key, now);
-        let connection = self.close_connection(key, now);
-        let pending = connection.engine.pending();
+        let (session, slot) = (self.connections[key].session, self.connections[key].slot);
+        let pending = self.close_connection(key, now);
         pending.iter().for_each(|&call| self.reset_call(call.into(), now));
-        let session = &mut self.sessions[connection.session];
+        let session = &mut self.sessions[session];
         session.draining.retain(|&draining| draining != key);
-        let slot = &mut session.slots[connection.slot];
+        let slot = &mut session.slots[slot];
         if slot.connection == Some(key) {
             slot.connection = None;
         }
@@ -824,17 +817,18 @@ impl<N: Network> Worker<'_, '_, N> {
         connection.engine.front().map_or(connection.due, |front| self.calls[CallKey::from(front)].intended)
     }
 
-    /// Closes a connection and counts it.
-    pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Connection<N::Socket> {
+    /// Closes a connection and counts it. Returns its calls without a reply.
+    pub(super) fn close_connection(&mut self, key: ConnectionKey, now: Instant) -> Vec<CallId> {
         self.note_stalls(key);
         self.take_counts(key, now);
         self.say_goodbye(key);
         self.make_room(now);
-        let connection = self.connections.remove(key).expect("only living connections are closed");
+        let connection = &self.connections[key];
         if connection.stage == Stage::Handshaking {
             self.recorder.handshake_given_up(now);
         }
         self.deadlines.remove(poll_key(key));
+        let pending = connection.engine.pending();
         let lifetime = (connection.replies > 0).then(|| now - connection.connect_started);
         self.recorder.connection_closed(connection.due, lifetime);
         if let Some(lifetime) = lifetime
@@ -842,7 +836,8 @@ impl<N: Network> Worker<'_, '_, N> {
         {
             self.observer.observe(Observation::Lifetime { lifetime });
         }
-        connection
+        self.connections.remove(key);
+        pending
     }
 
     pub(super) fn set_deadline(&mut self, key: ConnectionKey, deadline: Option<Instant>) {

@@ -28,11 +28,11 @@ mod sessions;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::rc::Rc;
 use std::time::Duration;
 
 use httperf_load::requests::Requests;
 use httperf_plan::{Cap, Excess, Plan, Shard, Workload};
+use httperf_proto::request::Request;
 use httperf_proto::tls::Context;
 use httperf_proto::{http1, http2};
 use httperf_stats::{Figures, Instant, Recorder, SAMPLE_INTERVAL, Summary};
@@ -122,12 +122,10 @@ pub struct Worker<'p, 'o, N: Network> {
     /// What the periodic statistics have shown so far.
     shown: (u64, u64),
     /// Rendered requests that never change, at their places ([`Requests::place`]).
-    kept_requests: Vec<Option<http1::Request>>,
+    kept_requests: Vec<Option<Request>>,
     http1: http1::Options,
     http2: http2::Options,
-    heads: http1::Heads,
-    /// The bytes of a request, and their number in HTTP/2 before compression.
-    request_size: Option<(Rc<[u8]>, u64)>,
+    header_cache: http1::HeaderCache,
     serials: Serials,
     told: Told,
     read_buffer: Vec<u8>,
@@ -218,7 +216,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         };
         let http1 = http1::Options {
             pipeline,
-            heads: cookies
+            header_blocks: cookies
                 || pages
                 || plan.replies.reads_bodies()
                 || watch.replies.is_some_and(httperf_plan::Parts::header),
@@ -283,8 +281,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             requests,
             http1,
             http2,
-            request_size: None,
-            heads: http1::Heads::default(),
+            header_cache: http1::HeaderCache::default(),
             serials: Serials::default(),
             told: Told::default(),
             read_buffer: vec![0; READ_SIZE],

@@ -6,22 +6,18 @@
 
 use std::cmp::Reverse;
 use std::io;
-use std::rc::Rc;
 
 use httperf_plan::{Arrivals, HttpVersion, Plan, Script, UriSource, Workload};
-use httperf_proto::http1::{self, Request};
-use httperf_proto::http2::{self, Awaited, Counts};
-use httperf_proto::{CallId, Engine};
+use httperf_proto::http1;
+use httperf_proto::http2::{self, Counts};
+use httperf_proto::request::{Request, Scheme};
+use httperf_proto::{Awaited, CallId, Engine, Protocol};
 use httperf_stats::{Compression, Failure, Http2Summary, Instant, ServerSettings};
 
 use super::connections::{Connection, Stage, at_instant, poll_key};
 use super::sessions::retry_pause;
 use super::{CallKey, ConnectionKey, SessionKey, Timer, Worker};
 use crate::{Network, failure};
-
-/// What reports call the protocols.
-const HTTP1: &str = "HTTP/1.1";
-const HTTP2: &str = "HTTP/2";
 
 /// What engines of HTTP/2 need to know, beside what those of HTTP/1 do.
 pub(super) fn options(plan: &Plan, http1: &http1::Options) -> http2::Options {
@@ -31,13 +27,13 @@ pub(super) fn options(plan: &Plan, http1: &http1::Options) -> http2::Options {
     );
     http2::Options {
         streams: http1.pipeline,
-        scheme: if plan.tls.is_some() { http2::Scheme::Https } else { http2::Scheme::Http },
+        scheme: if plan.tls.is_some() { Scheme::Https } else { Scheme::Http },
         window: plan.http2.window,
         connection_window: plan.http2.connection_window,
         header_table: plan.http2.header_table,
         max_frame: plan.http2.max_frame,
         indexes_targets: matches!(plan.uris, UriSource::Fixed(_)) && !scripted,
-        heads: http1.heads,
+        header_blocks: http1.header_blocks,
         bodies: http1.bodies,
         server_timing: http1.server_timing,
         limits: http2::Limits {
@@ -76,11 +72,7 @@ impl<N: Network> Worker<'_, '_, N> {
     /// What a new connection begins with.
     pub(super) fn new_engine(&self) -> Engine {
         let is_known = self.plan.request.version == HttpVersion::Http2 && !self.plan.http2.upgrade;
-        if is_known {
-            Engine::Http2(Box::new(http2::Engine::new(self.http2)))
-        } else {
-            Engine::Http1(http1::Engine::new(self.http1))
-        }
+        if is_known { Engine::http2(self.http2) } else { Engine::http1(self.http1) }
     }
 
     /// Goes by what the server has chosen when TLS was set up. Returns whether the connection can be used.
@@ -93,18 +85,18 @@ impl<N: Network> Worker<'_, '_, N> {
         let chosen = connection.secured.as_ref().and_then(|secured| secured.protocol());
         if chosen == Some(b"h2") {
             if version == HttpVersion::Auto {
-                let mut engine = http2::Engine::new(self.http2);
+                let mut engine = Engine::http2(self.http2);
                 for call in connection.engine.pending() {
                     let request = self.calls[CallKey::from(call)].request.clone();
                     let submitted = engine.submit(at_instant(now), call, request);
                     submitted.expect("HTTP/2 takes as many calls as HTTP/1");
                 }
-                connection.engine = Engine::Http2(Box::new(engine));
+                connection.engine = engine;
             }
             return true;
         }
         if version == HttpVersion::Auto {
-            self.tell_spoken(key, HTTP1, None);
+            self.tell_spoken(key, Protocol::Http1, None);
             return true;
         }
         let chosen = chosen.map(|name| String::from_utf8_lossy(name).into_owned());
@@ -141,7 +133,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn note_silence(&mut self, key: ConnectionKey, failure: Failure) {
         let connection = &self.connections[key];
         let is_open = connection.stage == Stage::Established && connection.secured.is_none();
-        let is_silent = !connection.is_told && matches!(connection.engine, Engine::Http2(_));
+        let is_silent = !connection.is_told && connection.engine.protocol() == Protocol::Http2;
         if is_open && is_silent && failure == Failure::Reset {
             self.recorder.http2(self.due_of(key), |http2| {
                 // It is no violation, and may have other reasons, unless HTTP/2 is never spoken.
@@ -154,8 +146,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn upgrade(&mut self, key: ConnectionKey, call: CallId, now: Instant) {
         let request = self.calls[CallKey::from(call)].request.clone();
         let connection = &mut self.connections[key];
-        let engine = http2::Engine::upgraded(self.http2, call, request);
-        connection.engine = Engine::Http2(Box::new(engine));
+        connection.engine = Engine::upgraded(self.http2, call, request);
         let (session, slot) = (connection.session, connection.slot);
         self.drive_slot(session, slot, now);
     }
@@ -166,20 +157,8 @@ impl<N: Network> Worker<'_, '_, N> {
     }
 
     /// How many bytes a request has, header fields as they are before compression.
-    pub(super) fn request_size(&mut self, key: ConnectionKey, call: CallKey) -> u64 {
-        let request = &self.calls[call].request;
-        if !self.may_speak_http2() || matches!(self.connections[key].engine, Engine::Http1(_)) {
-            return request.size();
-        }
-        match &self.request_size {
-            Some((bytes, size)) if Rc::ptr_eq(bytes, &request.bytes) => *size,
-            _ => {
-                let head = http2::request_text_size(request, self.http2.scheme);
-                let size = (head + request.parts().1.len()) as u64;
-                self.request_size = Some((Rc::clone(&request.bytes), size));
-                size
-            }
-        }
+    pub(super) fn request_size(&self, key: ConnectionKey, call: CallKey) -> u64 {
+        self.connections[key].engine.request_size(&self.calls[call].request)
     }
 
     /// Tells which protocol is spoken on a connection, once that is clear.
@@ -191,27 +170,20 @@ impl<N: Network> Worker<'_, '_, N> {
         if connection.is_told {
             return;
         }
-        match &connection.engine {
-            Engine::Http1(_) if connection.is_new() => {}
-            Engine::Http1(_) => self.tell_spoken(key, HTTP1, None),
-            Engine::Http2(engine) => {
-                if let Some(settings) = engine.peer_settings() {
-                    self.tell_spoken(key, HTTP2, Some(settings));
-                }
-            }
+        let settings = connection.engine.peer_settings();
+        if settings.is_some() || !connection.is_new() {
+            self.tell_spoken(key, connection.engine.protocol(), settings);
         }
     }
 
-    fn tell_spoken(
-        &mut self,
-        key: ConnectionKey,
-        protocol: &'static str,
-        settings: Option<http2::PeerSettings>,
-    ) {
+    fn tell_spoken(&mut self, key: ConnectionKey, protocol: Protocol, settings: Option<http2::PeerSettings>) {
         let connection = &mut self.connections[key];
         connection.is_told = true;
         self.recorder.http2(connection.due, |http2| {
-            http2.spoken.add(protocol);
+            http2.spoken.add(match protocol {
+                Protocol::Http1 => "HTTP/1.1",
+                Protocol::Http2 => "HTTP/2",
+            });
             if http2.server_settings.is_none() {
                 http2.server_settings = settings.map(server_settings);
             }
@@ -224,8 +196,7 @@ impl<N: Network> Worker<'_, '_, N> {
             return;
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
-        let Engine::Http2(engine) = &mut connection.engine else { return };
-        while let Some(stall) = engine.poll_stall() {
+        while let Some(stall) = connection.engine.poll_stall() {
             let Some(call) = self.calls.get_mut(CallKey::from(stall.call)) else { continue };
             let intended = call.intended;
             match stall.what {
@@ -366,18 +337,16 @@ impl<N: Network> Worker<'_, '_, N> {
         for &call in &expired {
             // What became of one may have ended the connection, and with it the others.
             let Some(connection) = self.connections.get_mut(key) else { break };
-            if let Engine::Http2(engine) = &mut connection.engine {
-                engine.cancel(at_instant(now), call.into());
-            }
+            let is_cancelled = connection.engine.cancel(at_instant(now), call.into());
+            debug_assert!(is_cancelled, "replies do not come in order");
             self.fail_call(key, call, Failure::ClientTimeout, now);
         }
         if !expired.is_empty() {
             self.flush(key, now);
         }
         if let Some(connection) = self.connections.get(key)
-            && let Engine::Http2(engine) = &connection.engine
-            && engine.is_draining()
-            && engine.pending_count() == 0
+            && connection.engine.is_draining()
+            && connection.engine.pending_count() == 0
         {
             self.lose_idle(key, now);
         }
@@ -399,8 +368,7 @@ impl<N: Network> Worker<'_, '_, N> {
 
     /// Records what happened on a connection so far, in the phase to which this instant belongs.
     pub(super) fn take_counts(&mut self, key: ConnectionKey, at: Instant) {
-        if let Engine::Http2(engine) = &mut self.connections[key].engine {
-            let counts = engine.take_counts();
+        if let Some(counts) = self.connections[key].engine.take_counts() {
             self.recorder.http2(at, |http2| add(http2, &counts));
         }
     }

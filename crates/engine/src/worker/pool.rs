@@ -237,7 +237,7 @@ impl<N: Network> Worker<'_, '_, N> {
         }
         for key in self.connections.keys().collect::<Vec<_>>() {
             if self.connections[key].engine.pending_count() == 0 {
-                drop(self.close_connection(key, now));
+                self.close_connection(key, now);
             }
         }
     }

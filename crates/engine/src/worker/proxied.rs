@@ -4,7 +4,8 @@
 use std::io;
 
 use httperf_plan::{Authority, Plan, Proxy, Target};
-use httperf_proto::http1::{self, Forward, Request, RequestBody, RequestHead};
+use httperf_proto::http1;
+use httperf_proto::request::{Forward, Request, RequestParts};
 use httperf_proto::{CallId, Event, ProtocolError};
 use httperf_stats::{Failure, Instant};
 
@@ -30,21 +31,14 @@ impl Proxied {
         }
         let connect = |authority: Authority| {
             let name = authority.to_string();
-            let head = RequestHead {
+            let head = RequestParts {
                 method: b"CONNECT",
-                uri: name.as_bytes(),
-                http10: false,
-                keep_alive: false,
                 user_agent: Some(&plan.request.user_agent),
                 host: Some(&name),
                 forward: Some(Forward { origin: "", authorization: proxy.authorization.as_deref() }),
-                extra_headers: b"",
-                headers: b"",
-                cookie: None,
-                body: RequestBody::None,
+                ..RequestParts::to(name.as_bytes())
             };
-            // As after HEAD, what follows the header of the reply is no body.
-            Request { head: true, ..head.request() }
+            head.tunnel_request()
         };
         Self::Tunnelled(authorities.map(connect).collect())
     }
@@ -118,7 +112,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn handle_tunnel_bytes(&mut self, key: ConnectionKey, bytes: &[u8], now: Instant) {
         let mut input = bytes;
         while let Some(tunnel) = &mut self.connections[key].tunnel {
-            let error = match tunnel.poll_event(&mut input, &mut http1::Heads::default()) {
+            let error = match tunnel.poll_event(&mut input, &mut http1::HeaderCache::default()) {
                 Ok(Some(Event::ReplyStarted { status, .. })) if !(200..300).contains(&status) => {
                     self.refuse_tunnel(key, status, now);
                     return;

@@ -405,8 +405,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let connections = session.slots.iter().filter_map(|slot| slot.connection).chain(session.draining);
         for connection in connections {
             self.note_transport(connection, now);
-            let connection = self.close_connection(connection, now);
-            for call in connection.engine.pending() {
+            for call in self.close_connection(connection, now) {
                 self.abandon_call(call.into(), now);
             }
         }

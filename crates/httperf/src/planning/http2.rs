@@ -1,7 +1,7 @@
 //! From what was typed about HTTP/2 to how it is spoken, and what of requests has no place in it.
 
 use httperf_plan::{Header, HeaderError, Http2, Plan, Script, Sessions, UriSource, Workload};
-use httperf_proto::http2::is_forbidden;
+use httperf_proto::request::is_connection_specific;
 use thiserror::Error;
 
 use super::text;
@@ -207,7 +207,7 @@ fn forbidden_names(plan: &Plan) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for (name, value) in fields {
         let is_known = names.iter().any(|known| known.eq_ignore_ascii_case(&name));
-        if is_forbidden(name.as_bytes(), &value) && !is_known {
+        if is_connection_specific(name.as_bytes(), &value) && !is_known {
             names.push(name);
         }
     }

@@ -1,27 +1,27 @@
-//! How a reply's body is delimited (RFC 9112 sections 6 and 7).
+//! The framing of a reply's body (RFC 9112, sections 6 and 7).
 
 use super::Limits;
 use crate::{ProtocolError, ReplySize};
 
-/// What is left of a body.
+/// The rest of a body.
 #[derive(Debug)]
 pub(super) enum Body {
-    /// This many bytes; 0 is the end.
+    /// This many bytes; 0 at the end.
     Length(u64),
-    /// Everything until the connection ends.
+    /// Everything until the end of the connection.
     UntilClose,
     /// Chunks.
     Chunked(Chunked),
 }
 
-/// What [`Body::advance`] came to.
+/// A step through a body.
 #[derive(Debug)]
 pub(super) enum Progress<'a> {
     /// The input is used up.
     NeedMore,
-    /// These bytes are body.
+    /// Part of the body.
     Data(&'a [u8]),
-    /// The body, with any trailers, is complete.
+    /// The body and any trailers are complete.
     Done,
 }
 
@@ -43,8 +43,8 @@ impl Body {
 }
 
 impl Body {
-    /// How many bytes of content come next, without any framing in between; [`u64::MAX`] if only the end of the
-    /// connection says.
+    /// Returns how many bytes of content come next without framing in between; [`u64::MAX`] if they last
+    /// until the end of the connection.
     pub(super) fn content_ahead(&self) -> u64 {
         match self {
             Self::Length(left) | Self::Chunked(Chunked::Data(left)) => *left,
@@ -53,7 +53,7 @@ impl Body {
         }
     }
 
-    /// So many of them came, and nobody wanted to see them.
+    /// Skips `count` bytes of content that arrived and were not read.
     pub(super) fn skip(&mut self, count: u64, size: &mut ReplySize) {
         assert!(count <= self.content_ahead(), "only content can be skipped");
         size.content += count;
@@ -86,15 +86,15 @@ fn take<'a>(input: &mut &'a [u8], left: &mut u64, size: &mut ReplySize) -> Progr
 ///   Line(size = 0) ──► Trailers ──► done
 /// ```
 ///
-/// The line end after a chunk's data is taken for an empty line before the next size, which the classic tool
-/// passes over too.
+/// The line end after a chunk's data is read as an empty line before the next size, which the classic tool
+/// ignores too.
 #[derive(Debug)]
 pub(super) enum Chunked {
     /// In a chunk-size line.
     Line(SizeLine),
     /// This many bytes of the chunk are left.
     Data(u64),
-    /// In the trailer section, with this many bytes in the present line (its end not counted).
+    /// In the trailer section; `line_size` bytes of the current line have been read, its end not counted.
     Trailers { line_size: usize },
     /// The empty line after the trailers was read.
     Done,
@@ -105,9 +105,9 @@ pub(super) enum Chunked {
 pub(super) struct SizeLine {
     size: u64,
     digits: u32,
-    /// Past the number: a chunk extension, which means nothing here.
+    /// After the number: a chunk extension, which is ignored.
     extension: bool,
-    /// Bytes so far.
+    /// The number of bytes so far.
     length: usize,
 }
 
@@ -154,7 +154,7 @@ impl Chunked {
 }
 
 impl SizeLine {
-    /// Takes one byte; `Some` is the chunk's size, at the end of the line.
+    /// Reads one byte; returns the chunk's size at the end of the line.
     fn push(&mut self, byte: u8, limit: usize) -> Result<Option<u64>, ProtocolError> {
         self.length += 1;
         if self.length > limit {

@@ -1,37 +1,38 @@
-//! A reply's header block: the status line, and the fields that say how the body is delimited and whether
-//! the connection lasts (RFC 9112 sections 4, 6.3 and 9.3).
+//! Header blocks of replies: the status line, and the fields that frame the body and decide on reuse (RFC
+//! 9112, sections 4, 6.3 and 9.3).
 
 use std::mem::MaybeUninit;
 
 use super::framing::{Body, Chunked};
 use super::{BAD_STATUS_LINE, SERVER_TIMING_SIZE};
+use crate::token::is_token;
 use crate::{ProtocolError, Reuse};
 
-/// The most header fields an engine reads, whatever its options say.
+/// The largest number of header fields that an engine reads, whatever its options.
 pub const MAX_FIELDS: usize = 256;
 
 /// `Switching Protocols` ends HTTP on the connection, so it is final although it is a 1xx.
 pub(super) const SWITCHING_PROTOCOLS: u16 = 101;
 
-/// What a header block says.
+/// The meaning of a header block.
 #[derive(Clone, Debug)]
 pub(super) struct Head {
     pub(super) status: u16,
     pub(super) reuse: Reuse,
-    /// A `Connection` field said `close`, which no other takes back.
+    /// A `Connection` field said `close`, which no other revokes.
     closes: bool,
     chunked: bool,
-    /// A transfer coding that only the end of the connection delimits.
+    /// A transfer coding that lasts until the end of the connection.
     other_coding: bool,
-    /// `Err` matters only if the body turns out to need it.
+    /// `Err` matters only if the body depends on it.
     length: Result<Option<u64>, ProtocolError>,
-    /// Its status line is one, and it says nothing that has to be kept.
+    /// The status line is valid, and nothing else in the block has to be kept.
     is_plain: bool,
 }
 
 impl Head {
-    /// Reads a complete header block, from the status line to the empty line. The values of `Server-Timing` go where it
-    /// says.
+    /// Parses a complete header block, from the status line to the empty line. Appends values of
+    /// `Server-Timing` to `server_timing`.
     pub(super) fn parse(
         block: &[u8],
         fields_max: usize,
@@ -69,8 +70,8 @@ impl Head {
             Err(httparse::Error::TooManyHeaders) => {
                 return Err(ProtocolError::TooManyFields { limit: fields_max });
             }
-            // Most likely a status line that is right by the classic tool's lights but not by httparse's
-            // (`HTTP/1.2 200`, a status line that is none): its fields count all the same.
+            // Most likely a status line that the classic tool accepts and httparse does not (`HTTP/1.2 200`,
+            // or a malformed one): its fields count all the same.
             Err(_) => {
                 let mut copy = b"HTTP/1.0 200\r\n".to_vec();
                 copy.extend_from_slice(&block[fields_start..]);
@@ -91,8 +92,8 @@ impl Head {
         Ok(head)
     }
 
-    /// Reads field lines that are all as they should be, which is what nearly every server sends. Returns whether they
-    /// are; if not, none of them was read, and a parser has to judge what is odd about them.
+    /// Reads field lines if all of them are regular, as those of nearly every server are. Returns false, with
+    /// nothing read, if one is not: then httparse decides.
     fn read_regular_fields(
         &mut self,
         lines: &[u8],
@@ -127,7 +128,7 @@ impl Head {
     }
 
     fn read_field(&mut self, name: &[u8], value: &[u8], server_timing: &mut Option<&mut Vec<u8>>) {
-        // The length tells the interesting ones from nearly all others.
+        // The length alone rules out nearly all names.
         match name.len() {
             10 if name.eq_ignore_ascii_case(b"connection") => self.read_connection(value),
             13 if name.eq_ignore_ascii_case(b"server-timing") => {
@@ -174,7 +175,7 @@ impl Head {
         }
     }
 
-    /// Whether all that the block says is said here, without an error.
+    /// Returns whether the whole meaning is in this value, without an error.
     pub(super) fn is_plain(&self) -> bool {
         self.is_plain && self.length.is_ok()
     }
@@ -183,10 +184,10 @@ impl Head {
         is_interim(self.status)
     }
 
-    /// How the body is delimited (<https://www.rfc-editor.org/rfc/rfc9112#section-6.3>); `to_head`: the
-    /// request was a HEAD.
-    pub(super) fn body(&self, to_head: bool) -> Result<Body, ProtocolError> {
-        if to_head || matches!(self.status, 100..=199 | 204 | 205 | 304) {
+    /// Returns the framing of the body (<https://www.rfc-editor.org/rfc/rfc9112#section-6.3>).
+    /// `has_no_content` overrides the fields.
+    pub(super) fn body(&self, has_no_content: bool) -> Result<Body, ProtocolError> {
+        if has_no_content || matches!(self.status, 100..=199 | 204 | 205 | 304) {
             return Ok(Body::Length(0));
         }
         if self.chunked {
@@ -199,7 +200,7 @@ impl Head {
     }
 }
 
-/// Whether these lines have no control characters but tabs and the ends of lines, which are all CR LF.
+/// Returns whether these lines contain no control characters except tabs and CR LF line ends.
 fn has_regular_bytes(lines: &[u8]) -> bool {
     let (mut returns, mut feeds, mut others) = (0_usize, 0_usize, 0_usize);
     for &byte in lines {
@@ -207,11 +208,12 @@ fn has_regular_bytes(lines: &[u8]) -> bool {
         feeds += usize::from(byte == b'\n');
         others += usize::from(byte < b' ' && byte != b'\t' || byte == 0x7F);
     }
-    // Each feed then has its own return before it, as `regular_field` makes sure.
+    // `regular_field` checks that each feed has its own return before it.
     others == returns + feeds && returns == feeds
 }
 
-/// The first of these lines, if it is a field line without blanks around its name, and the lines after it.
+/// Splits off the first line, if it is a field line without blanks around its name: name, value, and the
+/// lines after it.
 fn regular_field(lines: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let name_size = lines.iter().take_while(|&&byte| is_token(byte)).count();
     let value = lines[name_size..].strip_prefix(b":").filter(|_| name_size > 0)?;
@@ -220,27 +222,7 @@ fn regular_field(lines: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((&lines[..name_size], line.trim_ascii(), &value[end + 1..]))
 }
 
-/// <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.2>
-fn is_token(byte: u8) -> bool {
-    const TOKEN: [bool; 256] = {
-        let mut is_token = [false; 256];
-        let others = b"!#$%&'*+-.^_`|~";
-        let mut byte = 0;
-        while byte < 256 {
-            is_token[byte] = (byte as u8).is_ascii_alphanumeric();
-            byte += 1;
-        }
-        let mut other = 0;
-        while other < others.len() {
-            is_token[others[other] as usize] = true;
-            other += 1;
-        }
-        is_token
-    };
-    TOKEN[byte as usize]
-}
-
-/// Appends a value to a list that commas separate, as far as there is room.
+/// Appends a value to a comma-separated list, as far as there is room.
 fn add_to_list(list: &mut Vec<u8>, value: &[u8]) {
     if !list.is_empty() {
         list.extend_from_slice(b", ");
@@ -249,7 +231,7 @@ fn add_to_list(list: &mut Vec<u8>, value: &[u8]) {
     list.truncate(SERVER_TIMING_SIZE);
 }
 
-/// Whether a reply of this status precedes the final one.
+/// Returns whether a reply of this status precedes the final one.
 pub(super) fn is_interim(status: u16) -> bool {
     (100..200).contains(&status) && status != SWITCHING_PROTOCOLS
 }
@@ -257,11 +239,11 @@ pub(super) fn is_interim(status: u16) -> bool {
 /// The first line of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StatusLine {
-    /// `HTTP/A.B STATUS`, whatever follows.
+    /// `HTTP/A.B STATUS`, with anything after it.
     Valid {
-        /// 100 to 599.
+        /// The status, 100 to 599.
         status: u16,
-        /// Whether the version keeps connections open unless told otherwise (1.1 and later).
+        /// True if the version keeps connections open unless told otherwise (1.1 and later).
         persistent: bool,
     },
     /// Anything else.
@@ -269,7 +251,7 @@ pub(super) enum StatusLine {
 }
 
 impl StatusLine {
-    /// Reads a line without its end. Lenient where the classic tool is: any version, any number of blanks.
+    /// Parses a line without its end. As lenient as the classic tool: any version, any number of blanks.
     pub(super) fn parse(line: &[u8]) -> Result<Self, ProtocolError> {
         Self::read(line).unwrap_or(Ok(Self::Invalid))
     }
@@ -292,7 +274,7 @@ impl StatusLine {
     }
 }
 
-/// A decimal number at the start of `bytes`, saturating, and what follows it.
+/// Splits off a decimal number, which saturates.
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let value = bytes[..digits]
@@ -308,13 +290,13 @@ fn parse_length(item: &[u8]) -> Option<u64> {
     std::str::from_utf8(item).ok()?.parse().ok()
 }
 
-/// The items of a comma-separated list, without blanks around them; empty ones are left in.
+/// Splits a comma-separated list into items without blanks around them; empty ones stay.
 fn items(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii)
 }
 
-/// The end of a header block that begins in `bytes`, looking from `from` on: the offset after its empty
-/// line. Empty lines before the status line belong to it.
+/// Finds the end of a header block that begins in `bytes`, searching from `from` on: the offset after its
+/// empty line. Empty lines before the status line belong to the block.
 pub(super) fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     let start = leading_line_ends(bytes);
     let mut at = from.max(start);
@@ -329,8 +311,8 @@ pub(super) fn find_end(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// The first line that is not empty, without its end, and the offset at which the next one begins; `None`
-/// while it has not come whole.
+/// Returns the first line that is not empty, without its end, and the offset of the next one; `None` while it
+/// is incomplete.
 pub(super) fn first_line(bytes: &[u8]) -> Option<(&[u8], usize)> {
     let start = leading_line_ends(bytes);
     let end = start + memchr::memchr(b'\n', &bytes[start..])?;
@@ -342,8 +324,8 @@ fn leading_line_ends(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|&&byte| byte == b'\r' || byte == b'\n').count()
 }
 
-/// The fields of a header block as handed out by [`crate::Event::ReplyHead`]: name and value, the value
-/// without blanks around it. Lines that are no fields are passed over.
+/// Returns the fields of a header block as handed out by [`crate::Event::ReplyHead`]: names and values
+/// without blanks around them. Lines that are no fields are skipped.
 #[must_use]
 pub fn fields(head: &[u8]) -> Fields<'_> {
     Fields { rest: first_line(head).map_or(&[], |(_, end)| &head[end..]) }
@@ -380,8 +362,7 @@ mod tests {
 
     use super::*;
 
-    /// A header block as both ways of reading it see it: what the quick one says, if it says anything, and what the
-    /// parser says.
+    /// Reads a header block in both ways: the quick one's result, if the block is regular, and the parser's.
     fn both(lines: &str, fields_max: usize) -> (Option<String>, String) {
         let block = format!("HTTP/1.1 200 OK\r\n{lines}\r\n");
         let told = |read: Result<Head, ProtocolError>, timing: &[u8]| {
@@ -390,7 +371,7 @@ mod tests {
         };
         let (_, fields_start) = first_line(block.as_bytes()).unwrap();
         let mut timing = Vec::new();
-        // The quick way is not gone for a status line that has to be looked at closely.
+        // The quick way is not taken after an unusual status line.
         let fresh = || Head {
             status: 200,
             reuse: Reuse::Keep,

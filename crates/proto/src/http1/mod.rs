@@ -9,52 +9,47 @@
 //! reply. Bytes are read where they lie; only a header block that is cut across reads is copied.
 
 mod framing;
-mod fuzz;
 mod head;
-mod heads;
-mod request;
+mod header_cache;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::ops::Range;
-use std::rc::Rc;
-use std::sync::Arc;
 
 use self::framing::{Body, Progress};
 use self::head::{Head, StatusLine};
-pub use self::heads::Heads;
-use crate::{CallId, Event, ProtocolError, ReplySize, Reuse, Sent};
+pub use self::header_cache::HeaderCache;
+use crate::request::Request;
+use crate::{CallId, Event, Full, ProtocolError, ReplySize, Reuse, Sent};
 
-pub use self::fuzz::check_cuts;
 pub use self::head::{Fields, MAX_FIELDS, fields};
-pub use self::request::{Forward, RequestBody, RequestHead};
 
-/// The status that stands for a line which is no status line, as the classic tool has it.
+/// The status that stands for a malformed status line, as in the classic tool.
 pub const BAD_STATUS_LINE: u16 = 599;
 
-/// How many bytes [`Engine::poll_transmit`] adds at most, beyond the request it is in.
+/// The number of bytes that [`Engine::poll_transmit`] appends, at most, beyond the current request.
 const TRANSMIT_SIZE: usize = 64 * 1024;
 
-/// From this size on a piece of a request is not copied: that costs more than to write two pieces with one call.
+/// The size from which a piece of a request is not copied: copying costs more than writing two pieces in one
+/// system call.
 const SHARED_SIZE: usize = 4096;
 
-/// How much of `Server-Timing` is kept.
+/// The number of bytes of `Server-Timing` that are kept.
 const SERVER_TIMING_SIZE: usize = 512;
 
-/// What an engine must know beforehand.
+/// The options of an engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Calls that may be outstanding at once (at least 1).
+    /// The number of calls that may be outstanding at once (at least 1).
     pub pipeline: usize,
-    /// Whether to hand out header blocks ([`Event::ReplyHead`]).
-    pub heads: bool,
-    /// Whether to hand out bodies ([`Event::ReplyBody`]).
+    /// True to hand out header blocks ([`Event::ReplyHead`]).
+    pub header_blocks: bool,
+    /// True to hand out bodies ([`Event::ReplyBody`]).
     pub bodies: bool,
-    /// Whether to keep the `Server-Timing` of the last reply ([`Engine::server_timing`]).
+    /// True to keep the `Server-Timing` of the last reply ([`Engine::server_timing`]).
     pub server_timing: bool,
-    /// Whether the peer was asked for another protocol, so that a `101` says that it follows ([`Event::Upgraded`]).
+    /// True if the peer was asked for another protocol, so that a `101` announces it ([`Event::Upgraded`]).
     pub upgrades: bool,
     /// Bounds on what the peer may send.
     pub limits: Limits,
@@ -63,13 +58,13 @@ pub struct Options {
 /// Bounds on what the peer may send.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Bytes of a header block, and of a trailer section.
+    /// The size of a header block, and of a trailer section.
     pub head_size: usize,
-    /// Header fields in a reply (at most [`MAX_FIELDS`]).
+    /// The number of header fields in a reply (at most [`MAX_FIELDS`]).
     pub fields: usize,
-    /// Bytes of a chunk-size line.
+    /// The size of a chunk-size line.
     pub chunk_line_size: usize,
-    /// Interim replies before a final one.
+    /// The number of interim replies before a final one.
     pub interim_replies: u32,
 }
 
@@ -83,7 +78,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             pipeline: usize::MAX,
-            heads: false,
+            header_blocks: false,
             bodies: false,
             server_timing: false,
             upgrades: false,
@@ -92,87 +87,28 @@ impl Default for Options {
     }
 }
 
-/// A request, rendered: its bytes are shared by every call that sends the same.
-#[derive(Clone, Debug)]
-pub struct Request {
-    /// The bytes of the request, but for a body that is shared; never empty.
-    pub bytes: Rc<[u8]>,
-    /// Where a body begins among them that is not shared; their number without one.
-    pub body_start: usize,
-    /// A body that follows them and is not copied. It may be other threads' as well.
-    pub body: Option<Rc<Arc<[u8]>>>,
-    /// Which of `bytes` are the request target.
-    pub target: Range<usize>,
-    /// Whether its method is `HEAD`, whose replies have no body.
-    pub head: bool,
-    /// Whether it may be made twice without harm: it has no body, and its method is safe (RFC 9110, section
-    /// 9.2.1). Only such a request may travel as early data, which an attacker can replay.
-    pub safe: bool,
-}
-
-impl Request {
-    /// The request target.
-    #[must_use]
-    pub fn target(&self) -> &[u8] {
-        &self.bytes[self.target.clone()]
-    }
-
-    /// A body that is shared; empty without one.
-    #[must_use]
-    pub fn shared_body(&self) -> &[u8] {
-        self.body.as_ref().map_or(&[], |body| &body[..])
-    }
-
-    /// What comes before its body, and its body.
-    #[must_use]
-    pub fn parts(&self) -> (&[u8], &[u8]) {
-        let (head, body) = self.bytes.split_at(self.body_start);
-        (head, if self.body.is_some() { self.shared_body() } else { body })
-    }
-
-    /// How many bytes it has in all.
-    #[must_use]
-    pub fn size(&self) -> u64 {
-        (self.bytes.len() + self.shared_body().len()) as u64
-    }
-
-    /// What comes from this offset on: the rest of its own bytes, or of its shared body.
-    fn piece_at(&self, offset: u64) -> &[u8] {
-        let offset = usize::try_from(offset).expect("a request fits in memory");
-        match self.bytes.get(offset..) {
-            Some(rest) if !rest.is_empty() => rest,
-            _ => &self.shared_body()[offset - self.bytes.len()..],
-        }
-    }
-}
-
-/// Returned by [`Engine::submit`] when no further call fits on the connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
-
-/// One connection's worth of HTTP/1.
+/// The HTTP/1 of one connection.
 ///
-/// After [`Engine::submit`], drain [`Engine::poll_transmit`]; after [`Engine::handle_written`], drain
-/// [`Engine::poll_sent`]; with bytes that arrived, call [`Engine::poll_event`] until it returns `None`; at
-/// the end of the peer's bytes, call [`Engine::handle_eof`] once.
+/// See [`crate::Engine`] for how the methods work together.
 #[derive(Debug)]
 pub struct Engine {
     options: Options,
     /// Calls not yet answered, in order.
     pending: VecDeque<Pending>,
-    /// How many of `pending` have been reported as started, and as finished, by `poll_sent`.
+    /// The numbers of `pending` calls that `poll_sent` has reported as started, and as finished.
     started: usize,
     finished: usize,
-    /// Request bytes since the start of the connection: submitted, handed out, taken by the transport.
+    /// Numbers of request bytes since the start of the connection: submitted, handed out, taken by the
+    /// transport.
     submitted: u64,
     transmitted: u64,
     written: u64,
     state: State,
-    /// Events that are due before any further byte is read.
-    owed: Owed,
-    /// A header block of which only a part has arrived.
+    /// Events to report before any further byte is read.
+    pending_events: PendingEvents,
+    /// The beginning of an incomplete header block.
     partial: Vec<u8>,
-    /// `Server-Timing` of the last final reply, cut to [`SERVER_TIMING_SIZE`].
+    /// The `Server-Timing` of the last final reply, cut to [`SERVER_TIMING_SIZE`].
     server_timing: Vec<u8>,
 }
 
@@ -180,17 +116,12 @@ pub struct Engine {
 struct Pending {
     call: CallId,
     request: Request,
-    /// Where the request begins in the stream of request bytes.
+    /// The offsets of the request's beginning and end in the stream of request bytes.
     start: u64,
+    end: u64,
 }
 
-impl Pending {
-    fn end(&self) -> u64 {
-        self.start + self.request.size()
-    }
-}
-
-/// Where the reply to the first pending call stands.
+/// The state of the reply to the first pending call.
 ///
 /// ```text
 ///     ┌─ interim reply ─┐         ┌──── reply done, reusable ────┐
@@ -203,27 +134,27 @@ impl Pending {
 enum State {
     /// Its header block is incomplete.
     Head {
-        /// The status line of the final reply was complete and has been reported.
+        /// The status line of the final reply has been reported.
         started: bool,
-        /// Interim replies so far.
+        /// The number of interim replies so far.
         interim: u32,
     },
     /// In its body.
     Body { body: Body, size: ReplySize, reuse: Reuse },
-    /// Nothing more is expected of the peer: whatever comes is passed over.
+    /// Nothing more is expected of the peer; whatever arrives is ignored.
     Closed,
 }
 
 const NEXT_REPLY: State = State::Head { started: false, interim: 0 };
 
 #[derive(Debug, Default)]
-struct Owed {
+struct PendingEvents {
     started: Option<u16>,
     head: Option<Vec<u8>>,
 }
 
 impl Engine {
-    /// A fresh connection.
+    /// Makes a fresh connection.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
@@ -235,13 +166,13 @@ impl Engine {
             transmitted: 0,
             written: 0,
             state: NEXT_REPLY,
-            owed: Owed::default(),
+            pending_events: PendingEvents::default(),
             partial: Vec::new(),
             server_timing: Vec::new(),
         }
     }
 
-    /// How many more calls the connection takes now.
+    /// Returns how many further calls the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self.state {
@@ -252,24 +183,24 @@ impl Engine {
         }
     }
 
-    /// How many calls have no complete reply.
+    /// Returns how many calls have no complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {
         self.pending.len()
     }
 
-    /// Whether a part of a header block has arrived, and its end has not.
+    /// Returns whether the beginning of a header block has arrived but not its end.
     #[must_use]
     pub fn has_partial_head(&self) -> bool {
         !self.partial.is_empty()
     }
 
-    /// The calls without a complete reply, in order.
+    /// Returns the calls without a complete reply, in order.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
         self.pending.iter().map(|pending| pending.call)
     }
 
-    /// The call whose reply is due next.
+    /// Returns the call whose reply is due next.
     #[must_use]
     pub fn front(&self) -> Option<CallId> {
         self.pending.front().map(|pending| pending.call)
@@ -284,43 +215,44 @@ impl Engine {
             return Err(Full);
         }
         let start = self.submitted;
-        self.submitted += request.size();
-        self.pending.push_back(Pending { call, request, start });
+        self.submitted += request.http1_size();
+        self.pending.push_back(Pending { call, request, start, end: self.submitted });
         Ok(())
     }
 
-    /// Appends request bytes that are due to go out; returns whether it added any. Bounded: call again once
-    /// the transport took them.
+    /// Appends request bytes that are due; returns whether it appended any. Bounded: call again once the
+    /// transport took them.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> bool {
         self.transmit(out, |_| true)
     }
 
     /// As [`Engine::poll_transmit`], up to the first request that is not safe.
     pub fn poll_transmit_safe(&mut self, out: &mut Vec<u8>) -> bool {
-        self.transmit(out, |request| request.safe)
+        self.transmit(out, Request::is_safe)
     }
 
-    /// How many pending requests have been handed out, at least in part, if the last `unused` bytes do not count.
+    /// Returns how many pending requests have been handed out, at least in part; the last `unused` bytes do
+    /// not count.
     #[must_use]
     pub fn transmitted_count(&self, unused: usize) -> usize {
         let used = self.transmitted - unused as u64;
         self.pending.partition_point(|pending| pending.start < used)
     }
 
-    /// Appends request bytes as long as the requests are such as `may` go; returns whether it added any.
+    /// Appends the bytes of requests that `may` go; returns whether it appended any.
     fn transmit(&mut self, out: &mut Vec<u8>, may: impl Fn(&Request) -> bool) -> bool {
         if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
             return false;
         }
         let size = out.len();
-        let first = self.pending.partition_point(|pending| pending.end() <= self.transmitted);
+        let first = self.pending.partition_point(|pending| pending.end <= self.transmitted);
         let mut room = TRANSMIT_SIZE;
         for pending in self.pending.range(first..) {
             if !may(&pending.request) {
                 break;
             }
-            while room > 0 && self.transmitted < pending.end() {
-                let rest = pending.request.piece_at(self.transmitted - pending.start);
+            while room > 0 && self.transmitted < pending.end {
+                let rest = pending.request.http1_piece(self.transmitted - pending.start);
                 let taken = rest.len().min(room);
                 out.extend_from_slice(&rest[..taken]);
                 self.transmitted += taken as u64;
@@ -333,23 +265,28 @@ impl Engine {
         out.len() > size
     }
 
-    /// As [`Engine::poll_transmit`], but copies no more than it must: the last piece, or one that is large, comes back,
-    /// and is to go out after what was appended. Nothing is due if neither has anything.
+    /// As [`Engine::poll_transmit`], but copies no more than it must: returns a last or large piece, to be
+    /// sent after what it appended. Nothing is due if both are empty.
+    #[inline]
     pub fn poll_transmit_shared(&mut self, out: &mut Vec<u8>) -> &[u8] {
         if self.transmitted == self.submitted || matches!(self.state, State::Closed) {
             return &[];
         }
-        let mut index = self.pending.partition_point(|pending| pending.end() <= self.transmitted);
+        self.transmit_shared(out)
+    }
+
+    fn transmit_shared(&mut self, out: &mut Vec<u8>) -> &[u8] {
+        let mut index = self.pending.partition_point(|pending| pending.end <= self.transmitted);
         while let Some(pending) = self.pending.get(index) {
             let offset = self.transmitted - pending.start;
-            let piece = pending.request.piece_at(offset);
+            let piece = pending.request.http1_piece(offset);
             self.transmitted += piece.len() as u64;
             let is_alone = out.is_empty() && self.transmitted == self.submitted;
             if is_alone || piece.len() >= SHARED_SIZE {
-                return self.pending[index].request.piece_at(offset);
+                return self.pending[index].request.http1_piece(offset);
             }
             out.extend_from_slice(piece);
-            if self.transmitted == pending.end() {
+            if self.transmitted == pending.end {
                 index += 1;
             }
             if out.len() >= TRANSMIT_SIZE {
@@ -359,13 +296,13 @@ impl Engine {
         &[]
     }
 
-    /// The transport takes no more for now: what was handed out and not written is to be handed out again.
+    /// Handles a transport that takes no more for now: hands out again what was handed out and not written.
     pub fn handle_blocked(&mut self) {
         self.transmitted = self.written;
     }
 
-    /// Forgets that anything was sent: the peer has not looked at it, and every pending request is to go out again.
-    /// Only before the first byte of a reply.
+    /// Forgets that anything was sent: the peer has not looked at it, and every pending request is sent
+    /// again. Only before the first byte of a reply.
     pub fn rewind(&mut self) {
         let nothing_came =
             matches!(self.state, State::Head { started: false, interim: 0 }) && self.partial.is_empty();
@@ -375,17 +312,17 @@ impl Engine {
         (self.transmitted, self.written) = (start, start);
     }
 
-    /// The transport took the next `count` bytes of what [`Engine::poll_transmit`] gave.
+    /// Records that the transport took the next `count` bytes of what [`Engine::poll_transmit`] gave.
     pub fn handle_written(&mut self, count: usize) {
         self.written += count as u64;
         debug_assert!(self.written <= self.transmitted, "only what was handed out can be written");
     }
 
-    /// What the last [`Engine::handle_written`] began or completed, in order.
+    /// Reports the requests that the last [`Engine::handle_written`] began or completed, in order.
     pub fn poll_sent(&mut self) -> Option<Sent> {
         if self.finished < self.started {
             let next = &self.pending[self.finished];
-            if next.end() <= self.written {
+            if next.end <= self.written {
                 self.finished += 1;
                 return Some(Sent::Finished(next.call));
             }
@@ -398,31 +335,32 @@ impl Engine {
         })
     }
 
-    /// The value of `Server-Timing` in the last reply whose header block is complete; several are joined by commas.
-    /// Empty without one, or if the options do not ask for it.
+    /// Returns the value of `Server-Timing` in the last reply whose header block is complete; several are
+    /// joined by commas. Empty without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
         &self.server_timing
     }
 
-    /// Whether some of the submitted bytes have not been taken by the transport yet.
+    /// Returns whether the transport has not taken all submitted bytes.
     #[must_use]
     pub fn wants_write(&self) -> bool {
         self.written < self.submitted
     }
 
-    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all
-    /// of `input` was used and more is needed. `heads`: of all connections with the same options.
+    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of
+    /// `input` was used and more is needed. `header_cache` is shared by all connections with the same
+    /// options.
     ///
     /// # Errors
     /// When the peer breaks the protocol; the connection is then of no further use.
     pub fn poll_event<'a>(
         &mut self,
         input: &mut &'a [u8],
-        heads: &mut Heads,
+        header_cache: &mut HeaderCache,
     ) -> Result<Option<Event<'a>>, ProtocolError> {
         loop {
-            if let Some(event) = self.take_owed() {
+            if let Some(event) = self.pop_pending_event() {
                 return Ok(Some(event));
             }
             match &mut self.state {
@@ -437,10 +375,10 @@ impl Engine {
                     if self.pending.front().is_none_or(|front| front.start >= self.written) {
                         return Err(ProtocolError::Unsolicited);
                     }
-                    if self.read_known_head(input, heads)? {
-                        continue;
+                    if let Some(event) = self.read_known_head(input, header_cache)? {
+                        return Ok(Some(event));
                     }
-                    if let Some(event) = self.read_head(input, heads)? {
+                    if let Some(event) = self.read_head(input, header_cache)? {
                         return Ok(Some(event));
                     }
                 }
@@ -458,7 +396,7 @@ impl Engine {
         }
     }
 
-    /// How many of the bytes that come next need not be read, as they are content that nobody asked for.
+    /// Returns how many of the next bytes need not be read, as they are content that nobody asked for.
     #[must_use]
     pub fn skippable(&self) -> u64 {
         match &self.state {
@@ -467,22 +405,22 @@ impl Engine {
         }
     }
 
-    /// So many bytes came that need not be read, no more than are [`skippable`](Engine::skippable). Then call
-    /// [`Engine::poll_event`].
+    /// `count` bytes arrived that need not be read, at most those that are [`skippable`](Engine::skippable).
+    /// Then call [`Engine::poll_event`].
     pub fn handle_skipped(&mut self, count: u64) {
         if let State::Body { body, size, .. } = &mut self.state {
             body.skip(count, size);
         }
     }
 
-    /// Whether the reply at hand ends with the connection, so that its end alone says that it is complete.
+    /// Returns whether the current reply lasts until the end of the connection.
     #[must_use]
     pub fn ends_with_connection(&self) -> bool {
         matches!(self.state, State::Body { body: Body::UntilClose, .. })
     }
 
-    /// The peer sends nothing more. `Some` completes a reply whose body ends with the connection; `None`
-    /// means that nothing was due. Afterwards the connection is of no further use.
+    /// Handles the end of the peer's bytes. `Some` completes a reply that lasts until the end of the connection;
+    /// `None` means that nothing was due. Afterwards the connection is of no further use.
     ///
     /// # Errors
     /// [`ProtocolError::Truncated`] when a reply was due or incomplete.
@@ -501,26 +439,27 @@ impl Engine {
         }
     }
 
-    fn take_owed(&mut self) -> Option<Event<'static>> {
-        let owed = &mut self.owed;
-        if owed.started.is_none() && owed.head.is_none() {
+    fn pop_pending_event(&mut self) -> Option<Event<'static>> {
+        let pending_events = &mut self.pending_events;
+        if pending_events.started.is_none() && pending_events.head.is_none() {
             return None;
         }
-        let call = self.pending.front().expect("events are owed about a call").call;
-        if let Some(status) = owed.started.take() {
+        let call = self.pending.front().expect("events are pending_events about a call").call;
+        if let Some(status) = pending_events.started.take() {
             return Some(Event::ReplyStarted { call, status });
         }
-        owed.head.take().map(|head| Event::ReplyHead { call, head })
+        pending_events.head.take().map(|head| Event::ReplyHead { call, head })
     }
 
-    /// Reads on in a header block. `None` asks to be called again (an interim reply was passed over, or
-    /// `input` is used up).
+    /// Reads on in a header block. `None` means that it must be called again: an interim reply was skipped,
+    /// or `input` is used up.
+    #[inline(never)]
     fn read_head(
         &mut self,
         input: &mut &[u8],
-        heads: &mut Heads,
+        header_cache: &mut HeaderCache,
     ) -> Result<Option<Event<'static>>, ProtocolError> {
-        // The block lies in `input`, unless a part of it came before.
+        // The block lies in `input`, unless its beginning came before.
         let known = self.partial.len();
         let limit = self.options.limits.head_size;
         let mut block = *input;
@@ -540,22 +479,23 @@ impl Engine {
             let bad_line = match StatusLine::parse(line)? {
                 StatusLine::Valid { status, .. } => {
                     let is_upgrade = self.options.upgrades && status == head::SWITCHING_PROTOCOLS;
-                    self.owed.started = (!head::is_interim(status) && !is_upgrade).then_some(status);
+                    self.pending_events.started =
+                        (!head::is_interim(status) && !is_upgrade).then_some(status);
                     None
                 }
                 StatusLine::Invalid => {
-                    self.owed.started = Some(BAD_STATUS_LINE);
+                    self.pending_events.started = Some(BAD_STATUS_LINE);
                     Some(line.to_vec())
                 }
             };
-            if self.owed.started.is_some() {
+            if self.pending_events.started.is_some() {
                 *started = true;
                 self.partial.truncate(known);
                 let call = self.pending.front().expect("the caller checked that a reply is due").call;
                 return Ok(bad_line.map(|line| Event::BadStatusLine { call, line }));
             }
         }
-        // The end may straddle the cut: look again at the last bytes that were kept.
+        // The end may straddle the cut: search the last bytes that were kept again.
         let Some(end) = head::find_end(block, known.saturating_sub(3)) else {
             if block.len() > limit {
                 return Err(ProtocolError::HeadTooLarge { limit });
@@ -589,38 +529,42 @@ impl Engine {
         } else {
             let front = self.pending.front().expect("the caller checked that a reply is due");
             let size = ReplySize { header: end as u64, ..ReplySize::default() };
-            let body = head.body(front.request.head)?;
-            if self.options.heads {
-                self.owed.head = Some(block.to_vec());
+            let body = head.body(front.request.forbids_reply_content())?;
+            if self.options.header_blocks {
+                self.pending_events.head = Some(block.to_vec());
             }
             self.state = State::Body { body, size, reuse: head.reuse };
-            heads.keep(block, head);
+            header_cache.keep(block, head);
         }
         self.partial = Vec::new();
         Ok(None)
     }
 
-    /// Reads a header block that has been read before, if `input` begins with it. Returns whether it did.
-    fn read_known_head(&mut self, input: &mut &[u8], heads: &Heads) -> Result<bool, ProtocolError> {
+    /// Reads a cached header block, if `input` begins with it.
+    fn read_known_head(
+        &mut self,
+        input: &mut &[u8],
+        header_cache: &HeaderCache,
+    ) -> Result<Option<Event<'static>>, ProtocolError> {
         if !self.partial.is_empty() || !matches!(self.state, State::Head { started: false, .. }) {
-            return Ok(false);
+            return Ok(None);
         }
-        let Some((block, head)) = heads.find(input) else { return Ok(false) };
+        let Some((block, head)) = header_cache.find(input) else { return Ok(None) };
         *input = &input[block.len()..];
         self.server_timing.clear();
         let front = self.pending.front().expect("the caller checked that a reply is due");
         let size = ReplySize { header: block.len() as u64, ..ReplySize::default() };
-        self.state = State::Body { body: head.body(front.request.head)?, size, reuse: head.reuse };
-        self.owed.started = Some(head.status);
-        self.owed.head = self.options.heads.then(|| block.to_vec());
-        Ok(true)
+        self.state =
+            State::Body { body: head.body(front.request.forbids_reply_content())?, size, reuse: head.reuse };
+        self.pending_events.head = self.options.header_blocks.then(|| block.to_vec());
+        Ok(Some(Event::ReplyStarted { call: front.call, status: head.status }))
     }
 
     fn finish_reply(&mut self) -> Event<'static> {
         let State::Body { size, reuse, .. } = self.state else { unreachable!("a reply ends in its body") };
         let done = self.pending.pop_front().expect("a reply belongs to a call");
-        // A reply that comes before the whole request went out leaves the rest of it in the way.
-        let reuse = if done.end() > self.written { Reuse::Close } else { reuse };
+        // After a reply that precedes the end of its request, the rest of the request is in the way.
+        let reuse = if done.end > self.written { Reuse::Close } else { reuse };
         self.started = self.started.saturating_sub(1);
         self.finished = self.finished.saturating_sub(1);
         self.state = match reuse {

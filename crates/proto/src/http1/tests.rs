@@ -1,7 +1,5 @@
 //! Replies as bytes, and the events they must give wherever they are cut.
 
-use std::rc::Rc;
-
 use proptest::prelude::*;
 
 use super::*;
@@ -10,14 +8,7 @@ const ONE: CallId = CallId(0);
 const TWO: CallId = CallId(1);
 
 fn request(bytes: &str) -> Request {
-    Request {
-        bytes: Rc::from(bytes.as_bytes()),
-        body_start: bytes.len(),
-        body: None,
-        target: 0..0,
-        head: bytes.starts_with("HEAD"),
-        safe: !bytes.starts_with("POST"),
-    }
+    Request::of_bytes(bytes.as_bytes(), None)
 }
 
 fn engine_with(requests: &[&str], options: Options) -> Engine {
@@ -35,7 +26,7 @@ fn engine_with(requests: &[&str], options: Options) -> Engine {
 const BODIES: Options = Options {
     upgrades: false,
     pipeline: usize::MAX,
-    heads: false,
+    header_blocks: false,
     bodies: true,
     server_timing: false,
     limits: Limits { head_size: 1024, fields: 8, chunk_line_size: 32, interim_replies: 2 },
@@ -44,11 +35,11 @@ const BODIES: Options = Options {
 /// Feeds the parts, then the end of the connection if `eof`; neighbouring body events are joined.
 fn feed(engine: &mut Engine, parts: &[&[u8]], eof: bool) -> (Vec<Event<'static>>, Option<ProtocolError>) {
     let mut events: Vec<Event<'static>> = Vec::new();
-    let mut heads = Heads::default();
+    let mut header_cache = HeaderCache::default();
     for part in parts {
         let mut input = *part;
         loop {
-            match engine.poll_event(&mut input, &mut heads) {
+            match engine.poll_event(&mut input, &mut header_cache) {
                 Ok(None) => break,
                 Ok(Some(Event::ReplyBody { call, data })) => match events.last_mut() {
                     Some(Event::ReplyBody { data: joined, .. }) => joined.to_mut().extend(data.iter()),
@@ -447,45 +438,6 @@ fn fields_are_read_without_the_blanks_around_values() {
     assert_eq!(read, [(&b"Set-Cookie"[..], &b"a=b ; path=/"[..]), (b"A", b"")]);
 }
 
-/// Bytes that look like replies often enough to reach every state.
-fn reply_like() -> impl Strategy<Value = Vec<u8>> {
-    let piece = prop_oneof![
-        4 => Just(&b"HTTP/1.1 200 OK\r\n"[..]),
-        1 => Just(&b"HTTP/1.0 404 \n"[..]),
-        1 => Just(&b"HTTP/1.1 100 Continue\r\n\r\n"[..]),
-        1 => Just(&b"HTTP/1.1 304\r\n"[..]),
-        2 => Just(&b"Content-Length: 3\r\n"[..]),
-        1 => Just(&b"Content-Length: 4, 4\n"[..]),
-        2 => Just(&b"Transfer-Encoding: chunked\r\n"[..]),
-        1 => Just(&b"Connection: close\r\n"[..]),
-        4 => Just(&b"\r\n"[..]),
-        1 => Just(&b"\n"[..]),
-        2 => Just(&b"abc"[..]),
-        2 => Just(&b"3\r\nabc\r\n"[..]),
-        2 => Just(&b"0\r\n\r\n"[..]),
-        1 => Just(&b"\0"[..]),
-        1 => Just(&b": \r"[..]),
-    ];
-    prop::collection::vec(piece, 0..16).prop_map(|pieces| pieces.concat())
-}
-
-proptest! {
-    #[test]
-    fn the_same_bytes_give_the_same_events_wherever_they_are_cut(
-        bytes in reply_like(),
-        cut in 0usize..200,
-        calls in 0u8..4,
-        head in any::<bool>(),
-    ) {
-        check_cuts(&bytes, cut, calls, head);
-    }
-
-    #[test]
-    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in 0usize..200) {
-        check_cuts(&bytes, cut, 2, false);
-    }
-}
-
 #[test]
 fn close_wins_wherever_it_stands() {
     for fields in [
@@ -495,9 +447,9 @@ fn close_wins_wherever_it_stands() {
     ] {
         let reply = format!("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n{fields}\r\n\r\n");
         let mut engine = engine_with(&["GET"], Options::default());
-        let (mut input, mut heads) = (reply.as_bytes(), Heads::default());
+        let (mut input, mut header_cache) = (reply.as_bytes(), HeaderCache::default());
         let mut last = None;
-        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
+        while let Some(event) = engine.poll_event(&mut input, &mut header_cache).unwrap() {
             last = Some(event);
         }
         assert!(matches!(last, Some(Event::ReplyDone { reuse: Reuse::Close, .. })), "{fields}");
@@ -511,9 +463,9 @@ fn server_timing_is_kept_if_it_was_asked_for() {
                   HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
     for (asked, first) in [(true, &b"db;dur=53, app;dur=47.2"[..]), (false, b"")] {
         let mut engine = engine_with(&["GET", "GET"], Options { server_timing: asked, ..Options::default() });
-        let (mut input, mut heads) = (&reply[..], Heads::default());
+        let (mut input, mut header_cache) = (&reply[..], HeaderCache::default());
         let mut kept = Vec::new();
-        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
+        while let Some(event) = engine.poll_event(&mut input, &mut header_cache).unwrap() {
             if matches!(event, Event::ReplyDone { .. }) {
                 kept.push(engine.server_timing().to_vec());
             }
@@ -569,7 +521,7 @@ fn a_known_header_block_means_what_its_own_request_makes_of_it() {
 /// Skips content where it may, and reads the rest.
 fn skip_through(bytes: &[u8], most: usize, requests: &[&str], eof: bool) -> Vec<Event<'static>> {
     let mut engine = engine_with(requests, Options { bodies: false, ..BODIES });
-    let (mut events, mut heads, mut rest) = (Vec::new(), Heads::default(), bytes);
+    let (mut events, mut header_cache, mut rest) = (Vec::new(), HeaderCache::default(), bytes);
     while !rest.is_empty() {
         let skippable = usize::try_from(engine.skippable()).unwrap_or(usize::MAX).min(most).min(rest.len());
         let mut input = &rest[..skippable.max(1)];
@@ -580,7 +532,7 @@ fn skip_through(bytes: &[u8], most: usize, requests: &[&str], eof: bool) -> Vec<
         } else {
             rest = &rest[1..];
         }
-        while let Some(event) = engine.poll_event(&mut input, &mut heads).unwrap() {
+        while let Some(event) = engine.poll_event(&mut input, &mut header_cache).unwrap() {
             events.push(event.into_owned());
         }
     }
@@ -611,13 +563,13 @@ fn content_that_nobody_asked_for_can_be_skipped() {
 fn what_is_large_or_alone_is_handed_out_without_being_copied() {
     let large = "x".repeat(SHARED_SIZE);
     let mut engine = Engine::new(Options::default());
-    let shared = Request { body: Some(Rc::new(Arc::from(large.as_bytes()))), ..request("POST") };
+    let shared = Request::of_bytes(b"POST", Some(large.as_bytes()));
     engine.submit(ONE, request("GET")).unwrap();
     engine.submit(TWO, shared.clone()).unwrap();
     engine.submit(CallId(2), request("HEAD")).unwrap();
     let mut out = Vec::new();
     let last = engine.poll_transmit_shared(&mut out);
-    assert_eq!(last.as_ptr(), shared.shared_body().as_ptr());
+    assert_eq!(last.as_ptr(), shared.body().as_ptr());
     assert_eq!((&out[..], last.len()), (&b"GETPOST"[..], SHARED_SIZE));
     // The transport takes a part of the body.
     engine.handle_written(7 + 100);
@@ -643,12 +595,12 @@ proptest! {
             .enumerate()
             .map(|(number, (size, body))| {
                 let letter = (b'a' + number as u8) as char;
-                let body = (body > 0).then(|| Rc::new(Arc::from(vec![b'0' + number as u8; body])));
-                Request { body, ..request(&letter.to_string().repeat(size)) }
+                let body = vec![b'0' + number as u8; body];
+                Request::of_bytes(letter.to_string().repeat(size).as_bytes(), (!body.is_empty()).then_some(&body))
             })
             .collect();
         let whole: Vec<u8> =
-            requests.iter().flat_map(|request| [&request.bytes[..], request.shared_body()].concat()).collect();
+            requests.iter().flat_map(|request| [request.http1_head(), request.body()].concat()).collect();
         let fresh = || {
             let mut engine = Engine::new(Options::default());
             for (call, request) in requests.iter().enumerate() {

@@ -1,91 +1,90 @@
-//! What a connection consists of, and how its streams end.
+//! The state of a connection, and the end of its streams.
 
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::time::Duration;
 
 use super::counts::{Counts, count};
-use super::flow::{ReceiveWindow, SendWindow, WINDOW_AT_FIRST};
+use super::flow::{INITIAL_WINDOW_SIZE, ReceiveWindow, SendWindow};
 use super::frame::{ErrorCode, RstStream};
 use super::hpack::{DEFAULT_TABLE_SIZE, Decoder, Encoder};
 use super::outgoing::Outgoing;
-use super::reply::Heads;
+use super::reply::HeaderDecoder;
 use super::streams::{Queue, Stream, Streams, Upload};
-use super::{Awaited, Options, PeerSettings, Stall};
-use crate::http1::Request;
-use crate::{CallId, Event, ProtocolError, Reuse};
+use super::{Options, PeerSettings};
+use crate::request::Request;
+use crate::{Awaited, CallId, Event, ProtocolError, Reuse, Stall};
 
-/// How many streams are opened before the peer has said how many it allows: what it is asked to allow at least.
+/// The number of streams assumed before the peer's settings arrive: the least that a peer is asked to allow.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2-2.6.1>
-const STREAMS_AT_FIRST: u32 = 100;
+const ASSUMED_MAX_STREAMS: u32 = 100;
 
-/// How many streams that we reset are remembered, as frames of theirs may still be on their way.
-pub(super) const RESETS_KEPT: usize = 10_000;
+/// The number of our own resets that are remembered, as frames of those streams may still be on their way.
+pub(super) const RESETS_REMEMBERED: usize = 10_000;
 
-/// The engine but for its reader, whose frames it handles.
+/// All of an engine except its frame reader, whose frames this handles.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) options: Options,
     pub(super) phase: Phase,
     pub(super) streams: Streams,
-    /// Calls that wait for a stream, in order, and since when, if the peer is why.
+    /// Calls that wait for a stream, in order, each with the time since when the peer is the cause.
     pub(super) waiting: VecDeque<(CallId, Request, Option<Duration>)>,
-    /// Streams whose bodies can go on, and those for which only the connection has no window.
+    /// Streams with more of a body to send: those whose turn comes, and those that only the connection's
+    /// window blocks.
     pub(super) uploads: VecDeque<u32>,
-    pub(super) starved: VecDeque<u32>,
+    pub(super) connection_blocked: VecDeque<u32>,
     pub(super) outgoing: Outgoing,
     pub(super) encoder: Encoder,
-    pub(super) heads: Heads,
-    /// The request whose header block was encoded last, and that block, as long as the table stays.
+    pub(super) header_decoder: HeaderDecoder,
+    /// The last request encoded and its header block, valid while the encoder's table stays unchanged.
     pub(super) encoded: Option<Encoded>,
     pub(super) block: Vec<u8>,
-    /// A header block that goes on in the next frame.
+    /// A header block that continues in the next frame.
     pub(super) partial: Option<PartialBlock>,
     pub(super) send_window: SendWindow,
     pub(super) receive_window: ReceiveWindow,
     pub(super) peer: PeerSettings,
-    /// Whether the peer has acknowledged our settings.
+    /// True if the peer has acknowledged our settings.
     pub(super) is_acknowledged: bool,
-    pub(super) owed: VecDeque<Event<'static>>,
-    /// Why the connection failed, to be told behind what is owed.
+    pub(super) pending_events: VecDeque<Event<'static>>,
+    /// The reason why the connection failed, reported after the pending events.
     pub(super) failure: Option<ProtocolError>,
-    /// It was told that the peer takes no further calls and has none left.
-    pub(super) is_end_told: bool,
+    /// The owner knows that no call is left and none is taken.
+    pub(super) end_announced: bool,
     pub(super) stalls: VecDeque<Stall>,
     pub(super) counts: Counts,
-    /// Streams that we reset, the last so many.
-    pub(super) reset: VecDeque<u32>,
+    /// The streams that we reset last.
+    pub(super) reset_streams: VecDeque<u32>,
     pub(super) resets_in_a_row: u32,
     pub(super) idle_frames: u32,
-    /// Whether there is anything but padding in the DATA frame that is being read.
-    pub(super) has_content: bool,
-    /// Content of any stream came since it was last asked for.
-    pub(super) has_heard: bool,
-    /// The first bytes of the peer's, until it is clear that it speaks HTTP/2.
-    pub(super) opening: Vec<u8>,
+    /// The DATA frame being read has content, not only padding.
+    pub(super) frame_has_content: bool,
+    /// Content arrived since the owner last asked.
+    pub(super) content_received: bool,
+    /// The first bytes of the peer, until it is clear that they are HTTP/2.
+    pub(super) first_bytes: Vec<u8>,
 }
 
-/// How far a connection has come.
+/// The life of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Nothing was sent.
+    /// Nothing has been sent.
     New,
-    /// We have said what we have to say first.
+    /// Our preface and settings are on their way.
     Opened,
-    /// The peer has as well.
+    /// The peer's settings have arrived.
     Established,
     /// The peer takes no further streams.
     Draining,
-    /// Nothing more is expected of the peer: whatever comes is passed over.
+    /// Nothing more is expected of the peer; whatever arrives is ignored.
     Closed,
 }
 
 #[derive(Debug)]
 pub(super) struct Encoded {
-    /// The bytes of the request.
-    pub(super) request: Rc<[u8]>,
-    /// The number of the table's changes.
+    pub(super) request: Request,
+    /// The version of the encoder's table.
     pub(super) changes: u64,
     pub(super) block: Vec<u8>,
     pub(super) plain: u64,
@@ -108,43 +107,48 @@ impl Connection {
             streams: Streams::new(),
             waiting: VecDeque::new(),
             uploads: VecDeque::new(),
-            starved: VecDeque::new(),
+            connection_blocked: VecDeque::new(),
             outgoing: Outgoing::default(),
             encoder: Encoder::new(DEFAULT_TABLE_SIZE),
-            heads: Heads::new(decoder, options.limits, options.heads, options.server_timing),
+            header_decoder: HeaderDecoder::new(
+                decoder,
+                options.limits,
+                options.header_blocks,
+                options.server_timing,
+            ),
             encoded: None,
             block: Vec::new(),
             partial: None,
-            send_window: SendWindow::new(WINDOW_AT_FIRST),
+            send_window: SendWindow::new(INITIAL_WINDOW_SIZE),
             receive_window: ReceiveWindow::new(options.connection_window),
             peer: PeerSettings::default(),
             is_acknowledged: false,
-            owed: VecDeque::new(),
+            pending_events: VecDeque::new(),
             failure: None,
-            is_end_told: false,
+            end_announced: false,
             stalls: VecDeque::new(),
             counts: Counts::default(),
-            reset: VecDeque::new(),
+            reset_streams: VecDeque::new(),
             resets_in_a_row: 0,
             idle_frames: 0,
-            has_content: false,
-            has_heard: false,
-            opening: Vec::new(),
+            frame_has_content: false,
+            content_received: false,
+            first_bytes: Vec::new(),
         }
     }
 
-    /// How many streams the peer allows at once.
+    /// Returns how many streams the peer allows at once.
     pub(super) fn streams_max(&self) -> usize {
-        let at_first = matches!(self.phase, Phase::New | Phase::Opened).then_some(STREAMS_AT_FIRST);
+        let at_first = matches!(self.phase, Phase::New | Phase::Opened).then_some(ASSUMED_MAX_STREAMS);
         self.peer.max_streams.or(at_first).map_or(usize::MAX, |count| count as usize)
     }
 
-    /// For how many calls beyond those that wait there is a stream number.
+    /// Returns how many further calls find a stream identifier, those that wait aside.
     pub(super) fn numbers_left(&self) -> usize {
         self.streams.left().saturating_sub(self.waiting.len())
     }
 
-    /// Takes a stream out that has ended.
+    /// Removes a stream that has ended.
     pub(super) fn close(&mut self, now: Duration, id: u32) -> Option<Stream> {
         let mut stream = self.streams.close(id)?;
         if let Some(since) = stream.blocked_since.take() {
@@ -157,7 +161,7 @@ impl Connection {
         if let Upload::Body { queue, .. } = stream.upload {
             match queue {
                 Queue::Turn => self.uploads.retain(|&waiting| waiting != id),
-                Queue::Connection => self.starved.retain(|&waiting| waiting != id),
+                Queue::Connection => self.connection_blocked.retain(|&waiting| waiting != id),
                 Queue::Stream => {}
             }
         }
@@ -165,18 +169,18 @@ impl Connection {
         Some(stream)
     }
 
-    /// Ends a stream on our side.
+    /// Sends RST_STREAM for a stream.
     pub(super) fn reset(&mut self, id: u32, code: ErrorCode, reason: &'static str) {
         if self.phase == Phase::New {
-            // The stream of an upgrade: what a client says first comes first.
+            // The stream of an upgrade: the preface goes before anything else.
             self.open();
         }
         RstStream { stream: id, code }.write(self.outgoing.buffer());
         count(&mut self.counts.resets_sent, reason);
-        if self.reset.len() == RESETS_KEPT {
-            self.reset.pop_front();
+        if self.reset_streams.len() == RESETS_REMEMBERED {
+            self.reset_streams.pop_front();
         }
-        self.reset.push_back(id);
+        self.reset_streams.push_back(id);
     }
 
     pub(super) fn cancel(&mut self, now: Duration, call: CallId) {
@@ -186,20 +190,20 @@ impl Connection {
             }
             return;
         }
-        let owed_count = self.owed.len();
-        self.owed.retain(|event| event.call() != Some(call));
-        if self.owed.len() < owed_count {
+        let event_count = self.pending_events.len();
+        self.pending_events.retain(|event| event.call() != Some(call));
+        if self.pending_events.len() < event_count {
             let tells_end = |event: &Event<'_>| {
                 matches!(event, Event::Drained | Event::ReplyDone { reuse: Reuse::Close, .. })
             };
-            self.is_end_told = self.owed.iter().any(tells_end);
-            self.owe_end();
+            self.end_announced = self.pending_events.iter().any(tells_end);
+            self.announce_end();
         }
         let found = self.streams.iter().find(|(_, stream)| stream.call == call).map(|(id, _)| id);
         if let Some(id) = found {
             self.close(now, id);
             self.reset(id, ErrorCode::CANCEL, "no reply in time");
-            self.owe_end();
+            self.announce_end();
         }
     }
 }

@@ -1,17 +1,17 @@
-//! What happened on a connection, in numbers.
+//! Counts of what happens on a connection.
 
 use super::ErrorCode;
 
-/// What happened on a connection since it was last asked for.
+/// Counts of what happened on a connection since they were last taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Streams opened.
     pub streams: u64,
-    /// The most that were open at once.
+    /// The largest number of streams open at once.
     pub concurrent_max: u64,
-    /// How many were open whenever one was opened, itself included; added up.
+    /// The sum over opened streams of how many were open then, itself included.
     pub concurrent_sum: u64,
-    /// Streams that the peer did not process, as it said.
+    /// Streams that the peer said it had not processed.
     pub unprocessed: u64,
     /// Streams that the peer reset, by code.
     pub resets_received: Vec<(ErrorCode, u64)>,
@@ -19,22 +19,22 @@ pub struct Counts {
     pub resets_sent: Vec<(&'static str, u64)>,
     /// GOAWAY frames of the peer, by code.
     pub goaways: Vec<(ErrorCode, u64)>,
-    /// Bytes of names and values of the header fields sent, and of the header blocks with them.
+    /// The sizes of the header fields sent.
     pub headers_sent: Compressed,
-    /// The same of those received.
+    /// The sizes of the header fields received.
     pub headers_received: Compressed,
-    /// Bytes taken by the transport, and bytes that came from it.
+    /// Bytes taken by the transport.
     pub bytes_sent: u64,
     /// Bytes that came from the transport.
     pub bytes_received: u64,
 }
 
-/// What compression did.
+/// The effect of header compression.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compressed {
-    /// Bytes before it.
+    /// Bytes of names and values, before compression.
     pub plain: u64,
-    /// Bytes after it.
+    /// Bytes of header blocks, after compression.
     pub encoded: u64,
 }
 
@@ -45,18 +45,18 @@ impl Compressed {
     }
 }
 
-/// How many codes are told apart. There is a name for 14.
+/// The number of distinct codes; 14 have a name.
 const CODES_MAX: usize = 64;
 
-/// Counts one with this code. When there are too many of which nobody knows what they mean, they count as the one that such
-/// may be taken for (RFC 9113, section 7).
+/// Counts an error code. Beyond [`CODES_MAX`], unknown codes count as INTERNAL_ERROR, as RFC 9113 allows
+/// (section 7).
 pub(super) fn count_code(counts: &mut Vec<(ErrorCode, u64)>, code: ErrorCode) {
     let is_known = code.name().is_some() || counts.iter().any(|&(its, _)| its == code);
     let has_room = counts.len() + ErrorCode::NAMED <= CODES_MAX;
     count(counts, if is_known || has_room { code } else { ErrorCode::INTERNAL_ERROR });
 }
 
-/// Counts one of those with this name.
+/// Counts a name.
 pub(super) fn count<T: PartialEq>(counts: &mut Vec<(T, u64)>, name: T) {
     match counts.iter_mut().find(|(its, _)| *its == name) {
         Some((_, count)) => *count += 1,

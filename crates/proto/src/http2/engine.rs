@@ -1,19 +1,17 @@
-//! One connection's worth of HTTP/2, as its owner sees it.
+//! The HTTP/2 of one connection, as its owner sees it.
 
 use std::time::Duration;
 
 use super::connection::{Connection, Phase};
 use super::counts::Counts;
 use super::frame::{ErrorCode, GoAway, Reader};
-use super::{Options, PeerSettings, Stall};
-use crate::http1::{Full, Request};
-use crate::{CallId, Event, ProtocolError, Sent};
+use super::{Options, PeerSettings};
+use crate::request::Request;
+use crate::{CallId, Event, Full, ProtocolError, Sent, Stall};
 
-/// One connection's worth of HTTP/2.
+/// The HTTP/2 of one connection.
 ///
-/// After [`Engine::submit`], drain [`Engine::poll_transmit`]; after [`Engine::handle_written`], drain
-/// [`Engine::poll_sent`]; with bytes that arrived, call [`Engine::poll_event`] until it returns `None`; at the end of the
-/// peer's bytes, call [`Engine::handle_eof`] once. `now` is the time since any fixed instant.
+/// See [`crate::Engine`] for how the methods work together. `now` is the time since any fixed instant.
 #[derive(Debug)]
 pub struct Engine {
     reader: Reader,
@@ -21,13 +19,13 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// A fresh connection.
+    /// Makes a fresh connection.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self { reader: Reader::new(options.max_frame), connection: Connection::new(options) }
     }
 
-    /// A connection that went over to HTTP/2 when this call asked for it in HTTP/1: the first stream will answer it.
+    /// Makes a connection that was upgraded from HTTP/1 by this call: the first stream answers it.
     ///
     /// <https://www.rfc-editor.org/rfc/rfc7540#section-3.2>
     #[must_use]
@@ -37,7 +35,7 @@ impl Engine {
         engine
     }
 
-    /// How many more calls the connection takes now.
+    /// Returns how many further calls the connection takes now.
     #[must_use]
     pub fn capacity(&self) -> usize {
         match self.connection.phase {
@@ -49,21 +47,22 @@ impl Engine {
         }
     }
 
-    /// How many calls have no complete reply.
+    /// Returns how many calls have no complete reply.
     #[must_use]
     pub fn pending_count(&self) -> usize {
         self.connection.streams.open_count() + self.connection.waiting.len()
     }
 
-    /// How many of them have a stream.
+    /// Returns how many calls have a stream.
     #[must_use]
-    pub fn open_count(&self) -> usize {
+    pub fn open_streams(&self) -> usize {
         self.connection.streams.open_count()
     }
 
-    /// The calls whose end has not been told, those without a complete reply in the order in which they were submitted.
+    /// Returns the calls whose end has not been reported; those without a complete reply come last, in order
+    /// of submission.
     pub fn pending(&self) -> impl Iterator<Item = CallId> + '_ {
-        let ended = self.connection.owed.iter().filter_map(|event| match event {
+        let ended = self.connection.pending_events.iter().filter_map(|event| match event {
             Event::ReplyDone { call, .. } | Event::CallFailed { call } | Event::CallReturned { call } => {
                 Some(*call)
             }
@@ -72,7 +71,7 @@ impl Engine {
         ended.chain(self.unanswered())
     }
 
-    /// The first call without a complete reply.
+    /// Returns the first call without a complete reply.
     #[must_use]
     pub fn front(&self) -> Option<CallId> {
         self.unanswered().next()
@@ -83,7 +82,7 @@ impl Engine {
         open.chain(self.connection.waiting.iter().map(|&(call, ..)| call))
     }
 
-    /// Whether the peer takes no further calls.
+    /// Returns whether the peer takes no further calls.
     #[must_use]
     pub fn is_draining(&self) -> bool {
         matches!(self.connection.phase, Phase::Draining | Phase::Closed)
@@ -102,12 +101,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives up a call that has no complete reply, of which nothing more is told.
+    /// Gives up a call that has no complete reply. Nothing more is reported of it.
     pub fn cancel(&mut self, now: Duration, call: CallId) {
         self.connection.cancel(now, call);
     }
 
-    /// Hands out the bytes that are due to go out; none if there are none. Bounded: call again once the transport took
+    /// Hands out the bytes that are due; empty if there are none. Bounded: call again once the transport took
     /// them.
     pub fn poll_transmit(&mut self, now: Duration) -> &[u8] {
         self.connection.fill(now, |_| true);
@@ -116,43 +115,43 @@ impl Engine {
 
     /// As [`Engine::poll_transmit`], up to the first request that is not safe.
     pub fn poll_transmit_safe(&mut self, now: Duration) -> &[u8] {
-        self.connection.fill(now, |request| request.safe);
+        self.connection.fill(now, Request::is_safe);
         self.connection.outgoing.transmit()
     }
 
-    /// How many requests have been handed out, at least in part, if the last `unused` bytes do not count, and were not
-    /// told of by [`Engine::poll_sent`].
+    /// Returns how many requests have been handed out, at least in part, and were not reported by
+    /// [`Engine::poll_sent`]; the last `unused` bytes do not count.
     #[must_use]
     pub fn transmitted_count(&self, unused: usize) -> usize {
         self.connection.outgoing.transmitted_count(unused)
     }
 
-    /// The transport takes no more for now: what was handed out and not written is to be handed out again.
+    /// Handles a transport that takes no more for now: hands out again what was handed out and not written.
     pub fn handle_blocked(&mut self) {
         self.connection.outgoing.handle_blocked();
     }
 
-    /// The transport took the next `count` bytes of what was handed out.
+    /// Records that the transport took the next `count` bytes of what was handed out.
     pub fn handle_written(&mut self, count: usize) {
         self.connection.counts.bytes_sent += count as u64;
         self.connection.outgoing.handle_written(count);
     }
 
-    /// What the last [`Engine::handle_written`] began or completed, in order.
+    /// Reports the requests that the last [`Engine::handle_written`] began or completed, in order.
     pub fn poll_sent(&mut self) -> Option<Sent> {
         self.connection.outgoing.poll_sent()
     }
 
-    /// Whether there is something to hand out, or something handed out was not written.
+    /// Returns whether bytes are due, or were handed out and not written.
     #[must_use]
     pub fn wants_write(&self) -> bool {
         self.connection.wants_write()
     }
 
-    /// Forgets that anything was sent: the peer has not looked at it, and every pending call is to go out again. Only
-    /// before the first byte of the peer's.
+    /// Forgets that anything was sent: the peer has not looked at it, and every pending call is sent again.
+    /// Only before the peer's first byte.
     pub fn rewind(&mut self, now: Duration) {
-        assert!(self.connection.opening.is_empty(), "a peer that answers has looked at the requests");
+        assert!(self.connection.first_bytes.is_empty(), "a peer that answers has looked at the requests");
         let mut fresh = Self::new(self.connection.options);
         let old = &mut self.connection;
         let open = old.streams.iter().map(|(_, stream)| (stream.call, stream.request.clone()));
@@ -163,41 +162,42 @@ impl Engine {
         *self = fresh;
     }
 
-    /// The value of `server-timing` in the reply that was told of as complete last; several are joined by commas. Empty
-    /// without one, or if the options do not ask for it.
+    /// Returns the value of `server-timing` in the last reply reported as complete; several are joined by
+    /// commas. Empty without one, or if the options do not ask for it.
     #[must_use]
     pub fn server_timing(&self) -> &[u8] {
-        self.connection.heads.server_timing()
+        self.connection.header_decoder.server_timing()
     }
 
-    /// The peer's settings, once it has told them.
+    /// Returns the peer's settings, once they have arrived.
     #[must_use]
     pub fn peer_settings(&self) -> Option<PeerSettings> {
         let is_told = !matches!(self.connection.phase, Phase::New | Phase::Opened);
         is_told.then_some(self.connection.peer)
     }
 
-    /// What happened since this was called last.
+    /// Returns counts of what happened since the last call.
     pub fn take_counts(&mut self) -> Counts {
         std::mem::take(&mut self.connection.counts)
     }
 
-    /// Whether content of a reply came since this was called last, of which no event tells if nobody asks for bodies.
-    pub fn take_heard(&mut self) -> bool {
-        std::mem::take(&mut self.connection.has_heard)
+    /// Returns whether content arrived since the last call. There is no event for it if nobody asks for
+    /// bodies.
+    pub fn take_content_received(&mut self) -> bool {
+        std::mem::take(&mut self.connection.content_received)
     }
 
-    /// A call that had to wait, once it need not any more. All there is to tell of a call comes no later than its last
-    /// event.
+    /// Reports a call that had to wait, once the wait is over. All of a call's waits are reported before its
+    /// last event.
     pub fn poll_stall(&mut self) -> Option<Stall> {
         self.connection.stalls.pop_front()
     }
 
-    /// What to say at last, if it can still be said, when we close the connection.
+    /// Returns the last bytes for the peer before we close the connection; empty if it takes none.
     pub fn goodbye(&mut self) -> &[u8] {
         let connection = &mut self.connection;
         if !matches!(connection.phase, Phase::New | Phase::Closed) {
-            // The peer has opened no stream, so it is told of none.
+            // The peer has opened no stream.
             let code = ErrorCode::NO_ERROR;
             GoAway { last_stream: 0, code, debug: b"" }.write(connection.outgoing.buffer());
         }
@@ -205,12 +205,12 @@ impl Engine {
         connection.outgoing.transmit()
     }
 
-    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of `input` was
-    /// used and more is needed.
+    /// Reads from `input`, which it shortens by what it used, up to the next event. `None` means that all of
+    /// `input` was used and more is needed.
     ///
     /// # Errors
-    /// When the peer breaks the protocol, or goes beyond a limit; the connection is then of no further use.
-    /// [`Engine::goodbye`] has what to tell it.
+    /// When the peer breaks the protocol or exceeds a limit; the connection is then of no further use.
+    /// [`Engine::goodbye`] has the reason for the peer.
     pub fn poll_event<'i>(
         &mut self,
         now: Duration,
@@ -229,11 +229,11 @@ impl Engine {
     ) -> Result<Option<Event<'i>>, ProtocolError> {
         let Self { reader, connection } = self;
         if connection.phase == Phase::New && !input.is_empty() {
-            // A server may speak first; what we say begins with our own settings all the same.
+            // A server may speak first; our own bytes still begin with the preface.
             connection.open();
         }
         loop {
-            if let Some(event) = connection.owed.pop_front() {
+            if let Some(event) = connection.pending_events.pop_front() {
                 return Ok(Some(event));
             }
             if let Some(error) = connection.failure.take() {
@@ -243,11 +243,11 @@ impl Engine {
                 *input = &[];
                 return Ok(None);
             }
-            let handled = match connection.check_opening(input).and_then(|()| reader.poll(input)) {
+            let handled = match connection.check_first_bytes(input).and_then(|()| reader.poll(input)) {
                 Ok(None) => return Ok(None),
                 Ok(Some(piece)) => connection.handle(now, piece),
                 Err(violation) if violation.stream.is_some() => {
-                    connection.check_place(None).and(Err(violation))
+                    connection.check_expected(None).and(Err(violation))
                 }
                 Err(violation) => Err(violation),
             };
@@ -259,21 +259,21 @@ impl Engine {
         }
     }
 
-    /// How many of the bytes that come next need not be read, as they are content that nobody asked for.
+    /// Returns how many of the next bytes need not be read, as they are content that nobody asked for.
     #[must_use]
     pub fn skippable(&self) -> u64 {
         if self.connection.options.bodies { 0 } else { self.reader.skippable().into() }
     }
 
-    /// So many bytes came that need not be read, no more than are [`skippable`](Engine::skippable). Then call
-    /// [`Engine::poll_event`].
+    /// `count` bytes arrived that need not be read, at most those that are [`skippable`](Engine::skippable).
+    /// Then call [`Engine::poll_event`].
     pub fn handle_skipped(&mut self, count: u64) {
         self.connection.counts.bytes_received += count;
-        self.connection.note_content(self.reader.body_stream(), count);
+        self.connection.add_content(self.reader.body_stream(), count);
         self.reader.handle_skipped(count as u32);
     }
 
-    /// The peer sends nothing more. Afterwards the connection is of no further use.
+    /// Handles the end of the peer's bytes. Afterwards the connection is of no further use.
     ///
     /// # Errors
     /// [`ProtocolError::Truncated`] when a call has no complete reply, whether or not it was sent.

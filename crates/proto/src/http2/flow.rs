@@ -1,17 +1,17 @@
-//! Flow control (RFC 9113, section 5.2): how much of bodies may be on its way, for a stream and for the connection.
+//! Flow control (RFC 9113, section 5.2), for a stream and for the connection.
 
 use super::frame::WINDOW_MAX;
 
-/// The window that streams, and the connection, begin with until something else is agreed upon.
+/// The initial size of all windows.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.9.2>
-pub(super) const WINDOW_AT_FIRST: u32 = 65_535;
+pub(super) const INITIAL_WINDOW_SIZE: u32 = 65_535;
 
-/// What we may still send. It may be below zero after the peer has made windows smaller.
+/// The number of bytes that we may still send. Negative after the peer has made windows smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SendWindow(i64);
 
-/// A window would be larger than 2^31 - 1.
+/// A window beyond 2^31 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Overflow;
 
@@ -20,24 +20,24 @@ impl SendWindow {
         Self(size.into())
     }
 
-    /// How many bytes may be sent.
+    /// Returns how many bytes may be sent.
     pub(super) fn available(self) -> usize {
         usize::try_from(self.0).unwrap_or(0)
     }
 
-    /// So many bytes are sent, no more than may be.
+    /// Uses up `count` bytes, no more than are available.
     pub(super) fn take(&mut self, count: usize) {
         debug_assert!(count <= self.available(), "no more is sent than the peer has room for");
         self.0 -= i64::try_from(count).expect("a window is far smaller");
     }
 
-    /// The peer has room for so many more.
+    /// Applies a WINDOW_UPDATE of the peer.
     pub(super) fn grow(&mut self, increment: u32) -> Result<(), Overflow> {
         self.change(increment.into())
     }
 
-    /// The peer lets all streams begin with another window: those that are open have theirs changed by the difference
-    /// (section 6.9.2).
+    /// Applies the difference between two initial window sizes, which changes all open streams (section
+    /// 6.9.2).
     pub(super) fn change(&mut self, difference: i64) -> Result<(), Overflow> {
         let size = self.0 + difference;
         if size > WINDOW_MAX.into() {
@@ -48,18 +48,18 @@ impl SendWindow {
     }
 }
 
-/// What the peer may still send, and what it is to be told of what was used up.
+/// The number of bytes that the peer may still send, and the updates that it is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ReceiveWindow {
-    /// What it is to have when nothing is on its way.
+    /// The size when nothing is on its way.
     size: u32,
-    /// What it has left: below zero if it has used what it had before it heard of a smaller window.
+    /// The rest of it: negative if the peer used a larger window before it heard of this one.
     left: i64,
-    /// How far below zero that may be.
+    /// The amount by which that may be negative.
     grace: u32,
 }
 
-/// The peer has sent more than it was allowed to.
+/// The peer has sent more than the window allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exceeded;
 
@@ -68,13 +68,14 @@ impl ReceiveWindow {
         Self { size, left: size.into(), grace: 0 }
     }
 
-    /// That of a stream. If the peer has not acknowledged what we said of its size, it may go by what holds at first.
+    /// Makes the window of a stream. Until the peer has acknowledged our settings, it may use the initial
+    /// size.
     pub(super) fn of_stream(size: u32, is_acknowledged: bool) -> Self {
-        let grace = if is_acknowledged { 0 } else { WINDOW_AT_FIRST.saturating_sub(size) };
+        let grace = if is_acknowledged { 0 } else { INITIAL_WINDOW_SIZE.saturating_sub(size) };
         Self { grace, ..Self::new(size) }
     }
 
-    /// So many bytes came, and were used up at once.
+    /// Uses up `count` bytes that arrived.
     pub(super) fn take(&mut self, count: u32) -> Result<(), Exceeded> {
         let left = self.left - i64::from(count);
         if left + i64::from(self.grace) < 0 {
@@ -84,8 +85,8 @@ impl ReceiveWindow {
         Ok(())
     }
 
-    /// By how much the peer is to be told that it may send more, if it is time to do so: when half of the window is used
-    /// up, so that neither does it wait nor is each frame answered by another.
+    /// Returns the WINDOW_UPDATE that is due, if half of the window is used up: so the peer does not wait,
+    /// and not every frame is answered by another.
     pub(super) fn increment(&mut self) -> Option<u32> {
         let used = i64::from(self.size) - self.left;
         if used == 0 || used < i64::from(self.size / 2) {

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::Awaited;
-use super::connection::{Connection, PartialBlock, Phase, RESETS_KEPT};
+use super::ConnectionError;
+use super::connection::{Connection, PartialBlock, Phase, RESETS_REMEMBERED};
 use super::counts::count_code;
 use super::frame::{
     CONNECTION, Continuation, Data, ErrorCode, Frame, GoAway, Headers, Parameter, Piece, Ping, RstStream,
@@ -11,31 +11,30 @@ use super::frame::{
 };
 use super::reply::{Head, Section};
 use super::streams::{Queue, Reply, State, Stream, Upload};
-use super::{ConnectionError, Stall};
-use crate::{Event, ProtocolError, ReplySize, Reuse};
+use crate::{Awaited, Event, ProtocolError, ReplySize, Reuse, Stall};
 
-/// How a reply of a server begins that speaks HTTP/1.
+/// The beginning of a reply in HTTP/1.
 const HTTP1: &[u8] = b"HTTP/";
 
-/// How many bytes may wait to be written while the peer goes on asking for answers: far more than the requests that are
-/// made ready at once.
+/// The number of unwritten bytes beyond which the peer may not cause further answers: far more than the
+/// requests prepared at once.
 const UNWRITTEN_MAX: u64 = 1 << 20;
 
 impl Connection {
-    /// Finds out whether it is HTTP/2 that comes.
-    pub(super) fn check_opening(&mut self, input: &[u8]) -> Result<(), Violation> {
-        if self.opening.len() >= HTTP1.len() {
+    /// Checks that the first bytes can be HTTP/2.
+    pub(super) fn check_first_bytes(&mut self, input: &[u8]) -> Result<(), Violation> {
+        if self.first_bytes.len() >= HTTP1.len() {
             return Ok(());
         }
-        let missing = HTTP1.len() - self.opening.len();
-        self.opening.extend_from_slice(&input[..input.len().min(missing)]);
-        if self.opening == HTTP1 {
+        let missing = HTTP1.len() - self.first_bytes.len();
+        self.first_bytes.extend_from_slice(&input[..input.len().min(missing)]);
+        if self.first_bytes == HTTP1 {
             return Err(Violation::of_connection(
                 ErrorCode::HTTP_1_1_REQUIRED,
                 "the server answers in HTTP/1",
             ));
         }
-        if let &[first, second, third, kind, _] = &self.opening[..]
+        if let &[first, second, third, kind, _] = &self.first_bytes[..]
             && u32::from_be_bytes([0, first, second, third]) > self.options.max_frame
             && kind != kind::SETTINGS
         {
@@ -52,7 +51,7 @@ impl Connection {
         now: Duration,
         piece: Piece<'_, 'i>,
     ) -> Result<Option<Event<'i>>, Violation> {
-        self.check_place(Some(piece))?;
+        self.check_expected(Some(piece))?;
         match piece {
             Piece::Frame(frame) => {
                 self.handle_frame(now, frame)?;
@@ -63,7 +62,7 @@ impl Connection {
                 Ok(None)
             }
             Piece::Body { stream, bytes } => {
-                self.note_content(Some(stream), bytes.len() as u64);
+                self.add_content(Some(stream), bytes.len() as u64);
                 let wanted = self.options.bodies.then(|| self.streams.get_mut(stream)).flatten();
                 Ok(wanted.map(|stream| Event::ReplyBody { call: stream.call, data: bytes.into() }))
             }
@@ -74,8 +73,8 @@ impl Connection {
         }
     }
 
-    /// Whether something may come now; `None` stands for a frame that is wrong in itself.
-    pub(super) fn check_place(&self, piece: Option<Piece<'_, '_>>) -> Result<(), Violation> {
+    /// Checks that this piece may come now; `None` stands for a malformed frame.
+    pub(super) fn check_expected(&self, piece: Option<Piece<'_, '_>>) -> Result<(), Violation> {
         if matches!(self.phase, Phase::New | Phase::Opened)
             && !matches!(piece, Some(Piece::Frame(Frame::Settings(Settings { ack: false, .. }))))
         {
@@ -109,23 +108,23 @@ impl Connection {
                 if !ping.ack {
                     Ping { ack: true, ..ping }.write(self.outgoing.buffer());
                 }
-                self.note_idle()
+                self.count_idle_frame()
             }
             Frame::GoAway(goaway) => {
                 self.handle_goaway(now, goaway);
-                self.note_idle()
+                self.count_idle_frame()
             }
             Frame::WindowUpdate(update) => {
                 self.handle_window_update(update)?;
-                self.note_idle()
+                self.count_idle_frame()
             }
-            Frame::Ignored => self.note_idle(),
+            Frame::Ignored => self.count_idle_frame(),
             Frame::PushPromise(promise) => match promise {},
         }
     }
 
-    /// A frame came that brings no call further.
-    fn note_idle(&mut self) -> Result<(), Violation> {
+    /// Counts a frame that brings no call further.
+    fn count_idle_frame(&mut self) -> Result<(), Violation> {
         self.idle_frames += 1;
         if self.idle_frames > self.options.limits.idle_frames {
             return Err(Violation::of_connection(
@@ -139,7 +138,7 @@ impl Connection {
     fn handle_headers(&mut self, now: Duration, headers: Headers<'_>) -> Result<(), Violation> {
         let Headers { stream, fragment, end_stream, end_headers } = headers;
         if self.check_stream(stream)? == State::Closed {
-            self.note_late(stream)?;
+            self.handle_late_frame(stream)?;
         }
         self.check_block_size(fragment.len())?;
         if end_headers {
@@ -182,7 +181,8 @@ impl Connection {
         Ok(())
     }
 
-    /// A header block is complete. It is decoded whatever its stream, as the tables at both ends must stay the same.
+    /// Handles a complete header block. It is decoded even if its stream has ended, as both ends must keep
+    /// the same table.
     fn handle_block(
         &mut self,
         now: Duration,
@@ -193,7 +193,7 @@ impl Connection {
         let is_trailer =
             self.streams.get_mut(id).is_some_and(|stream| matches!(stream.reply, Reply::Body { .. }));
         let section = if is_trailer { Section::Trailer } else { Section::Header };
-        let head = self.heads.decode(block, section).map_err(|error| {
+        let head = self.header_decoder.decode(block, section).map_err(|error| {
             let (code, reason) = super::decode_problem(error);
             Violation::of_connection(code, reason)
         })?;
@@ -228,16 +228,16 @@ impl Connection {
 
     fn begin_reply(&mut self, now: Duration, id: u32, head: Head, end_stream: bool) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
-        // What the length says of a reply that has no content is not about this one (RFC 9113, section 8.1.1).
-        let has_content = !stream.request.head && !matches!(head.status, 204 | 304);
+        // The content-length of a reply without content is that of another reply (RFC 9113, section 8.1.1).
+        let has_content = !stream.request.forbids_reply_content() && !matches!(head.status, 204 | 304);
         let expected = if has_content { head.content_length } else { Some(0) };
         let size = ReplySize { header: head.size, ..ReplySize::default() };
-        let server_timing = self.heads.block_server_timing();
+        let server_timing = self.header_decoder.block_server_timing();
         stream.reply = Reply::Body { size, expected, server_timing };
         let call = stream.call;
-        self.owed.push_back(Event::ReplyStarted { call, status: head.status });
-        if let Some(head) = self.heads.take_text() {
-            self.owed.push_back(Event::ReplyHead { call, head });
+        self.pending_events.push_back(Event::ReplyStarted { call, status: head.status });
+        if let Some(head) = self.header_decoder.take_text() {
+            self.pending_events.push_back(Event::ReplyHead { call, head });
         }
         if end_stream { self.finish(now, id) } else { Ok(()) }
     }
@@ -256,7 +256,7 @@ impl Connection {
         let state = self.check_stream(id)?;
         let Some(stream) = self.streams.get_mut(id) else {
             debug_assert_eq!(state, State::Closed, "what was opened and does not go on has ended");
-            return self.note_late(id);
+            return self.handle_late_frame(id);
         };
         if matches!(stream.reply, Reply::Head { .. }) {
             return Err(Violation::of_stream(
@@ -269,18 +269,18 @@ impl Connection {
         if !end_stream && let Some(increment) = stream.receive_window.increment() {
             WindowUpdate { stream: id, increment }.write(self.outgoing.buffer());
         }
-        self.has_content = false;
+        self.frame_has_content = false;
         Ok(())
     }
 
-    /// Content of a stream came.
-    pub(super) fn note_content(&mut self, id: Option<u32>, count: u64) {
+    /// Adds to the content of a stream's reply.
+    pub(super) fn add_content(&mut self, id: Option<u32>, count: u64) {
         if let Some(stream) = id.and_then(|id| self.streams.get_mut(id))
             && let Reply::Body { size, .. } = &mut stream.reply
         {
             size.content += count;
-            self.has_content |= count > 0;
-            self.has_heard |= count > 0;
+            self.frame_has_content |= count > 0;
+            self.content_received |= count > 0;
         }
     }
 
@@ -298,14 +298,14 @@ impl Connection {
         if data.end_stream {
             return self.finish(now, data.stream);
         }
-        if !self.has_content {
-            return self.note_idle();
+        if !self.frame_has_content {
+            return self.count_idle_frame();
         }
         self.idle_frames = 0;
         Ok(())
     }
 
-    /// A reply is complete.
+    /// Ends a complete reply.
     fn finish(&mut self, now: Duration, id: u32) -> Result<(), Violation> {
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
         let Reply::Body { size, expected, .. } = stream.reply else { return Ok(()) };
@@ -317,19 +317,19 @@ impl Connection {
         self.resets_in_a_row = 0;
         self.idle_frames = 0;
         if stream.upload != Upload::Done {
-            // The rest of the request is of no use to anybody.
+            // Nobody needs the rest of the request.
             self.reset(id, ErrorCode::CANCEL, "a reply that was complete before its request");
         }
         if let Reply::Body { server_timing, .. } = stream.reply {
-            self.heads.handle_end(server_timing);
+            self.header_decoder.handle_end(server_timing);
         }
         let reuse = if self.is_at_end() { Reuse::Close } else { Reuse::Keep };
-        self.is_end_told |= reuse == Reuse::Close;
-        self.owed.push_back(Event::ReplyDone { call: stream.call, size, reuse });
+        self.end_announced |= reuse == Reuse::Close;
+        self.pending_events.push_back(Event::ReplyDone { call: stream.call, size, reuse });
         Ok(())
     }
 
-    /// A stream violates the protocol, or all of the connection does.
+    /// Handles a violation that ends a stream or the connection.
     pub(super) fn handle_violation(&mut self, now: Duration, violation: Violation) {
         let outcome = match violation.stream {
             Some(id) => self.handle_stream_violation(now, id, violation),
@@ -348,21 +348,21 @@ impl Connection {
     ) -> Result<(), Violation> {
         match self.streams.state(id) {
             State::Idle => Err(Violation { stream: None, ..violation }),
-            State::Closed if self.may_be_late(id) => self.note_idle(),
+            State::Closed if self.may_be_late(id) => self.count_idle_frame(),
             State::Closed => Err(Violation { stream: None, ..violation }),
             State::Open => {
                 if let Some(stream) = self.close(now, id) {
-                    self.owed.push_back(Event::CallFailed { call: stream.call });
+                    self.pending_events.push_back(Event::CallFailed { call: stream.call });
                 }
                 self.reset(id, violation.code, violation.reason);
-                self.owe_end();
-                self.note_reset()
+                self.announce_end();
+                self.count_reset()
             }
         }
     }
 
-    /// A stream was reset, by either side.
-    fn note_reset(&mut self) -> Result<(), Violation> {
+    /// Counts a stream that was reset by either side.
+    fn count_reset(&mut self) -> Result<(), Violation> {
         self.idle_frames = 0;
         self.resets_in_a_row += 1;
         if self.resets_in_a_row > self.options.limits.resets {
@@ -374,7 +374,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The state of a stream that a frame came on.
+    /// Returns the state of the stream that a frame came on.
     fn check_stream(&mut self, id: u32) -> Result<State, Violation> {
         let written = self.outgoing.written();
         match self.streams.get_mut(id).map(|stream| stream.start) {
@@ -387,48 +387,48 @@ impl Connection {
         }
     }
 
-    /// A frame came on a stream that has ended, which is in order if it was we who ended it.
-    fn note_late(&mut self, id: u32) -> Result<(), Violation> {
+    /// Handles a frame on a stream that has ended, which is in order if we reset it.
+    fn handle_late_frame(&mut self, id: u32) -> Result<(), Violation> {
         if !self.may_be_late(id) {
             return Err(Violation::of_connection(
                 ErrorCode::STREAM_CLOSED,
                 "a frame on a stream that has ended",
             ));
         }
-        self.note_idle()
+        self.count_idle_frame()
     }
 
-    /// Whether frames may still come on a stream that has ended.
+    /// Returns whether frames may still arrive for a stream that has ended.
     fn may_be_late(&self, id: u32) -> bool {
-        self.reset.len() == RESETS_KEPT || self.reset.contains(&id)
+        self.reset_streams.len() == RESETS_REMEMBERED || self.reset_streams.contains(&id)
     }
 
     fn handle_reset(&mut self, now: Duration, reset: RstStream) -> Result<(), Violation> {
         if self.check_stream(reset.stream)? == State::Closed {
-            // A server may say so of a request that it does not want the rest of (section 8.1).
-            return self.note_idle();
+            // A server may say that it does not need the rest of a request (section 8.1).
+            return self.count_idle_frame();
         }
         let Some(stream) = self.close(now, reset.stream) else { return Ok(()) };
         count_code(&mut self.counts.resets_received, reset.code);
         if reset.code == ErrorCode::REFUSED_STREAM {
-            self.owe_unprocessed(&stream);
+            self.announce_unprocessed(&stream);
         } else {
-            self.owed.push_back(Event::CallFailed { call: stream.call });
+            self.pending_events.push_back(Event::CallFailed { call: stream.call });
         }
-        self.owe_end();
-        self.note_reset()
+        self.announce_end();
+        self.count_reset()
     }
 
     fn handle_settings(&mut self, now: Duration, settings: Settings<'_>) -> Result<(), Violation> {
         if settings.ack {
             if !self.is_acknowledged {
                 self.is_acknowledged = true;
-                self.heads.set_table_limit(self.options.header_table);
+                self.header_decoder.set_table_limit(self.options.header_table);
             }
-            return self.note_idle();
+            return self.count_idle_frame();
         }
         if self.phase == Phase::New {
-            // A server need not wait for us, but what answers it comes behind what a client says first.
+            // A server may speak first; our answers still follow our preface.
             self.open();
         }
         for parameter in settings.parameters() {
@@ -448,25 +448,25 @@ impl Connection {
         if self.phase == Phase::Opened {
             self.phase = Phase::Established;
         }
-        // What has no room now waits for the peer.
+        // Calls beyond the peer's limit now wait for the peer.
         let room = self.streams_max().saturating_sub(self.streams.open_count());
         for (.., since) in self.waiting.iter_mut().skip(room) {
             since.get_or_insert(now);
         }
-        self.note_idle()
+        self.count_idle_frame()
     }
 
-    /// The peer lets streams begin with another window.
+    /// Applies a new initial window size to all streams.
     fn change_windows(&mut self, size: u32) -> Result<(), Violation> {
         let difference = i64::from(size) - i64::from(self.peer.window);
         if difference == 0 {
             return Ok(());
         }
-        // One frame may have many of them, and each takes as long as there are streams.
-        self.note_idle()?;
+        // One frame may repeat the setting, at a cost proportional to the number of streams.
+        self.count_idle_frame()?;
         self.peer.window = size;
         for stream in self.streams.iter_mut() {
-            stream.send_window.change(difference).map_err(|_| TOO_LARGE_WINDOW)?;
+            stream.send_window.change(difference).map_err(|_| WINDOW_OVERFLOW)?;
         }
         let open: Vec<u32> = self.streams.iter().map(|(id, _)| id).collect();
         open.into_iter().for_each(|id| self.resume(id));
@@ -476,8 +476,8 @@ impl Connection {
     fn handle_window_update(&mut self, update: WindowUpdate) -> Result<(), Violation> {
         let WindowUpdate { stream: id, increment } = update;
         if id == CONNECTION {
-            self.send_window.grow(increment).map_err(|_| TOO_LARGE_WINDOW)?;
-            while let Some(id) = self.starved.pop_front() {
+            self.send_window.grow(increment).map_err(|_| WINDOW_OVERFLOW)?;
+            while let Some(id) = self.connection_blocked.pop_front() {
                 if let Some(stream) = self.streams.get_mut(id)
                     && let Upload::Body { queue, .. } = &mut stream.upload
                 {
@@ -491,7 +491,7 @@ impl Connection {
             return Ok(());
         }
         let Some(stream) = self.streams.get_mut(id) else { return Ok(()) };
-        let overflow = Violation { stream: Some(id), ..TOO_LARGE_WINDOW };
+        let overflow = Violation { stream: Some(id), ..WINDOW_OVERFLOW };
         stream.send_window.grow(increment).map_err(|_| overflow)?;
         self.resume(id);
         Ok(())
@@ -505,47 +505,47 @@ impl Connection {
             self.streams.iter().map(|(id, _)| id).filter(|&id| id > goaway.last_stream).collect();
         for id in beyond {
             if let Some(stream) = self.close(now, id) {
-                self.owe_unprocessed(&stream);
+                self.announce_unprocessed(&stream);
             }
         }
         while let Some((call, _, since)) = self.waiting.pop_front() {
             if let Some(since) = since {
                 self.stalls.push_back(Stall { call, what: Awaited::Stream, time: now - since });
             }
-            self.owed.push_back(Event::CallReturned { call });
+            self.pending_events.push_back(Event::CallReturned { call });
         }
         if !was_draining {
-            self.owed.push_back(Event::Draining);
+            self.pending_events.push_back(Event::Draining);
         }
-        self.owe_end();
+        self.announce_end();
     }
 
-    /// The peer has not processed a stream, as it says: not so if its reply has begun.
-    fn owe_unprocessed(&mut self, stream: &Stream) {
+    /// Reports a call that the peer says it has not processed, unless its reply has begun.
+    fn announce_unprocessed(&mut self, stream: &Stream) {
         let call = stream.call;
         if matches!(stream.reply, Reply::Body { .. }) {
-            self.owed.push_back(Event::CallFailed { call });
+            self.pending_events.push_back(Event::CallFailed { call });
         } else {
             self.counts.unprocessed += 1;
-            self.owed.push_back(Event::CallReturned { call });
+            self.pending_events.push_back(Event::CallReturned { call });
         }
     }
 
-    /// Whether the connection takes no further calls and has none left.
+    /// Returns whether the connection takes no further calls and has none left.
     fn is_at_end(&self) -> bool {
         let takes_no_more = self.phase == Phase::Draining || self.numbers_left() == 0;
         takes_no_more && self.streams.open_count() + self.waiting.len() == 0
     }
 
-    /// Tells once, if that is so.
-    pub(super) fn owe_end(&mut self) {
-        if self.is_at_end() && !self.is_end_told {
-            self.is_end_told = true;
-            self.owed.push_back(Event::Drained);
+    /// Reports once that this is so.
+    pub(super) fn announce_end(&mut self) {
+        if self.is_at_end() && !self.end_announced {
+            self.end_announced = true;
+            self.pending_events.push_back(Event::Drained);
         }
     }
 
-    /// The connection cannot go on: says why to the peer, and to the owner once it has heard all that is owed to it.
+    /// Fails the connection: tells the peer why, and the owner after the pending events.
     fn fail(&mut self, violation: Violation) {
         let Violation { code, reason, .. } = violation;
         GoAway { last_stream: 0, code, debug: reason.as_bytes() }.write(self.outgoing.buffer());
@@ -554,5 +554,5 @@ impl Connection {
     }
 }
 
-const TOO_LARGE_WINDOW: Violation =
+const WINDOW_OVERFLOW: Violation =
     Violation::of_connection(ErrorCode::FLOW_CONTROL_ERROR, "a window beyond 2^31 - 1");

@@ -1,59 +1,59 @@
-//! Header blocks of replies: what they say, and what may not be in them (RFC 9113, section 8).
+//! Header blocks of replies: what they say, and what is malformed in them (RFC 9113, section 8).
 
 use super::Limits;
 use super::hpack::{DecodeError, Decoder};
-use super::request::is_name_byte;
+use crate::token::is_token;
 
-/// Blocks beyond this size are decoded each time.
+/// The size beyond which a block is not remembered.
 const KEPT_SIZE: usize = 1024;
 
-/// How much of `server-timing` is kept.
+/// The number of bytes of `server-timing` that are kept.
 const SERVER_TIMING_SIZE: usize = 512;
 
-/// What a header block says.
+/// The meaning of a header block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Head {
     /// The status; 0 in trailers.
     pub(super) status: u16,
-    /// Its bytes in HTTP/1's form, status line and final empty line included.
+    /// Its size in HTTP/1's form, status line and final empty line included.
     pub(super) size: u64,
-    /// Bytes of names and values.
+    /// The size of names and values.
     pub(super) plain: u64,
     pub(super) content_length: Option<u64>,
-    /// What is wrong with it, if something is.
+    /// The first thing that is malformed.
     pub(super) malformed: Option<&'static str>,
 }
 
-/// Which part of a message a block is.
+/// A part of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Section {
-    /// What comes before the content.
+    /// The header section, before the content.
     Header,
-    /// What comes after it.
+    /// The trailer section, after the content.
     Trailer,
 }
 
 /// Decodes the header blocks of a connection.
 #[derive(Debug)]
-pub(super) struct Heads {
+pub(super) struct HeaderDecoder {
     decoder: Decoder,
     limits: Limits,
     wants_text: bool,
     wants_server_timing: bool,
-    /// The header block in HTTP/1's form, if that is wanted.
+    /// The header block in HTTP/1's form, if it is wanted.
     text: Vec<u8>,
-    /// The `server-timing` of the header block, and of the reply that ended last.
+    /// The `server-timing` of the current header block, and of the reply that ended last.
     server_timing: Vec<u8>,
     ended_server_timing: Option<Box<[u8]>>,
-    /// The last block that was decoded without changing the table, the number of the table's changes then, and what it
-    /// says: servers send the same one again and again.
+    /// The last block that was decoded without changing the table, the version of the table then, and its
+    /// meaning: servers send the same block again and again.
     known: Vec<u8>,
     known_changes: u64,
     known_head: Option<Head>,
     known_server_timing: Vec<u8>,
 }
 
-impl Heads {
+impl HeaderDecoder {
     pub(super) fn new(decoder: Decoder, limits: Limits, wants_text: bool, wants_server_timing: bool) -> Self {
         Self {
             decoder,
@@ -70,30 +70,30 @@ impl Heads {
         }
     }
 
-    /// The peer has acknowledged another limit on the size of the table.
+    /// Applies the limit on the table size that the peer has acknowledged.
     pub(super) fn set_table_limit(&mut self, size_limit: u32) {
         self.decoder.set_size_limit(size_limit);
-        // The next block may have to say so.
+        // The next block may have to begin with a size update.
         self.known_head = None;
     }
 
-    /// The value of `server-timing` in the last header block, if that is wanted and there is one; several are joined by
-    /// commas.
+    /// Returns the value of `server-timing` in the last header block, if it is wanted and there is one;
+    /// several are joined by commas.
     pub(super) fn block_server_timing(&self) -> Option<Box<[u8]>> {
         (!self.server_timing.is_empty()).then(|| self.server_timing.as_slice().into())
     }
 
-    /// A reply has ended, with this value.
+    /// Records the value of a reply that ended.
     pub(super) fn handle_end(&mut self, server_timing: Option<Box<[u8]>>) {
         self.ended_server_timing = server_timing;
     }
 
-    /// The value of `server-timing` in the reply that ended last.
+    /// Returns the value of `server-timing` in the reply that ended last.
     pub(super) fn server_timing(&self) -> &[u8] {
         self.ended_server_timing.as_deref().unwrap_or_default()
     }
 
-    /// The last header block in HTTP/1's form, if that is wanted.
+    /// Returns the last header block in HTTP/1's form, if it is wanted.
     pub(super) fn take_text(&mut self) -> Option<Vec<u8>> {
         self.wants_text.then(|| std::mem::take(&mut self.text))
     }
@@ -148,7 +148,7 @@ fn put_field(name: &[u8], value: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// How a status line begins in HTTP/1's form.
+/// The beginning of a status line in HTTP/1's form.
 const STATUS_LINE: &[u8] = b"HTTP/2 ";
 
 fn put_server_timing(value: &[u8], all: &mut Vec<u8>) {
@@ -163,7 +163,7 @@ fn put_server_timing(value: &[u8], all: &mut Vec<u8>) {
 struct Reading {
     head: Head,
     section: Section,
-    /// A field came that is none of the pseudo fields, which come first.
+    /// A regular field has been read; pseudo-header fields may not follow it.
     has_field: bool,
     fields_left: usize,
 }
@@ -191,7 +191,7 @@ impl Reading {
         }
         self.has_field = true;
         self.head.size += (name.len() + value.len() + 4) as u64;
-        if name.is_empty() || !name.iter().all(|&byte| is_name_byte(byte) && !byte.is_ascii_uppercase()) {
+        if name.is_empty() || !name.iter().all(|&byte| is_token(byte) && !byte.is_ascii_uppercase()) {
             return Some("a field name with a character that it cannot have");
         }
         if value.iter().any(|byte| matches!(byte, b'\0' | b'\r' | b'\n')) {

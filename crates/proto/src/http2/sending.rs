@@ -1,29 +1,26 @@
 //! From calls to frames.
 
-use std::rc::Rc;
 use std::time::Duration;
 
 use super::connection::{Connection, Encoded, Phase};
-use super::flow::{ReceiveWindow, SendWindow, WINDOW_AT_FIRST};
-use super::frame::{CONNECTION, Data, Headers, Parameter, Settings, WindowUpdate};
+use super::flow::{INITIAL_WINDOW_SIZE, ReceiveWindow, SendWindow};
+use super::frame::{CONNECTION, Data, Headers, Settings, WindowUpdate};
 use super::hpack::Indexing;
-use super::request;
 use super::streams::{Queue, Reply, Stream, Upload};
-use super::{Awaited, Options, PeerSettings, Stall};
-use crate::CallId;
-use crate::http1::Request;
+use crate::request::Request;
+use crate::{Awaited, CallId, Stall};
 
-/// What a client says first.
+/// The connection preface of a client.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-3.4>
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// How many bytes are made ready at most, beyond the frame that goes past them, which has no more of a body either,
-/// whatever the peer would take.
+/// The number of bytes prepared at once, at most; the last frame may go beyond it. It also bounds the content
+/// of one DATA frame.
 const TRANSMIT_SIZE: usize = 64 * 1024;
 
 impl Connection {
-    /// Whether a call that waits can have a stream.
+    /// Returns whether a waiting call can have a stream.
     fn can_open(&self) -> bool {
         !self.waiting.is_empty()
             && matches!(self.phase, Phase::New | Phase::Opened | Phase::Established)
@@ -34,14 +31,14 @@ impl Connection {
         self.phase == Phase::New || self.outgoing.has_unwritten() || self.can_open() || self.can_upload()
     }
 
-    /// Whether a body can go on.
+    /// Returns whether a body can continue.
     fn can_upload(&self) -> bool {
         let has_window =
             |&id: &u32| self.streams.get(id).is_some_and(|stream| stream.send_window.available() > 0);
         self.phase != Phase::Closed && self.send_window.available() > 0 && self.uploads.iter().any(has_window)
     }
 
-    /// Makes ready what can go out, up to the first request that may not.
+    /// Prepares what can be sent, up to the first request that `may` not be.
     pub(super) fn fill(&mut self, now: Duration, may: impl Fn(&Request) -> bool) {
         match self.phase {
             Phase::New => self.open(),
@@ -59,7 +56,7 @@ impl Connection {
             }
             self.open_stream(call, request);
         }
-        // Without a window for any of them, it is noted of each that it waits.
+        // With the connection's window used up, every body notes since when it waits.
         while (self.outgoing.waiting() < TRANSMIT_SIZE || self.send_window.available() == 0)
             && let Some(id) = self.uploads.pop_front()
         {
@@ -67,12 +64,12 @@ impl Connection {
         }
     }
 
-    /// Says what a client says first.
+    /// Sends the preface and our settings.
     pub(super) fn open(&mut self) {
         let out = self.outgoing.buffer();
         out.extend_from_slice(PREFACE);
-        Settings::write(&parameters(&self.options), out);
-        if let Some(increment) = self.options.connection_window.checked_sub(WINDOW_AT_FIRST)
+        Settings::write(&self.options.parameters(), out);
+        if let Some(increment) = self.options.connection_window.checked_sub(INITIAL_WINDOW_SIZE)
             && increment > 0
         {
             WindowUpdate { stream: CONNECTION, increment }.write(out);
@@ -82,7 +79,7 @@ impl Connection {
 
     fn open_stream(&mut self, call: CallId, request: Request) {
         let id = self.streams.next_id();
-        let has_body = !request.parts().1.is_empty();
+        let has_body = !request.body().is_empty();
         self.encode(&request);
         let start = self.outgoing.end();
         self.outgoing.mark_started(call);
@@ -101,7 +98,7 @@ impl Connection {
         self.add(stream);
     }
 
-    /// Adds the stream of a request that went out before HTTP/2 was spoken.
+    /// Adds the stream of a request that was sent in HTTP/1, before the upgrade.
     pub(super) fn adopt(&mut self, call: CallId, request: Request) {
         let stream = self.stream(call, request, None, Upload::Done);
         self.add(stream);
@@ -129,13 +126,13 @@ impl Connection {
         self.counts.concurrent_max = self.counts.concurrent_max.max(open);
     }
 
-    /// Encodes the header block of a request: into `block`, unless that stays empty and `encoded` has it.
+    /// Encodes the header block of a request into `block`, or leaves that empty if `encoded` has it.
     fn encode(&mut self, request: &Request) {
         self.block.clear();
         let changes = self.encoder.table_changes();
         if let Some(encoded) = &self.encoded
             && encoded.changes == changes
-            && Rc::ptr_eq(&encoded.request, &request.bytes)
+            && encoded.request.is_same(request)
         {
             self.counts.headers_sent.add(encoded.plain, encoded.block.len());
             return;
@@ -145,7 +142,7 @@ impl Connection {
         let is_plain = block.is_empty();
         let indexes_targets = self.options.indexes_targets;
         let mut plain = 0;
-        request::fields(request, self.options.scheme, |name, value| {
+        request.binary_fields(self.options.scheme, |name, value| {
             plain += (name.len() + value.len()) as u64;
             encoder.encode(name, value, indexing(name, indexes_targets), block);
         });
@@ -154,15 +151,15 @@ impl Connection {
             let mut kept = self.encoded.take().map(|encoded| encoded.block).unwrap_or_default();
             kept.clear();
             kept.extend_from_slice(block);
-            self.encoded = Some(Encoded { request: Rc::clone(&request.bytes), changes, block: kept, plain });
+            self.encoded = Some(Encoded { request: request.clone(), changes, block: kept, plain });
         }
     }
 
-    /// Sends the next frame of a body, as far as there are windows for it.
+    /// Sends the next frame of a body, as far as the windows allow.
     fn send_body(&mut self, now: Duration, id: u32) {
         let Some(stream) = self.streams.get_mut(id) else { return };
         let Upload::Body { sent, queue } = &mut stream.upload else { return };
-        let body = stream.request.parts().1;
+        let body = stream.request.body();
         let rest = &body[*sent..];
         let room = stream.send_window.available().min(self.send_window.available());
         let count = rest.len().min(room).min(self.peer.max_frame as usize).min(TRANSMIT_SIZE);
@@ -170,7 +167,7 @@ impl Connection {
             stream.blocked_since.get_or_insert(now);
             if stream.send_window.available() > 0 {
                 *queue = Queue::Connection;
-                self.starved.push_back(id);
+                self.connection_blocked.push_back(id);
             } else {
                 *queue = Queue::Stream;
             }
@@ -179,7 +176,7 @@ impl Connection {
         if let Some(since) = stream.blocked_since.take() {
             stream.window_wait += now - since;
         }
-        // What the peer has sent to make this possible has brought a call further.
+        // The peer's window updates made this possible, so they were not idle.
         self.idle_frames = 0;
         stream.send_window.take(count);
         self.send_window.take(count);
@@ -196,7 +193,7 @@ impl Connection {
         }
     }
 
-    /// Lets a body go on that waited for the window of its stream, if that has room now.
+    /// Queues a body that waited for the window of its stream, if that has room now.
     pub(super) fn resume(&mut self, id: u32) {
         if let Some(stream) = self.streams.get_mut(id)
             && let Upload::Body { queue: queue @ Queue::Stream, .. } = &mut stream.upload
@@ -207,31 +204,13 @@ impl Connection {
                 self.uploads.push_back(id);
             } else {
                 *queue = Queue::Connection;
-                self.starved.push_back(id);
+                self.connection_blocked.push_back(id);
             }
         }
     }
 }
 
-/// Our settings, as far as they are not what holds at first.
-pub(super) fn parameters(options: &Options) -> Vec<Parameter> {
-    let Options { window, header_table, max_frame, limits, .. } = *options;
-    let defaults = PeerSettings::default();
-    let mut parameters = vec![Parameter::EnablePush(false)];
-    if header_table != defaults.header_table {
-        parameters.push(Parameter::HeaderTableSize(header_table));
-    }
-    if window != defaults.window {
-        parameters.push(Parameter::InitialWindowSize(window));
-    }
-    if max_frame != defaults.max_frame {
-        parameters.push(Parameter::MaxFrameSize(max_frame));
-    }
-    parameters.push(Parameter::MaxHeaderListSize(limits.head_size as u32));
-    parameters
-}
-
-/// What becomes of a request's field in the peer's table.
+/// Returns whether a field of a request enters the peer's table.
 fn indexing(name: &[u8], indexes_targets: bool) -> Indexing {
     match name {
         b":path" | b"content-length" if !indexes_targets => Indexing::Without,

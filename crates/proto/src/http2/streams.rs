@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::flow::{ReceiveWindow, SendWindow};
-use crate::http1::Request;
+use crate::request::Request;
 use crate::{CallId, ReplySize};
 
 /// The stream of a call.
@@ -19,28 +19,28 @@ use crate::{CallId, ReplySize};
 pub(super) struct Stream {
     pub(super) call: CallId,
     pub(super) request: Request,
-    /// Where its HEADERS begin among the bytes sent; `None` if its request went out in HTTP/1.
+    /// The offset of its HEADERS frame among the bytes sent; `None` if its request was sent in HTTP/1.
     pub(super) start: Option<u64>,
     pub(super) upload: Upload,
     pub(super) send_window: SendWindow,
     pub(super) receive_window: ReceiveWindow,
     pub(super) reply: Reply,
-    /// Since when its body waits for the peer's windows, if it does.
+    /// The time since when the peer's windows block its body, if they do.
     pub(super) blocked_since: Option<Duration>,
-    /// For how long it did before.
+    /// The time for which they did before.
     pub(super) window_wait: Duration,
 }
 
-/// Where the body of a request stands.
+/// The state of a request's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Upload {
-    /// So many bytes of it are on their way, and there are more.
+    /// `sent` bytes have been prepared, and more follow.
     Body { sent: usize, queue: Queue },
-    /// Nothing is left to be sent.
+    /// All of it has been prepared.
     Done,
 }
 
-/// What a body waits for.
+/// The queue that a body waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Queue {
     /// Its turn.
@@ -51,61 +51,62 @@ pub(super) enum Queue {
     Stream,
 }
 
-/// Where the reply stands.
+/// The state of a reply.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// Its header block is awaited.
+    /// The header block has not arrived.
     Head {
-        /// Interim replies so far.
+        /// The number of interim replies so far.
         interim: u32,
     },
-    /// Its body has begun.
+    /// The body has begun.
     Body {
         size: ReplySize,
-        /// How much there is to be, if that is known.
+        /// The content length, if it is known.
         expected: Option<u64>,
-        /// The `server-timing` of its header, if that is wanted and there is one.
+        /// The `server-timing` of its header block, if it is wanted and there is one.
         server_timing: Option<Box<[u8]>>,
     },
 }
 
-/// What became of a stream.
+/// The state of a stream identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It was not opened.
+    /// Not opened yet.
     Idle,
-    /// It goes on.
+    /// Open.
     Open,
-    /// It has ended.
+    /// Closed.
     Closed,
 }
 
-/// The streams of a connection. Only we open any, and those have odd numbers.
+/// The open streams of a connection. Only clients open any here, with odd identifiers.
 #[derive(Debug)]
 pub(super) struct Streams {
-    /// Those that go on, and places for others.
+    /// Open streams, and free slots.
     slots: Vec<Option<Stream>>,
     free: Vec<u32>,
-    /// The slot of each stream from `base` on, [`NONE`] for those that have ended. The first goes on.
+    /// The slot of each stream from `base` on, [`NONE`] if it is closed. The first is open.
     index: VecDeque<u32>,
     base: u32,
-    /// Those before them that go on, in order, with their slots: the index must not grow for as long as one stream takes.
+    /// Open streams before `base` with their slots, in order, so that one long stream does not make the index
+    /// grow.
     stragglers: Vec<(u32, u32)>,
     open: usize,
 }
 
-/// The slot of a stream that has ended.
+/// The slot of a closed stream.
 const NONE: u32 = u32::MAX;
 
-/// The index has at most so many places, or four for each stream that goes on.
+/// The least size at which the index is shortened; it also must be four times the number of open streams.
 const INDEX_SIZE_MIN: usize = 1024;
 
-/// The number of the first stream that a client opens.
+/// The identifier of the first stream that a client opens.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-5.1.1>
 pub(super) const FIRST: u32 = 1;
 
-/// The last number that there is.
+/// The last identifier.
 const LAST: u32 = (1 << 31) - 1;
 
 impl Streams {
@@ -120,28 +121,28 @@ impl Streams {
         }
     }
 
-    /// Those of a connection that is about to open the stream with this number.
+    /// Makes the streams of a connection that is about to open the stream with this identifier.
     #[cfg(test)]
     pub(super) fn starting_at(id: u32) -> Self {
         Self { base: id, ..Self::new() }
     }
 
-    /// The number of the stream that is opened next.
+    /// Returns the identifier of the next stream.
     pub(super) fn next_id(&self) -> u32 {
         self.base + 2 * self.index.len() as u32
     }
 
-    /// For how many further streams there are numbers.
+    /// Returns how many identifiers are left.
     pub(super) fn left(&self) -> usize {
         ((LAST + 2).saturating_sub(self.next_id()) / 2) as usize
     }
 
-    /// How many go on.
+    /// Returns how many streams are open.
     pub(super) fn open_count(&self) -> usize {
         self.open
     }
 
-    /// Adds the stream with the next number.
+    /// Opens the stream with the next identifier.
     pub(super) fn open(&mut self, stream: Stream) {
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -160,8 +161,8 @@ impl Streams {
         }
     }
 
-    /// Makes the index begin with a later stream: all but the last quarter of it are passed over, so that it is long
-    /// before this has to be done again.
+    /// Moves the first three quarters of the index to the stragglers, so that it is long before this has to
+    /// be done again.
     fn leave_stragglers(&mut self) {
         for _ in 0..self.index.len() / 4 * 3 {
             let slot = self.index.pop_front().expect("the index is longer");
@@ -173,7 +174,7 @@ impl Streams {
         self.trim();
     }
 
-    /// Drops what has ended from the front of the index.
+    /// Drops closed streams from the front of the index.
     fn trim(&mut self) {
         while self.index.front() == Some(&NONE) {
             self.index.pop_front();
@@ -188,18 +189,18 @@ impl Streams {
         if self.slot(id).is_some() { State::Open } else { State::Closed }
     }
 
-    /// The stream with this number, if it goes on.
+    /// Returns the stream with this identifier, if it is open.
     pub(super) fn get(&self, id: u32) -> Option<&Stream> {
         self.slots[self.slot(id)?].as_ref()
     }
 
-    /// The same, to be changed.
+    /// Returns the same for changes.
     pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut Stream> {
         let slot = self.slot(id)?;
         self.slots[slot].as_mut()
     }
 
-    /// Ends the stream with this number, if it goes on.
+    /// Closes the stream with this identifier, if it is open.
     pub(super) fn close(&mut self, id: u32) -> Option<Stream> {
         let slot = self.slot(id)?;
         let stream = self.slots[slot].take()?;
@@ -214,7 +215,7 @@ impl Streams {
         Some(stream)
     }
 
-    /// Those that go on with their numbers, in order.
+    /// Returns the open streams with their identifiers, in order.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &Stream)> {
         let index = self.index.iter().enumerate();
         let recent = index.map(|(place, &slot)| (self.base + 2 * place as u32, slot));
@@ -244,18 +245,14 @@ impl Streams {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use proptest::prelude::*;
 
     use super::*;
 
     fn stream(call: u64) -> Stream {
-        let request =
-            Request { bytes: Rc::from([]), body_start: 0, body: None, target: 0..0, head: false, safe: true };
         Stream {
             call: CallId(call),
-            request,
+            request: Request::of_bytes(b"GET", None),
             start: Some(0),
             upload: Upload::Done,
             send_window: SendWindow::new(0),

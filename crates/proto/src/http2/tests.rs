@@ -1,14 +1,16 @@
-//! Whole connections, against a server that says what it is told to say.
+//! Whole connections, against a scripted server.
+
+use std::time::Duration;
 
 use super::frame::{Data, FrameHeader, GoAway, Headers, Parameter, RstStream, Settings};
 use super::hpack::{Encoder, Indexing};
 use super::streams::Streams;
 use super::*;
-use crate::http1::{Request, RequestBody, RequestHead};
-use crate::{Event, ProtocolError, ReplySize, Reuse, Sent};
+use crate::request::{Request, RequestBody, RequestParts};
+use crate::{Awaited, CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};
 
 fn request(method: &str, body: &[u8]) -> Request {
-    RequestHead {
+    RequestParts {
         method: method.as_bytes(),
         uri: b"/",
         http10: false,
@@ -71,7 +73,7 @@ impl Script {
     }
 }
 
-/// A connection with so many calls sent.
+/// Makes a connection on which these calls were sent.
 fn connection(options: Options, requests: &[Request]) -> Engine {
     let mut engine = Engine::new(options);
     for (call, request) in (0..).zip(requests) {
@@ -124,7 +126,7 @@ fn feed(engine: &mut Engine, parts: &[&[u8]]) -> Outcome {
     (events, Ok(()))
 }
 
-/// What a server says leads to these events, wherever it is cut.
+/// Checks the events that a server's bytes lead to, wherever they are cut.
 #[track_caller]
 fn check(requests: &[Request], script: &Script, expected: &[Event<'static>]) -> Engine {
     check_outcome(requests, script, expected, Ok(()))
@@ -137,7 +139,7 @@ fn check_outcome(
     expected: &[Event<'static>],
     end: Result<(), ProtocolError>,
 ) -> Engine {
-    let options = Options { heads: true, bodies: true, ..Options::default() };
+    let options = Options { header_blocks: true, bodies: true, ..Options::default() };
     let bytes = &script.bytes[..];
     for cut in 0..=bytes.len() {
         let mut engine = connection(options, requests);
@@ -340,7 +342,7 @@ fn equal_requests_have_equal_blocks_once_the_table_has_their_fields() {
     assert_eq!(sizes[3], 9 + 5, "a frame header and an index for each field");
 }
 
-/// A connection that has numbers for so many streams.
+/// Makes a connection that has identifiers for this many streams.
 fn connection_with_numbers(count: u32) -> Engine {
     let mut engine = Engine::new(Options::default());
     engine.connection.streams = Streams::starting_at((1 << 31) + 1 - 2 * count);
@@ -355,7 +357,7 @@ fn a_connection_ends_with_its_stream_numbers() {
     for call in 0..2 {
         engine.submit(Duration::ZERO, CallId(call), request("GET", b"")).unwrap();
     }
-    assert_eq!(engine.submit(Duration::ZERO, CallId(2), request("GET", b"")), Err(crate::http1::Full));
+    assert_eq!(engine.submit(Duration::ZERO, CallId(2), request("GET", b"")), Err(crate::Full));
     flush(&mut engine);
     let script = Script::default().settings(&[]).head(LAST, &[(":status", "200")], true).head(
         LAST - 2,
@@ -393,7 +395,7 @@ fn a_connection_that_drains_is_of_no_further_use_once_its_last_call_is_given_up(
 
 #[test]
 fn nothing_is_told_of_a_call_that_was_given_up() {
-    let options = Options { heads: true, ..Options::default() };
+    let options = Options { header_blocks: true, ..Options::default() };
     let mut engine = connection(options, &[request("GET", b""), request("GET", b"")]);
     let script = Script::default().settings(&[]).head(1, &[(":status", "200")], true).head(
         3,

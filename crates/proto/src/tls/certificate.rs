@@ -1,4 +1,4 @@
-//! A server's certificate, in what an operator wants to see of it.
+//! The parts of a server's certificate that operators look at.
 
 use boring::asn1::Asn1Time;
 use boring::ec::EcKeyRef;
@@ -14,14 +14,14 @@ pub struct Certificate {
     pub subject: String,
     /// Its key, such as `EC P-256` or `RSA 2048`.
     pub key: String,
-    /// How many certificates came with it, itself included.
+    /// The number of certificates in the chain, itself included.
     pub chain_length: usize,
     /// Whole days from `now` to its end; negative once it has expired.
     pub days_left: i64,
 }
 
 impl Certificate {
-    /// The certificate that the server showed. `now`: seconds since 1970.
+    /// Reads the certificate that the server showed. `now` is in seconds since 1970.
     pub(super) fn of(ssl: &SslRef, now: i64) -> Option<Self> {
         let certificate = ssl.peer_certificate()?;
         let chain_length = ssl.peer_cert_chain().map_or(1, |chain| chain.len().max(1));
@@ -34,7 +34,7 @@ impl Certificate {
     }
 }
 
-/// The subject; the first alternative name stands in for one that is empty.
+/// Returns the subject; the first alternative name stands in for an empty one.
 fn subject(certificate: &X509Ref) -> String {
     let subject = one_line(certificate.subject_name());
     if !subject.is_empty() {
@@ -58,7 +58,7 @@ fn one_line(name: &X509NameRef) -> String {
     parts.join(", ")
 }
 
-/// Text of a peer's making, fit for a terminal.
+/// Makes a peer's text fit for a terminal.
 fn printable(text: &str) -> String {
     text.chars().map(|letter| if letter.is_control() { '?' } else { letter }).collect()
 }

@@ -1,4 +1,4 @@
-//! One connection's worth of TLS.
+//! The TLS of one connection.
 
 use std::fmt;
 use std::mem;
@@ -11,20 +11,21 @@ use super::compression::Used;
 use super::context::sessions_index;
 use super::{Certificate, Context, Failure, Lane};
 
-/// One connection's worth of TLS, the client's side.
+/// The TLS of one connection, the client's side.
 ///
 /// ```text
 ///   handshake ──► (early data) ──► established ──► closed by either side
 /// ```
 ///
-/// Call [`Client::advance`] once at the start and after each arrival, until it says [`Progress::Done`]; from then on
-/// [`Client::read`] after each arrival, until it says [`Read::Pending`]. After every call, send what the lane holds.
+/// Call [`Client::advance`] at the start and after each arrival, until it returns [`Progress::Done`]; from
+/// then on call [`Client::read`] after each arrival, until it returns [`Read::Pending`]. After every call,
+/// send what the lane holds.
 pub struct Client {
     /// Its own lane is empty except during a call.
     stream: SslStream<Lane>,
     compression_used: Used,
     is_done: bool,
-    /// The session that was offered, if any, allowed early data.
+    /// The session offered, if any, allowed early data.
     early: EarlyData,
     used_compression: bool,
     /// Bytes of the handshake.
@@ -32,61 +33,61 @@ pub struct Client {
     received: u64,
 }
 
-/// How far a handshake has come.
+/// The progress of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
-    /// It waits for the server.
+    /// Waits for the server.
     Pending,
-    /// It waits for the server; early data may be written meanwhile.
+    /// Waits for the server; early data may be written meanwhile.
     EarlyData,
-    /// The server refused early data: what was written is to be written again after the handshake, which goes on.
+    /// The server refused early data: write it again after the handshake, which continues.
     EarlyDataRejected,
-    /// It is complete.
+    /// Complete.
     Done,
 }
 
-/// What became of early data.
+/// The fate of early data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EarlyData {
     /// There was no occasion for it.
     #[default]
     None,
-    /// It was possible to send it, and the server has not answered yet.
+    /// It could be sent, and the server has not answered yet.
     Offered,
-    /// The server took it.
+    /// The server accepted it.
     Accepted,
     /// The server refused it.
     Rejected,
 }
 
-/// What a read found.
+/// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// This many bytes of plaintext, at the beginning of the buffer; there may be more.
+    /// This many bytes of plaintext at the beginning of the buffer; there may be more.
     Plaintext(usize),
-    /// Nothing more until more arrives.
+    /// Nothing until more arrives.
     Pending,
-    /// The server has said that it sends nothing more (close_notify).
+    /// The server has announced that it sends nothing more (close_notify).
     Closed,
 }
 
-/// Whether a handshake built on an earlier session.
+/// The kind of a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It did not.
+    /// A full one.
     Full,
-    /// It resumed a session.
+    /// One that resumed a session.
     Resumed,
-    /// It resumed a session, and the server took early data.
+    /// One that resumed a session and carried early data that the server accepted.
     EarlyData,
 }
 
-/// What a completed handshake agreed on, and what it cost.
+/// The outcome of a completed handshake, and its cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake<'a> {
     /// Full, resumed, or with early data.
     pub kind: Kind,
-    /// Whether the server asked for another key share.
+    /// True if the server asked for another key share.
     pub hello_retry: bool,
     /// Such as `TLSv1.3`.
     pub version: &'static str,
@@ -98,7 +99,7 @@ pub struct Handshake<'a> {
     pub signature: Option<&'static str>,
     /// The protocol that ALPN chose.
     pub protocol: Option<&'a [u8]>,
-    /// Whether the certificate came compressed.
+    /// True if the certificate came compressed.
     pub compressed_certificate: bool,
     /// Bytes sent, early data aside.
     pub sent: u64,
@@ -115,8 +116,8 @@ impl fmt::Debug for Client {
 }
 
 impl Client {
-    /// A connection whose handshake has not begun. `name`: what the server is called, sent as SNI; without one, a
-    /// checked certificate must bear `address`. `session`: an earlier one to resume.
+    /// Makes a connection whose handshake has not begun. `name` is the server's name, sent as SNI; without
+    /// one, a checked certificate must bear `address`. `session` is an earlier one to resume.
     #[must_use]
     pub fn new(
         context: &Context,
@@ -152,7 +153,7 @@ impl Client {
         }
     }
 
-    /// Goes on with the handshake.
+    /// Continues the handshake.
     ///
     /// # Errors
     /// When it failed. What the lane then holds (an alert) should still be sent.
@@ -190,7 +191,7 @@ impl Client {
         }
     }
 
-    /// Seals plaintext into the lane; returns how many of its bytes were taken. Fewer than all only of early data,
+    /// Seals plaintext into the lane; returns how many bytes it took. Fewer than all only of early data,
     /// which has a limit.
     ///
     /// # Errors
@@ -223,7 +224,7 @@ impl Client {
         }
     }
 
-    /// Says that nothing more will be sent (close_notify), if the handshake was completed.
+    /// Announces that nothing more will be sent (close_notify), if the handshake was completed.
     pub fn close(&mut self, lane: &mut Lane) {
         if self.is_done {
             // A connection that has failed meanwhile has nothing more to say.
@@ -231,25 +232,25 @@ impl Client {
         }
     }
 
-    /// Whether the handshake is complete.
+    /// Returns whether the handshake is complete.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.is_done
     }
 
-    /// What became of early data.
+    /// Returns the fate of early data.
     #[must_use]
     pub fn early_data(&self) -> EarlyData {
         self.early
     }
 
-    /// Takes the sessions that the server has given since they were last taken, oldest first. With TLS 1.3 they
-    /// arrive after the handshake.
+    /// Takes the sessions that the server has given since they were last taken, oldest first. With TLS 1.3
+    /// they arrive after the handshake.
     pub fn take_sessions(&mut self) -> Vec<Session> {
         self.stream.ssl_mut().ex_data_mut(sessions_index()).map(mem::take).unwrap_or_default()
     }
 
-    /// What the completed handshake agreed on, and what it cost.
+    /// Returns the outcome of the completed handshake, and its cost.
     #[must_use]
     pub fn handshake(&self) -> Handshake<'_> {
         let ssl = self.ssl();
@@ -276,7 +277,7 @@ impl Client {
         }
     }
 
-    /// The server's certificate, if it showed one. `now`: seconds since 1970.
+    /// Returns the server's certificate, if it showed one. `now` is in seconds since 1970.
     #[must_use]
     pub fn certificate(&self, now: i64) -> Option<Certificate> {
         Certificate::of(self.ssl(), now)

@@ -1,4 +1,4 @@
-//! Certificates that come compressed (RFC 8879).
+//! Compressed certificates (RFC 8879).
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use boring::ssl::{CertificateCompressionAlgorithm, CertificateCompressor};
 
-/// Set whenever a certificate was decompressed. The library does not say for which connection; but a context belongs
-/// to one worker, which looks at this after each step of a handshake.
+/// Set whenever a certificate was decompressed. The library does not say for which connection, but a context
+/// belongs to one worker, which looks at this after each step of a handshake.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Used(Arc<AtomicBool>);
 
 impl Used {
-    /// Whether a certificate was decompressed since this was last asked.
+    /// Returns whether a certificate was decompressed since the last call.
     pub(super) fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }
@@ -39,7 +39,7 @@ impl CertificateCompressor for Zlib {
 /// Decompresses with Brotli (RFC 7932).
 pub(super) struct Brotli(pub(super) Used);
 
-/// The room that the decoder works in.
+/// The size of the decoder's buffer.
 const BROTLI_BUFFER_SIZE: usize = 4096;
 
 impl CertificateCompressor for Brotli {

@@ -1,4 +1,4 @@
-//! What all connections of a worker share: versions, ciphers, groups, certificates, trust.
+//! The TLS settings that all connections of a worker share: versions, ciphers, groups, certificates, trust.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -14,15 +14,15 @@ use httperf_sys::tls::{Session, enable_early_data};
 use super::compression::{Brotli, Used, Zlib};
 use super::{ConfigError, DEFAULT_GROUPS, Group};
 
-/// How connections are to be secured.
+/// The TLS settings of connections.
 #[derive(Clone, Default)]
 pub struct Options {
     /// The oldest version offered; `None` leaves it to the library.
     pub min: Option<Version>,
     /// The newest version offered; `None` leaves it to the library.
     pub max: Option<Version>,
-    /// Cipher suites of TLS 1.2 and older, as an OpenSSL cipher list. Of no consequence if `min` is TLS 1.3, all of whose
-    /// suites are always offered.
+    /// Cipher suites of TLS 1.2 and older, as an OpenSSL cipher list. Ignored if `min` is TLS 1.3, all of
+    /// whose suites are always offered.
     pub ciphers: Option<String>,
     /// Key-exchange groups, most preferred first, separated by colons. A key share is sent for the first, and for
     /// the next as well if one of them is post-quantum and the other is not.
@@ -31,19 +31,19 @@ pub struct Options {
     pub signature_algorithms: Option<String>,
     /// Protocols offered by ALPN, most preferred first; empty sends no ALPN.
     pub alpn: Vec<Vec<u8>>,
-    /// What to show to a server that asks for a certificate.
+    /// The certificate for a server that asks for one.
     pub identity: Option<Identity>,
-    /// Whom to trust beside the system's roots, in PEM; `None` takes any certificate.
+    /// Roots to trust in addition to the system's, in PEM; `None` accepts any certificate.
     pub trust: Option<Vec<u8>>,
-    /// Whether certificates may come compressed with zlib, and with Brotli.
+    /// True if certificates may come compressed with zlib, and with Brotli.
     pub zlib: bool,
     /// See [`Options::zlib`].
     pub brotli: bool,
-    /// Where session secrets go, in the format of `SSLKEYLOGFILE`.
+    /// The destination of session secrets, in the format of `SSLKEYLOGFILE`.
     pub key_log: Option<KeyLog>,
-    /// Whether connections hand out sessions for others to resume.
+    /// True if connections hand out sessions for others to resume.
     pub sessions: bool,
-    /// Whether resumed sessions may carry early data.
+    /// True if resumed sessions may carry early data.
     pub early_data: bool,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Takes session secrets, a line without its end at a time.
+/// Receives session secrets, one line at a time without its end.
 pub type KeyLog = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// A version of TLS.
@@ -93,13 +93,13 @@ pub struct Identity {
 }
 
 impl fmt::Debug for Identity {
-    /// Without the key.
+    /// Leaves the key out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Identity").finish_non_exhaustive()
     }
 }
 
-/// What all connections of a worker share.
+/// The TLS settings that all connections of a worker share, ready for use.
 #[derive(Clone)]
 pub struct Context {
     ssl: SslContext,
@@ -114,7 +114,7 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    /// A context for these options.
+    /// Makes a context from these options.
     ///
     /// # Errors
     /// When an option names something that the library does not have, or does not fit the others.
@@ -177,7 +177,7 @@ impl Context {
         Ok(Self { ssl: builder.build(), verifies: options.trust.is_some(), compression_used })
     }
 
-    /// A connection of this context, with a place for the sessions that it will be given.
+    /// Makes a connection of this context, with a place for the sessions that it will be given.
     pub(super) fn connection(&self) -> Ssl {
         let mut ssl = Ssl::new(&self.ssl).expect("a connection needs nothing but memory");
         ssl.set_ex_data(sessions_index(), Vec::new());
@@ -185,10 +185,10 @@ impl Context {
     }
 }
 
-/// How many sessions one connection keeps until they are taken.
+/// The number of sessions that one connection keeps until they are taken.
 const SESSIONS_PER_CONNECTION: usize = 4;
 
-/// Where a connection keeps the sessions that the server gave it.
+/// Returns the place for the sessions that a server gave a connection.
 pub(super) fn sessions_index() -> Index<Ssl, Vec<Session>> {
     static INDEX: OnceLock<Index<Ssl, Vec<Session>>> = OnceLock::new();
     *INDEX.get_or_init(|| Ssl::new_ex_index().expect("an index needs nothing but memory"))
@@ -197,14 +197,14 @@ pub(super) fn sessions_index() -> Index<Ssl, Vec<Session>> {
 /// An OpenSSL cipher list as BoringSSL can use it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CipherList {
-    /// The list without what the library does not have.
+    /// The list without unknown names.
     pub usable: String,
-    /// Names that the library does not have and that would have added cipher suites.
+    /// Unknown names that would have added cipher suites.
     pub unknown: Vec<String>,
 }
 
 impl CipherList {
-    /// Whether it leaves a cipher suite of TLS 1.2 or older: it may name none, or take away what it adds.
+    /// Returns whether a cipher suite of TLS 1.2 or older is left: the list may name none, or remove what it adds.
     #[must_use]
     pub fn leaves_any(&self) -> bool {
         SslContextBuilder::new(SslMethod::tls())
@@ -212,8 +212,8 @@ impl CipherList {
     }
 }
 
-/// Sorts out which names of an OpenSSL cipher list the library has. Those of TLS 1.3 suites are not among them: the
-/// library always offers all of these.
+/// Separates the names of an OpenSSL cipher list that the library knows from the others. TLS 1.3 suites are
+/// not among them: the library always offers all of these.
 #[must_use]
 pub fn cipher_list(list: &str) -> CipherList {
     let mut usable: Vec<&str> = Vec::new();
@@ -263,7 +263,7 @@ fn set_signature_algorithms(builder: &mut SslContextBuilder, list: &str) -> Resu
     builder.set_sigalgs_list(&names.join(":")).map_err(|_| unknown(list))
 }
 
-/// Each name behind a byte with its length (RFC 7301, section 3.1).
+/// Encodes protocol names, each after a byte with its length (RFC 7301, section 3.1).
 fn alpn_list(protocols: &[Vec<u8>]) -> Result<Vec<u8>, ConfigError> {
     let mut list = Vec::new();
     for protocol in protocols {
@@ -297,7 +297,7 @@ fn set_identity(builder: &mut SslContextBuilder, identity: &Identity) -> Result<
     Ok(())
 }
 
-/// Whether this is one certificate or more in PEM, which the library can read.
+/// Returns whether this is one certificate or more in PEM that the library can read.
 #[must_use]
 pub fn are_certificates(pem: &[u8]) -> bool {
     X509::stack_from_pem(pem).is_ok_and(|certificates| !certificates.is_empty())

@@ -1,20 +1,21 @@
-//! What can be wrong with a configuration, and how a connection fails.
+//! Errors of a configuration, and failures of a connection.
 
 use std::borrow::Cow;
 
 use boring::error::ErrorStack;
 use thiserror::Error;
 
-/// Why a [`Context`](super::Context) cannot be made. Each is the fault of whoever wrote the options.
+/// The reason why a [`Context`](super::Context) cannot be made. Each is the fault of whoever wrote the
+/// options.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    /// A key-exchange group that the library does not have.
+    /// An unknown key-exchange group.
     #[error("no key-exchange group is called `{0}`")]
     Group(String),
     /// A cipher list that leaves no cipher suite.
     #[error("no cipher suite of TLS 1.2 or older matches `{0}`")]
     Ciphers(String),
-    /// A signature algorithm that the library does not have.
+    /// An unknown signature algorithm.
     #[error("no signature algorithm is called `{0}`")]
     SignatureAlgorithm(String),
     /// A name of an application protocol that is empty or longer than 255 bytes.
@@ -29,7 +30,7 @@ pub enum ConfigError {
     /// A private key that is encrypted.
     #[error("the private key is encrypted")]
     EncryptedKey,
-    /// A private key that is not that of the certificate.
+    /// A private key that does not match the certificate.
     #[error("the private key does not belong to the certificate")]
     Mismatch,
     /// Roots to trust that cannot be read.
@@ -46,25 +47,26 @@ impl From<ErrorStack> for ConfigError {
     }
 }
 
-/// Why TLS on a connection cannot go on.
+/// The reason why TLS on a connection cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{reason}")]
 pub struct Failure {
-    /// What went wrong, such as `alert handshake_failure from the server`: the same words for the same cause.
+    /// The cause, such as `alert handshake_failure from the server`: the same words for the same cause.
     pub reason: Cow<'static, str>,
     /// The library's own lines about it.
     pub details: Vec<String>,
 }
 
-/// Codes from here on say which alert the peer sent (BoringSSL's ssl.h, `SSL_AD_REASON_OFFSET`).
+/// Error codes from here on are alerts of the peer (BoringSSL's ssl.h, `SSL_AD_REASON_OFFSET`).
 const ALERT_REASON_OFFSET: i32 = 1000;
 
 impl Failure {
-    /// From what the library reports. `untrusted`: why it takes the peer's certificate to be bad, if it does.
+    /// Reads the library's report. `untrusted` is the reason why it rejects the peer's certificate, if it
+    /// does.
     pub(super) fn new(error: &boring::ssl::Error, untrusted: Option<&str>) -> Self {
         let errors = error.ssl_error().map(ErrorStack::errors).unwrap_or_default();
         let details = errors.iter().map(one_line).collect();
-        // What TLS makes of it tells more than what went wrong underneath.
+        // The error of TLS says more than the one underneath.
         let of_tls = errors.iter().find(|error| error.library() == Some("SSL routines"));
         let Some(first) = of_tls.or(errors.first()) else {
             return Self { reason: Cow::Owned(format!("TLS error {}", error.code().as_raw())), details };
@@ -84,20 +86,20 @@ impl Failure {
         Self { reason, details }
     }
 
-    /// A failure that the library has no error for.
+    /// Makes a failure that the library has no error for.
     #[must_use]
     pub fn plain(reason: &'static str) -> Self {
         Self { reason: reason.into(), details: Vec::new() }
     }
 }
 
-/// An error of the library in one line, without the place in its source.
+/// Returns an error of the library in one line, without the place in its source.
 fn one_line(error: &boring::error::Error) -> String {
     let library = error.library().unwrap_or("unknown library");
     format!("{library}: {}", error.reason().unwrap_or("unknown reason"))
 }
 
-/// The name of an alert (IANA registry of TLS alerts).
+/// Returns the name of an alert (IANA registry of TLS alerts).
 fn alert_name(code: i32) -> Cow<'static, str> {
     Cow::Borrowed(match code {
         0 => "close_notify",

@@ -11,13 +11,13 @@ pub struct Group {
     pub client_share_size: u16,
     /// Bytes of the server's key share: a public key or a ciphertext, or both.
     pub server_share_size: u16,
-    /// Whether it withstands a quantum computer.
+    /// True if it resists quantum computers.
     pub is_post_quantum: bool,
-    /// Servers that were seen to agree on it, by their names in [`SERVERS`].
+    /// Servers that were seen to negotiate it, by their names in [`SERVERS`].
     pub spoken_by: &'static [&'static str],
 }
 
-/// The servers that every group was tried with, each as it comes, and their versions.
+/// The servers that every group was tried with, as installed, and their versions.
 pub const SERVERS: &[(&str, &str)] = &[
     ("nginx", "nginx 1.22.1 with OpenSSL 3.0.19 (Debian 12)"),
     ("Go", "crypto/tls of Go 1.26.8"),
@@ -25,7 +25,7 @@ pub const SERVERS: &[(&str, &str)] = &[
     ("BoringSSL", "httperf serve, with the library that httperf itself is built with"),
 ];
 
-/// Groups of the IANA registry that others speak and this library does not have.
+/// Groups of the IANA registry that other implementations have and this library lacks.
 pub const ABSENT_GROUPS: &[(&str, u16)] = &[
     ("MLKEM512", 0x0200),
     ("MLKEM768", 0x0201),
@@ -33,8 +33,7 @@ pub const ABSENT_GROUPS: &[(&str, u16)] = &[
     ("SecP384r1MLKEM1024", 0x11ed),
 ];
 
-/// What is offered unless groups are named: what browsers offer. (The library's own default has one of the drafts
-/// in it.)
+/// The groups offered by default: those of browsers. (The library's own default includes one of the drafts.)
 pub const DEFAULT_GROUPS: &str = "X25519MLKEM768:X25519:P-256:P-384";
 
 /// All groups of the library.
@@ -109,8 +108,8 @@ pub const GROUPS: &[Group] = &[
 ];
 
 impl Group {
-    /// The group of this name, as BoringSSL or OpenSSL writes it (`P-256`, `prime256v1`, `secp256r1`), whatever
-    /// the case of its letters.
+    /// Returns the group of this name, as BoringSSL or OpenSSL spells it (`P-256`, `prime256v1`,
+    /// `secp256r1`), in upper or lower case.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         let alias = match name.to_ascii_lowercase().as_str() {

@@ -2,10 +2,10 @@
 
 use std::io::{self, Read, Write};
 
-/// Bytes that arrived for a connection, and bytes that it is due to send.
+/// Bytes that arrived for a connection, and bytes to be sent on it.
 ///
-/// One serves all connections of a worker: what arrived is used up, and what is to be sent is taken out, before
-/// another connection has its turn.
+/// One lane serves all connections of a worker: what arrived is used up, and what is to be sent is taken out,
+/// before another connection has its turn.
 #[derive(Debug, Default)]
 pub struct Lane {
     /// Room for what arrives; its length is the size of the room.
@@ -13,18 +13,18 @@ pub struct Lane {
     /// What arrived is `incoming[used..filled]`.
     used: usize,
     filled: usize,
-    /// What is to be sent.
+    /// Bytes to be sent.
     pub(super) outgoing: Vec<u8>,
 }
 
 impl Lane {
-    /// A lane that takes in up to `size` bytes at once.
+    /// Makes a lane that takes in up to `size` bytes at once.
     #[must_use]
     pub fn new(size: usize) -> Self {
         Self { incoming: vec![0; size], ..Self::default() }
     }
 
-    /// The room for arriving bytes. What was in it is given up.
+    /// Returns the room for arriving bytes, and discards what was in it.
     pub fn room(&mut self) -> &mut [u8] {
         self.discard();
         &mut self.incoming
@@ -36,25 +36,25 @@ impl Lane {
         (self.used, self.filled) = (0, count);
     }
 
-    /// Gives up what arrived and was not used, because its connection has failed.
+    /// Discards what arrived and was not used, because its connection has failed.
     pub fn discard(&mut self) {
         (self.used, self.filled) = (0, 0);
     }
 
-    /// Whether all that arrived has been used.
+    /// Returns whether all that arrived has been used.
     #[must_use]
     pub fn is_used_up(&self) -> bool {
         self.used == self.filled
     }
 
-    /// Moves what is to be sent to the end of `out`; returns whether there was anything.
+    /// Moves the bytes to be sent to the end of `out`; returns whether there were any.
     pub fn poll_transmit(&mut self, out: &mut Vec<u8>) -> bool {
         let had_any = !self.outgoing.is_empty();
         out.append(&mut self.outgoing);
         had_any
     }
 
-    /// How many bytes there are to be sent.
+    /// Returns how many bytes are to be sent.
     #[must_use]
     pub fn outgoing_size(&self) -> usize {
         self.outgoing.len()
@@ -65,7 +65,7 @@ impl Lane {
     }
 }
 
-/// How BoringSSL takes what arrived: as from a socket that has nothing more for now.
+/// The transport that BoringSSL reads from: like a socket that has nothing more for now.
 impl Read for Lane {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let rest = &self.incoming[self.used..self.filled];
@@ -79,7 +79,7 @@ impl Read for Lane {
     }
 }
 
-/// How BoringSSL sends: as to a socket that takes everything.
+/// The transport that BoringSSL writes to: like a socket that takes everything.
 impl Write for Lane {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.outgoing.extend_from_slice(bytes);

@@ -1,8 +1,8 @@
 //! TLS 1.0 to 1.3, the client's side, on BoringSSL: bytes in, bytes out.
 //!
-//! A [`Context`] holds what all connections of a worker share. A [`Client`] is one connection's worth of TLS. It has
-//! no socket and no buffer: every call borrows the worker's [`Lane`], which holds the bytes that arrived and
-//! collects those that are due to be sent. So an idle connection costs what BoringSSL keeps for it, and no more.
+//! A [`Context`] holds what all connections of a worker share. A [`Client`] is the TLS of one connection. It
+//! has no socket and no buffer: every call borrows the worker's [`Lane`], which holds the bytes that arrived
+//! and collects those to be sent. So an idle connection costs what BoringSSL keeps for it, and no more.
 //!
 //! ```text
 //!                 ┌─────────────── Lane ───────────────┐
@@ -16,7 +16,6 @@ mod client;
 mod compression;
 mod context;
 mod error;
-mod fuzz;
 mod groups;
 mod lane;
 
@@ -29,7 +28,6 @@ pub use self::context::{
     CipherList, Context, Identity, KeyLog, Options, Version, are_certificates, cipher_list,
 };
 pub use self::error::{ConfigError, Failure};
-pub use self::fuzz::check_garbage;
 pub use self::groups::{ABSENT_GROUPS, DEFAULT_GROUPS, GROUPS, Group, SERVERS};
 pub use self::lane::Lane;
 pub use httperf_sys::tls::Session;

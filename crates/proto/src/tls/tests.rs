@@ -17,7 +17,7 @@ use boring::x509::{X509, X509NameBuilder};
 
 use super::*;
 
-/// A self-signed certificate for `name`, valid for ten days.
+/// Returns a self-signed certificate for `name`, valid for ten days.
 fn certificate(name: &str) -> (X509, PKey<Private>) {
     let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
     let key = PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap();
@@ -64,7 +64,7 @@ impl io::Write for Pipe {
     }
 }
 
-/// A server that may be set up further.
+/// Returns a server that may be set up further.
 fn server(name: &str) -> (SslContextBuilder, X509) {
     let (certificate, key) = certificate(name);
     let mut builder = SslContextBuilder::new(SslMethod::tls()).unwrap();
@@ -80,7 +80,7 @@ struct Pair {
     lane: Lane,
     server: SslStream<Pipe>,
     server_ready: bool,
-    /// How the bytes to the client are cut.
+    /// The cuts in the bytes to the client.
     cut: usize,
 }
 
@@ -96,7 +96,7 @@ impl Pair {
         self.lane.poll_transmit(&mut bytes);
         self.server.get_mut().incoming.extend(bytes);
         if !self.server_ready {
-            // One that waits goes on later; one that failed has said so in an alert.
+            // One that waits continues later; one that failed has sent an alert.
             self.server_ready = self.server.accept().is_ok();
         }
     }
@@ -138,7 +138,7 @@ impl Pair {
         last
     }
 
-    /// What the server's bytes are in plaintext.
+    /// The plaintext of the server's bytes.
     fn client_reads(&mut self) -> (Vec<u8>, Result<Read, Failure>) {
         let (mut plaintext, mut last) = (Vec::new(), Ok(Read::Pending));
         let mut room = [0; 1000];
@@ -154,7 +154,7 @@ impl Pair {
         (plaintext, last)
     }
 
-    /// A session for another connection to resume.
+    /// Returns a session for another connection to resume.
     fn session(&mut self) -> Session {
         self.shake_hands().unwrap();
         httperf_sys::tls::flush(self.server.ssl_mut());
@@ -287,7 +287,7 @@ fn sessions_are_kept_only_if_they_are_wanted() {
     assert!(pair.client.take_sessions().is_empty());
 }
 
-/// A server and a client's context that both take early data, and a session that allows it.
+/// Returns a server and a client's context that both take early data, and a session that allows it.
 fn with_early_data() -> (SslContextBuilder, Context, X509) {
     let (mut builder, certificate) = server("server");
     httperf_sys::tls::enable_early_data(&mut builder);
@@ -544,19 +544,5 @@ fn a_flight_that_was_tampered_with_never_passes() {
             let outcome = pair.go_on();
             assert_ne!(outcome, Ok(Progress::Done), "{version:?}, byte {position}");
         }
-    }
-}
-
-#[test]
-fn garbage_never_panics() {
-    for seed in 0..200_u32 {
-        let bytes: Vec<u8> = (0..seed * 3)
-            .map(|index| (index.wrapping_mul(2_654_435_761) ^ seed.wrapping_mul(97)) as u8)
-            .collect();
-        check_garbage(&bytes);
-    }
-    // Records of every type with a plausible header.
-    for kind in 0..=255_u8 {
-        check_garbage(&[5, 3, 3, 0, 4, kind, 0, 0, 0, kind, 3, 3, 0, 1, 0]);
     }
 }

@@ -1,8 +1,8 @@
-//! What a connection of HTTP/2 costs in memory.
+//! The memory that a connection of HTTP/2 takes.
 
 use httperf_proto::CallId;
-use httperf_proto::http1::Request;
 use httperf_proto::http2::{Engine, Options};
+use httperf_proto::request::Request;
 use httperf_testkit::http2::Script;
 
 use crate::common::{NOW, request, request_for};
@@ -57,7 +57,7 @@ impl Loaded {
         loaded
     }
 
-    /// Makes so many calls with these requests in turn.
+    /// Makes `count` calls with these requests in turn.
     fn call(&mut self, requests: &[Request], count: usize) {
         let mut replies = 0;
         for (number, request) in requests.iter().cycle().take(count).enumerate() {

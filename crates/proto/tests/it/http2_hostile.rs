@@ -14,7 +14,7 @@ const LIMITS: Limits =
     Limits { head_size: 600, fields: 8, interim_replies: 3, continuations: 4, idle_frames: 20, resets: 5 };
 
 fn options() -> Options {
-    Options { heads: true, bodies: true, limits: LIMITS, ..Options::default() }
+    Options { header_blocks: true, bodies: true, limits: LIMITS, ..Options::default() }
 }
 
 /// A server that has said its settings, as it must.
@@ -25,7 +25,7 @@ fn server() -> Script {
 const OK: &[(&str, &str)] = &[(":status", "200")];
 const OK_TEXT: &str = "HTTP/2 200\r\n\r\n";
 
-/// Two calls are sent, on streams 1 and 3. What the server says ends the connection, and it is told why.
+/// Two calls are sent, on streams 1 and 3. The server's bytes end the connection, and we send it the reason.
 #[track_caller]
 fn breaks(script: &Script, code: u32, reason: &'static str) -> Outcome {
     breaks_with(options(), script, code, reason)
@@ -57,7 +57,7 @@ fn resets_behind(script: Script, events: &[Event<'static>], code: u32) {
 
 #[track_caller]
 fn resets_request(
-    requests: &[httperf_proto::http1::Request],
+    requests: &[httperf_proto::request::Request],
     script: Script,
     events: &[Event<'static>],
     code: u32,
@@ -419,7 +419,7 @@ fn a_smaller_table_of_ours_is_to_be_acknowledged_in_the_next_block() {
     // Also if it is one that has been seen before.
     let script =
         server().raw(&frames::headers(1, b"\x88", true)).ack().raw(&frames::headers(3, b"\x88", true));
-    let quiet = Options { heads: false, ..options };
+    let quiet = Options { header_blocks: false, ..options };
     breaks_with(quiet, &script, code::COMPRESSION_ERROR, reason);
     let script = server().ack().raw(&frames::headers(1, b"\x3f\x46\x88", true));
     let reason = "a header block that sets a table size beyond the limit";
@@ -787,7 +787,7 @@ fn frames_on_streams_that_have_ended_bring_no_call_further() {
     breaks(&script, code::ENHANCE_YOUR_CALM, reason);
     let script = server().head(1, OK, true).repeated(21, &frames::window_update(1, 1));
     breaks(&script, code::ENHANCE_YOUR_CALM, reason);
-    // A stream of which we have had enough.
+    // A stream that we have reset.
     let late = frames::data(1, b"late", false);
     breaks(&server().data(1, b"", true).repeated(21, &late), code::ENHANCE_YOUR_CALM, reason);
     let late = frames::headers(1, b"\x88", false);

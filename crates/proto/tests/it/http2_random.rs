@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use httperf_proto::http1::{Request, RequestBody, RequestHead};
-use httperf_proto::http2::{Awaited, Engine, Options};
-use httperf_proto::{CallId, Event, Sent};
+use httperf_proto::http2::{Engine, Options};
+use httperf_proto::request::{Request, RequestBody, RequestParts};
+use httperf_proto::{Awaited, CallId, Event, Sent};
 use httperf_testkit::http2::frames::{code, frame, kind, setting};
 use httperf_testkit::http2::{Fields, Incoming, Reply, Server};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ struct Choices {
 }
 
 impl Choices {
-    /// One of so many; the first if nothing is chosen any more.
+    /// Chooses one of `count`; the first once the choices are used up.
     fn of(&mut self, count: usize) -> usize {
         self.numbers.next().map_or(0, |number| number as usize % count)
     }
@@ -50,7 +50,7 @@ fn asked(call: u64, choices: &mut Choices, headers: &[(String, String)], cookies
     let uri = format!("/{call}");
     let lines: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let cookie = cookies.join("; ");
-    let request = RequestHead {
+    let request = RequestParts {
         method: method.as_bytes(),
         uri: uri.as_bytes(),
         http10: false,
@@ -80,7 +80,7 @@ fn asked(call: u64, choices: &mut Choices, headers: &[(String, String)], cookies
     Asked { request, fields, body, is_head: method == "HEAD" }
 }
 
-/// What a server does with a stream.
+/// A server's plan for a stream.
 #[derive(Clone, Debug)]
 struct Answer {
     call: u64,
@@ -93,7 +93,7 @@ struct Answer {
     received: Vec<u8>,
 }
 
-/// What a client heard of a call.
+/// A client's record of a call.
 #[derive(Clone, Debug, Default)]
 struct Heard {
     started: Option<u16>,
@@ -111,17 +111,17 @@ struct World {
     window: u32,
     settings: Vec<(u16, u32)>,
     server: Server,
-    /// What was handed out and not taken.
+    /// Bytes that were handed out and not taken.
     rest: Vec<u8>,
     to_server: Vec<u8>,
     to_client: Vec<u8>,
-    /// Whether the client has read anything.
+    /// True once the client has read anything.
     has_heard: bool,
     asked: Vec<Asked>,
     next: usize,
     heard: BTreeMap<u64, Heard>,
     answers: BTreeMap<u32, Answer>,
-    /// What was replied, by call.
+    /// The replies, by call.
     replied: BTreeMap<u64, Reply>,
     /// Calls that the server has processed, or says that it has not.
     processed: BTreeSet<u64>,
@@ -144,7 +144,7 @@ impl World {
             header_table: choices.from(&[4096, 0, 50, 300, 65_536]),
             max_frame: choices.from(&[16_384, 20_000, (1 << 24) - 1]),
             indexes_targets: choices.of(2) == 0,
-            heads: true,
+            header_blocks: true,
             bodies: true,
             ..Options::default()
         };
@@ -343,7 +343,7 @@ impl World {
             if ready.is_empty() {
                 break;
             }
-            // Without choices, whichever can go on.
+            // Without choices, whichever can continue.
             let streams =
                 if self.choices.is_over() { ready } else { vec![ready[self.choices.of(ready.len())]] };
             let mut has_gone_on = false;

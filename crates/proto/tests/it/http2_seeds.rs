@@ -1,12 +1,11 @@
-//! What fuzzing begins with (`fuzz/seeds`): scripts of servers, and header blocks of other encoders. The files are those
+//! The seeds of fuzzing (`fuzz/seeds`): scripts of servers, and header blocks of other encoders. The files are those
 //! that are made here; `UPDATE_SEEDS=1` writes them anew.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use httperf_proto::http2::hpack::check_blocks;
-use httperf_proto::http2::{REPLIES_HEADER_SIZE, check_replies};
+use httperf_testkit::fuzz::{REPLIES_HEADER_SIZE, check_blocks, check_replies};
 use httperf_testkit::http2::frames::{self, code, flag, kind, setting};
 use httperf_testkit::http2::{Reply, Script};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use httperf_proto::http2::{Awaited, Engine, Options, Stall};
-use httperf_proto::{CallId, Event, Sent};
+use httperf_proto::http2::{Engine, Options};
+use httperf_proto::{Awaited, CallId, Event, Sent, Stall};
 use httperf_testkit::http2::frames::{code, flag, headers, kind, padded, setting};
 use httperf_testkit::http2::{Frame, Incoming, Reply, Script, Server, owned};
 
@@ -17,7 +17,7 @@ const OK: &[(&str, &str)] = &[(":status", "200")];
 const OK_TEXT: &str = "HTTP/2 200\r\n\r\n";
 
 fn options() -> Options {
-    Options { heads: true, bodies: true, ..Options::default() }
+    Options { header_blocks: true, bodies: true, ..Options::default() }
 }
 
 fn server() -> Script {
@@ -64,7 +64,7 @@ impl Pair {
         }
     }
 
-    /// How much of the body of a stream has come.
+    /// Returns how much of the body of a stream has arrived.
     fn received(&self, stream: u32) -> usize {
         let size = |incoming: &Incoming| match incoming {
             Incoming::Data { stream: its, bytes, .. } if *its == stream => bytes.len(),
@@ -212,7 +212,7 @@ fn a_reply_may_be_complete_before_its_request() {
     pair.talk();
     assert_eq!(pair.take_events(), [started(0, 413), head(0, "HTTP/2 413\r\n\r\n"), done(0, 14, 0, 0)]);
     assert!(pair.heard.contains(&Incoming::Reset { stream: 1, code: code::CANCEL }), "{:?}", pair.heard);
-    // The connection goes on.
+    // The connection continues.
     pair.server.grant(3, 90);
     pair.talk();
     assert_eq!(pair.received(3), 100);
@@ -283,7 +283,7 @@ fn windows_of_streams_may_shrink_below_zero_and_grow_again() {
     assert_eq!(pair.received(1), 1000);
 }
 
-/// How much a server with small windows takes of a body at a time.
+/// The part of a body that a server with small windows takes at a time.
 const SMALL_WINDOW: u32 = (1 << 14) - 1;
 
 /// A client that has written this much of its first flight when the server's settings, with a smaller window, arrive. The
@@ -769,7 +769,7 @@ fn feed_only(engine: &mut Engine, mut input: &[u8]) -> Vec<Event<'static>> {
 
 #[test]
 fn a_long_body_that_nobody_asked_for_is_passed_over() {
-    let options = Options { heads: true, ..Options::default() };
+    let options = Options { header_blocks: true, ..Options::default() };
     let reply = Reply::new(200).body("x".repeat(1000)).padded(20).in_pieces_of(300);
     let script = server().reply(1, &reply);
     let mut engine = connection(options, &gets(1));

@@ -1,6 +1,7 @@
 //! HTTP/2 against a peer that keeps the rules, and against peers that break each of them.
 
 mod common;
+mod fuzz;
 mod http2_cost;
 mod http2_hostile;
 mod http2_random;

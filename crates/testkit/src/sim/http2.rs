@@ -414,8 +414,8 @@ fn borrowed(fields: &Fields) -> Vec<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use httperf_proto::http1::{Request, RequestBody, RequestHead};
     use httperf_proto::http2::{Engine, Options};
+    use httperf_proto::request::{Request, RequestBody, RequestParts};
     use httperf_proto::{CallId, Event};
 
     use super::*;
@@ -428,7 +428,7 @@ mod tests {
     }
 
     fn request(method: &str, uri: &str, body: &[u8]) -> Request {
-        RequestHead {
+        RequestParts {
             method: method.as_bytes(),
             uri: uri.as_bytes(),
             http10: false,

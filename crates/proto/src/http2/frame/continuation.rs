@@ -6,9 +6,9 @@ use super::{CONNECTION, ErrorCode, FrameHeader, Violation, flags};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Continuation<'a> {
     pub(crate) stream: u32,
-    /// What of the header block is in it.
+    /// Its part of the header block.
     pub(crate) fragment: &'a [u8],
-    /// Whether the header block ends with it.
+    /// True if it ends the header block.
     pub(crate) end_headers: bool,
 }
 

@@ -1,4 +1,5 @@
-//! DATA (RFC 9113, section 6.1): a part of a body. Its payload is read piece by piece; here is what it begins with.
+//! DATA (RFC 9113, section 6.1): part of a body. The payload is read piece by piece; this is the beginning of
+//! the frame.
 
 use super::{CONNECTION, ErrorCode, FrameHeader, Violation, flags, kind};
 
@@ -6,9 +7,9 @@ use super::{CONNECTION, ErrorCode, FrameHeader, Violation, flags, kind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Data {
     pub(crate) stream: u32,
-    /// Bytes of its payload: what it takes of the flow-control windows, padding included.
+    /// The size of the payload, padding included: what it takes of the flow-control windows.
     pub(crate) length: u32,
-    /// Whether it is the last of its stream.
+    /// True if it ends its stream.
     pub(crate) end_stream: bool,
 }
 
@@ -20,7 +21,7 @@ impl Data {
         Ok(Self { stream: header.stream, length: header.length, end_stream: header.has(flags::END_STREAM) })
     }
 
-    /// Appends the beginning of a frame whose payload, without padding, is to follow.
+    /// Appends the beginning of a frame without padding; the payload follows.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         let flags = if self.end_stream { flags::END_STREAM } else { 0 };
         FrameHeader { length: self.length, kind: kind::DATA, flags, stream: self.stream }.write(out);

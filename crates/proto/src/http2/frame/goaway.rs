@@ -1,14 +1,14 @@
-//! GOAWAY (RFC 9113, section 6.8): the connection comes to its end.
+//! GOAWAY (RFC 9113, section 6.8): the end of a connection.
 
 use super::{CONNECTION, ErrorCode, FrameHeader, RESERVED, Violation, kind, take_u32};
 
 /// A GOAWAY frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GoAway<'a> {
-    /// Streams beyond this one were not processed, and their requests may be made again.
+    /// The last stream that was processed; requests of later ones may be made again.
     pub(crate) last_stream: u32,
     pub(crate) code: ErrorCode,
-    /// For people to read, perhaps.
+    /// Debugging information, perhaps text.
     pub(crate) debug: &'a [u8],
 }
 
@@ -30,7 +30,7 @@ impl<'a> GoAway<'a> {
         Ok(Self { last_stream: last & !RESERVED, code: ErrorCode(code), debug })
     }
 
-    /// Appends it.
+    /// Appends the frame.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         let length = (8 + self.debug.len()) as u32;
         FrameHeader { length, kind: kind::GOAWAY, flags: 0, stream: CONNECTION }.write(out);

@@ -6,15 +6,15 @@ use super::{CONNECTION, ErrorCode, FrameHeader, Violation, flags, kind, without_
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Headers<'a> {
     pub(crate) stream: u32,
-    /// What of the header block is in it.
+    /// Its part of the header block.
     pub(crate) fragment: &'a [u8],
-    /// Whether nothing follows the header block on its stream.
+    /// True if it ends its stream.
     pub(crate) end_stream: bool,
-    /// Whether the header block ends with it.
+    /// True if it ends the header block.
     pub(crate) end_headers: bool,
 }
 
-/// Bytes of the deprecated priority that may come first.
+/// The size of the deprecated priority fields, which may come first.
 const PRIORITY_SIZE: usize = 5;
 
 impl<'a> Headers<'a> {
@@ -37,8 +37,8 @@ impl<'a> Headers<'a> {
         })
     }
 
-    /// Appends a header block as a HEADERS frame and as many CONTINUATION frames as it takes with payloads of at most
-    /// `payload_max` bytes.
+    /// Appends a header block as a HEADERS frame and as many CONTINUATION frames as it takes, with payloads
+    /// of at most `payload_max` bytes.
     pub(crate) fn write_block(
         stream: u32,
         block: &[u8],

@@ -1,7 +1,7 @@
 //! Frames (RFC 9113, sections 4 and 6): a file for each type, with what a client must check in it.
 //!
-//! [`Reader`] finds them in the bytes that arrive, wherever those are cut. The payload of a DATA frame is handed on as it
-//! comes; any other is handed on whole.
+//! [`Reader`] finds them in the bytes that arrive, wherever those are cut. The payload of a DATA frame is
+//! passed on as it arrives, any other once it is complete.
 
 mod continuation;
 mod data;
@@ -27,23 +27,23 @@ pub(crate) use self::rst_stream::RstStream;
 pub(crate) use self::settings::{Parameter, Settings, WINDOW_MAX};
 pub(crate) use self::window_update::WindowUpdate;
 
-/// Bytes before the payload of each frame.
+/// The size of a frame header.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-4.1>
 pub(crate) const HEADER_SIZE: usize = 9;
 
-/// The least that can be agreed upon as the largest payload, which holds until something else is.
+/// The least value of SETTINGS_MAX_FRAME_SIZE, which is also the initial one.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-4.2>
-pub(crate) const PAYLOAD_MAX_LEAST: u32 = 1 << 14;
+pub(crate) const MAX_FRAME_SIZE_MIN: u32 = 1 << 14;
 
-/// The most that can be.
-pub(crate) const PAYLOAD_MAX_MOST: u32 = (1 << 24) - 1;
+/// The largest value.
+pub(crate) const MAX_FRAME_SIZE_MAX: u32 = (1 << 24) - 1;
 
-/// The stream that frames are on which are about the connection.
+/// The stream identifier of frames about the connection.
 pub(crate) const CONNECTION: u32 = 0;
 
-/// The bit of a number of 31 bits that means nothing.
+/// The reserved bit before an identifier of 31 bits.
 const RESERVED: u32 = 1 << 31;
 
 /// The types of frames.
@@ -69,17 +69,17 @@ mod flags {
     pub(super) const PRIORITY: u8 = 0x20;
 }
 
-/// What comes before the payload of a frame.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
-    /// Bytes of the payload.
+    /// The size of the payload.
     pub(crate) length: u32,
     pub(crate) kind: u8,
     pub(crate) flags: u8,
     pub(crate) stream: u32,
 }
 
-/// A frame with its payload, but for DATA.
+/// A complete frame other than DATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Frame<'a> {
     Headers(Headers<'a>),
@@ -90,59 +90,59 @@ pub(crate) enum Frame<'a> {
     GoAway(GoAway<'a>),
     WindowUpdate(WindowUpdate),
     Continuation(Continuation<'a>),
-    /// One that means nothing to us: PRIORITY, which is deprecated, or of a type that we do not know.
+    /// A frame that is ignored: PRIORITY, which is deprecated, or an unknown type.
     Ignored,
 }
 
-/// What a peer does wrong.
+/// A violation of the protocol by the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Violation {
-    /// What the connection, or the stream, is ended with.
+    /// The code that ends the stream or the connection.
     pub(crate) code: ErrorCode,
-    /// What is wrong, as a message says it.
+    /// The reason, as messages say it.
     pub(crate) reason: &'static str,
     /// The stream that ends; `None` if the connection does.
     pub(crate) stream: Option<u32>,
 }
 
 impl Violation {
-    /// One that ends the connection.
+    /// Makes a violation that ends the connection.
     pub(crate) const fn of_connection(code: ErrorCode, reason: &'static str) -> Self {
         Self { code, reason, stream: None }
     }
 
-    /// One that ends a stream.
+    /// Makes a violation that ends a stream.
     pub(crate) const fn of_stream(stream: u32, code: ErrorCode, reason: &'static str) -> Self {
         Self { code, reason, stream: Some(stream) }
     }
 }
 
-/// Why a stream or a connection ends.
+/// The reason why a stream or a connection ends.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-7>
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ErrorCode(pub u32);
 
 impl ErrorCode {
-    /// Nothing is wrong.
+    /// No error.
     pub const NO_ERROR: Self = Self(0x0);
-    /// The protocol was not kept to, in a way that has no code of its own.
+    /// A violation that has no code of its own.
     pub const PROTOCOL_ERROR: Self = Self(0x1);
-    /// Something unexpected happened within.
+    /// An internal error.
     pub const INTERNAL_ERROR: Self = Self(0x2);
-    /// Flow control was not kept to.
+    /// A violation of flow control.
     pub const FLOW_CONTROL_ERROR: Self = Self(0x3);
     /// Settings were not acknowledged in time.
     pub const SETTINGS_TIMEOUT: Self = Self(0x4);
-    /// A frame came on a stream that was closed.
+    /// A frame on a closed stream.
     pub const STREAM_CLOSED: Self = Self(0x5);
-    /// A frame has a size that it cannot have.
+    /// A frame of invalid size.
     pub const FRAME_SIZE_ERROR: Self = Self(0x6);
     /// The stream was not processed: its request may be made again.
     pub const REFUSED_STREAM: Self = Self(0x7);
-    /// The stream is not needed any more.
+    /// The stream is no longer needed.
     pub const CANCEL: Self = Self(0x8);
-    /// Header compression cannot go on.
+    /// The header compression state is lost.
     pub const COMPRESSION_ERROR: Self = Self(0x9);
     /// The connection of a CONNECT failed.
     pub const CONNECT_ERROR: Self = Self(0xa);
@@ -150,13 +150,13 @@ impl ErrorCode {
     pub const ENHANCE_YOUR_CALM: Self = Self(0xb);
     /// The transport is not secure enough.
     pub const INADEQUATE_SECURITY: Self = Self(0xc);
-    /// HTTP/1.1 is to be used.
+    /// HTTP/1.1 is required.
     pub const HTTP_1_1_REQUIRED: Self = Self(0xd);
 
-    /// How many have a name.
+    /// The number of codes with a name.
     pub(super) const NAMED: usize = 14;
 
-    /// Its name in the standard, if it has one.
+    /// Returns its name in RFC 9113, if it has one.
     #[must_use]
     pub fn name(self) -> Option<&'static str> {
         const NAMES: [&str; ErrorCode::NAMED] = [
@@ -199,7 +199,7 @@ impl FrameHeader {
         }
     }
 
-    /// Appends it; the payload is to follow.
+    /// Appends the header; the payload follows.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.length.to_be_bytes()[1..]);
         out.extend_from_slice(&[self.kind, self.flags]);
@@ -212,7 +212,7 @@ impl FrameHeader {
 }
 
 impl<'a> Frame<'a> {
-    /// Reads a frame that is whole and no DATA.
+    /// Reads a complete frame other than DATA.
     fn parse(header: FrameHeader, payload: &'a [u8]) -> Result<Self, Violation> {
         Ok(match header.kind {
             kind::HEADERS => Self::Headers(Headers::parse(header, payload)?),
@@ -224,7 +224,7 @@ impl<'a> Frame<'a> {
             kind::WINDOW_UPDATE => Self::WindowUpdate(WindowUpdate::parse(header, payload)?),
             kind::CONTINUATION => Self::Continuation(Continuation::parse(header, payload)?),
             kind::PRIORITY => {
-                // It is deprecated, and yet what is wrong with it must be found (section 6.3).
+                // It is deprecated, but must still be checked (section 6.3).
                 if header.stream == CONNECTION {
                     return Err(Violation::of_connection(
                         ErrorCode::PROTOCOL_ERROR,
@@ -245,7 +245,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Takes the padding off a payload, if the frame says that it has some.
+/// Strips the padding off a payload, if the flags say that it has any.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.1>
 fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u8], Violation> {
@@ -265,7 +265,7 @@ const NO_PADDING_SIZE: Violation = Violation::of_connection(
 const TOO_MUCH_PADDING: Violation =
     Violation::of_connection(ErrorCode::PROTOCOL_ERROR, "more padding than payload");
 
-/// The first four bytes as a number, and what follows them.
+/// Splits off the first four bytes as a number.
 fn take_u32(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (number, rest) = bytes.split_first_chunk()?;
     Some((u32::from_be_bytes(*number), rest))

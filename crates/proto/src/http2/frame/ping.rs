@@ -1,13 +1,13 @@
-//! PING (RFC 9113, section 6.7): is anybody there?
+//! PING (RFC 9113, section 6.7): a test of whether the other end is there.
 
 use super::{CONNECTION, ErrorCode, FrameHeader, Violation, flags, kind};
 
 /// A PING frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ping {
-    /// Whether it answers ours.
+    /// True if it answers ours.
     pub(crate) ack: bool,
-    /// What the answer repeats.
+    /// Opaque data, which the answer repeats.
     pub(crate) data: [u8; 8],
 }
 
@@ -25,7 +25,7 @@ impl Ping {
         Ok(Self { ack: header.has(flags::ACK), data })
     }
 
-    /// Appends it.
+    /// Appends the frame.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         let flags = if self.ack { flags::ACK } else { 0 };
         FrameHeader { length: 8, kind: kind::PING, flags, stream: CONNECTION }.write(out);

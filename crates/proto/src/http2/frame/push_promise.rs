@@ -1,9 +1,9 @@
-//! PUSH_PROMISE (RFC 9113, section 6.6): a server begins a stream by itself. We never allow that, so it is an error; what
-//! is in it does not matter.
+//! PUSH_PROMISE (RFC 9113, section 6.6): a stream that a server opens. We never allow it, so any such frame
+//! is an error.
 
 use super::{ErrorCode, FrameHeader, Violation};
 
-/// A PUSH_PROMISE frame: there is none that could be read.
+/// A PUSH_PROMISE frame; no value of this type exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PushPromise {}
 

@@ -5,8 +5,8 @@ use super::{
     kind,
 };
 
-/// Finds frames in bytes. Payloads are read where they lie; only what is cut across reads is copied, and never that of a
-/// DATA frame or of a frame that means nothing to us.
+/// Finds frames in bytes. Payloads are read where they lie; only what is cut across reads is copied, and
+/// never DATA or an ignored frame.
 #[derive(Debug)]
 pub(crate) struct Reader {
     /// The largest payload that we take.
@@ -15,52 +15,52 @@ pub(crate) struct Reader {
     partial: Partial,
 }
 
-/// The part of a frame that has arrived: of its header, and then of its payload.
+/// The part of a frame header, or of a payload, that has arrived.
 #[derive(Debug, Default)]
 struct Partial {
     bytes: Vec<u8>,
-    /// It became whole and has been used.
+    /// It is complete and has been used.
     is_handed_out: bool,
 }
 
-/// What is read next.
+/// The part of a frame that is read next.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// The header of a frame.
+    /// A frame header.
     Header,
-    /// A payload that must be whole.
+    /// A payload that is read as a whole.
     Payload(FrameHeader),
-    /// How much padding ends the payload of a DATA frame.
+    /// The size of the padding of a DATA frame.
     PaddingSize(Data),
-    /// So many bytes of a body, and then so many of padding.
+    /// Content of a DATA frame, followed by padding.
     Body { data: Data, size: u32, padding: u32 },
-    /// So many bytes that mean nothing.
+    /// Bytes that are ignored.
     Skipped(u32),
 }
 
-/// What was read.
+/// A piece that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Piece<'a, 'i> {
-    /// A frame that is no DATA.
+    /// A frame other than DATA.
     Frame(Frame<'a>),
-    /// A DATA frame begins.
+    /// The beginning of a DATA frame.
     Data(Data),
-    /// A part of its body; never empty.
+    /// Part of its content; never empty.
     Body { stream: u32, bytes: &'i [u8] },
-    /// It has ended.
+    /// The end of a DATA frame.
     DataEnd(Data),
 }
 
 impl Reader {
-    /// One that takes payloads of so many bytes at most.
+    /// Makes a reader that takes payloads up to this size.
     pub(crate) fn new(payload_max: u32) -> Self {
         Self { payload_max, state: State::Header, partial: Partial::default() }
     }
 
-    /// Takes the next piece off the input; `None` when all of it is used up.
+    /// Reads the next piece off the input; `None` when all of it is used up.
     ///
     /// # Errors
-    /// What the peer does wrong. After one that ends the connection, nothing more is to be read.
+    /// When the peer violates the protocol. After a violation that ends the connection, read nothing more.
     pub(crate) fn poll<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
@@ -74,7 +74,7 @@ impl Reader {
                         State::PaddingSize(data) | State::Body { data, .. } => {
                             return Ok(Some(Piece::Data(data)));
                         }
-                        // What is in it is of no interest, but that it is there may be.
+                        // Its payload does not matter, but its presence may.
                         State::Skipped(_) => return Ok(Some(Piece::Frame(Frame::Ignored))),
                         State::Header | State::Payload(_) => {}
                     }
@@ -94,7 +94,7 @@ impl Reader {
                     self.state = State::Body { data, size, padding };
                 }
                 State::Body { data, size: 0, padding } => {
-                    // The padding is of no interest, nor is whether it has arrived.
+                    // The padding does not matter, nor whether it has arrived.
                     self.state = State::Skipped(padding);
                     return Ok(Some(Piece::DataEnd(data)));
                 }
@@ -118,7 +118,7 @@ impl Reader {
         }
     }
 
-    /// How many bytes of a body come next, which may be left unread in the input and passed over with
+    /// Returns how many bytes of content come next, which may be left unread and skipped with
     /// [`Reader::handle_skipped`].
     pub(crate) fn skippable(&self) -> u32 {
         match self.state {
@@ -127,7 +127,7 @@ impl Reader {
         }
     }
 
-    /// The stream whose body comes next, if it is a body.
+    /// Returns the stream whose content comes next, if content does.
     pub(crate) fn body_stream(&self) -> Option<u32> {
         match self.state {
             State::Body { data, .. } => Some(data.stream),
@@ -135,7 +135,7 @@ impl Reader {
         }
     }
 
-    /// So many bytes of [`Reader::skippable`] were passed over.
+    /// `count` bytes of [`Reader::skippable`] were skipped.
     pub(crate) fn handle_skipped(&mut self, count: u32) {
         if let State::Body { size, .. } = &mut self.state {
             *size -= count;
@@ -166,7 +166,7 @@ impl Reader {
     }
 }
 
-/// As much of the input as there is, up to this size.
+/// Takes as much of the input as there is, up to this size.
 fn take<'a>(size: u32, input: &mut &'a [u8]) -> &'a [u8] {
     let (taken, rest) = input.split_at(input.len().min(size as usize));
     *input = rest;
@@ -174,7 +174,7 @@ fn take<'a>(size: u32, input: &mut &'a [u8]) -> &'a [u8] {
 }
 
 impl Partial {
-    /// So many bytes in one piece: from where they lie if they have all arrived, else put together, once they have.
+    /// Returns `size` bytes in one piece once they have arrived: where they lie, or put together.
     fn whole<'a, 'i: 'a>(&'a mut self, size: usize, input: &mut &'i [u8]) -> Option<&'a [u8]> {
         if self.is_handed_out {
             self.bytes.clear();

@@ -1,4 +1,4 @@
-//! RST_STREAM (RFC 9113, section 6.4): a stream ends at once.
+//! RST_STREAM (RFC 9113, section 6.4): the immediate end of a stream.
 
 use super::{CONNECTION, ErrorCode, FrameHeader, Violation, kind, take_u32};
 
@@ -26,7 +26,7 @@ impl RstStream {
         }
     }
 
-    /// Appends it.
+    /// Appends the frame.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         FrameHeader { length: 4, kind: kind::RST_STREAM, flags: 0, stream: self.stream }.write(out);
         out.extend_from_slice(&self.code.0.to_be_bytes());

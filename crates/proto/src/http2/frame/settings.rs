@@ -1,37 +1,38 @@
-//! SETTINGS (RFC 9113, section 6.5): what an endpoint lets the other one do.
+//! SETTINGS (RFC 9113, section 6.5): what an endpoint allows the other.
 
 use super::{
-    CONNECTION, ErrorCode, FrameHeader, PAYLOAD_MAX_LEAST, PAYLOAD_MAX_MOST, Violation, flags, kind, take_u32,
+    CONNECTION, ErrorCode, FrameHeader, MAX_FRAME_SIZE_MAX, MAX_FRAME_SIZE_MIN, Violation, flags, kind,
+    take_u32,
 };
 
 /// A SETTINGS frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Settings<'a> {
-    /// Whether it acknowledges ours; then it has no parameters.
+    /// True if it acknowledges ours; then it has no parameters.
     pub(crate) ack: bool,
     payload: &'a [u8],
 }
 
-/// A parameter that has been checked, or that we do not know.
+/// A parameter that has been checked, or an unknown one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Parameter {
-    /// The size of the dynamic table with which the sender decodes header blocks.
+    /// SETTINGS_HEADER_TABLE_SIZE: the size of the table with which the sender decodes header blocks.
     HeaderTableSize(u32),
-    /// Whether the sender takes pushed streams.
+    /// SETTINGS_ENABLE_PUSH: whether the sender takes pushed streams.
     EnablePush(bool),
-    /// How many streams the receiver may have open.
+    /// SETTINGS_MAX_CONCURRENT_STREAMS: the number of streams that the receiver may have open.
     MaxConcurrentStreams(u32),
-    /// The flow-control window that streams begin with, at most 2^31 - 1.
+    /// SETTINGS_INITIAL_WINDOW_SIZE: the initial window of streams, at most 2^31 - 1.
     InitialWindowSize(u32),
-    /// The largest payload that the sender takes, from 2^14 to 2^24 - 1.
+    /// SETTINGS_MAX_FRAME_SIZE: the largest payload that the sender takes, from 2^14 to 2^24 - 1.
     MaxFrameSize(u32),
-    /// The largest list of fields that the sender is ready to take.
+    /// SETTINGS_MAX_HEADER_LIST_SIZE: the largest header list that the sender takes.
     MaxHeaderListSize(u32),
-    /// Something else.
+    /// An unknown identifier and its value.
     Unknown(u16, u32),
 }
 
-/// Bytes of a parameter.
+/// The size of a parameter.
 const PARAMETER_SIZE: usize = 6;
 
 /// The largest flow-control window.
@@ -57,7 +58,7 @@ impl<'a> Settings<'a> {
         Ok(Self { ack, payload })
     }
 
-    /// The parameters in their order. Of those that are there twice the last counts.
+    /// Returns the parameters in order. If one is repeated, the last counts.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = Result<Parameter, Violation>> + 'a {
         self.payload.chunks_exact(PARAMETER_SIZE).map(|bytes| {
             let (id, value) = bytes.split_at(2);
@@ -73,7 +74,7 @@ impl<'a> Settings<'a> {
         out.extend(Self::payload(parameters));
     }
 
-    /// The payload of a frame with these parameters.
+    /// Returns the payload of a frame with these parameters.
     pub(crate) fn payload(parameters: &[Parameter]) -> Vec<u8> {
         let mut payload = Vec::with_capacity(parameters.len() * PARAMETER_SIZE);
         for parameter in parameters {
@@ -84,7 +85,7 @@ impl<'a> Settings<'a> {
         payload
     }
 
-    /// Appends the acknowledgement of the peer's.
+    /// Appends an acknowledgement.
     pub(crate) fn write_ack(out: &mut Vec<u8>) {
         FrameHeader { length: 0, kind: kind::SETTINGS, flags: flags::ACK, stream: CONNECTION }.write(out);
     }
@@ -94,7 +95,7 @@ impl Parameter {
     fn checked(id: u16, value: u32) -> Result<Self, Violation> {
         Ok(match (id, value) {
             (0x1, size) => Self::HeaderTableSize(size),
-            // Only a server pushes, so a server can but say that it takes none (section 6.5.2).
+            // Only servers push, so a server can only say 0 (section 6.5.2).
             (0x2, 0) => Self::EnablePush(false),
             (0x2, _) => {
                 return Err(Violation::of_connection(
@@ -110,7 +111,9 @@ impl Parameter {
                     "an initial window beyond 2^31 - 1",
                 ));
             }
-            (0x5, size) if (PAYLOAD_MAX_LEAST..=PAYLOAD_MAX_MOST).contains(&size) => Self::MaxFrameSize(size),
+            (0x5, size) if (MAX_FRAME_SIZE_MIN..=MAX_FRAME_SIZE_MAX).contains(&size) => {
+                Self::MaxFrameSize(size)
+            }
             (0x5, _) => {
                 return Err(Violation::of_connection(
                     ErrorCode::PROTOCOL_ERROR,

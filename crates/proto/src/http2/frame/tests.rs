@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What was read, with bodies joined.
+/// Pieces that were read, with bodies joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Seen {
     Frame(String),
@@ -11,7 +11,7 @@ enum Seen {
 }
 
 fn read(pieces: &[&[u8]]) -> Vec<Seen> {
-    let mut reader = Reader::new(PAYLOAD_MAX_LEAST);
+    let mut reader = Reader::new(MAX_FRAME_SIZE_MIN);
     let mut seen = Vec::new();
     for piece in pieces {
         let mut input = *piece;
@@ -48,7 +48,7 @@ fn read(pieces: &[&[u8]]) -> Vec<Seen> {
     seen
 }
 
-/// The bytes give this wherever they are cut.
+/// Checks that the bytes give this wherever they are cut.
 #[track_caller]
 fn check(bytes: &[u8], expected: &[Seen]) {
     for cut in 0..=bytes.len() {
@@ -165,7 +165,7 @@ fn the_reserved_bit_of_a_stream_means_nothing() {
 #[test]
 fn frames_that_cannot_be_are_violations() {
     use ErrorCode as E;
-    let too_large = FrameHeader { length: PAYLOAD_MAX_LEAST + 1, kind: 0x42, flags: 0, stream: 0 };
+    let too_large = FrameHeader { length: MAX_FRAME_SIZE_MIN + 1, kind: 0x42, flags: 0, stream: 0 };
     let mut header = Vec::new();
     too_large.write(&mut header);
     let cases: [(Vec<u8>, ErrorCode, Option<u32>); 29] = [
@@ -238,7 +238,7 @@ fn settings_are_checked() {
 
 #[test]
 fn a_body_may_be_passed_over_unread() {
-    let mut reader = Reader::new(PAYLOAD_MAX_LEAST);
+    let mut reader = Reader::new(MAX_FRAME_SIZE_MIN);
     let bytes = [frame(0, 0, 1, &[b'x'; 1000]), frame(0, 1, 1, b"last")].concat();
     let mut input = &bytes[..HEADER_SIZE + 10];
     assert!(matches!(reader.poll(&mut input), Ok(Some(Piece::Data(_)))));

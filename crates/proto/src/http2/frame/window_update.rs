@@ -1,4 +1,4 @@
-//! WINDOW_UPDATE (RFC 9113, section 6.9): more may be sent.
+//! WINDOW_UPDATE (RFC 9113, section 6.9): room for more.
 
 use super::{CONNECTION, ErrorCode, FrameHeader, RESERVED, Violation, kind, take_u32};
 
@@ -7,7 +7,7 @@ use super::{CONNECTION, ErrorCode, FrameHeader, RESERVED, Violation, kind, take_
 pub(crate) struct WindowUpdate {
     /// The stream, or 0 for the connection.
     pub(crate) stream: u32,
-    /// By how many bytes its window grows: 1 to 2^31 - 1.
+    /// The growth of the window in bytes: 1 to 2^31 - 1.
     pub(crate) increment: u32,
 }
 
@@ -29,7 +29,7 @@ impl WindowUpdate {
         }
     }
 
-    /// Appends it.
+    /// Appends the frame.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         FrameHeader { length: 4, kind: kind::WINDOW_UPDATE, flags: 0, stream: self.stream }.write(out);
         out.extend_from_slice(&self.increment.to_be_bytes());

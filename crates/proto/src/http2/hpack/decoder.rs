@@ -5,54 +5,55 @@ use thiserror::Error;
 use super::table::Table;
 use super::{DEFAULT_TABLE_SIZE, FIELD_OVERHEAD, huffman, integer};
 
-/// Decodes the header blocks of one direction of a connection, in their order.
+/// Decodes the header blocks of one direction of a connection, in order.
 #[derive(Debug)]
 pub struct Decoder {
     table: Table,
-    /// The most that the encoder may choose: what we announced and was acknowledged.
+    /// The largest table that the encoder may choose: what we announced and the peer acknowledged.
     size_limit: usize,
-    /// The limit was lowered below the size of the table: the next block must begin by saying that this is known.
+    /// The limit fell below the size of the table: the next block must begin with a size update.
     must_resize: bool,
-    /// A name and a value that lie in the block in the Huffman code, or in a table that is about to change.
+    /// Buffers for a name and a value that are Huffman-coded, or lie in a table that is about to change.
     name: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// Why a header block cannot be decoded. The connection cannot go on after it, as the tables at both ends may differ.
+/// The reason why a header block cannot be decoded. The connection cannot continue, as the tables of both
+/// ends may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum DecodeError {
-    /// It ends within a field.
+    /// The block ends within a field.
     #[error("a header block ends within a field")]
     Truncated,
-    /// A length, an index or a size is beyond all that makes sense.
+    /// A length, an index or a size is too large.
     #[error("a header block has a number that is too large")]
     Number,
-    /// An index stands for nothing.
+    /// An index has no field.
     #[error("a header block has an index that stands for no field")]
     Index,
-    /// A string is not in the Huffman code that it says it is in.
+    /// A malformed Huffman code.
     #[error("a header block has a string with a malformed Huffman code")]
     Huffman,
-    /// The dynamic table is to be larger than was agreed upon.
+    /// A size update exceeds the limit.
     #[error("a header block sets a table size beyond the limit")]
     TableSize,
-    /// The size of the dynamic table is changed behind a field, or is not where it must be.
+    /// A size update follows a field, or is missing.
     #[error("a header block does not change the table size where it must be changed")]
     TableSizePlace,
-    /// The fields are more, or larger, than is allowed.
+    /// The fields are more, or larger, than allowed.
     #[error("a header list is too large")]
     ListSize,
 }
 
-/// A string of a block: where it lies, or that it was put aside.
+/// A string of a block: where it lies, or that it was put into a buffer.
 enum Text<'a> {
     Plain(&'a [u8]),
     Decoded,
 }
 
 impl Decoder {
-    /// Begins with an empty table, of the size that everybody begins with, or less if less is allowed. The encoder may
-    /// choose another one, up to this limit.
+    /// Makes a decoder with an empty table of the initial size, or less if the limit is lower. The encoder
+    /// may choose any size up to the limit.
     #[must_use]
     pub fn new(size_limit: u32) -> Self {
         Self {
@@ -64,23 +65,23 @@ impl Decoder {
         }
     }
 
-    /// The peer has acknowledged another limit on the size of the table.
+    /// Applies the limit on the table size that the peer has acknowledged.
     pub fn set_size_limit(&mut self, size_limit: u32) {
         self.size_limit = size_limit as usize;
         self.must_resize = self.table.size_max() > self.size_limit;
     }
 
-    /// A number that differs as soon as the table does: as long as it stays, equal blocks mean equal fields.
+    /// Returns the version of the table: while it stays, equal blocks mean equal fields.
     #[must_use]
     pub fn table_changes(&self) -> u64 {
         self.table.changes()
     }
 
-    /// Hands the fields of a block to `field`, name and value, in their order. Returns the size of the header list as the
-    /// standard counts it (RFC 9113, section 10.5.1), which is at most `list_size_max`.
+    /// Hands the fields of a block to `field`, name and value, in order. Returns the size of the header list
+    /// (RFC 9113, section 10.5.1), which is at most `list_size_max`.
     ///
     /// # Errors
-    /// What is wrong with the block. Fields before that have been handed out.
+    /// When the block is malformed. Earlier fields have been handed out.
     pub fn decode(
         &mut self,
         block: &[u8],
@@ -116,7 +117,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Decodes the field that begins with this byte, and returns its size, which is at most `room`.
+    /// Decodes the field that begins with this byte; returns its size, which is at most `room`.
     fn decode_field(
         &mut self,
         first: u8,
@@ -134,7 +135,7 @@ impl Decoder {
             field(name, value);
             return Ok(size);
         }
-        // With incremental indexing, or without, or never to be indexed.
+        // With incremental indexing, without indexing, or never indexed.
         let is_inserted = first & 0x40 != 0;
         let index = integer::decode(if is_inserted { 6 } else { 4 }, input)?;
         let name = match index {
@@ -167,7 +168,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Reads a string; one in the Huffman code is put `aside`.
+/// Reads a string; a Huffman-coded one is decoded into `aside`.
 fn string<'a>(input: &mut &'a [u8], aside: &mut Vec<u8>) -> Result<Text<'a>, DecodeError> {
     let is_huffman = input.first().is_some_and(|first| first & 0x80 != 0);
     let size = integer::decode(7, input)?;

@@ -3,29 +3,29 @@
 use super::table::{Found, Table};
 use super::{DEFAULT_TABLE_SIZE, huffman, integer};
 
-/// Encodes the header blocks of one direction of a connection, in their order.
+/// Encodes the header blocks of one direction of a connection, in order.
 #[derive(Debug)]
 pub struct Encoder {
     table: Table,
-    /// The most that we want the table to have, whatever the peer allows.
+    /// The largest table that we want, whatever the peer allows.
     size_wanted: usize,
-    /// The next block begins by saying that the table has another size: the least it had meanwhile, and the one it has.
+    /// The size updates that the next block begins with: the least size meanwhile, and the current one.
     resized: Option<(usize, usize)>,
 }
 
-/// What becomes of a field that is not in a table.
+/// The representation of a field that is not in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Indexing {
-    /// It is added to the dynamic table: worth it for what comes again.
+    /// Added to the dynamic table: for fields that repeat.
     Incremental,
-    /// It is not: for what does not come again.
+    /// Not added: for fields that do not repeat.
     Without,
-    /// It is not, nor may whoever passes it on add it to one (RFC 7541, section 7.1.3).
+    /// Never added, by intermediaries either (RFC 7541, section 7.1.3).
     Never,
 }
 
 impl Encoder {
-    /// Begins with an empty table, which may grow to the size that everybody allows at first, or less if less is wanted.
+    /// Makes an encoder with an empty table of the initial size, or less if less is wanted.
     #[must_use]
     pub fn new(size_wanted: u32) -> Self {
         let (wanted, usual) = (size_wanted as usize, DEFAULT_TABLE_SIZE as usize);
@@ -33,7 +33,7 @@ impl Encoder {
         Self { table: Table::new(size), size_wanted: wanted, resized: (size < usual).then_some((size, size)) }
     }
 
-    /// The peer allows a table of this size from now on.
+    /// Applies the table size that the peer allows.
     pub fn set_size_limit(&mut self, size_limit: u32) {
         let size = self.size_wanted.min(size_limit as usize);
         if size == self.table.size_max() {
@@ -44,14 +44,14 @@ impl Encoder {
         self.table.resize(size);
     }
 
-    /// A number that differs as soon as the table does: as long as it stays, fields that were encoded without adding one
-    /// have the same block.
+    /// Returns the version of the table: while it stays, fields that were encoded without adding one have the
+    /// same block.
     #[must_use]
     pub fn table_changes(&self) -> u64 {
         self.table.changes()
     }
 
-    /// What a block must begin with.
+    /// Appends the size updates that a block must begin with.
     pub fn begin_block(&mut self, out: &mut Vec<u8>) {
         if let Some((least, size)) = self.resized.take() {
             if least < size {
@@ -61,7 +61,7 @@ impl Encoder {
         }
     }
 
-    /// Appends a field, whose name is in lower case.
+    /// Appends a field, whose name must be in lower case.
     pub fn encode(&mut self, name: &[u8], value: &[u8], indexing: Indexing, out: &mut Vec<u8>) {
         let found = self.table.find(name, value);
         if let (Some(Found::Field(index)), Indexing::Incremental | Indexing::Without) = (found, indexing) {
@@ -87,7 +87,7 @@ impl Encoder {
     }
 }
 
-/// Appends a string, in the Huffman code if that is shorter.
+/// Appends a string, Huffman-coded if that is shorter.
 fn string(text: &[u8], out: &mut Vec<u8>) {
     let size = huffman::encoded_size(text);
     if size < text.len() {

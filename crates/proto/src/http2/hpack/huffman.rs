@@ -1,12 +1,12 @@
 //! The Huffman code for strings (RFC 7541, section 5.2 and appendix B).
 //!
-//! The code is canonical: codes of the same length follow each other in the order of their symbols, and shorter codes come
-//! first. So the lengths say it all, and the tables are made of them when this is compiled.
+//! The code is canonical: codes of the same length are in the order of their symbols, and shorter codes come
+//! first. So the lengths define it, and the tables are computed from them at compile time.
 
-/// The symbol that stands for the end of a string, and must not be in one.
+/// The symbol for the end of a string, which no string may contain.
 const END: usize = 256;
 
-/// How many bits the code of each byte has, and that of [`END`].
+/// The length of the code of each byte, and of [`END`], in bits.
 #[rustfmt::skip]
 const LENGTHS: [u8; 257] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -31,14 +31,14 @@ const LENGTHS: [u8; 257] = [
 /// The codes, each in the low bits.
 static CODES: [u32; 257] = codes();
 
-/// What four more bits of a string lead to, by what came before them.
+/// For each state, the result of reading four more bits.
 static STEPS: [[Step; 16]; 256] = steps();
 
-/// It is no Huffman code, or what follows the last symbol is not the beginning of [`END`], or is longer than needed.
+/// A malformed string: not a Huffman code, or with padding that is too long or not the beginning of [`END`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// How many bytes a string takes in this code.
+/// Returns the size of a string in this code.
 pub(super) fn encoded_size(text: &[u8]) -> usize {
     text.iter().map(|&byte| usize::from(LENGTHS[usize::from(byte)])).sum::<usize>().div_ceil(8)
 }
@@ -61,7 +61,7 @@ pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends what a string in this code means.
+/// Appends a decoded string.
 pub(super) fn decode(code: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     let mut state = 0_u8;
     let mut may_end = true;
@@ -80,18 +80,18 @@ pub(super) fn decode(code: &[u8], out: &mut Vec<u8>) -> Result<(), Malformed> {
     if may_end { Ok(()) } else { Err(Malformed) }
 }
 
-/// What four bits lead to.
+/// The result of reading four bits.
 #[derive(Clone, Copy, Debug)]
 struct Step {
-    /// The inner node of the tree that is reached: 0 is the root.
+    /// The node of the tree that is reached; 0 is the root.
     state: u8,
     kind: Kind,
     symbol: u8,
-    /// Whether the bits since the last symbol are fewer than 8, and such as [`END`] begins with.
+    /// True if the bits since the last symbol are valid padding: fewer than 8, and the beginning of [`END`].
     may_end: bool,
 }
 
-/// What four bits complete. No code is shorter than five bits, so it is one symbol at most.
+/// The symbol that four bits complete, at most one, as no code is shorter than five bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Nothing,
@@ -118,10 +118,10 @@ const fn codes() -> [u32; 257] {
     codes
 }
 
-/// A child of an inner node of the tree: another one, or, from here on, a symbol.
+/// A child of a node: another node or, from this value on, a symbol.
 const LEAF: u16 = 0x8000;
 
-/// The inner nodes of the tree of codes, with what a 0 and a 1 lead to; the root is the first.
+/// Returns the nodes of the tree of codes with their children for 0 and 1; the root is the first.
 const fn tree() -> [[u16; 2]; 256] {
     let codes = codes();
     let mut nodes = [[0_u16; 2]; 256];

@@ -1,18 +1,19 @@
 //! Integers with a prefix (RFC 7541, section 5.1).
 
-/// Why an integer cannot be read.
+/// The reason why an integer cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IntegerError {
-    /// The block ends in it.
+    /// The block ends within it.
     Truncated,
-    /// It is beyond all that makes sense.
+    /// It is too large.
     TooLarge,
 }
 
-/// Bytes that may follow the prefix: what four of them hold is more than any length, index or size that is allowed.
+/// The number of bytes that may follow the prefix: four hold more than any length, index or size that is
+/// allowed.
 const CONTINUATION_MAX: u32 = 4;
 
-/// Reads an integer whose first byte has `prefix` bits of it (1 to 8), and takes it off the input.
+/// Reads an integer with a prefix of `prefix` bits (1 to 8) off the input.
 pub(super) fn decode(prefix: u32, input: &mut &[u8]) -> Result<usize, IntegerError> {
     let (&first, mut rest) = input.split_first().ok_or(IntegerError::Truncated)?;
     let most = (1_u32 << prefix) - 1;
@@ -36,7 +37,7 @@ pub(super) fn decode(prefix: u32, input: &mut &[u8]) -> Result<usize, IntegerErr
     Ok(value as usize)
 }
 
-/// Appends an integer whose first byte has `prefix` bits of it, below the bits of `flags`.
+/// Appends an integer with a prefix of `prefix` bits, below the bits of `flags`.
 pub(super) fn encode(value: usize, prefix: u32, flags: u8, out: &mut Vec<u8>) {
     let most = (1_usize << prefix) - 1;
     if value < most {

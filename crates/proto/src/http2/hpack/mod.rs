@@ -1,11 +1,11 @@
 //! Header compression for HTTP/2 (RFC 7541).
 //!
-//! A [`Decoder`] turns header blocks into fields, an [`Encoder`] fields into header blocks. Each keeps a dynamic table,
-//! which lives as long as the connection: blocks are to be decoded in the order in which they were encoded.
+//! A [`Decoder`] turns header blocks into fields, an [`Encoder`] fields into header blocks. Each keeps a
+//! dynamic table for the life of the connection: blocks must be decoded in the order in which they were
+//! encoded.
 
 mod decoder;
 mod encoder;
-mod fuzz;
 mod huffman;
 mod integer;
 mod table;
@@ -14,14 +14,13 @@ mod tests;
 
 pub use self::decoder::{DecodeError, Decoder};
 pub use self::encoder::{Encoder, Indexing};
-pub use self::fuzz::check_blocks;
 
-/// The size that a dynamic table has until something else is agreed upon.
+/// The initial size of a dynamic table.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2>
 pub const DEFAULT_TABLE_SIZE: u32 = 4096;
 
-/// What a field counts beside the bytes of its name and its value, in the size of a table and of a header list.
+/// The overhead of a field in the size of a table or header list, in addition to its name and value.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc7541#section-4.1>
 pub const FIELD_OVERHEAD: usize = 32;

@@ -1,11 +1,11 @@
-//! The fields that an index stands for: the static table (RFC 7541, appendix A) and, behind it, the dynamic one
+//! The fields that indices refer to: the static table (RFC 7541, appendix A) followed by the dynamic table
 //! (section 2.3).
 
 use std::collections::VecDeque;
 
 use super::FIELD_OVERHEAD;
 
-/// A field by reference: its name and its value.
+/// A name and a value.
 pub(super) type Field<'a> = (&'a [u8], &'a [u8]);
 
 /// The fields with the indices 1 to 61.
@@ -76,24 +76,24 @@ const STATIC: [Field<'static>; 61] = [
 
 /// Both tables of one direction of a connection.
 ///
-/// The bytes of the dynamic one lie one behind the other. Those of fields that were evicted are dropped from time to time,
-/// all at once, so that nothing is allocated for a field once the table has reached its size.
+/// The bytes of the dynamic table are contiguous. Those of evicted fields are dropped in batches, so that
+/// nothing is allocated for a field once the table has reached its size.
 #[derive(Debug)]
 pub(super) struct Table {
-    /// The newest last.
+    /// Entries, the newest last.
     entries: VecDeque<Entry>,
-    /// Names and values of the entries, each name followed by its value, and before them what was evicted.
+    /// Names and values of the entries, each name followed by its value; evicted bytes come first.
     bytes: Vec<u8>,
-    /// As the standard counts it.
+    /// The size as RFC 7541 counts it.
     size: usize,
     size_max: usize,
-    /// How many fields were inserted, or evicted: whether the table is still the same.
+    /// The number of insertions and evictions: the version of the table.
     changes: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Where its name begins in the bytes.
+    /// The offset of its name in `bytes`.
     start: usize,
     name_size: usize,
     value_size: usize,
@@ -109,22 +109,22 @@ impl Entry {
     }
 }
 
-/// Where a field was found.
+/// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Its index.
+    /// The index of the field.
     Field(usize),
     /// The index of a field of the same name.
     Name(usize),
 }
 
 impl Table {
-    /// An empty one that may grow to this size.
+    /// Makes an empty dynamic table that may grow to this size.
     pub(super) fn new(size_max: usize) -> Self {
         Self { entries: VecDeque::new(), bytes: Vec::new(), size: 0, size_max, changes: 0 }
     }
 
-    /// The field with this index, from 1; `None` if there is none.
+    /// Returns the field with this index, from 1.
     pub(super) fn get(&self, index: usize) -> Option<Field<'_>> {
         let index = index.checked_sub(1)?;
         match STATIC.get(index) {
@@ -138,7 +138,7 @@ impl Table {
         }
     }
 
-    /// The least index of a field like this, or else of one with its name.
+    /// Returns the least index of this field, or else of a field with its name.
     pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<Found> {
         let mut of_name = None;
         let fields =
@@ -154,8 +154,8 @@ impl Table {
         of_name
     }
 
-    /// Adds a field; it gets the least index of the dynamic table. What has no room is evicted: all of it, if the field is
-    /// larger than the table, which then stays empty.
+    /// Adds a field, which gets the least index of the dynamic table. Fields without room are evicted; a
+    /// field larger than the table empties it.
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         self.changes += 1;
         let size = name.len() + value.len() + FIELD_OVERHEAD;
@@ -171,19 +171,19 @@ impl Table {
         self.size += size;
     }
 
-    /// Changes the size that it may grow to.
+    /// Changes the maximum size.
     pub(super) fn resize(&mut self, size_max: usize) {
         self.changes += 1;
         self.size_max = size_max;
         self.shrink_to(size_max);
     }
 
-    /// The size that it may grow to.
+    /// Returns the maximum size.
     pub(super) fn size_max(&self) -> usize {
         self.size_max
     }
 
-    /// A number that differs as soon as the table does.
+    /// Returns the version of the table.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }

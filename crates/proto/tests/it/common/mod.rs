@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use httperf_proto::http1::{Request, RequestBody, RequestHead};
 use httperf_proto::http2::{ConnectionError, Engine, ErrorCode, Options};
+use httperf_proto::request::{Request, RequestBody, RequestParts};
 use httperf_proto::{CallId, Event, ProtocolError, ReplySize, Reuse};
 use httperf_testkit::http2::frames::{self, Frame, kind};
 
@@ -18,7 +18,7 @@ pub(crate) fn request(method: &str, body: &[u8]) -> Request {
 }
 
 pub(crate) fn request_for(method: &str, uri: &str, body: &[u8]) -> Request {
-    RequestHead {
+    RequestParts {
         method: method.as_bytes(),
         uri: uri.as_bytes(),
         http10: false,
@@ -34,24 +34,24 @@ pub(crate) fn request_for(method: &str, uri: &str, body: &[u8]) -> Request {
     .request()
 }
 
-/// So many GETs.
+/// Makes `count` GETs.
 pub(crate) fn gets(count: usize) -> Vec<Request> {
     vec![request("GET", b""); count]
 }
 
-/// What came of it when a server said something.
+/// The outcome of a server's bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outcome {
     /// Neighbouring pieces of a body are joined.
     pub(crate) events: Vec<Event<'static>>,
     pub(crate) end: Result<(), ProtocolError>,
-    /// What the client said to that, but for requests.
+    /// The client's answers, except requests.
     pub(crate) said: Vec<Frame>,
     /// Calls without an end.
     pub(crate) pending: Vec<CallId>,
 }
 
-/// A connection on which so many calls were sent.
+/// Makes a connection on which these requests were sent.
 pub(crate) fn connection(options: Options, requests: &[Request]) -> Engine {
     let mut engine = Engine::new(options);
     for (call, request) in (0..).zip(requests) {
@@ -117,7 +117,7 @@ pub(crate) fn join(events: &mut Vec<Event<'static>>, event: Event<'_>) {
     }
 }
 
-/// What comes of it when a server says this, wherever it is cut.
+/// Plays a server's bytes, and checks that the outcome is the same wherever they are cut.
 #[track_caller]
 pub(crate) fn play(options: Options, requests: &[Request], bytes: &[u8]) -> Outcome {
     let whole = play_parts(options, requests, &[bytes]);
@@ -143,7 +143,7 @@ pub(crate) fn play_parts(options: Options, requests: &[Request], parts: &[&[u8]]
     Outcome { events, end, said, pending }
 }
 
-/// Every call has one end, or is still pending; and nothing is told of it behind its end.
+/// Checks that every call ends once, or is still pending, and that nothing is reported of it after its end.
 #[track_caller]
 pub(crate) fn check_calls(events: &[Event<'static>], pending: &[CallId], count: usize) {
     let mut ended: Vec<u64> = pending.iter().map(|call| call.0).collect();

@@ -1,15 +1,14 @@
-//! The property that fuzzing drives: the same events wherever the bytes are cut.
+//! Replies over HTTP/1: the same events wherever the bytes are cut.
 
-use std::rc::Rc;
+use httperf_proto::http1::{Engine, HeaderCache, Limits, Options};
+use httperf_proto::request::RequestParts;
+use httperf_proto::{CallId, Event, ProtocolError};
 
-use super::{Engine, Heads, Limits, Options, Request};
-use crate::{CallId, Event, ProtocolError};
-
-/// What became of a stream of bytes.
+/// The events of a stream of bytes, and its end.
 type Outcome = (Vec<Event<'static>>, Result<(), ProtocolError>);
 
-/// Feeds `bytes` to a connection with `calls` outstanding calls (the last a HEAD if `head`), whole, cut at
-/// `cut`, and byte by byte, each followed by the end of the connection.
+/// Feeds `bytes` to a connection with `calls` outstanding calls (the last a HEAD if `head`), whole, cut at `cut`, and
+/// byte by byte, each followed by the end of the connection.
 ///
 /// # Panics
 /// If the three differ in their events or in how they end.
@@ -24,16 +23,10 @@ pub fn check_cuts(bytes: &[u8], cut: usize, calls: u8, head: bool) {
 
 fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     let limits = Limits { head_size: 512, fields: 16, chunk_line_size: 32, interim_replies: 3 };
-    let mut engine = Engine::new(Options { heads: true, bodies: true, limits, ..Options::default() });
+    let mut engine = Engine::new(Options { header_blocks: true, bodies: true, limits, ..Options::default() });
     for call in 0..calls {
-        let request = Request {
-            bytes: Rc::from(&b"GET"[..]),
-            body_start: 3,
-            body: None,
-            target: 0..0,
-            head: head && call + 1 == calls,
-            safe: true,
-        };
+        let method: &[u8] = if head && call + 1 == calls { b"HEAD" } else { b"GET" };
+        let request = RequestParts { method, ..RequestParts::to(b"/") }.request();
         engine.submit(CallId(u64::from(call)), request).expect("the pipeline has no bound here");
     }
     let mut out = Vec::new();
@@ -41,10 +34,10 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
     engine.handle_written(out.len());
     while engine.poll_sent().is_some() {}
 
-    let (mut heads, mut events) = (Heads::default(), Vec::new());
+    let (mut header_cache, mut events) = (HeaderCache::default(), Vec::new());
     let mut end = Ok(());
     for part in parts {
-        end = drain(&mut engine, part, &mut heads, &mut events);
+        end = drain(&mut engine, part, &mut header_cache, &mut events);
         if end.is_err() {
             return (events, end);
         }
@@ -60,10 +53,10 @@ fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
 fn drain(
     engine: &mut Engine,
     mut input: &[u8],
-    heads: &mut Heads,
+    header_cache: &mut HeaderCache,
     events: &mut Vec<Event<'static>>,
 ) -> Result<(), ProtocolError> {
-    while let Some(event) = engine.poll_event(&mut input, heads)? {
+    while let Some(event) = engine.poll_event(&mut input, header_cache)? {
         match (events.last_mut(), event) {
             (Some(Event::ReplyBody { call: before, data: joined }), Event::ReplyBody { call, data })
                 if *before == call =>

@@ -1,28 +1,28 @@
-//! Header blocks that were read before.
+//! A cache of header blocks.
 
 use super::head::Head;
 
-/// Blocks beyond this size are read each time.
+/// The size beyond which a block is not cached.
 const BLOCK_SIZE: usize = 4096;
 
-/// The header block that was read last, and what it says. Servers send the same one again and again, for a second at
-/// least, until their `Date` changes: to compare it costs a fraction of what it costs to read it.
+/// The last header block and its meaning. Servers repeat their header block until its `Date` changes, for a
+/// second or longer, and comparing it costs a fraction of parsing it.
 ///
-/// Connections with the same [`Options`](super::Options) share it.
+/// Connections with the same [`Options`](super::Options) share one cache.
 #[derive(Debug, Default)]
-pub struct Heads {
+pub struct HeaderCache {
     block: Vec<u8>,
     head: Option<Head>,
 }
 
-impl Heads {
-    /// A block that `input` begins with, whole.
+impl HeaderCache {
+    /// Returns the cached block and its meaning, if `input` begins with it.
     pub(super) fn find(&self, input: &[u8]) -> Option<(&[u8], &Head)> {
         let head = self.head.as_ref()?;
         input.starts_with(&self.block).then_some((&self.block, head))
     }
 
-    /// Keeps a complete header block of a final reply.
+    /// Caches a complete header block of a final reply.
     pub(super) fn keep(&mut self, block: &[u8], head: Head) {
         self.head = None;
         if block.len() <= BLOCK_SIZE && head.is_plain() {

@@ -1,17 +1,17 @@
-//! The properties that fuzzing drives: no block is too odd, and what is encoded is decoded.
+//! Header compression: no block is too odd, and what is encoded is decoded.
 
-use super::{DEFAULT_TABLE_SIZE, Decoder, Encoder, FIELD_OVERHEAD, Indexing};
+use httperf_proto::http2::hpack::{DEFAULT_TABLE_SIZE, Decoder, Encoder, FIELD_OVERHEAD, Indexing};
 
 type Fields = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// The largest list of fields.
 const LIST_SIZE_MAX: usize = 4096;
 
-/// In place of the size of a block: a size for the tables follows.
+/// In place of the size of a block, the mark of a size for the tables.
 const RESIZE: u16 = u16::MAX;
 
-/// Decodes the input as header blocks, and encodes what is in them and what is between them. Each block has its size before
-/// it, in two bytes.
+/// Decodes the input as header blocks, encodes what is in them and what is between them, and decodes that again. The
+/// size of each block precedes it, in two bytes.
 ///
 /// # Panics
 /// If a list is larger than allowed, or what was encoded is not decoded.
@@ -41,7 +41,7 @@ pub fn check_blocks(mut input: &[u8]) {
     }
 }
 
-/// What is in a block, as far as it can be decoded, and the size of the list.
+/// The fields of a block as far as it can be decoded, and the size of the list if all of it can.
 fn decode(decoder: &mut Decoder, block: &[u8]) -> (Fields, Option<usize>) {
     let mut fields = Fields::new();
     let outcome =
@@ -69,36 +69,11 @@ fn check_encoded(encoder: &mut Encoder, decoder: &mut Decoder, fields: &Fields) 
     assert!(outcome.is_ok() && decoded == *fields, "{outcome:?}: {fields:?} became {decoded:?}");
 }
 
-/// Any bytes as fields: each up to a zero, with its name up to a colon.
+/// Arbitrary bytes as fields: each ends at a zero, its name at a colon.
 fn fields_in(bytes: &[u8]) -> Fields {
     let field = |field: &[u8]| {
         let colon = field.iter().position(|&byte| byte == b':').unwrap_or(field.len());
         (field[..colon].to_vec(), field[colon..].to_vec())
     };
     bytes.split(|&byte| byte == 0).map(field).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn tables_may_be_resized_in_any_way() {
-        check_blocks(
-            b"\xff\xff\x00\x00\x00\x02a:\xff\xff\x10\x00\x00\x01\x82\xff\xff\xff\xff\x00\x04\x3f\xe1\x1f\x88",
-        );
-        check_blocks(b"\xff\xff\x00");
-        check_blocks(b"\x00\x10short");
-    }
-
-    proptest! {
-        #[test]
-        fn any_bytes_are_blocks(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-            check_blocks(&bytes);
-            let sized = [&u16::try_from(bytes.len()).expect("it is short").to_be_bytes()[..], &bytes].concat();
-            check_blocks(&sized.repeat(3));
-        }
-    }
 }

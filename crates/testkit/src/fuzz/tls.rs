@@ -1,12 +1,12 @@
-//! What the fuzzer holds the client to.
+//! A client of TLS: it never panics, and never waits for nothing.
 
-use super::{Client, Context, Lane, Options, Progress, Read};
+use httperf_proto::tls::{Client, Context, Lane, Options, Progress, Read};
 
-/// Feeds bytes of no server's making to a client, cut at the places that the first bytes choose. It may refuse them
-/// at any point, and must neither panic nor wait for itself.
+/// Feeds arbitrary bytes to a client in place of a server's, in pieces of the size that the first byte gives. The
+/// client may refuse them at any point, and must neither panic nor wait without having used them up.
 ///
 /// # Panics
-/// When a step uses nothing, says nothing and yet claims to be able to go on.
+/// If it waits with bytes left, or fails without a reason.
 pub fn check_garbage(bytes: &[u8]) {
     let context =
         Context::new(&Options { sessions: true, ..Options::default() }).expect("the defaults fit together");

@@ -1,30 +1,32 @@
-//! A request's bytes, in exactly the form of the classic tool.
+//! The parts of a request, and their rendering in HTTP/1: byte for byte that of the classic tool.
 
+use std::cell::OnceCell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Request;
+use super::{Contents, ReplyContent, Request};
 
-/// What goes into a request. Every part is sent as it is.
+/// The parts of a request. Each is sent as it is.
 #[derive(Clone, Copy, Debug)]
-pub struct RequestHead<'a> {
+pub struct RequestParts<'a> {
     /// The method.
     pub method: &'a [u8],
     /// The request target.
     pub uri: &'a [u8],
-    /// Whether the request line says HTTP/1.0, which adds `Connection: keep-alive`; otherwise HTTP/1.1.
+    /// True if the request line says HTTP/1.0, which adds `Connection: keep-alive`; otherwise HTTP/1.1.
     pub http10: bool,
-    /// Whether HTTP/1.0 adds that line.
+    /// True if HTTP/1.0 adds that line.
     pub keep_alive: bool,
     /// The value of `User-Agent`, if it is sent.
     pub user_agent: Option<&'a str>,
     /// The value of `Host`, if it is sent.
     pub host: Option<&'a str>,
-    /// What a proxy needs to pass the request on, if it goes to one.
+    /// The additions for a proxy, if the request is sent to one.
     pub forward: Option<Forward<'a>>,
-    /// Header lines with their line ends.
+    /// Header lines, each with its line end.
     pub extra_headers: &'a [u8],
-    /// Others that follow them.
+    /// Further header lines, which follow those.
     pub headers: &'a [u8],
     /// The value of `Cookie`, if there is one.
     pub cookie: Option<&'a [u8]>,
@@ -35,19 +37,19 @@ pub struct RequestHead<'a> {
 /// The body of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum RequestBody<'a> {
-    /// There is none.
+    /// None.
     None,
-    /// These bytes.
+    /// Bytes of this request alone.
     Copied(&'a [u8]),
-    /// Bytes that many requests have. What is large is not copied.
+    /// Bytes that many requests share. They are not copied if they are many.
     Shared(&'a Rc<Arc<[u8]>>),
 }
 
-/// A shared body up to this size is cheaper to copy than to send apart.
+/// The size up to which a shared body is cheaper to copy than to send apart.
 const COPIED_MAX: usize = 4096;
 
 impl RequestBody<'_> {
-    /// Its size; `None` if there is no body.
+    /// Returns its size; `None` without a body.
     fn size(&self) -> Option<usize> {
         match self {
             Self::None => None,
@@ -57,63 +59,101 @@ impl RequestBody<'_> {
     }
 }
 
-/// What a proxy needs to pass a request on.
+/// The additions that a proxy needs to forward a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Forward<'a> {
-    /// Scheme and authority of the server. It goes before a request target that begins with a slash, which makes that
-    /// one in absolute form (RFC 9112, section 3.2.2).
+    /// Scheme and authority of the server. They precede a request target that begins with a slash, which
+    /// makes it an absolute form (RFC 9112, section 3.2.2).
     pub origin: &'a str,
     /// The value of `Proxy-Authorization`, if it is sent.
     pub authorization: Option<&'a str>,
 }
 
-impl RequestHead<'_> {
-    /// The request, rendered. Its target is the one within the server, whether or not it is sent in absolute form.
+impl<'a> RequestParts<'a> {
+    /// Makes the parts of a GET over HTTP/1.1 that has nothing but this target.
     #[must_use]
-    pub fn request(&self) -> Request {
-        let target_start = self.method.len() + 1 + self.origin().len();
-        let mut bytes = self.render();
-        let body_start = bytes.len();
-        let body = match self.body {
-            RequestBody::None => None,
-            RequestBody::Shared(body) if body.len() > COPIED_MAX => Some(Rc::clone(body)),
-            RequestBody::Shared(body) => {
-                bytes.extend_from_slice(body);
-                None
-            }
-            RequestBody::Copied(body) => {
-                bytes.extend_from_slice(body);
-                None
-            }
-        };
-        Request {
-            bytes: bytes.into(),
-            body_start,
-            body,
-            target: target_start..target_start + self.uri.len(),
-            head: self.method == b"HEAD",
-            safe: self.is_safe(),
+    pub fn to(uri: &'a [u8]) -> Self {
+        Self {
+            method: b"GET",
+            uri,
+            http10: false,
+            keep_alive: false,
+            user_agent: None,
+            host: None,
+            forward: None,
+            extra_headers: b"",
+            headers: b"",
+            cookie: None,
+            body: RequestBody::None,
         }
     }
 
-    /// See [`Request::safe`].
+    /// Makes the request.
+    #[must_use]
+    pub fn request(&self) -> Request {
+        self.request_with(if self.method == b"HEAD" { ReplyContent::Never } else { ReplyContent::AsTold })
+    }
+
+    /// Makes a request for a tunnel: what follows the header block of its reply is not content (RFC 9110,
+    /// section 9.3.6).
+    #[must_use]
+    pub fn tunnel_request(&self) -> Request {
+        self.request_with(ReplyContent::Never)
+    }
+
+    fn request_with(&self, reply_content: ReplyContent) -> Request {
+        let (copied, shared_body): (&[u8], _) = match self.body {
+            RequestBody::None => (b"", None),
+            RequestBody::Copied(body) => (body, None),
+            RequestBody::Shared(body) if body.len() > COPIED_MAX => (b"", Some(Rc::clone(body))),
+            RequestBody::Shared(body) => (body, None),
+        };
+        let mut text = Vec::with_capacity(self.text_size() + copied.len());
+        let target_start = self.method.len() + 1 + self.origin().len();
+        let lines = self.put_head(&mut text);
+        let body_start = text.len();
+        text.extend_from_slice(copied);
+        Request(Rc::new(Contents {
+            text,
+            method_size: self.method.len(),
+            target: target_start..target_start + self.uri.len(),
+            lines,
+            body_start,
+            shared_body,
+            reply_content,
+            is_safe: self.is_safe(),
+            header_block_size: OnceCell::new(),
+        }))
+    }
+
+    /// See [`Request::is_safe`].
     fn is_safe(&self) -> bool {
         matches!(self.body, RequestBody::None)
             && matches!(self.method, b"GET" | b"HEAD" | b"OPTIONS" | b"TRACE")
     }
 
-    /// What goes before the request target.
+    /// Returns the origin that HTTP/1 sends before the request target.
     fn origin(&self) -> &[u8] {
         self.forward.filter(|_| self.uri.starts_with(b"/")).map_or(b"", |forward| forward.origin.as_bytes())
     }
 
-    /// All bytes of the request but those of its body.
-    fn render(&self) -> Vec<u8> {
-        let header_size = self.extra_headers.len() + self.headers.len();
-        let mut out = Vec::with_capacity(160 + self.uri.len() + header_size);
+    /// Returns a size that most heads do not exceed.
+    fn text_size(&self) -> usize {
+        let cookie_size = self.cookie.map_or(0, <[u8]>::len);
+        160 + self.origin().len()
+            + self.uri.len()
+            + self.extra_headers.len()
+            + self.headers.len()
+            + cookie_size
+    }
+
+    /// Appends all of the request except its body; returns the range of the header lines.
+    fn put_head(&self, out: &mut Vec<u8>) -> Range<usize> {
         let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
         put(&[self.method, b" ", self.origin(), self.uri]);
         put(&[if self.http10 { b" HTTP/1.0\r\n" } else { b" HTTP/1.1\r\n" }]);
+        let start = out.len();
+        let mut put = |parts: &[&[u8]]| parts.iter().for_each(|part| out.extend_from_slice(part));
         if let Some(user_agent) = self.user_agent {
             put(&[b"User-Agent: ", user_agent.as_bytes(), b"\r\n"]);
         }
@@ -133,8 +173,9 @@ impl RequestHead<'_> {
         if let Some(cookie) = self.cookie {
             put(&[b"Cookie: ", cookie, b"\r\n"]);
         }
-        put(&[b"\r\n"]);
-        out
+        let end = out.len();
+        out.extend_from_slice(b"\r\n");
+        start..end
     }
 }
 
@@ -142,8 +183,8 @@ impl RequestHead<'_> {
 mod tests {
     use super::*;
 
-    fn plain<'a>() -> RequestHead<'a> {
-        RequestHead {
+    fn plain<'a>() -> RequestParts<'a> {
+        RequestParts {
             method: b"GET",
             uri: b"/",
             http10: false,
@@ -159,11 +200,11 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(head: &RequestHead<'_>, expected: &str) {
+    fn check(head: &RequestParts<'_>, expected: &str) {
         let request = head.request();
-        let bytes = [&request.bytes[..], request.shared_body()].concat();
+        let bytes = [request.http1_head(), request.body()].concat();
         assert_eq!(String::from_utf8(bytes).unwrap(), expected);
-        assert_eq!(request.size(), expected.len() as u64);
+        assert_eq!(request.http1_size(), expected.len() as u64);
     }
 
     #[test]
@@ -175,24 +216,24 @@ mod tests {
 
     #[test]
     fn http10_says_keep_alive_before_host() {
-        let head = RequestHead { http10: true, ..plain() };
+        let head = RequestParts { http10: true, ..plain() };
         check(
             &head,
             "GET / HTTP/1.0\r\nUser-Agent: httperf/0.9.0\r\nConnection: keep-alive\r\nHost: 127.0.0.1\r\n\r\n",
         );
-        assert_eq!(head.request().size(), 86);
+        assert_eq!(head.request().http1_size(), 86);
     }
 
     #[test]
     fn without_host_no_blank_line_is_left_in_its_place() {
-        let head = RequestHead { host: None, extra_headers: b"X: 1\r\n", ..plain() };
+        let head = RequestParts { host: None, extra_headers: b"X: 1\r\n", ..plain() };
         check(&head, "GET / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nX: 1\r\n\r\n");
     }
 
     #[test]
     fn a_request_to_a_proxy_names_the_server_before_its_target() {
         let forward = Some(Forward { origin: "http://a.example:81", authorization: Some("Basic dTpw") });
-        let head = RequestHead { uri: b"/x?y", forward, extra_headers: b"A: b\r\n", ..plain() };
+        let head = RequestParts { uri: b"/x?y", forward, extra_headers: b"A: b\r\n", ..plain() };
         check(
             &head,
             "GET http://a.example:81/x?y HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\n\
@@ -200,15 +241,15 @@ mod tests {
         );
         assert_eq!(head.request().target(), b"/x?y");
         for uri in [&b"*"[..], b"http://b.example/", b""] {
-            let head = RequestHead { uri, forward, ..plain() };
-            assert!(head.render().starts_with(&[b"GET ", uri, b" HTTP/1.1\r\n"].concat()));
+            let head = RequestParts { uri, forward, ..plain() };
+            assert!(head.request().http1_head().starts_with(&[b"GET ", uri, b" HTTP/1.1\r\n"].concat()));
             assert_eq!(head.request().target(), uri);
         }
     }
 
     #[test]
     fn extra_headers_come_before_content_length_and_cookie() {
-        let head = RequestHead {
+        let head = RequestParts {
             method: b"POST",
             extra_headers: b"A: b\r\n",
             cookie: Some(b"S=k"),
@@ -224,7 +265,7 @@ mod tests {
 
     #[test]
     fn header_fields_follow_the_extra_lines_and_lines_of_our_own_may_be_left_out() {
-        let head = RequestHead {
+        let head = RequestParts {
             http10: true,
             keep_alive: false,
             user_agent: None,
@@ -238,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_body_that_is_there_and_empty_says_so() {
-        let head = RequestHead { method: b"POST", body: RequestBody::Copied(b""), ..plain() };
+        let head = RequestParts { method: b"POST", body: RequestBody::Copied(b""), ..plain() };
         check(
             &head,
             "POST / HTTP/1.1\r\nUser-Agent: httperf/0.9.0\r\nHost: 127.0.0.1\r\nContent-length: 0\r\n\r\n",
@@ -249,12 +290,11 @@ mod tests {
     fn a_large_body_that_is_shared_is_not_copied() {
         for (size, is_copied) in [(COPIED_MAX, true), (COPIED_MAX + 1, false)] {
             let shared: Rc<Arc<[u8]>> = Rc::new(vec![b'x'; size].into());
-            let head = RequestHead { method: b"PUT", body: RequestBody::Shared(&shared), ..plain() };
+            let head = RequestParts { method: b"PUT", body: RequestBody::Shared(&shared), ..plain() };
             let request = head.request();
-            assert_eq!(request.body.is_none(), is_copied, "{size} bytes");
-            let (head, body) = request.parts();
-            assert!(head.ends_with(b"\r\n\r\n") && body == &shared[..], "{size} bytes");
-            assert!(!request.safe);
+            assert_eq!(request.0.shared_body.is_none(), is_copied, "{size} bytes");
+            assert!(request.http1_head().ends_with(b"\r\n\r\n"), "{size} bytes");
+            assert!(request.body() == &shared[..] && !request.is_safe(), "{size} bytes");
         }
     }
 }

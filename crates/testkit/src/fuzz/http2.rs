@@ -1,23 +1,25 @@
-//! The properties that fuzzing drives: the same events wherever the bytes are cut, and no call lost.
+//! Replies over HTTP/2: the same events wherever the bytes are cut, and no call lost.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::frame::HEADER_SIZE;
-use super::{Engine, Limits, Options};
-use crate::http1::Request;
-use crate::{CallId, Event, ProtocolError};
+use httperf_proto::http2::{Engine, Limits, Options};
+use httperf_proto::request::{RequestBody, RequestParts};
+use httperf_proto::{CallId, Event, ProtocolError};
 
-/// How input for [`check_replies`] begins: what the connection is like, how many bytes come before the second half of its
-/// calls is made, and where the bytes are cut.
+use crate::http2::frames::{self, Frame, kind};
+
+/// The size of the header of input for [`check_replies`]: options of the connection (1 byte), number of bytes that come
+/// before the second half of its calls is made (2), and place at which the bytes are cut (1).
 pub const REPLIES_HEADER_SIZE: usize = 4;
 
-/// Feeds bytes to a connection with some calls, whole, cut, byte by byte, and with as much of the content as possible passed
-/// over, each followed by the end of the connection. The first [`REPLIES_HEADER_SIZE`] bytes of the input say how.
+/// Feeds bytes to a connection with some calls, whole, cut, byte by byte, and with as much of the content skipped as
+/// possible, each followed by the end of the connection. The first [`REPLIES_HEADER_SIZE`] bytes of the input say how.
 ///
 /// # Panics
-/// If events, what is said to the peer, or the end differ; if a call is lost, or has two ends; or if the engine wants to
-/// write and has nothing to write.
+/// If the events, the frames sent or the end differ; if a call is lost or ends twice; or if the engine wants to write
+/// and has nothing to write.
 pub fn check_replies(input: &[u8]) {
     let Some((&[kind, first, second, third], bytes)) = input.split_first_chunk() else { return };
     let middle = usize::from(u16::from_be_bytes([first, second])).min(bytes.len());
@@ -29,15 +31,15 @@ pub fn check_replies(input: &[u8]) {
     assert_eq!(whole, play(kind, [&halves_before, &halves_after]), "cut in parts");
     let single = |bytes| <[u8]>::chunks(bytes, 1).collect::<Vec<_>>();
     assert_eq!(whole, play(kind, [&single(before), &single(after)]), "byte by byte");
-    assert_eq!(without_bodies(whole), passed_over(kind, [before, after]), "passed over");
+    assert_eq!(without_bodies(whole), play_skipping(kind, [before, after]), "content skipped");
 }
 
-/// What became of the bytes: the events, the end, and what the peer was told but for requests.
+/// The events of a stream of bytes, its end, and the frames that the peer was sent, except requests.
 #[derive(Clone, Debug, PartialEq)]
 struct Outcome {
     events: Vec<Event<'static>>,
     end: Result<(), ProtocolError>,
-    told: Vec<u8>,
+    told: Vec<Frame>,
 }
 
 fn play(kind: u8, halves: [&[&[u8]]; 2]) -> Outcome {
@@ -52,8 +54,8 @@ fn play(kind: u8, halves: [&[&[u8]]; 2]) -> Outcome {
     game.end()
 }
 
-/// As [`play`], with nobody asking for content.
-fn passed_over(kind: u8, halves: [&[u8]; 2]) -> Outcome {
+/// As [`play`], with content skipped.
+fn play_skipping(kind: u8, halves: [&[u8]; 2]) -> Outcome {
     let mut game = Game::new(kind, false);
     for mut bytes in halves {
         game.make_calls();
@@ -91,7 +93,7 @@ impl Game {
             streams: if kind & 2 == 0 { usize::MAX } else { 2 },
             window: if small { 100 } else { 1 << 20 },
             header_table: if small { 64 } else { 4096 },
-            heads: true,
+            header_blocks: true,
             bodies,
             server_timing: kind & 4 != 0,
             limits: Limits {
@@ -114,17 +116,13 @@ impl Game {
     fn make_calls(&mut self) {
         for place in 0..3 {
             let head = place == 1;
-            let body = (place == 2).then(|| Rc::new(vec![b'x'; self.body_size].into()));
-            let lines =
-                if head { &b"HEAD / HTTP/1.1\r\n\r\n"[..] } else { b"POST / HTTP/1.1\r\nHost: x\r\n\r\n" };
-            let request = Request {
-                bytes: lines.into(),
-                body_start: lines.len(),
-                body,
-                target: 5..6,
-                head,
-                safe: head,
+            let body: Rc<Arc<[u8]>> = Rc::new(vec![b'x'; self.body_size].into());
+            let parts = RequestParts {
+                method: if head { b"HEAD" } else { b"POST" },
+                body: if place == 2 { RequestBody::Shared(&body) } else { RequestBody::None },
+                ..RequestParts::to(b"/")
             };
+            let request = parts.request();
             if self.engine.submit(Duration::ZERO, CallId(self.calls), request).is_ok() {
                 self.calls += 1;
             }
@@ -194,76 +192,9 @@ impl Game {
     }
 }
 
-/// What was sent, but for frames of requests, whose order depends on when there was a turn for them.
-fn told(sent: &[u8]) -> Vec<u8> {
-    let mut told = Vec::new();
-    // The preface is of no interest.
-    let mut rest = sent.get(24..).unwrap_or_default();
-    while let Some(&[l0, l1, l2, kind, ..]) = rest.first_chunk::<HEADER_SIZE>() {
-        let size = HEADER_SIZE + u32::from_be_bytes([0, l0, l1, l2]) as usize;
-        let (frame, after) = rest.split_at(size);
-        if !matches!(kind, 0 | 1 | 9) {
-            told.extend_from_slice(frame);
-        }
-        rest = after;
-    }
-    assert!(rest.is_empty(), "only whole frames are sent");
+/// The frames that were sent, except those of requests, whose order depends on when there was a turn for them.
+fn told(sent: &[u8]) -> Vec<Frame> {
+    let mut told = frames::all(sent);
+    told.retain(|frame| !matches!(frame.kind, kind::DATA | kind::HEADERS | kind::CONTINUATION));
     told
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::super::hpack::{Encoder, Indexing};
-    use super::*;
-
-    #[test]
-    fn what_is_too_short_says_nothing() {
-        check_replies(b"");
-        check_replies(b"\0\0\0");
-        check_replies(b"\0\0\0\0");
-    }
-
-    /// A frame of a kind that there is, on a stream that there may be, whose payload is often right.
-    fn frame() -> impl Strategy<Value = Vec<u8>> {
-        let block = prop::sample::select(vec![
-            &[(":status", "200")][..],
-            &[(":status", "204"), ("content-length", "5")],
-            &[(":status", "103")],
-            &[("x-sum", "1")],
-            &[(":status", "200"), ("content-length", "3"), ("server-timing", "x")],
-        ])
-        .prop_map(|fields| {
-            let (mut encoder, mut block) = (Encoder::new(4096), Vec::new());
-            for (name, value) in fields {
-                encoder.encode(name.as_bytes(), value.as_bytes(), Indexing::Without, &mut block);
-            }
-            block
-        });
-        let payload = prop_oneof![
-            3 => block,
-            2 => prop::collection::vec(any::<u8>(), 0..12),
-            2 => prop::sample::select(vec![vec![], vec![0; 4], vec![0, 0, 1, 0], vec![0; 8], vec![0, 4, 0, 0, 0, 9]]),
-        ];
-        let flags = prop::sample::select(vec![0_u8, 1, 4, 5, 8, 0x25]);
-        (0..11_u8, flags, prop::sample::select(vec![0_u8, 1, 3, 5, 7, 9, 2]), payload).prop_map(
-            |(kind, flags, stream, payload)| {
-                let length = u8::try_from(payload.len()).expect("it is short");
-                [&[0, 0, length, kind, flags, 0, 0, 0, stream][..], &payload].concat()
-            },
-        )
-    }
-
-    proptest! {
-        #[test]
-        fn where_replies_are_cut_makes_no_difference(
-            header in any::<[u8; REPLIES_HEADER_SIZE]>(),
-            frames in prop::collection::vec(frame(), 0..30),
-        ) {
-            let [kind, _, middle, cut] = header;
-            let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
-            check_replies(&[&[kind, 0, middle, cut][..], &settings, &frames.concat()].concat());
-        }
-    }
 }

@@ -1,0 +1,11 @@
+//! The properties that fuzzing checks, each a function of arbitrary bytes. The fuzz targets call them, and so do tests.
+
+mod hpack;
+mod http1;
+mod http2;
+mod tls;
+
+pub use self::hpack::check_blocks;
+pub use self::http1::check_cuts;
+pub use self::http2::{REPLIES_HEADER_SIZE, check_replies};
+pub use self::tls::check_garbage;
