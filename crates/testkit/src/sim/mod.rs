@@ -23,7 +23,7 @@ use self::world::World;
 
 pub use http::{HttpPeer, RequestSeen, reply};
 pub use http2::{Deed, Heard, Http2Peer, StreamSeen};
-pub use plans::{calls, connections, file_session, sessions};
+pub use plans::{Edit, at_once, calls, connections, file_session, listed, nonzero, sessions, uniform};
 pub use tls::{Goodbye, TlsPeer, tls_server};
 
 /// The other end of every connection. Times are since the start of the run.
@@ -90,6 +90,10 @@ pub struct Link {
     pub send_lag: Option<Duration>,
     /// How much later than something happens to a socket the worker hears of it.
     pub late: Duration,
+    /// The virtual time after which a run counts as endless.
+    pub time_max: Duration,
+    /// The number of waits after which a run counts as endless.
+    pub waits_max: u64,
 }
 
 /// The worker is stopped at the end of each such time for this long, as by SIGSTOP. The peer goes on.
@@ -115,6 +119,8 @@ impl Default for Link {
             stamps: false,
             send_lag: None,
             late: Duration::ZERO,
+            time_max: Duration::from_secs(1_000_000),
+            waits_max: 5_000_000,
         }
     }
 }
