@@ -34,6 +34,7 @@ test-long: bootstrap ## check the books of 50,000 drawn plans and 2,000 real run
 	PROPTEST_CASES=50000 $(CARGO) test --release --locked -p httperf-report --test books
 	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test mutations
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test books
+	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
@@ -57,12 +58,13 @@ generated: ## check that generated files are up to date
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
-fuzz-minute: ## fuzz replies, TLS handshakes and lists of requests for a minute, if the tools are there
+fuzz-minute: ## fuzz replies, TLS handshakes, lists of requests and documents for a minute, if the tools are there
 	scripts/fuzz.sh --if-possible --seconds 15 http1_reply
-	scripts/fuzz.sh --if-possible --seconds 15 http2_reply
-	scripts/fuzz.sh --if-possible --seconds 7 hpack
-	scripts/fuzz.sh --if-possible --seconds 8 targets_file
-	scripts/fuzz.sh --if-possible --seconds 15 tls_handshake
+	scripts/fuzz.sh --if-possible --seconds 12 http2_reply
+	scripts/fuzz.sh --if-possible --seconds 6 hpack
+	scripts/fuzz.sh --if-possible --seconds 7 targets_file
+	scripts/fuzz.sh --if-possible --seconds 12 tls_handshake
+	scripts/fuzz.sh --if-possible --seconds 8 documents
 
 bench-smoke: ## run every bench for a moment, to see that it works
 	$(CARGO) run --locked -p httperf-bench -- smoke
