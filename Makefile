@@ -38,6 +38,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	MUTATION_STEP=1 $(CARGO) test --release --locked -p httperf-report --test it -- mutations
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
+	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
@@ -61,12 +62,13 @@ generated: ## check that generated files are up to date
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
-fuzz-minute: ## fuzz replies, TLS handshakes and lists of requests for a minute, if the tools are there
+fuzz-minute: ## fuzz replies, TLS handshakes, lists of requests and documents for a minute, if the tools are there
 	scripts/fuzz.sh --if-possible --seconds 15 http1_reply
-	scripts/fuzz.sh --if-possible --seconds 15 http2_reply
-	scripts/fuzz.sh --if-possible --seconds 7 hpack
-	scripts/fuzz.sh --if-possible --seconds 8 targets_file
-	scripts/fuzz.sh --if-possible --seconds 15 tls_handshake
+	scripts/fuzz.sh --if-possible --seconds 12 http2_reply
+	scripts/fuzz.sh --if-possible --seconds 6 hpack
+	scripts/fuzz.sh --if-possible --seconds 7 targets_file
+	scripts/fuzz.sh --if-possible --seconds 12 tls_handshake
+	scripts/fuzz.sh --if-possible --seconds 8 documents
 
 bench-smoke: ## run every bench for a moment, to see that it works
 	$(CARGO) test --workspace --locked --test smoke

@@ -1,5 +1,7 @@
 //! The echo line: the first line of output, which says what the run was asked for.
 
+use std::num::NonZeroU32;
+
 use httperf_plan::{Arrivals, Parts};
 
 use crate::args::{Args, SessionArgs, SessionKind, Threads, Version};
@@ -127,24 +129,29 @@ fn counts(line: &mut Line, args: &Args) {
 fn load(line: &mut Line, args: &Args) {
     let load = &args.load;
     line.seconds("duration", load.duration);
-    line.number("concurrency", load.concurrency.unwrap_or(0).into());
-    line.number("pipeline", load.pipeline.unwrap_or(0).into());
+    line.number("concurrency", or_zero(load.concurrency));
+    line.number("pipeline", or_zero(load.pipeline));
     line.seconds("call-pause", load.call_pause);
     if let Some(calls) = &load.call_arrivals {
         arrivals(line, calls, ["request-rate", "request-period"]);
     }
     line.flag("per-connection", load.per_connection);
-    line.number("max-open", load.max_open.unwrap_or(0).into());
+    line.number("max-open", or_zero(load.max_open));
     match load.threads {
         None => {}
         Some(Threads::Auto) => line.text("--threads=auto"),
-        Some(Threads::Count(count)) => line.number("threads", count.into()),
+        Some(Threads::Count(count)) => line.number("threads", count.get().into()),
     }
+}
+
+/// The number, or 0 for an option that was not given.
+fn or_zero(given: Option<NonZeroU32>) -> u64 {
+    given.map_or(0, |number| number.get().into())
 }
 
 fn http2(line: &mut Line, args: &Args) {
     line.flag("h2c-upgrade", args.http2.upgrade);
-    line.number("streams", args.http2.streams.unwrap_or(0).into());
+    line.number("streams", or_zero(args.http2.streams));
     for (option, size) in args.http2.sizes() {
         if let Some(size) = size {
             line.text(&format!("{option}={size}"));
@@ -153,8 +160,8 @@ fn http2(line: &mut Line, args: &Args) {
 }
 
 fn bursts_and_files(line: &mut Line, args: &Args) {
-    if args.burst_length != 1 {
-        line.number("burst-length", args.burst_length);
+    if args.burst_length.get() != 1 {
+        line.number("burst-length", args.burst_length.get());
     }
     if let Some(wset) = args.wset.filter(|wset| wset.files != 0) {
         line.text(&format!("--wset={},{}", wset.files, printf::f3(wset.miss_rate)));

@@ -1,5 +1,6 @@
 //! A few calls one after the other: whether the server is there, and as quick as it was.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use httperf_plan::{
@@ -16,9 +17,9 @@ const RECOVERED: (u32, Duration) = (2, Duration::from_millis(10));
 pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
     let workload = match &plan.workload {
         Workload::Connections(connections) => {
-            Workload::Connections(Connections::new(calls, connections.calls.min(1), 1))
+            Workload::Connections(Connections::new(calls, connections.calls.min(1)))
         }
-        Workload::Calls(_) => Workload::Connections(Connections::new(calls, 1, 1)),
+        Workload::Calls(_) => Workload::Connections(Connections::new(calls, 1)),
         Workload::Sessions(sessions) => Workload::Sessions(Sessions {
             count: calls,
             script: first_calls(&sessions.script, calls),
@@ -27,34 +28,34 @@ pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
             ..sessions.clone()
         }),
     };
-    Plan {
-        arrivals: Arrivals::Sequential,
-        workload,
-        runtime: Some(limit),
-        phases: Phases::default(),
-        until: None,
-        objectives: Objectives::default(),
-        recording: Recording { detail: true, split: None, slowest: 0, ..plan.recording },
-        threads: None,
-        spin: false,
-        ..plan.clone()
-    }
+    let recording = Recording { detail: true, split: None, slowest: 0, ..plan.recording };
+    plan.clone()
+        .edit(|plan| {
+            plan.arrivals = Arrivals::Sequential;
+            plan.workload = workload;
+            plan.runtime = Some(limit);
+            plan.phases = Phases::default();
+            plan.until = None;
+            plan.objectives = Objectives::default();
+            plan.recording = recording;
+            plan.threads = None;
+            plan.spin = false;
+        })
+        .expect("whoever may make many calls may make one after the other")
 }
 
 /// The first call of each of so many sessions, or its first page.
 fn first_calls(script: &Script, count: u64) -> Script {
     let think = Duration::ZERO;
     match script {
-        Script::Uniform { .. } => Script::Uniform { calls: 1, burst: 1, think },
+        Script::Uniform { .. } => Script::Uniform { calls: 1, burst: NonZeroU64::MIN, think },
         Script::Pages { .. } => Script::Pages { pages: 1, think },
         Script::File(sessions) => {
             let first = |session: &ScriptedSession| {
-                let requests = session.bursts[0].requests[..1].to_vec();
-                ScriptedSession { bursts: vec![Burst { requests, think }] }
+                let requests = [session.bursts.first().requests.first().clone()].into();
+                ScriptedSession { bursts: [Burst { requests, think }].into() }
             };
-            Script::File(
-                sessions.iter().take(usize::try_from(count).unwrap_or(usize::MAX)).map(first).collect(),
-            )
+            Script::File(sessions.map(first).take(usize::try_from(count).unwrap_or(usize::MAX)))
         }
     }
 }
@@ -131,11 +132,13 @@ mod tests {
     fn it_makes_single_calls_on_new_connections() {
         for plan in [connections(1000, 50, 5), calls(1000, 200.0, 10)] {
             let probe = probe(&plan, CALLS, LIMIT);
-            let Workload::Connections(connections) = probe.workload else { panic!("{:?}", probe.workload) };
-            assert_eq!((connections.count, connections.calls, connections.burst), (CALLS, 1, 1));
-            assert_eq!((probe.arrivals, probe.runtime), (Arrivals::Sequential, Some(LIMIT)));
+            let Workload::Connections(connections) = &probe.workload else { panic!("{:?}", probe.workload) };
+            assert_eq!((connections.count, connections.calls, connections.burst.get()), (CALLS, 1, 1));
+            assert_eq!((&probe.arrivals, probe.runtime), (&Arrivals::Sequential, Some(LIMIT)));
         }
-        let Workload::Connections(handshakes) = probe(&connections(9, 0, 1), CALLS, LIMIT).workload else {
+        let Workload::Connections(handshakes) =
+            probe(&connections(9, 0, 1), CALLS, LIMIT).into_fields().workload
+        else {
             panic!()
         };
         assert_eq!(handshakes.calls, 0, "where no calls are made it makes none");
@@ -144,9 +147,9 @@ mod tests {
     #[test]
     fn of_a_session_it_makes_the_first_call() {
         let think = Duration::from_secs(9);
-        let file = Script::File(vec![file_session(&[&["/a", "/b"], &["/c"]], think); 9]);
+        let file = Script::File(vec![file_session(&[&["/a", "/b"], &["/c"]], think); 9].try_into().unwrap());
         let Workload::Sessions(Sessions { script: Script::File(short), count, .. }) =
-            probe(&sessions(100, file), CALLS, LIMIT).workload
+            probe(&sessions(100, file), CALLS, LIMIT).into_fields().workload
         else {
             panic!("sessions remain sessions")
         };

@@ -186,7 +186,7 @@ fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, Exi
     };
     let calls = args.results.calls.as_deref().map(CallLog::create).transpose();
     let calls = calls.map_err(|error| fail(program, &error))?;
-    let workers = plan.threads.map_or(1, |threads| threads as usize).max(1);
+    let workers = plan.workers().get() as usize;
     let printing = Printing::new(program, plan.watch, workers);
     let mut watchers: Vec<Watcher<'_>> = (0..workers)
         .map(|worker| Watcher {

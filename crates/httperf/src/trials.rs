@@ -36,7 +36,7 @@ impl Trials {
     /// # Errors
     /// What keeps the plan from being carried out.
     pub(crate) fn run(&self, plan: Plan) -> anyhow::Result<Document> {
-        let workers = plan.threads.map_or(1, |threads| threads as usize).max(1);
+        let workers = plan.workers().get() as usize;
         let provenance = Provenance::now(self.open_files);
         let mut silent = vec![Silent; workers];
         let mut observers: Vec<&mut (dyn Observer + Send)> = silent.iter_mut().map(|one| one as _).collect();

@@ -370,7 +370,7 @@ impl Fill {
 
 #[cfg(test)]
 mod tests {
-    use httperf_plan::{BodyFile, HttpVersion, Sha256};
+    use httperf_plan::{BodyFile, HttpVersion, NonEmpty, Sha256};
 
     use super::*;
 
@@ -431,7 +431,7 @@ mod tests {
     fn a_request_without_placeholders_is_always_the_same() {
         let plain = RequestTemplate { body: Some(Body::text(filled("abc"))), ..template() };
         check(&fixed("/{seq}"), &plain, &["3 GET /{seq} 'abc'", "3 GET /{seq} 'abc'"]);
-        let listed = UriSource::List { uris: vec![b"/a".to_vec(), b"/b".to_vec()], wrap: true };
+        let listed = UriSource::List { uris: [b"/a".to_vec(), b"/b".to_vec()].into(), wrap: true };
         check(&listed, &template(), &["6 GET /a", "7 GET /b", "6 GET /a"]);
     }
 
@@ -474,11 +474,11 @@ mod tests {
             headers: headers(lines),
             body: body.map(|body| Body::text(filled(body))),
         };
-        let uris = UriSource::Requests(vec![
+        let uris = UriSource::Requests(NonEmpty::from([
             request(1, "GET", "/a", &[], None),
             request(0, "POST", "/{seq}", &["accept: b", "X: 1", "X: 2"], Some("")),
             request(1, "PUT", "/c", &[], Some("<{seq}>")),
-        ]);
+        ]));
         let template = RequestTemplate {
             headers: headers(&["Accept: a", "Y: z"]),
             body: Some(Body::text(filled("not for them"))),
@@ -557,7 +557,7 @@ mod tests {
 
     #[test]
     fn a_list_that_does_not_wrap_has_an_end() {
-        let uris = UriSource::List { uris: vec![b"/a".to_vec()], wrap: false };
+        let uris = UriSource::List { uris: [b"/a".to_vec()].into(), wrap: false };
         let template = template();
         let mut requests = Requests::of(&uris, &template, &Replies::default(), Client::default());
         assert!(requests.next(0).is_some() && requests.next(1).is_none());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Client, Step};
+use httperf_plan::{Arrivals, Client, NonEmpty, Step};
 
 use crate::random::Erand48;
 
@@ -39,7 +39,7 @@ impl Schedule {
             Arrivals::Deterministic { period } => Intervals::Even { period, started: 0 },
             Arrivals::Uniform { min, max } => Intervals::Uniform { random, min, max },
             Arrivals::Exponential { mean } => Intervals::Exponential { random, mean },
-            Arrivals::Variable(ref steps) => Cycle::new(steps).map_or(Intervals::None, Intervals::Stepped),
+            Arrivals::Variable(ref steps) => Intervals::Stepped(Cycle::new(steps)),
         };
         Self { intervals, next_at: 0.0 }
     }
@@ -103,8 +103,7 @@ impl Intervals {
 /// makes progress. A step with a duration but no period does not: everything after it is due at once.
 #[derive(Clone, Debug)]
 struct Cycle {
-    /// Not empty.
-    steps: Box<[Step]>,
+    steps: NonEmpty<Step>,
     index: usize,
     /// Time at which the step was entered, in seconds.
     entered_at: f64,
@@ -117,8 +116,8 @@ impl Cycle {
     /// 1/49 s fall short of 1 s by a rounding error, and must count as a full second.
     const WHOLE: f64 = 1.0 - 1e-12;
 
-    fn new(steps: &[Step]) -> Option<Self> {
-        (!steps.is_empty()).then(|| Self { steps: steps.into(), index: 0, entered_at: 0.0, given: 0 })
+    fn new(steps: &NonEmpty<Step>) -> Self {
+        Self { steps: steps.clone(), index: 0, entered_at: 0.0, given: 0 }
     }
 
     /// Returns the next interval and the time of its end.
@@ -218,7 +217,7 @@ mod tests {
     #[test]
     fn steps_follow_one_another_in_a_cycle() {
         check(
-            &Arrivals::Variable(vec![step(0.1, 0.3), step(0.5, 0.9)]),
+            &Arrivals::Variable([step(0.1, 0.3), step(0.5, 0.9)].into()),
             0,
             "0.0000 0.1000 0.2000 0.3000 0.8000 1.3000 1.4000 1.5000 1.6000 2.1000",
         );
@@ -228,7 +227,7 @@ mod tests {
     fn a_step_ends_when_rounding_alone_keeps_it_from_its_duration() {
         let fraction = 1.0 / 49.0;
         assert!(fraction * 49.0 < 1.0);
-        let arrivals = schedule(&Arrivals::Variable(vec![step(fraction, 1.0), step(2.0, 1.0)]));
+        let arrivals = schedule(&Arrivals::Variable([step(fraction, 1.0), step(2.0, 1.0)].into()));
         let delays: Vec<f64> = arrivals.map(|arrival| arrival.delay).take(51).collect();
         assert_eq!(delays.iter().position(|&delay| delay > 1.0), Some(49));
         assert_eq!(delays[50].to_bits(), fraction.to_bits());
@@ -237,12 +236,12 @@ mod tests {
     #[test]
     fn a_step_without_duration_gives_one_interval() {
         check(
-            &Arrivals::Variable(vec![step(0.1, 0.0), step(0.2, 0.0)]),
+            &Arrivals::Variable([step(0.1, 0.0), step(0.2, 0.0)].into()),
             0,
             "0.0000 0.1000 0.3000 0.4000 0.6000",
         );
         check(
-            &Arrivals::Variable(vec![step(0.0, 0.0), step(0.2, 0.1)]),
+            &Arrivals::Variable([step(0.0, 0.0), step(0.2, 0.1)].into()),
             0,
             "0.0000 0.0000 0.2000 0.2000 0.4000",
         );
@@ -250,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_step_without_period_offers_the_rest_at_once() {
-        let mut arrivals = schedule(&Arrivals::Variable(vec![step(0.1, 0.2), step(0.0, 1.0)]));
+        let mut arrivals = schedule(&Arrivals::Variable([step(0.1, 0.2), step(0.0, 1.0)].into()));
         assert_eq!(arrivals.nth(100_000).unwrap().at, Duration::from_millis(200));
     }
 
@@ -262,7 +261,7 @@ mod tests {
             Arrivals::Uniform { min: f64::INFINITY, max: f64::INFINITY },
             Arrivals::Uniform { min: 0.0, max: f64::MAX },
             Arrivals::Exponential { mean: f64::INFINITY },
-            Arrivals::Variable(vec![step(f64::MAX, f64::INFINITY)]),
+            Arrivals::Variable([step(f64::MAX, f64::INFINITY)].into()),
         ] {
             let starts: Vec<Duration> = schedule(&arrivals).take(4).map(|arrival| arrival.at).collect();
             assert_eq!(starts, [Duration::ZERO, Duration::MAX, Duration::MAX, Duration::MAX], "{arrivals:?}");
@@ -271,12 +270,12 @@ mod tests {
 
     fn any_arrivals() -> impl Strategy<Value = Arrivals> {
         let seconds = || prop_oneof![8 => 0.0..10.0_f64, 1 => Just(0.0), 1 => 0.0..f64::MAX];
-        let steps = prop::collection::vec((seconds(), seconds()).prop_map(|(a, b)| step(a, b)), 0..5);
+        let steps = prop::collection::vec((seconds(), seconds()).prop_map(|(a, b)| step(a, b)), 1..5);
         prop_oneof![
             seconds().prop_map(|period| Arrivals::Deterministic { period }),
             (seconds(), seconds()).prop_map(|(min, max)| Arrivals::Uniform { min, max }),
             seconds().prop_map(|mean| Arrivals::Exponential { mean }),
-            steps.prop_map(Arrivals::Variable),
+            steps.prop_map(|steps| Arrivals::Variable(steps.try_into().expect("there is one"))),
         ]
     }
 

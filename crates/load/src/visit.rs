@@ -78,9 +78,9 @@ impl<'p> Visit<'p> {
         let script = match workload {
             Workload::Connections(connections) => Position::Counted {
                 left: connections.calls,
-                burst: connections.burst.max(1),
-                pace: match connections.pipeline {
-                    0 | 1 => Pace::Together((!connections.think.is_zero()).then_some(connections.think)),
+                burst: connections.burst.get(),
+                pace: match connections.pipeline.get() {
+                    1 => Pace::Together((!connections.think.is_zero()).then_some(connections.think)),
                     depth => Pace::Pipelined(depth.into()),
                 },
             },
@@ -89,13 +89,12 @@ impl<'p> Visit<'p> {
             Workload::Sessions(sessions) => match &sessions.script {
                 Script::Uniform { calls, burst, think } => Position::Counted {
                     left: (*calls).max(1),
-                    burst: (*burst).max(1),
+                    burst: burst.get(),
                     pace: Pace::LeadThenRest(*think),
                 },
                 Script::File(definitions) => {
                     let definition = &definitions[(index % definitions.len() as u64) as usize];
-                    let (burst, rest) =
-                        definition.bursts.split_first().expect("a definition has at least one burst");
+                    let (burst, rest) = definition.bursts.split_first();
                     Position::Scripted { burst, issued: 0, rest }
                 }
                 Script::Pages { pages, think } => Position::Pages {
@@ -256,7 +255,7 @@ impl<'p> Visit<'p> {
 
 #[cfg(test)]
 mod tests {
-    use httperf_plan::{Connections, ScriptedSession, Sessions};
+    use httperf_plan::{Connections, NonEmpty, ScriptedSession, Sessions};
 
     use super::*;
 
@@ -266,8 +265,8 @@ mod tests {
         Workload::Sessions(Sessions {
             count: 10,
             script,
-            max_connections: 4,
-            max_piped_calls: 32,
+            max_connections: 4.try_into().unwrap(),
+            max_piped_calls: 32.try_into().unwrap(),
             retry_on_failure: false,
             failure_status: None,
             cookies: false,
@@ -280,6 +279,7 @@ mod tests {
     }
 
     fn closed_loop(calls: u64, burst: u64, pipeline: u32, think: Duration) -> Workload {
+        let (burst, pipeline) = (burst.try_into().unwrap(), pipeline.try_into().unwrap());
         Workload::Connections(Connections { count: 1, calls, burst, pipeline, think, max_open: None })
     }
 
@@ -343,7 +343,9 @@ mod tests {
 
     #[test]
     fn a_session_leads_each_burst_with_one_call_and_thinks_between_bursts() {
-        let uniform = |calls, burst| sessions(Script::Uniform { calls, burst, think: THINK });
+        let uniform = |calls, burst: u64| {
+            sessions(Script::Uniform { calls, burst: burst.try_into().unwrap(), think: THINK })
+        };
         assert_eq!(pattern(&uniform(6, 3)), [Some(1), Some(2), None, Some(1), Some(2)]);
         assert_eq!(pattern(&uniform(3, 1)), [Some(1), None, Some(1), None, Some(1)]);
         assert_eq!(pattern(&uniform(4, 3)), [Some(1), Some(2), None, Some(1)]);
@@ -358,13 +360,13 @@ mod tests {
             contents: Vec::new(),
         };
         let burst = |uris: &[&str], ms| Burst {
-            requests: uris.iter().map(|uri| request(uri)).collect(),
+            requests: uris.iter().map(|uri| request(uri)).collect::<Vec<_>>().try_into().unwrap(),
             think: Duration::from_millis(ms),
         };
-        let workload = sessions(Script::File(vec![
-            ScriptedSession { bursts: vec![burst(&["/a", "/b", "/c"], 200), burst(&["/d"], 50)] },
-            ScriptedSession { bursts: vec![burst(&["/other"], 0)] },
-        ]));
+        let workload = sessions(Script::File(NonEmpty::from([
+            ScriptedSession { bursts: [burst(&["/a", "/b", "/c"], 200), burst(&["/d"], 50)].into() },
+            ScriptedSession { bursts: [burst(&["/other"], 0)].into() },
+        ])));
         assert_eq!(pattern(&workload), [Some(1), Some(2), None, Some(1)]);
 
         let mut visit = Visit::new(&workload, 2);

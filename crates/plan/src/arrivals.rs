@@ -1,9 +1,12 @@
 //! When new work is due: the arrival process as a value. Drawing from it is the `load` crate's business.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::NonEmpty;
 
 /// A number of arrivals or calls that only the end of the run bounds.
 pub const UNLIMITED: u64 = u64::MAX;
@@ -14,8 +17,8 @@ pub const UNLIMITED: u64 = u64::MAX;
 pub enum Arrivals {
     /// The next one starts when the previous one has ended.
     Sequential,
-    /// This many go on at once; each that ends makes way for the next. At least 1.
-    Concurrent(u32),
+    /// This many go on at once; each that ends makes way for the next.
+    Concurrent(NonZeroU32),
     /// One every `period` seconds; 0 offers all at once.
     Deterministic {
         /// Seconds between two arrivals.
@@ -41,8 +44,8 @@ pub enum Arrivals {
         #[schemars(with = "crate::text::real::Real")]
         mean: f64,
     },
-    /// A cycle of deterministic steps; never empty.
-    Variable(Vec<Step>),
+    /// A cycle of deterministic steps.
+    Variable(NonEmpty<Step>),
 }
 
 /// One step of [`Arrivals::Variable`].
@@ -65,13 +68,13 @@ impl Arrivals {
     pub fn at_rate(&self, rate: f64) -> Self {
         let scale = 1.0 / (rate * self.mean_interval());
         match self {
-            Self::Uniform { min, max } if scale.is_finite() => {
+            Self::Uniform { min, max } if scale.is_normal() => {
                 Self::Uniform { min: min * scale, max: max * scale }
             }
             Self::Exponential { .. } => Self::Exponential { mean: 1.0 / rate },
-            Self::Variable(steps) if scale.is_finite() => Self::Variable(
-                steps.iter().map(|step| Step { period: step.period * scale, ..*step }).collect(),
-            ),
+            Self::Variable(steps) if scale.is_normal() => {
+                Self::Variable(steps.map(|step| Step { period: step.period * scale, ..*step }))
+            }
             _ => Self::Deterministic { period: 1.0 / rate },
         }
     }
@@ -87,7 +90,7 @@ impl Arrivals {
             Self::Exponential { mean } => *mean,
             Self::Variable(steps) => {
                 let sum: f64 = steps.iter().map(|step| step.period).sum();
-                if steps.is_empty() { 0.0 } else { sum / steps.len() as f64 }
+                sum / steps.len() as f64
             }
         }
     }
@@ -98,8 +101,8 @@ impl Arrivals {
 pub struct Client {
     /// Its number, from 0; below `count`.
     pub index: u32,
-    /// How many there are; at least 1.
-    pub count: u32,
+    /// The number of generators.
+    pub count: NonZeroU32,
     /// Which of its random sequences this run draws from: 0, the classic one, in a run by itself; each of several
     /// trials has its own.
     #[serde(default, skip_serializing_if = "is_classic")]
@@ -120,8 +123,12 @@ impl Default for Client {
 
 impl Client {
     /// The generator `index` of `count`, in a run by itself.
+    ///
+    /// # Panics
+    /// If `count` is 0.
     #[must_use]
     pub fn new(index: u32, count: u32) -> Self {
+        let count = NonZeroU32::new(count).expect("there is at least one generator");
         Self { index, count, stream: 0 }
     }
 
@@ -135,7 +142,7 @@ impl Client {
     /// co-operating clients do not fall together.
     #[must_use]
     pub fn first_sample(&self) -> Duration {
-        Duration::from_secs(5) * self.index.saturating_add(1) / self.count
+        Duration::from_secs(5) * self.index.saturating_add(1) / self.count.get()
     }
 }
 
@@ -190,7 +197,7 @@ mod tests {
             Arrivals::Uniform { min: 0.0025, max: 0.0075 }
         );
         let steps = [(1.0, 9.0), (3.0, 4.0)].map(|(period, duration)| Step { period, duration });
-        let variable = at(Arrivals::Variable(steps.to_vec()));
+        let variable = at(Arrivals::Variable(steps.into()));
         assert_eq!(variable.mean_interval(), 0.005);
         assert!(matches!(variable, Arrivals::Variable(steps) if steps[1].duration == 4.0));
     }

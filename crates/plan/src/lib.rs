@@ -1,6 +1,7 @@
 //! What to run: targets, arrivals, workloads, limits and what to watch.
 //!
-//! A [`Plan`] is complete and checked; nothing changes it once a run has started. This crate opens no
+//! A [`Plan`] is complete and checked; nothing changes it once a run has started. A value that no run can have is refused
+//! by the type of its field, or, where it depends on other fields, by [`PlanBuilder::build`]. This crate opens no
 //! file and no socket, starts no thread and reads no clock: the program reads the files that options name
 //! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]).
 //! Numbers in all of them, and on the command line, are read by [`number`].
@@ -15,12 +16,14 @@ pub mod uri_list;
 pub mod url;
 
 mod arrivals;
-mod check;
+mod bounded;
+mod builder;
 mod expect;
 mod http2;
 mod limits;
 mod material;
 mod nanos;
+mod non_empty;
 mod recording;
 mod route;
 mod target;
@@ -30,10 +33,13 @@ mod tls;
 mod workload;
 
 pub use arrivals::{Arrivals, Client, Shard, Step, UNLIMITED};
+pub use bounded::{Bounded, Fraction, NotAFraction, OutOfBounds};
+pub use builder::{Plan, PlanBuilder, PlanError};
 pub use expect::{Expect, Malformed, Replies, Sha256, SizeRange, Statuses};
-pub use http2::Http2;
+pub use http2::{ConnectionWindow, HeaderTable, Http2, MaxFrame, Window};
 pub use limits::Limits;
 pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest};
+pub use non_empty::{EmptyList, NonEmpty};
 pub use objective::Objectives;
 pub use recording::{Phases, Precision, Recording, ReplyClock, Split};
 pub use route::{Authority, Proxy};
@@ -46,17 +52,19 @@ pub use workload::{
     UriSource, WorkingSet, Workload,
 };
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How many threads share the work of a run at most: each takes some memory, and few machines have more processors.
-pub const THREADS_MAX: u32 = 1024;
+/// The most threads that share the work of a run: each takes some memory, and few machines have more processors.
+pub const THREADS_MAX: NonZeroU32 = NonZeroU32::new(1024).expect("it is not 0");
 
 /// Everything a run needs to know, fixed before it starts.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Plan {
+#[schemars(rename = "Plan")]
+pub struct PlanFields {
     /// The word that prefixes messages: the base name the program was started by.
     pub program: String,
     /// Which of how many co-operating generators this one is; seeds every random stream.
@@ -67,8 +75,8 @@ pub struct Plan {
     pub workload: Workload,
     /// Where requests take their URI from, unless the workload brings its own.
     pub uris: UriSource,
-    /// Servers in round-robin order; never empty.
-    pub targets: Vec<Target>,
+    /// Servers in round-robin order.
+    pub targets: NonEmpty<Target>,
     /// The parts of a request that every call shares.
     pub request: RequestTemplate,
     /// What is asked of replies, and what is checked in them.
@@ -99,11 +107,11 @@ pub struct Plan {
     pub objectives: Objectives,
     /// What is recorded.
     pub recording: Recording,
-    /// How many threads share the work; at least 1 and at most [`Plan::threads_max`]. Each call's number in the
+    /// The number of threads that share the work, all of which have some. Each call's number in the
     /// schedule then says which URI it has, whatever their number. `None`: one thread, where URIs go to calls in the
     /// order in which they are made, as with the classic tool.
     #[serde(default)]
-    pub threads: Option<u32>,
+    pub threads: Option<NonZeroU32>,
     /// Whether to poll through the last stretch before a due instant instead of sleeping.
     pub spin: bool,
     /// What to print while the run goes on.
@@ -112,15 +120,15 @@ pub struct Plan {
     pub limits: Limits,
 }
 
-impl Plan {
-    /// Whether the workload makes calls, and does not only open connections.
+impl PlanFields {
+    /// Returns whether the workload makes calls, and does not only open connections.
     #[must_use]
     pub fn makes_calls(&self) -> bool {
         !matches!(&self.workload, Workload::Connections(connections) if connections.calls == 0)
     }
 
-    /// How many calls each arrival makes that take their URI from [`Plan::uris`]; [`UNLIMITED`] if nothing but the end
-    /// of the run bounds them.
+    /// The number of calls of each arrival that take their URI from [`PlanFields::uris`]; [`UNLIMITED`] if nothing but
+    /// the end of the run bounds them.
     #[must_use]
     pub fn calls_per_arrival(&self) -> u64 {
         match &self.workload {
@@ -133,7 +141,7 @@ impl Plan {
         }
     }
 
-    /// Which of the targets the arrival with this number talks to: each in turn, unless its request says.
+    /// The index of the target that the arrival with this number talks to: each in turn, unless its request says.
     #[must_use]
     pub fn target_of(&self, arrival: u64) -> usize {
         match &self.uris {
@@ -145,7 +153,7 @@ impl Plan {
         }
     }
 
-    /// How many arrivals there are at most.
+    /// The most arrivals there can be.
     #[must_use]
     pub fn arrivals_max(&self) -> u64 {
         match &self.workload {
@@ -155,28 +163,37 @@ impl Plan {
         }
     }
 
-    /// How many threads would have work: no more than there are arrivals, of those that may go on at once, and of
-    /// connections that calls share. At least 1, and at most [`THREADS_MAX`].
+    /// The number of threads that the run starts.
     #[must_use]
-    pub fn threads_max(&self) -> u32 {
+    pub fn workers(&self) -> NonZeroU32 {
+        self.threads.unwrap_or(NonZeroU32::MIN)
+    }
+
+    /// The most threads that would have work: no more than there are arrivals, arrivals that may go on at once, and
+    /// connections that calls share. At most [`THREADS_MAX`].
+    #[must_use]
+    pub fn threads_max(&self) -> NonZeroU32 {
         let at_once = match self.arrivals {
-            Arrivals::Sequential => 1,
+            Arrivals::Sequential => NonZeroU32::MIN,
             Arrivals::Concurrent(count) => count,
-            _ => u32::MAX,
+            _ => NonZeroU32::MAX,
         };
         let room = match &self.workload {
-            Workload::Connections(connections) => {
-                connections.max_open.map_or(u32::MAX, |cap| cap.connections)
-            }
-            Workload::Sessions(sessions) => sessions.max_open.unwrap_or(u32::MAX),
+            Workload::Connections(connections) => connections.max_open.map(|cap| cap.connections),
+            Workload::Sessions(sessions) => sessions.max_open,
             // Each thread needs a connection to each target.
             Workload::Calls(calls) => {
-                calls.connections / u32::try_from(self.targets.len()).unwrap_or(u32::MAX)
+                let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
+                Some(at_least_one(calls.connections.get() / targets))
             }
         };
-        let arrivals = u32::try_from(self.arrivals_max()).unwrap_or(u32::MAX);
-        at_once.min(room).min(arrivals).clamp(1, THREADS_MAX)
+        let arrivals = u32::try_from(self.arrivals_max()).map_or(NonZeroU32::MAX, at_least_one);
+        at_once.min(room.unwrap_or(NonZeroU32::MAX)).min(arrivals).min(THREADS_MAX)
     }
+}
+
+fn at_least_one(count: u32) -> NonZeroU32 {
+    NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }
 
 /// The version of HTTP that is spoken.
@@ -227,6 +244,21 @@ pub struct RequestTemplate {
     pub body: Option<Body>,
 }
 
+/// A GET over HTTP/1.1, with `Host` and this program's `User-Agent`.
+impl Default for RequestTemplate {
+    fn default() -> Self {
+        Self {
+            version: HttpVersion::Http11,
+            method: b"GET".to_vec(),
+            user_agent: concat!("httperf/", env!("CARGO_PKG_VERSION")).to_owned(),
+            host_header: true,
+            extra_headers: Vec::new(),
+            headers: Vec::new(),
+            body: None,
+        }
+    }
+}
+
 /// How sockets are made and closed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sockets {
@@ -251,7 +283,23 @@ pub struct Sockets {
     pub sources: SourceAddresses,
 }
 
-/// What results have that were saved before there was an option to turn it off.
+/// The buffers of the classic tool, and all else as the kernel has it.
+impl Default for Sockets {
+    fn default() -> Self {
+        Self {
+            send_buffer: Some(4096),
+            recv_buffer: Some(16 * 1024),
+            no_delay: true,
+            fast_open: false,
+            traffic_class: 0,
+            close_with_reset: false,
+            hog: false,
+            sources: SourceAddresses::default(),
+        }
+    }
+}
+
+/// The value in results that were saved before there was an option to turn it off.
 fn always() -> bool {
     true
 }

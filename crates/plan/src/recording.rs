@@ -6,6 +6,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::Fraction;
+
 /// The phases around the measured one.
 ///
 /// ```text
@@ -84,8 +86,8 @@ pub enum Split {
 /// When a run has measured exactly enough: the 95 % confidence interval of a quantile of the latency is this narrow.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
-    /// The quantile, above 0 and below 1.
-    pub quantile: f64,
-    /// The width of half its interval as a share of its value, above 0 and below 1.
-    pub share: f64,
+    /// The quantile.
+    pub quantile: Fraction,
+    /// The width of half its interval as a share of its value.
+    pub share: Fraction,
 }

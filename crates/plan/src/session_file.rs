@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-use crate::{Burst, Request, ScriptedSession, number};
+use crate::{Burst, NonEmpty, Request, ScriptedSession, number};
 
 /// Methods that a request may name. What follows the name is ignored (`method=POSTX` is POST), as scripts
 /// have come to rely on. CONNECT is missing: its reply would turn the connection into a tunnel.
@@ -95,7 +95,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The sessions in a file, in order; never none. Bursts without `think=` are followed by `default_think`.
+/// The sessions in a file, in order. Bursts without `think=` are followed by `default_think`.
 /// `file_name` is for messages only.
 ///
 /// # Errors
@@ -105,7 +105,7 @@ pub fn parse(
     text: &[u8],
     file_name: &str,
     default_think: Duration,
-) -> Result<(Vec<ScriptedSession>, Vec<Warning>), Error> {
+) -> Result<(NonEmpty<ScriptedSession>, Vec<Warning>), Error> {
     let mut parser = Parser {
         input: Input { rest: text, line: 1 },
         file_name,
@@ -118,10 +118,9 @@ pub fn parse(
         parser.line(first)?;
     }
     parser.end_session();
-    if parser.sessions.is_empty() {
-        return Err(Error::NoSessions { file_name: file_name.to_owned() });
-    }
-    Ok((parser.sessions, parser.warnings))
+    let sessions = NonEmpty::try_from(parser.sessions);
+    let sessions = sessions.map_err(|_| Error::NoSessions { file_name: file_name.to_owned() })?;
+    Ok((sessions, parser.warnings))
 }
 
 struct Parser<'a> {
@@ -157,7 +156,7 @@ impl Parser<'_> {
             }
             _ => self
                 .bursts
-                .push(Burst { requests: vec![request], think: think.unwrap_or(self.default_think) }),
+                .push(Burst { requests: [request].into(), think: think.unwrap_or(self.default_think) }),
         }
         Ok(())
     }
@@ -252,8 +251,8 @@ impl Parser<'_> {
     }
 
     fn end_session(&mut self) {
-        if !self.bursts.is_empty() {
-            self.sessions.push(ScriptedSession { bursts: std::mem::take(&mut self.bursts) });
+        if let Ok(bursts) = NonEmpty::try_from(std::mem::take(&mut self.bursts)) {
+            self.sessions.push(ScriptedSession { bursts });
         }
     }
 }
@@ -315,7 +314,7 @@ mod tests {
 
     const DEFAULT_THINK: Duration = Duration::from_millis(500);
 
-    fn parsed(text: &[u8]) -> (Vec<ScriptedSession>, Vec<Warning>) {
+    fn parsed(text: &[u8]) -> (NonEmpty<ScriptedSession>, Vec<Warning>) {
         parse(text, "F", DEFAULT_THINK).unwrap()
     }
 
@@ -559,9 +558,13 @@ mod tests {
         let contents = prop::collection::vec(any::<u8>(), 0..30);
         let request =
             (method, uri, contents).prop_map(|(method, uri, contents)| Request { method, uri, contents });
-        let burst = (prop::collection::vec(request, 1..4), 0..10_000_u64)
-            .prop_map(|(requests, millis)| Burst { requests, think: Duration::from_millis(millis) });
-        let session = prop::collection::vec(burst, 1..4).prop_map(|bursts| ScriptedSession { bursts });
+        let burst =
+            (prop::collection::vec(request, 1..4), 0..10_000_u64).prop_map(|(requests, millis)| Burst {
+                requests: requests.try_into().expect("there is one"),
+                think: Duration::from_millis(millis),
+            });
+        let session = prop::collection::vec(burst, 1..4)
+            .prop_map(|bursts| ScriptedSession { bursts: bursts.try_into().expect("there is one") });
         prop::collection::vec(session, 1..4)
     }
 
@@ -573,19 +576,14 @@ mod tests {
         #[test]
         fn printed_sessions_come_back(sessions in any_sessions()) {
             let (again, warnings) = parsed(&printed(&sessions));
-            prop_assert_eq!(again, sessions);
+            prop_assert_eq!(again.into_vec(), sessions);
             prop_assert!(warnings.is_empty());
         }
 
         #[test]
         fn any_text_is_parsed_or_refused(text in ANY_TEXT) {
-            if let Ok((sessions, _)) = parse(text.as_bytes(), "F", DEFAULT_THINK) {
-                prop_assert!(!sessions.is_empty());
-                for session in &sessions {
-                    prop_assert!(!session.bursts.is_empty());
-                    prop_assert!(session.bursts.iter().all(|burst| !burst.requests.is_empty()));
-                }
-            }
+            // What is read has no empty list in it by its type.
+            let _read = parse(text.as_bytes(), "F", DEFAULT_THINK);
         }
 
         #[test]

@@ -28,7 +28,7 @@ use thiserror::Error;
 
 use crate::material::token;
 use crate::url::{HttpUrl, UrlError};
-use crate::{Header, HeaderError, Template};
+use crate::{Header, HeaderError, NonEmpty, Template};
 
 /// A request as the file lists it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,17 +75,15 @@ pub struct Error {
     pub reason: String,
 }
 
-/// The requests in a file, in order; never none.
+/// The requests in a file, in order.
 ///
 /// # Errors
 /// The first thing in it that is no request.
-pub fn parse(bytes: &[u8]) -> Result<Vec<ListedTarget>, Error> {
+pub fn parse(bytes: &[u8]) -> Result<NonEmpty<ListedTarget>, Error> {
     let is_json = lines(bytes).next().is_some_and(|line| line.text.starts_with(b"{"));
     let targets = if is_json { parse_json(bytes) } else { parse_plain(bytes) }?;
-    if targets.is_empty() {
-        return Err(Error { line: 1, column: 1, reason: "expected a request, got none".to_owned() });
-    }
-    Ok(targets)
+    let none = || Error { line: 1, column: 1, reason: "expected a request, got none".to_owned() };
+    NonEmpty::try_from(targets).map_err(|_| none())
 }
 
 /// A line with its number, without white space around it.
@@ -320,7 +318,7 @@ pub fn check_printed(bytes: &[u8]) {
     let Ok(targets) = parse(bytes) else { return };
     for target in targets {
         let Some(printed) = printed(&target) else { continue };
-        let read = parse(printed.as_bytes()).map(|mut targets| targets.remove(0));
+        let read = parse(printed.as_bytes()).map(|targets| targets.first().clone());
         assert_eq!(read, Ok(ListedTarget { line: 1, ..target }), "{printed}");
     }
 }

@@ -9,9 +9,10 @@ use thiserror::Error;
 
 /// Bytes with places in them that each call fills in anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(transparent)]
+#[serde(try_from = "Vec<Piece>", into = "Vec<Piece>")]
+#[schemars(with = "Vec<Piece>")]
 pub struct Template {
-    /// No two literals follow each other, and none is empty.
+    /// No two literals follow each other, none is empty, and the least number of a range is not above the greatest.
     pieces: Vec<Piece>,
 }
 
@@ -37,6 +38,11 @@ pub enum Piece {
     /// `{uuid}`: a random UUID (RFC 9562, version 4).
     Uuid,
 }
+
+/// A saved template with a range that has no number in it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("expected a range whose `low` is not above its `high`, got {0}")]
+pub struct EmptyRange(Piece);
 
 /// A `{rand:` that no range follows.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -161,6 +167,28 @@ impl Template {
     }
 }
 
+impl TryFrom<Vec<Piece>> for Template {
+    type Error = EmptyRange;
+
+    fn try_from(pieces: Vec<Piece>) -> Result<Self, EmptyRange> {
+        let mut template = Self::default();
+        for piece in pieces {
+            match piece {
+                Piece::Literal(bytes) => template.push_literal(&bytes),
+                Piece::Random { low, high } if low > high => return Err(EmptyRange(piece)),
+                placeholder => template.pieces.push(placeholder),
+            }
+        }
+        Ok(template)
+    }
+}
+
+impl From<Template> for Vec<Piece> {
+    fn from(template: Template) -> Self {
+        template.pieces
+    }
+}
+
 /// A placeholder as it is typed; of a literal, what of it is text.
 impl fmt::Display for Piece {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -248,6 +276,20 @@ mod tests {
         assert_eq!(template.as_literal(), None);
         assert_eq!(Template::literal(b"{seq}").as_literal(), Some(&b"{seq}"[..]));
         assert_eq!(Template::default().as_literal(), Some(&b""[..]));
+    }
+
+    #[test]
+    fn a_saved_range_without_a_number_in_it_is_refused() {
+        let saved = r#"[{"random": {"low": 2, "high": 1}}]"#;
+        let error = serde_json::from_str::<Template>(saved).unwrap_err().to_string();
+        let expected = "expected a range whose `low` is not above its `high`, got {rand:2-1}";
+        assert!(error.starts_with(expected), "{error}");
+    }
+
+    #[test]
+    fn saved_literals_next_to_each_other_are_one() {
+        let saved = r#"[{"literal": "a"}, {"literal": ""}, {"literal": "b"}]"#;
+        assert_eq!(serde_json::from_str::<Template>(saved).unwrap(), Template::literal(b"ab"));
     }
 
     proptest! {

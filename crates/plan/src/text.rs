@@ -61,6 +61,25 @@ pub(crate) mod list {
     }
 }
 
+/// Lists of bytes with at least one element.
+pub(crate) mod non_empty_list {
+    use super::{Deserializer, Error, Serializer, list};
+    use crate::NonEmpty;
+
+    pub(crate) fn serialize<S: Serializer>(
+        uris: &NonEmpty<Vec<u8>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        list::serialize(uris, serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<NonEmpty<Vec<u8>>, D::Error> {
+        list::deserialize(deserializer)?.try_into().map_err(D::Error::custom)
+    }
+}
+
 /// Paths, which need not be UTF-8.
 pub(crate) mod path {
     use super::{

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::NonEmpty;
+
 /// Why a file gives no list of URIs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
@@ -24,7 +26,7 @@ impl Error {
     }
 }
 
-/// The URIs in a file, in order; never none.
+/// The URIs in a file, in order.
 ///
 /// With a NUL byte anywhere in it, the file is in the classic form: URIs separated by NUL, and all other
 /// bytes belong to them. Without one it is a text file with one URI on each line; a line may end with LF or
@@ -34,7 +36,7 @@ impl Error {
 /// # Errors
 ///
 /// The file is empty, or has nothing but separators in it.
-pub fn parse(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
+pub fn parse(bytes: &[u8]) -> Result<NonEmpty<Vec<u8>>, Error> {
     if bytes.is_empty() {
         return Err(Error::Empty);
     }
@@ -48,7 +50,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Error> {
             .map(<[u8]>::to_vec)
             .collect()
     };
-    if uris.is_empty() { Err(Error::NoUris) } else { Ok(uris) }
+    NonEmpty::try_from(uris).map_err(|_| Error::NoUris)
 }
 
 #[cfg(test)]
@@ -59,7 +61,7 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &[u8], expected: &[&[u8]]) {
-        assert_eq!(parse(bytes).unwrap(), expected);
+        assert_eq!(parse(bytes).unwrap().into_vec(), expected);
     }
 
     #[test]
@@ -101,7 +103,7 @@ mod tests {
         ) {
             let mut file = uris.join(&0);
             file.push(0);
-            prop_assert_eq!(parse(&file), Ok(uris));
+            prop_assert_eq!(parse(&file).map(NonEmpty::into_vec), Ok(uris));
         }
     }
 }

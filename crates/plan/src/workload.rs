@@ -1,11 +1,12 @@
 //! What each arrival does: a connection with its calls, or a session.
 
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{ListedRequest, Template};
+use crate::{ListedRequest, NonEmpty, Template};
 
 /// What each arrival does.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -27,11 +28,11 @@ pub struct Connections {
     /// Calls on each; 0 opens the connection and closes it again.
     pub calls: u64,
     /// Calls written back to back; the last burst may be shorter.
-    pub burst: u64,
-    /// How many calls are outstanding at once, each that is answered making way for the next; at least 1. With more
-    /// than 1, calls come in no bursts.
+    pub burst: NonZeroU64,
+    /// The number of calls outstanding at once; each that is answered makes way for the next. With more than 1, calls
+    /// come in no bursts.
     #[serde(default = "one")]
-    pub pipeline: u32,
+    pub pipeline: NonZeroU32,
     /// Pause between a burst's last reply and the next burst.
     #[serde(default, rename = "think_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
@@ -41,15 +42,22 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// So many connections of so many calls in bursts, without a pause between them.
+    /// `count` connections of `calls` calls each, one call after the other without a pause.
     #[must_use]
-    pub fn new(count: u64, calls: u64, burst: u64) -> Self {
-        Self { count, calls, burst, pipeline: 1, think: Duration::ZERO, max_open: None }
+    pub fn new(count: u64, calls: u64) -> Self {
+        Self {
+            count,
+            calls,
+            burst: NonZeroU64::MIN,
+            pipeline: NonZeroU32::MIN,
+            think: Duration::ZERO,
+            max_open: None,
+        }
     }
 }
 
-fn one() -> u32 {
-    1
+fn one() -> NonZeroU32 {
+    NonZeroU32::MIN
 }
 
 /// The call workload: each call is due by itself, and takes a connection that has room for it out of a pool.
@@ -60,12 +68,23 @@ fn one() -> u32 {
 pub struct Calls {
     /// How many calls; 0 ends the run at once.
     pub count: u64,
-    /// How many connections there are; at least 1, and as many as there are targets.
-    pub connections: u32,
-    /// How many calls may be outstanding on each; at least 1.
-    pub pipeline: u32,
+    /// The number of connections; at least as many as there are targets.
+    pub connections: NonZeroU32,
+    /// The most calls outstanding on each.
+    pub pipeline: NonZeroU32,
     /// Which connection takes a call.
     pub assignment: Assignment,
+}
+
+impl Calls {
+    /// The most calls that may be outstanding on all connections together: each place takes memory from the start.
+    pub const PLACES_MAX: u64 = 1 << 24;
+
+    /// The number of calls that may be outstanding on all connections together.
+    #[must_use]
+    pub fn places(&self) -> u64 {
+        u64::from(self.connections.get()) * u64::from(self.pipeline.get())
+    }
 }
 
 /// Which connection of a pool takes a call.
@@ -81,8 +100,8 @@ pub enum Assignment {
 /// A cap on open connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cap {
-    /// How many may be open.
-    pub connections: u32,
+    /// The most that may be open.
+    pub connections: NonZeroU32,
     /// What becomes of an arrival that finds as many.
     pub excess: Excess,
 }
@@ -105,18 +124,26 @@ pub struct Sessions {
     /// What each session asks for.
     pub script: Script,
     /// Connections a session may use at once.
-    pub max_connections: u32,
+    pub max_connections: NonZeroU32,
     /// Calls that may wait on one connection.
-    pub max_piped_calls: u32,
+    pub max_piped_calls: NonZeroU32,
     /// How many sessions may go on at once; arrivals beyond wait until another has ended.
     #[serde(default)]
-    pub max_open: Option<u32>,
+    pub max_open: Option<NonZeroU32>,
     /// Whether a failed call is tried again on a fresh connection.
     pub retry_on_failure: bool,
     /// A reply with this status fails the session.
     pub failure_status: Option<u16>,
     /// Whether cookies are kept and sent.
     pub cookies: bool,
+}
+
+impl Sessions {
+    /// The number of calls that the connections of a session have room for.
+    #[must_use]
+    pub fn places(&self) -> u64 {
+        u64::from(self.max_connections.get()) * u64::from(self.max_piped_calls.get())
+    }
 }
 
 /// What a session asks for.
@@ -128,14 +155,14 @@ pub enum Script {
         /// Calls in a session; 0 behaves as 1.
         calls: u64,
         /// Calls in a burst; the last burst may be shorter.
-        burst: u64,
+        burst: NonZeroU64,
         /// Pause between bursts.
         #[serde(rename = "think_ns", with = "crate::nanos")]
         #[schemars(with = "u64")]
         think: Duration,
     },
-    /// `--wsesslog`: session k follows definition k modulo their number; never empty.
-    File(Vec<ScriptedSession>),
+    /// `--wsesslog`: session k follows definition k modulo their number.
+    File(NonEmpty<ScriptedSession>),
     /// `--wsesspage`: pages with the objects found in them.
     Pages {
         /// Pages in a session; 0 behaves as 1.
@@ -148,17 +175,17 @@ pub enum Script {
 }
 
 /// One session definition of a session file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptedSession {
-    /// Bursts in order; never empty.
-    pub bursts: Vec<Burst>,
+    /// Bursts in order.
+    pub bursts: NonEmpty<Burst>,
 }
 
 /// Requests of which the first goes alone and the others follow together once it was answered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
-    /// Requests in order; never empty.
-    pub requests: Vec<Request>,
+    /// Requests in order.
+    pub requests: NonEmpty<Request>,
     /// Pause after the burst.
     #[serde(rename = "think_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
@@ -194,10 +221,10 @@ pub enum UriSource {
     ),
     /// One after the other (`--wlog`).
     List {
-        /// The URIs; never empty.
-        #[serde(with = "crate::text::list")]
-        #[schemars(with = "Vec<crate::text::Text>")]
-        uris: Vec<Vec<u8>>,
+        /// The URIs in order.
+        #[serde(with = "crate::text::non_empty_list")]
+        #[schemars(with = "NonEmpty<crate::text::Text>")]
+        uris: NonEmpty<Vec<u8>>,
         /// Whether to start again after the last; otherwise the run ends with it.
         wrap: bool,
     },
@@ -205,8 +232,8 @@ pub enum UriSource {
     WorkingSet(WorkingSet),
     /// One with placeholders in it (`--uri`).
     Template(Template),
-    /// One request after the other, whole, and again from the first after the last (`--targets`); never empty.
-    Requests(Vec<ListedRequest>),
+    /// One request after the other, whole, and again from the first after the last (`--targets`).
+    Requests(NonEmpty<ListedRequest>),
 }
 
 /// `--wset=N,X`: names `PREFIX/0/0/0.html` … over a set of files, moving on with a given probability.
@@ -217,7 +244,7 @@ pub struct WorkingSet {
     #[schemars(with = "crate::text::Text")]
     pub prefix: Vec<u8>,
     /// Number of files.
-    pub files: u32,
+    pub files: NonZeroU32,
     /// Share of calls that move on to another file, 0 to 1.
     #[serde(with = "crate::text::real")]
     #[schemars(with = "crate::text::real::Real")]

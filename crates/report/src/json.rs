@@ -1,4 +1,25 @@
-//! Locations in a JSON text, so that messages can name the field and not only the line.
+//! Reading of documents, with errors that name the field and not only the line.
+
+use std::fmt::{self, Display};
+
+use serde::de::DeserializeOwned;
+
+/// A field with an unexpected shape.
+#[derive(Debug)]
+pub struct Misshapen {
+    /// Path of the field; empty for the whole document.
+    field: String,
+    error: serde_json::Error,
+}
+
+impl Display for Misshapen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.field {
+            "" => write!(f, "{}", self.error),
+            field => write!(f, "{field}: {}", self.error),
+        }
+    }
+}
 
 /// A value found while walking a text.
 struct Value<'a> {
@@ -25,28 +46,16 @@ enum Step {
     Index(usize),
 }
 
-/// Path of the field at which parsing of a well-formed text failed, such as `summary.series.width_ns`; empty
-/// for the whole document.
-pub(crate) fn field_of(json: &[u8], error: &serde_json::Error) -> String {
-    let line_start = |line: usize| {
-        let mut ends =
-            json.iter().enumerate().filter(|&(_, &byte)| byte == b'\n').map(|(index, _)| index + 1);
-        if line <= 1 { Some(0) } else { ends.nth(line - 2) }
-    };
-    let Some(start) = line_start(error.line()) else { return String::new() };
-    let offset = start + error.column();
-    let mut found = String::new();
-    walk(json, &mut |value| {
-        let is_there = match value.kind {
-            Kind::Opening => offset == value.to,
-            Kind::Scalar | Kind::Closing => offset <= value.to,
-        };
-        if is_there {
-            found = shown(value.path);
-        }
-        !is_there
-    });
-    found
+/// Reads a well-formed text.
+///
+/// # Errors
+/// The field with an unexpected shape.
+pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, Misshapen> {
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_slice(json)).map_err(|error| {
+        let is_whole = error.path().iter().next().is_none();
+        let field = if is_whole { String::new() } else { error.path().to_string() };
+        Misshapen { field, error: error.into_inner() }
+    })
 }
 
 /// First integer in the `summary` that is larger than any count can be, with its path. Times are not counts.
@@ -167,8 +176,8 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, expected: &str) {
-        let error = serde_json::from_str::<Outer>(json).unwrap_err();
-        assert_eq!(field_of(json.as_bytes(), &error), expected, "{error}");
+        let error = read::<Outer>(json.as_bytes()).unwrap_err();
+        assert_eq!(error.field, expected, "{error}");
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Suite {
     /// since its figures say nothing about the server; a SUSPECT one passes, with its reasons.
     #[must_use]
     pub fn of(document: &Document) -> Self {
-        let target = document.plan.targets.first().map_or("", |target| &target.host);
+        let target = &document.plan.targets.first().host;
         let time = document.summary.duration;
         let mut cases: Vec<Case> = document.objectives.iter().map(Case::of_objective).collect();
         if document.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed)) {

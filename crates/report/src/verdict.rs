@@ -440,7 +440,7 @@ fn judge_arrivals(plan: &Plan, summary: &Summary, add: &mut impl FnMut(Level, Fi
         }
         let off = arrivals.intervals_due.distance(&arrivals.intervals_started);
         // Each worker knows the intervals between its own arrivals, which are longer than those of the whole.
-        let mean = arrivals.intervals_due.moments.mean() / f64::from(plan.threads.unwrap_or(1).max(1));
+        let mean = arrivals.intervals_due.moments.mean() / f64::from(plan.workers().get());
         if off >= INTERVALS_OFF.1 && off.as_secs_f64() >= mean * INTERVALS_OFF.0 {
             add(Level::Suspect, Finding::ArrivalProcess { off_ms: in_ms(off), mean_ms: mean * 1e3 });
         }

@@ -1,7 +1,8 @@
 //! Test utilities: a scripted server on real sockets ([`server`]), a simulated world with a virtual clock and a hostile link
-//! ([`sim`]), the server side of HTTP/2 ([`http2`]), the properties that fuzzing checks ([`fuzz`]), and a record of skipped
-//! tests ([`skip`]).
+//! ([`sim`]), the server side of HTTP/2 ([`http2`]), the properties that fuzzing checks ([`fuzz`]), edited documents
+//! ([`documents`]), and a record of skipped tests ([`skip`]).
 
+pub mod documents;
 pub mod fuzz;
 pub mod http2;
 pub mod server;

@@ -412,7 +412,7 @@ pub fn raise_descriptor_limit() -> u64 {
 mod tests {
     use std::net::TcpListener;
 
-    use httperf_testkit::sim::connections;
+    use httperf_testkit::sim::{Edit, connections};
 
     use super::*;
 
@@ -439,7 +439,7 @@ mod tests {
     #[test]
     fn ports_that_are_chosen_here_follow_each_other() {
         let hogging = |mut plan: Plan| {
-            plan.sockets.hog = true;
+            plan.change(|plan| plan.sockets.hog = true);
             plan
         };
         // A run with an unknown number of connections, and one that is told to choose.

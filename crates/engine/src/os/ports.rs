@@ -98,13 +98,15 @@ impl Ports {
 fn connections(plan: &Plan) -> f64 {
     let each = match &plan.workload {
         Workload::Connections(_) => 1,
-        Workload::Sessions(sessions) => sessions.max_connections,
-        Workload::Calls(calls) => return f64::from(calls.connections),
+        Workload::Sessions(sessions) => sessions.max_connections.get(),
+        Workload::Calls(calls) => return f64::from(calls.connections.get()),
     };
     let count = |count: u64| if count == UNLIMITED { f64::INFINITY } else { count as f64 };
     let interval = plan.arrivals.mean_interval();
     let in_time = match plan.runtime {
-        Some(runtime) if interval > 0.0 => (runtime + plan.phases.warmup).as_secs_f64() / interval,
+        Some(runtime) if interval > 0.0 => {
+            runtime.saturating_add(plan.phases.warmup).as_secs_f64() / interval
+        }
         _ => f64::INFINITY,
     };
     let servers = plan.targets.iter().flat_map(Target::endpoints);
@@ -230,8 +232,8 @@ mod tests {
     use std::convert::Infallible;
     use std::time::Duration;
 
-    use httperf_plan::Arrivals;
-    use httperf_testkit::sim::{calls, connections as planned};
+    use httperf_plan::{Arrivals, PlanFields};
+    use httperf_testkit::sim::{Edit, at_once, calls, connections as planned};
     use tempfile::TempDir;
 
     use super::*;
@@ -336,32 +338,28 @@ mod tests {
     #[test]
     fn ports_are_chosen_here_when_a_run_needs_many() {
         let machine = machine("32768\t60999\n", "");
-        let is_chosen = |change: &dyn Fn(&mut Plan)| {
-            let mut plan = Plan {
-                arrivals: Arrivals::Deterministic { period: 0.001 },
-                runtime: Some(Duration::from_secs(7)),
-                ..planned(UNLIMITED, 1, 1)
-            };
-            change(&mut plan);
+        let is_chosen = |change: &dyn Fn(&mut PlanFields)| {
+            let plan = planned(UNLIMITED, 1, 1).with(|plan| {
+                plan.arrivals = Arrivals::Deterministic { period: 0.001 };
+                plan.runtime = Some(Duration::from_secs(7));
+                change(plan);
+            });
             matches!(Ports::new(&plan, machine.path()), Ports::Ephemeral(_))
         };
         assert!(!is_chosen(&|_| {}), "7,000 connections find one each");
         assert!(is_chosen(&|plan| plan.runtime = Some(Duration::from_secs(8))));
-        assert!(
-            is_chosen(&|plan| plan.arrivals = Arrivals::Concurrent(8)),
-            "nobody knows how many there will be"
-        );
+        assert!(is_chosen(&|plan| plan.arrivals = at_once(8)), "nobody knows how many there will be");
         assert!(!is_chosen(&|plan| {
             plan.runtime = None;
-            plan.workload = planned(5000, 1, 1).workload;
+            plan.workload = planned(5000, 1, 1).into_fields().workload;
         }));
         assert!(!is_chosen(&|plan| {
             plan.runtime = Some(Duration::from_secs(8));
             plan.sockets.sources.push([127, 0, 0, 1].into(), [127, 0, 0, 2].into());
         }));
-        assert!(!is_chosen(&|plan| *plan = calls(UNLIMITED, 1e6, 100)));
+        assert!(!is_chosen(&|plan| *plan = calls(UNLIMITED, 1e6, 100).into_fields()));
         assert!(!is_chosen(&|plan| {
-            plan.arrivals = Arrivals::Concurrent(8);
+            plan.arrivals = at_once(8);
             plan.sockets.fast_open = true;
         }));
         assert!(!matches!(

@@ -50,7 +50,7 @@ impl Arrivals {
                 Pace::Open { shard, places: Places::new(shard.share(1), count == UNLIMITED) }
             }
             httperf_plan::Arrivals::Concurrent(most) => {
-                Pace::Open { shard, places: Places::new(shard.share(u64::from(*most)), true) }
+                Pace::Open { shard, places: Places::new(shard.share(most.get().into()), true) }
             }
             timed => {
                 let schedule = Schedule::new(timed, plan.client);
@@ -219,7 +219,9 @@ struct Share {
 impl Share {
     fn new(plan: &Plan, shard: Shard) -> Self {
         let cycle = match &plan.workload {
-            Workload::Calls(calls) if calls.assignment == Assignment::InTurn => calls.connections.into(),
+            Workload::Calls(calls) if calls.assignment == Assignment::InTurn => {
+                calls.connections.get().into()
+            }
             _ => UNLIMITED,
         };
         Self { shard, cycle }

@@ -613,7 +613,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn makes_calls_again(&self) -> bool {
         match &self.plan.workload {
             Workload::Connections(workload) => {
-                workload.pipeline > 1 || matches!(self.plan.arrivals, Arrivals::Concurrent(_))
+                workload.pipeline.get() > 1 || matches!(self.plan.arrivals, Arrivals::Concurrent(_))
             }
             Workload::Calls(_) | Workload::Sessions(_) => false,
         }

@@ -119,7 +119,7 @@ impl Write for Seen {
 
 #[cfg(test)]
 mod tests {
-    use httperf_testkit::sim::connections;
+    use httperf_testkit::sim::{Edit, connections};
 
     use super::*;
 
@@ -131,13 +131,15 @@ mod tests {
     fn expecting(expect: &[(&str, &str)]) -> Plan {
         let mut plan = connections(1, 1, 1);
         for &(what, value) in expect {
-            let expect = &mut plan.replies.expect;
-            match what {
-                "status" => expect.statuses = Some(value.parse().unwrap()),
-                "size" => expect.size = Some(value.parse().unwrap()),
-                "hash" => expect.sha256 = Some(value.parse().unwrap()),
-                _ => panic!("nothing is expected of a {what}"),
-            }
+            plan.change(|plan| {
+                let expect = &mut plan.replies.expect;
+                match what {
+                    "status" => expect.statuses = Some(value.parse().unwrap()),
+                    "size" => expect.size = Some(value.parse().unwrap()),
+                    "hash" => expect.sha256 = Some(value.parse().unwrap()),
+                    _ => panic!("nothing is expected of a {what}"),
+                }
+            });
         }
         plan
     }
@@ -193,7 +195,7 @@ mod tests {
     #[test]
     fn a_body_beyond_the_limit_is_given_up() {
         let mut plan = expecting(&[]);
-        plan.limits.decoded_size = 2;
+        plan.change(|plan| plan.limits.decoded_size = 2);
         let finding = found(&plan, "Content-Encoding: gzip\r\n", GZIP);
         assert_eq!(finding, Finding { decoded_size: None, mismatch: Some(Mismatch::Undecodable) });
     }

@@ -31,7 +31,7 @@ use std::io;
 use std::time::Duration;
 
 use httperf_load::requests::Requests;
-use httperf_plan::{Cap, Excess, Plan, Shard, Workload};
+use httperf_plan::{Excess, Plan, Shard, Workload};
 use httperf_proto::request::Request;
 use httperf_proto::tls::Context;
 use httperf_proto::{http1, http2};
@@ -203,13 +203,13 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
         let watch = &plan.watch;
         let (has_sessions, cookies, pages, pipeline) = match &plan.workload {
             Workload::Connections(_) => (false, false, false, usize::MAX),
-            Workload::Calls(calls) => (false, false, false, calls.pipeline as usize),
+            Workload::Calls(calls) => (false, false, false, calls.pipeline.get() as usize),
             Workload::Sessions(sessions) => {
                 let pages = matches!(sessions.script, httperf_plan::Script::Pages { .. });
                 let pipeline = match plan.request.version {
                     // A session speaks HTTP/1.0 one call to a connection.
                     httperf_plan::HttpVersion::Http10 => 1,
-                    _ => sessions.max_piped_calls as usize,
+                    _ => sessions.max_piped_calls.get() as usize,
                 };
                 (true, sessions.cookies, pages, pipeline)
             }
@@ -258,7 +258,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             start,
             turn: 0,
             arrivals,
-            cap: cap(plan, shard),
+            cap: Cap::new(plan, shard),
             room_since: None,
             noticed: start,
             numbers: Numbers::new(plan, shard),
@@ -454,7 +454,7 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
             Workload::Connections(_) | Workload::Calls(_) => self.recorder.open(),
             Workload::Sessions(_) => self.sessions.len() as u64,
         };
-        (going_on >= u64::from(cap.connections)).then_some(cap.excess)
+        (going_on >= cap.most).then_some(cap.excess)
     }
 
     /// A connection, or a session, goes: if there was no room for another, there is since what ended it arrived, or, where
@@ -537,12 +537,24 @@ impl<'p, 'o, N: Network> Worker<'p, 'o, N> {
     }
 }
 
-/// How much may go on at once in a shard of a plan.
-fn cap(plan: &Plan, shard: Shard) -> Option<Cap> {
-    let cap = match &plan.workload {
-        Workload::Connections(connections) => connections.max_open?,
-        Workload::Sessions(sessions) => Cap { connections: sessions.max_open?, excess: Excess::Waits },
-        Workload::Calls(_) => return None,
-    };
-    Some(Cap { connections: shard.share(cap.connections.into()) as u32, ..cap })
+/// A shard's part of a cap on connections or sessions.
+#[derive(Clone, Copy)]
+struct Cap {
+    /// The most that may go on at once.
+    most: u64,
+    /// What becomes of an arrival that finds as many.
+    excess: Excess,
+}
+
+impl Cap {
+    fn new(plan: &Plan, shard: Shard) -> Option<Self> {
+        let (most, excess) = match &plan.workload {
+            Workload::Connections(connections) => {
+                connections.max_open.map(|cap| (cap.connections, cap.excess))?
+            }
+            Workload::Sessions(sessions) => (sessions.max_open?, Excess::Waits),
+            Workload::Calls(_) => return None,
+        };
+        Some(Self { most: shard.share(most.get().into()), excess })
+    }
 }

@@ -28,10 +28,10 @@ pub(super) fn options(plan: &Plan, http1: &http1::Options) -> http2::Options {
     http2::Options {
         streams: http1.pipeline,
         scheme: if plan.tls.is_some() { Scheme::Https } else { Scheme::Http },
-        window: plan.http2.window,
-        connection_window: plan.http2.connection_window,
-        header_table: plan.http2.header_table,
-        max_frame: plan.http2.max_frame,
+        window: plan.http2.window.get(),
+        connection_window: plan.http2.connection_window.get(),
+        header_table: plan.http2.header_table.get(),
+        max_frame: plan.http2.max_frame.get(),
         indexes_targets: matches!(plan.uris, UriSource::Fixed(_)) && !scripted,
         header_blocks: http1.header_blocks,
         bodies: http1.bodies,
@@ -50,7 +50,7 @@ pub(super) fn options(plan: &Plan, http1: &http1::Options) -> http2::Options {
 pub(super) fn undecided(plan: &Plan, options: http1::Options) -> http1::Options {
     let bounds_streams = match &plan.workload {
         Workload::Calls(_) => true,
-        Workload::Connections(connections) => connections.pipeline > 1,
+        Workload::Connections(connections) => connections.pipeline.get() > 1,
         Workload::Sessions(_) => false,
     };
     let is_open = plan.request.version == HttpVersion::Auto;

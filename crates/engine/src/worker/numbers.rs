@@ -73,21 +73,21 @@ impl Numbers {
 
 #[cfg(test)]
 mod tests {
-    use httperf_testkit::sim::connections;
+    use httperf_testkit::sim::{Edit, at_once, connections, listed, nonzero};
 
     use super::*;
 
     fn list(count: usize) -> UriSource {
-        UriSource::List { uris: (0..count).map(|n| format!("/{n}").into_bytes()).collect(), wrap: false }
+        UriSource::List { uris: listed((0..count).map(|n| format!("/{n}").into_bytes())), wrap: false }
     }
 
     #[test]
     fn the_numbers_of_a_schedule_do_not_depend_on_the_order_of_calls() {
         let mut plan = connections(10, 3, 1);
-        plan.threads = Some(2);
+        plan.change(|plan| (plan.arrivals, plan.threads) = (at_once(2), Some(nonzero(2))));
         let mut numbers = Numbers::new(&plan, Shard { index: 1, count: 2 });
         assert_eq!([numbers.next(5, 0), numbers.next(3, 2), numbers.next(5, 1)], [15, 11, 16]);
-        plan.threads = None;
+        plan.change(|plan| plan.threads = None);
         let mut numbers = Numbers::new(&plan, Shard::WHOLE);
         assert_eq!([numbers.next(5, 0), numbers.next(3, 2), numbers.next(5, 1)], [0, 1, 2]);
     }
@@ -95,7 +95,9 @@ mod tests {
     #[test]
     fn a_list_is_used_up_with_the_arrival_whose_first_call_is_beyond_its_end() {
         let mut plan = connections(10, 3, 1);
-        (plan.threads, plan.uris) = (Some(2), list(7));
+        plan.change(|plan| {
+            (plan.arrivals, plan.threads, plan.uris) = (at_once(2), Some(nonzero(2)), list(7));
+        });
         let requests = Requests::new(&plan);
         let numbers = Numbers::new(&plan, Shard::WHOLE);
         assert!(!numbers.are_used_up(|| Some(2), &requests));

@@ -44,7 +44,7 @@ struct Group {
 impl<'p> Pool<'p> {
     pub(super) fn new(plan: &'p Plan, calls: &'p Calls, shard: Shard) -> Self {
         let targets = plan.targets.len();
-        let connections = shard.share(calls.connections.into()) as usize;
+        let connections = shard.share(calls.connections.get().into()) as usize;
         let groups = match calls.assignment {
             Assignment::AnyFree => targets,
             Assignment::InTurn => connections,
@@ -54,7 +54,7 @@ impl<'p> Pool<'p> {
 
     /// How many connections this shard has.
     fn connections(&self) -> usize {
-        self.shard.share(self.calls.connections.into()) as usize
+        self.shard.share(self.calls.connections.get().into()) as usize
     }
 
     /// The group that takes an arrival.
@@ -62,7 +62,7 @@ impl<'p> Pool<'p> {
         match self.calls.assignment {
             Assignment::AnyFree => self.plan.target_of(index),
             Assignment::InTurn => {
-                (index % u64::from(self.calls.connections) / u64::from(self.shard.count)) as usize
+                (index % u64::from(self.calls.connections.get()) / u64::from(self.shard.count)) as usize
             }
         }
     }
@@ -91,7 +91,7 @@ impl<N: Network> Worker<'_, '_, N> {
     pub(super) fn open_pool(&mut self) -> io::Result<()> {
         let Some(pool) = &self.pool else { return Ok(()) };
         let (count, targets, assignment) = (pool.connections(), pool.targets, pool.calls.assignment);
-        let pipeline = pool.calls.pipeline;
+        let pipeline = pool.calls.pipeline.get();
         let began = self.network.now();
         // However long it takes, it is no part of the measured phase if there is a warm-up before that.
         self.recorder.restart(began, Instant::from_nanos(u64::MAX));

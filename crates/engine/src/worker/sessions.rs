@@ -183,7 +183,7 @@ impl<N: Network> Worker<'_, '_, N> {
         let (slots_max, calls_max) = match &self.plan.workload {
             Workload::Connections(_) | Workload::Calls(_) => (1, usize::MAX),
             Workload::Sessions(sessions) => {
-                (sessions.max_connections as usize, sessions.max_piped_calls as usize)
+                (sessions.max_connections.get() as usize, sessions.max_piped_calls.get() as usize)
             }
         };
         let connections = &self.connections;

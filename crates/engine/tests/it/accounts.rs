@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use httperf_plan::{
-    Arrivals, HttpVersion, Phases, Plan, Resumption, Script, Timeouts, Tls, UNLIMITED, Workload,
-};
+use httperf_plan::{Arrivals, HttpVersion, Phases, Plan, Resumption, Timeouts, Tls, UNLIMITED};
 use httperf_stats::{Failure, Outcome, Stall, Summary};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
-    Action, Deed, Goodbye, Http2Peer, HttpPeer, Link, Peer, Reception, StreamSeen, TlsPeer, calls,
-    connections, reply, run, sessions, tls_server,
+    Action, Deed, Edit, Goodbye, Http2Peer, HttpPeer, Link, Peer, Reception, StreamSeen, TlsPeer, at_once,
+    calls, connections, nonzero, reply, run, sessions, tls_server, uniform,
 };
 
 const NOW: Duration = Duration::ZERO;
@@ -21,7 +19,7 @@ fn ms(milliseconds: u64) -> Duration {
 }
 
 fn limited(plan: Plan, timeout: Duration) -> Plan {
-    Plan { timeouts: Timeouts { timeout: Some(timeout), think_timeout: None }, ..plan }
+    plan.with(|plan| plan.timeouts = Timeouts { timeout: Some(timeout), think_timeout: None })
 }
 
 fn failed(summary: &Summary) -> u64 {
@@ -59,7 +57,10 @@ fn ok() -> impl Peer {
 fn nothing_is_offered_while_the_connections_of_a_pool_time_out() {
     for warmup in [NOW, SECOND] {
         let plan = limited(calls(UNLIMITED, 100.0, 40), ms(500));
-        let plan = Plan { runtime: Some(SECOND), phases: Phases { warmup, drain: SECOND }, ..plan };
+        let plan = plan.with(|plan| {
+            plan.runtime = Some(SECOND);
+            plan.phases = Phases { warmup, drain: SECOND };
+        });
         // No connect succeeds before the run; every place is there all the same, and opens its connection when needed.
         let run = run(&plan, Link::default(), Deaf(40, ok()));
         let summary = &run.summary;
@@ -79,7 +80,7 @@ fn nothing_is_offered_while_the_connections_of_a_pool_time_out() {
 
 #[test]
 fn a_warm_up_has_what_happens_while_a_pool_opens_however_long_that_takes() {
-    let plan = Plan { phases: Phases { warmup: ms(100), drain: NOW }, ..calls(50, 100.0, 150) };
+    let plan = calls(50, 100.0, 150).with(|plan| plan.phases = Phases { warmup: ms(100), drain: NOW });
     // The last connections are begun when the first have taken longer than the warm-up will.
     let run = run(&plan, Link { latency: ms(200), ..Link::default() }, ok());
     assert_eq!((run.connections.len(), run.summary.connections), (150, 0));
@@ -99,19 +100,17 @@ fn closing_after(requests: usize) -> impl Peer {
     })
 }
 
-fn pipelined(plan: Plan, depth: u32) -> Plan {
-    let Workload::Connections(mut workload) = plan.workload else { panic!("the plan has connections") };
-    workload.pipeline = depth;
-    Plan { workload: Workload::Connections(workload), ..plan }
+fn pipelined(mut plan: Plan, depth: u32) -> Plan {
+    plan.change_connections(|workload| workload.pipeline = nonzero(depth));
+    plan
 }
 
 #[test]
 fn a_closed_loop_makes_calls_again_that_were_behind_a_close() {
-    let endless = Plan {
-        arrivals: Arrivals::Concurrent(2),
-        runtime: Some(SECOND),
-        ..pipelined(connections(UNLIMITED, UNLIMITED, 1), 8)
-    };
+    let endless = pipelined(connections(UNLIMITED, UNLIMITED, 1), 8).with(|plan| {
+        plan.arrivals = at_once(2);
+        plan.runtime = Some(SECOND);
+    });
     let run = run(&endless, Link::default(), closing_after(100));
     let summary = &run.summary;
     assert_eq!((summary.errors.total(), failed(summary), summary.closed_early), (0, 0, 0));
@@ -130,7 +129,7 @@ fn calls_behind_a_close_are_due_since_they_were() {
         0 => vec![Action::Send(ms(10), reply(200, "Connection: close\r\n", "")), Action::Close(ms(10))],
         _ => Vec::new(),
     });
-    let plan = Plan { arrivals: Arrivals::Concurrent(1), ..pipelined(connections(1, 2, 1), 2) };
+    let plan = pipelined(connections(1, 2, 1), 2).with(|plan| plan.arrivals = at_once(1));
     let summary = run(&plan, Link::default(), peer).summary;
     let latency = &summary.calls_with(Outcome::Success).latency.moments;
     assert_eq!((latency.count(), latency.min(), latency.max()), (2, 0.01, 0.02));
@@ -139,7 +138,7 @@ fn calls_behind_a_close_are_due_since_they_were() {
 
 #[test]
 fn a_planned_number_of_calls_on_a_connection_that_closes_early_is_not_exceeded() {
-    let plan = Plan { arrivals: Arrivals::Concurrent(3), ..pipelined(connections(3, 50, 1), 4) };
+    let plan = pipelined(connections(3, 50, 1), 4).with(|plan| plan.arrivals = at_once(3));
     let summary = run(&plan, Link::default(), closing_after(20)).summary;
     // Twenty calls are answered on the first connection of each, and the three behind them on another.
     assert_eq!((summary.replies, summary.requests, failed(&summary)), (69, 69, 0));
@@ -151,8 +150,7 @@ fn a_planned_number_of_calls_on_a_connection_that_closes_early_is_not_exceeded()
 #[test]
 fn a_pool_counts_a_request_once_that_was_behind_a_close() {
     let mut plan = calls(500, 4000.0, 2);
-    let Workload::Calls(workload) = &mut plan.workload else { unreachable!() };
-    workload.pipeline = 8;
+    plan.change_calls(|workload| workload.pipeline = nonzero(8));
     let summary = run(&plan, Link::default(), closing_after(20)).summary;
     assert_eq!((summary.replies, summary.requests, summary.errors.total()), (500, 500, 0));
     check_books(&summary);
@@ -166,12 +164,11 @@ fn a_closed_loop_over_http2_makes_calls_again_that_were_not_processed() {
         0..49 => vec![Deed::Reply(ms(1), Reply::new(200))],
         _ => Vec::new(),
     });
-    let mut plan = Plan {
-        arrivals: Arrivals::Concurrent(1),
-        runtime: Some(SECOND),
-        ..pipelined(connections(UNLIMITED, UNLIMITED, 1), 8)
-    };
-    plan.request.version = HttpVersion::Http2;
+    let mut plan = pipelined(connections(UNLIMITED, UNLIMITED, 1), 8).with(|plan| {
+        plan.arrivals = at_once(1);
+        plan.runtime = Some(SECOND);
+    });
+    plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let summary = run(&plan, Link { latency: ms(1), ..Link::default() }, peer).summary;
     assert_eq!((summary.errors.total(), failed(&summary)), (0, 0));
     assert!(summary.replies > 1000, "{}", summary.replies);
@@ -191,7 +188,7 @@ fn calls_that_a_closed_connection_did_not_take_are_not_in_the_books() {
         _ => Vec::new(),
     });
     let mut plan = connections(4, 5, 5);
-    plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(50_000)).into_bytes();
+    plan.change(|plan| plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(50_000)).into_bytes());
     for seed in 0..20 {
         let link = Link { hostile: true, seed, ..Link::default() };
         let peer = HttpPeer::new(|request| match request.index {
@@ -207,9 +204,8 @@ fn calls_that_a_closed_connection_did_not_take_are_not_in_the_books() {
 
 #[test]
 fn each_reply_to_a_call_that_is_made_again_answers_a_call_in_the_books() {
-    let mut plan = sessions(2, Script::Uniform { calls: 3, burst: 1, think: ms(10) });
-    let Workload::Sessions(workload) = &mut plan.workload else { unreachable!() };
-    (workload.retry_on_failure, workload.failure_status) = (true, Some(503));
+    let mut plan = sessions(2, uniform(3, 1, ms(10)));
+    plan.change_sessions(|workload| (workload.retry_on_failure, workload.failure_status) = (true, Some(503)));
     let summary =
         run(&plan, Link::default(), HttpPeer::new(|_| vec![Action::Send(ms(1), reply(503, "", ""))]));
     let summary = summary.summary;
@@ -219,7 +215,7 @@ fn each_reply_to_a_call_that_is_made_again_answers_a_call_in_the_books() {
 
 #[test]
 fn calls_that_wait_for_a_connection_at_the_end_are_in_the_books() {
-    let plan = Plan { runtime: Some(SECOND), ..calls(UNLIMITED, 100.0, 1) };
+    let plan = calls(UNLIMITED, 100.0, 1).with(|plan| plan.runtime = Some(SECOND));
     let peer = HttpPeer::new(|_| vec![Action::Send(ms(45), reply(200, "", "hello"))]);
     let summary = run(&plan, Link::default(), peer).summary;
     assert_eq!((summary.replies, summary.unfinished.moments.count()), (22, 78));
@@ -241,7 +237,7 @@ fn a_reply_before_the_whole_request_is_no_request_and_is_told() {
         }
     }
     let mut plan = connections(20, 1, 1);
-    plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(100_000)).into_bytes();
+    plan.change(|plan| plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(100_000)).into_bytes());
     let summary = run(&plan, Link { hostile: true, seed: 3, ..Link::default() }, Early).summary;
     assert_eq!((summary.replies, summary.errors.total()), (20, 0));
     assert!(summary.answered_early > 0);
@@ -266,7 +262,7 @@ fn a_status_line_that_trickles_without_end_is_late_at_last() {
 #[test]
 fn a_connection_that_was_established_in_time_counts_though_the_poller_tells_of_it_late() {
     // The worker sleeps through its time limit, and the poller tells of one socket at a time.
-    let plan = limited(Plan { arrivals: Arrivals::Concurrent(3), ..connections(3, 1, 1) }, ms(100));
+    let plan = limited(connections(3, 1, 1).with(|plan| plan.arrivals = at_once(3)), ms(100));
     let link = Link { latency: ms(10), nap: Some((ms(5), ms(300))), told_max: 1, ..Link::default() };
     let summary = run(&plan, link, ok()).summary;
     assert_eq!((summary.replies, summary.errors.total()), (3, 0));
@@ -311,9 +307,10 @@ impl<P: Peer> Peer for Stopped<P> {
 /// A connection for each call, kept connections at a rate, and a closed loop with and without a time limit that the
 /// stall exceeds; all for six seconds.
 fn loads() -> [(&'static str, Plan); 4] {
-    let of = |plan| Plan { runtime: Some(6 * SECOND), ..plan };
-    let closed = || Plan { arrivals: Arrivals::Concurrent(4), ..connections(UNLIMITED, UNLIMITED, 1) };
-    let each = Plan { arrivals: Arrivals::Deterministic { period: 0.01 }, ..connections(UNLIMITED, 1, 1) };
+    let of = |plan: Plan| plan.with(|plan| plan.runtime = Some(6 * SECOND));
+    let closed = || connections(UNLIMITED, UNLIMITED, 1).with(|plan| plan.arrivals = at_once(4));
+    let each =
+        connections(UNLIMITED, 1, 1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.01 });
     [
         ("connections", of(each)),
         ("pool", of(calls(UNLIMITED, 100.0, 4))),
@@ -344,9 +341,9 @@ fn a_server_that_stands_still_is_told_of_in_the_clear() {
 #[test]
 fn a_server_that_stands_still_is_told_of_over_tls() {
     for (what, mut plan) in loads() {
-        plan.targets[0].tls_name = Some("server".to_owned());
+        plan.change(|plan| plan.targets[0].tls_name = Some("server".to_owned()));
         for resumption in [Resumption::Never, Resumption::Share(0.5)] {
-            plan.tls = Some(Tls { resumption, ..Tls::default() });
+            plan.change(|plan| plan.tls = Some(Tls { resumption, ..Tls::default() }));
             let server = || tls_server().build();
             // All of it stops, handshakes as well.
             let peer = Stopped(TlsPeer::new(soon(), server(), Goodbye::Said));
@@ -362,7 +359,7 @@ fn a_server_that_stands_still_is_told_of_over_tls() {
 fn a_server_that_stands_still_is_told_of_over_http2() {
     let soon = || Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), Reply::new(200).body("hello"))]);
     for (what, mut plan) in loads() {
-        plan.request.version = HttpVersion::Http2;
+        plan.change(|plan| plan.request.version = HttpVersion::Http2);
         check_stall(what, &run(&plan, Link::default(), Stopped(soon())).summary);
         // What lies behind HTTP/2 stops, and settings are answered.
         let peer = Http2Peer::new(|request: &StreamSeen| {
@@ -376,9 +373,9 @@ fn a_server_that_stands_still_is_told_of_over_http2() {
 
 #[test]
 fn handshakes_without_calls_are_no_silence() {
-    let mut plan = Plan { arrivals: Arrivals::Deterministic { period: 0.1 }, ..connections(50, 0, 1) };
-    plan.targets[0].tls_name = Some("server".to_owned());
-    plan.tls = Some(Tls::default());
+    let mut plan = connections(50, 0, 1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.1 });
+    plan.change(|plan| plan.targets[0].tls_name = Some("server".to_owned()));
+    plan.change(|plan| plan.tls = Some(Tls::default()));
     let link = Link { latency: ms(10), ..Link::default() };
     let stall = run(&plan, link, TlsPeer::new(ok(), tls_server().build(), Goodbye::Said)).summary.stall;
     assert!(stall.is_none_or(|stall| stall.length <= ms(40)), "{stall:?}");

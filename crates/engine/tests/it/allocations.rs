@@ -5,11 +5,9 @@ use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Ready, Received, Silent, Worker};
-use httperf_plan::{
-    Arrivals, Endpoint, HttpVersion, Plan, RequestTemplate, Shard, Timeouts, UNLIMITED, UriSource, Workload,
-};
+use httperf_plan::{Arrivals, Endpoint, HttpVersion, Plan, Shard, Timeouts, UNLIMITED, UriSource};
 use httperf_stats::{Counters, Instant, Transport};
-use httperf_testkit::sim::{calls, connections};
+use httperf_testkit::sim::{Edit, at_once, calls, connections, listed, nonzero};
 
 const REPLY: &[u8] =
     b"HTTP/1.1 200 OK\r\nServer: memory\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello";
@@ -172,7 +170,7 @@ impl Network for Memory {
 
 /// How many blocks of memory are allocated in a run of this length, and how many calls it makes.
 fn measure(plan: &Plan, length: Duration) -> (u64, u64) {
-    let plan = Plan { runtime: Some(length), ..plan.clone() };
+    let plan = plan.clone().with(|plan| plan.runtime = Some(length));
     let mut replies = 0;
     let info = allocation_counter::measure(|| {
         let mut silent = Silent;
@@ -197,11 +195,10 @@ fn check(plan: &Plan) {
 }
 
 fn closed_loop(connections_open: u32) -> Plan {
-    Plan {
-        arrivals: Arrivals::Concurrent(connections_open),
-        timeouts: Timeouts { timeout: Some(Duration::from_secs(5)), think_timeout: None },
-        ..connections(UNLIMITED, UNLIMITED, 1)
-    }
+    connections(UNLIMITED, UNLIMITED, 1).with(|plan| {
+        plan.arrivals = at_once(connections_open);
+        plan.timeouts = Timeouts { timeout: Some(Duration::from_secs(5)), think_timeout: None };
+    })
 }
 
 #[test]
@@ -213,16 +210,16 @@ fn a_closed_loop_allocates_nothing_per_call() {
 #[test]
 fn a_pipeline_allocates_nothing_per_call() {
     let mut plan = closed_loop(4);
-    let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-    workload.pipeline = 16;
+    plan.change_connections(|workload| workload.pipeline = nonzero(16));
     check(&plan);
 }
 
 #[test]
 fn bursts_and_pauses_allocate_nothing_per_call() {
     let mut plan = closed_loop(8);
-    let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-    (workload.burst, workload.think) = (3, Duration::from_micros(50));
+    plan.change_connections(|workload| {
+        (workload.burst, workload.think) = (nonzero(3).into(), Duration::from_micros(50));
+    });
     check(&plan);
 }
 
@@ -230,25 +227,24 @@ fn bursts_and_pauses_allocate_nothing_per_call() {
 fn calls_at_a_rate_allocate_nothing() {
     check(&calls(UNLIMITED, 500_000.0, 8));
     let poisson = Arrivals::Exponential { mean: 1.0 / 400_000.0 };
-    check(&Plan { arrivals: poisson, ..calls(UNLIMITED, 1.0, 4) });
+    check(&calls(UNLIMITED, 1.0, 4).with(|plan| plan.arrivals = poisson));
 }
 
 #[test]
 fn a_list_of_uris_allocates_nothing_once_each_was_asked_for() {
-    let uris = (0..100).map(|number| format!("/{number}").into_bytes()).collect();
+    let uris = listed((0..100).map(|number| format!("/{number}").into_bytes()));
     let uris = UriSource::List { uris, wrap: true };
-    check(&Plan { uris: uris.clone(), ..closed_loop(8) });
-    check(&Plan { uris, ..calls(UNLIMITED, 500_000.0, 8) });
+    check(&closed_loop(8).with(|plan| plan.uris = uris.clone()));
+    check(&calls(UNLIMITED, 500_000.0, 8).with(|plan| plan.uris = uris));
 }
 
 fn http2(plan: Plan) -> Plan {
-    Plan { request: RequestTemplate { version: HttpVersion::Http2, ..plan.request }, ..plan }
+    plan.with(|plan| plan.request.version = HttpVersion::Http2)
 }
 
 /// Lets so many calls be outstanding on each connection of a pool.
 fn streams(mut plan: Plan, streams: u32) -> Plan {
-    let Workload::Calls(calls) = &mut plan.workload else { unreachable!() };
-    calls.pipeline = streams;
+    plan.change_calls(|calls| calls.pipeline = nonzero(streams));
     plan
 }
 
@@ -256,16 +252,16 @@ fn streams(mut plan: Plan, streams: u32) -> Plan {
 fn bursts_over_http2_allocate_nothing_per_call() {
     check(&http2(closed_loop(1)));
     let mut plan = http2(closed_loop(8));
-    let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-    (workload.burst, workload.think) = (3, Duration::from_micros(50));
+    plan.change_connections(|workload| {
+        (workload.burst, workload.think) = (nonzero(3).into(), Duration::from_micros(50));
+    });
     check(&plan);
 }
 
 #[test]
 fn a_closed_loop_of_streams_allocates_nothing_per_call() {
     let mut plan = http2(closed_loop(4));
-    let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-    workload.pipeline = 32;
+    plan.change_connections(|workload| workload.pipeline = nonzero(32));
     check(&plan);
 }
 
@@ -274,12 +270,12 @@ fn calls_at_a_rate_allocate_nothing_over_http2() {
     let plan = http2(streams(calls(UNLIMITED, 500_000.0, 8), 32));
     check(&plan);
     let poisson = Arrivals::Exponential { mean: 1.0 / 400_000.0 };
-    check(&Plan { arrivals: poisson, ..http2(streams(calls(UNLIMITED, 1.0, 1), 100)) });
+    check(&http2(streams(calls(UNLIMITED, 1.0, 1), 100)).with(|plan| plan.arrivals = poisson));
 }
 
 #[test]
 fn a_list_of_uris_allocates_nothing_over_http2() {
-    let uris = (0..100).map(|number| format!("/{number}").into_bytes()).collect();
+    let uris = listed((0..100).map(|number| format!("/{number}").into_bytes()));
     let uris = UriSource::List { uris, wrap: true };
-    check(&Plan { uris, ..http2(streams(calls(UNLIMITED, 500_000.0, 8), 32)) });
+    check(&http2(streams(calls(UNLIMITED, 500_000.0, 8), 32)).with(|plan| plan.uris = uris));
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use httperf_plan::{
-    Arrivals, Body, BodyPart, Http2, HttpVersion, Phases, Plan, Script, Template, Timeouts, UNLIMITED,
-    Workload,
+    Body, BodyPart, HeaderTable, Http2, HttpVersion, Phases, Plan, Script, Template, Timeouts, UNLIMITED,
+    Window,
 };
 use httperf_stats::{Failure, Http2Summary, Outcome, Summary, Timing};
 use httperf_testkit::http2::{Reply, code, setting};
 use httperf_testkit::sim::{
-    Deed, Http2Peer, Link, Run, StreamSeen, calls, connections, file_session, run, sessions,
+    Deed, Edit, Http2Peer, Link, Run, StreamSeen, at_once, calls, connections, file_session, nonzero, run,
+    sessions, uniform,
 };
 use proptest::prelude::*;
 
@@ -21,26 +22,27 @@ fn ms(milliseconds: u64) -> Duration {
 }
 
 fn over_http2(mut plan: Plan) -> Plan {
-    plan.request.version = HttpVersion::Http2;
+    plan.change(|plan| plan.request.version = HttpVersion::Http2);
     plan
 }
 
 /// Calls at a rate over connections with so many streams.
 fn streams(count: u64, per_second: f64, connections: u32, streams: u32) -> Plan {
     let mut plan = over_http2(calls(count, per_second, connections));
-    let Workload::Calls(workload) = &mut plan.workload else { unreachable!() };
-    workload.pipeline = streams;
+    plan.change_calls(|workload| workload.pipeline = nonzero(streams));
     plan
 }
 
 fn with_body(mut plan: Plan, size: usize) -> Plan {
-    plan.request.method = b"POST".to_vec();
-    plan.request.body = Some(Body { parts: vec![BodyPart::Text(Template::literal(&vec![b'x'; size]))] });
+    plan.change(|plan| plan.request.method = b"POST".to_vec());
+    plan.change(|plan| {
+        plan.request.body = Some(Body { parts: vec![BodyPart::Text(Template::literal(&vec![b'x'; size]))] });
+    });
     plan
 }
 
 fn with_timeout(plan: Plan, timeout: Duration) -> Plan {
-    Plan { timeouts: Timeouts { timeout: Some(timeout), think_timeout: None }, ..plan }
+    plan.with(|plan| plan.timeouts = Timeouts { timeout: Some(timeout), think_timeout: None })
 }
 
 fn ok() -> Reply {
@@ -111,7 +113,7 @@ fn calls_wait_for_the_streams_that_the_server_allows_and_the_wait_is_told() {
     let settings = [(setting::MAX_CONCURRENT_STREAMS, 2)];
     // Twenty calls at once, of which two at a time take 10 ms.
     let mut plan = streams(20, 1e6, 1, 20);
-    plan.phases = Phases { warmup: NOW, drain: SECOND };
+    plan.change(|plan| plan.phases = Phases { warmup: NOW, drain: SECOND });
     let run = run(&plan, Link::default(), ok_after(ms(10)).settings(&settings));
     check_answered(&run, 20);
     let figures = http2(&run.summary);
@@ -158,7 +160,7 @@ fn streams_that_are_refused_are_made_again() {
     let plans = [
         streams(50, 1000.0, 1, 10),
         over_http2(connections(5, 10, 5)),
-        over_http2(sessions(5, Script::File(vec![file_session(&[&["/a"], &["/b", "/c", "/d"]], ms(1))]))),
+        over_http2(sessions(5, Script::File([file_session(&[&["/a"], &["/b", "/c", "/d"]], ms(1))].into()))),
     ];
     for (plan, calls) in plans.iter().zip([50, 50, 20]) {
         let run = run(plan, Link::default(), peer());
@@ -197,11 +199,10 @@ fn a_stream_that_is_reset_fails_its_call_and_no_other() {
         assert_eq!(http2(&summary).resets_received.by_frequency(), [("INTERNAL_ERROR", 1)]);
     }
     // A session whose call fails has failed, unless it may try again.
-    let mut plan = over_http2(sessions(1, Script::Uniform { calls: 20, burst: 5, think: NOW }));
+    let mut plan = over_http2(sessions(1, uniform(20, 5, NOW)));
     let failed = run(&plan, Link::default(), peer()).summary.sessions.unwrap();
     assert_eq!((failed.completed, failed.failed), (0, 1));
-    let Workload::Sessions(workload) = &mut plan.workload else { unreachable!() };
-    workload.retry_on_failure = true;
+    plan.change_sessions(|workload| workload.retry_on_failure = true);
     let retried = run(&plan, Link::default(), peer()).summary;
     assert_eq!((retried.sessions.unwrap().completed, retried.replies), (1, 20));
 }
@@ -218,10 +219,7 @@ fn connections_that_go_away_make_way_for_others_and_no_call_is_lost() {
             deeds
         })
     };
-    let plans = [
-        streams(500, 1000.0, 2, 50),
-        over_http2(sessions(10, Script::Uniform { calls: 50, burst: 25, think: ms(1) })),
-    ];
+    let plans = [streams(500, 1000.0, 2, 50), over_http2(sessions(10, uniform(50, 25, ms(1))))];
     for plan in plans {
         let link = Link { latency: ms(5), ..Link::default() };
         let run = run(&plan, link, peer());
@@ -316,8 +314,8 @@ fn a_server_that_breaks_the_rules_is_told_so_and_left() {
 #[test]
 fn what_is_sent_before_it_is_measured_is_kept_apart() {
     let mut plan = streams(UNLIMITED, 1000.0, 1, 10);
-    plan.runtime = Some(SECOND);
-    plan.phases = Phases { warmup: SECOND, drain: SECOND };
+    plan.change(|plan| plan.runtime = Some(SECOND));
+    plan.change(|plan| plan.phases = Phases { warmup: SECOND, drain: SECOND });
     let run = run(&plan, Link::default(), ok_after(ms(1)));
     let figures = http2(&run.summary);
     assert_eq!(run.summary.replies, 1000);
@@ -328,7 +326,10 @@ fn what_is_sent_before_it_is_measured_is_kept_apart() {
 #[test]
 fn a_window_that_is_small_lets_everything_through_in_portions() {
     let mut plan = over_http2(connections(2, 4, 2));
-    plan.http2 = Http2 { window: 100, header_table: 0, ..Http2::default() };
+    plan.change(|plan| {
+        plan.http2 =
+            Http2 { window: Window::constant::<100>(), header_table: HeaderTable::MIN, ..Http2::default() }
+    });
     let body = "0123456789".repeat(10_000);
     let peer = Http2Peer::new(move |_: &StreamSeen| {
         vec![Deed::Reply(NOW, Reply::new(200).body(body.clone()).trailer("sum", "1"))]
@@ -340,13 +341,11 @@ fn a_window_that_is_small_lets_everything_through_in_portions() {
 
 #[test]
 fn a_closed_loop_keeps_all_its_streams_busy() {
-    let mut plan = over_http2(Plan {
-        arrivals: Arrivals::Concurrent(2),
-        runtime: Some(SECOND),
-        ..connections(UNLIMITED, UNLIMITED, 1)
-    });
-    let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-    workload.pipeline = 8;
+    let mut plan = over_http2(connections(UNLIMITED, UNLIMITED, 1).with(|plan| {
+        plan.arrivals = at_once(2);
+        plan.runtime = Some(SECOND);
+    }));
+    plan.change_connections(|workload| workload.pipeline = nonzero(8));
     let summary = run(&plan, Link::default(), ok_after(ms(10))).summary;
     assert_eq!(summary.replies, 1600);
     assert_eq!(http2(&summary).concurrent_max, 8);
@@ -387,24 +386,22 @@ proptest! {
     fn every_call_has_one_end(
         whims in prop::collection::vec(any::<u8>(), 40),
         kind in 0..4_u8,
-        at_once in 1..12_u32,
+        together in 1..12_u32,
         body in prop_oneof![Just(0_usize), 1..200_usize],
         seed in any::<u64>(),
         retries in any::<bool>(),
     ) {
         let plan = match kind {
-            0 => streams(60, 500.0, 2, at_once),
-            1 => over_http2(connections(6, 10, at_once.into())),
+            0 => streams(60, 500.0, 2, together),
+            1 => over_http2(connections(6, 10, together.into())),
             2 => {
                 let mut plan = over_http2(connections(6, 10, 1));
-                let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-                workload.pipeline = at_once;
-                Plan { arrivals: Arrivals::Concurrent(2), ..plan }
+                plan.change_connections(|workload| workload.pipeline = nonzero(together));
+                plan.with(|plan| plan.arrivals = at_once(2))
             }
             _ => {
-                let mut plan = over_http2(sessions(6, Script::Uniform { calls: 10, burst: at_once.into(), think: ms(1) }));
-                let Workload::Sessions(workload) = &mut plan.workload else { unreachable!() };
-                workload.retry_on_failure = retries;
+                let mut plan = over_http2(sessions(6, uniform(10, together.into(), ms(1))));
+                plan.change_sessions(|workload| workload.retry_on_failure = retries);
                 plan
             }
         };

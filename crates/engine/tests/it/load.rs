@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use httperf_engine::{Observation, Observer, Silent};
-use httperf_plan::{
-    Arrivals, Assignment, Calls, Client, Excess, Phases, Plan, Script, Shard, UNLIMITED, UriSource, Workload,
-};
+use httperf_plan::{Arrivals, Assignment, Client, Excess, Phases, Plan, Shard, UNLIMITED, UriSource};
 use httperf_stats::{Failure, Outcome, Summary, Timing};
 use httperf_testkit::sim::{
-    Action, HttpPeer, Link, Peer, Run, calls, connections, reply, run, run_observed, run_shard, sessions,
+    Action, Edit, HttpPeer, Link, Peer, Run, at_once, calls, connections, listed, nonzero, reply, run,
+    run_observed, run_shard, sessions, uniform,
 };
 use proptest::prelude::*;
 
@@ -33,18 +32,10 @@ fn stalling() -> impl Peer {
 
 /// A closed loop over so many connections for a second, with unlimited calls.
 fn closed_loop(concurrency: u32) -> Plan {
-    Plan {
-        arrivals: Arrivals::Concurrent(concurrency),
-        runtime: Some(SECOND),
-        ..connections(UNLIMITED, UNLIMITED, 1)
-    }
-}
-
-fn pool_of(plan: &mut Plan) -> &mut Calls {
-    match &mut plan.workload {
-        Workload::Calls(calls) => calls,
-        Workload::Connections(_) | Workload::Sessions(_) => panic!("the plan has calls"),
-    }
+    connections(UNLIMITED, UNLIMITED, 1).with(|plan| {
+        plan.arrivals = at_once(concurrency);
+        plan.runtime = Some(SECOND);
+    })
 }
 
 fn seconds(timing: &Timing, share: f64) -> f64 {
@@ -62,8 +53,7 @@ fn a_closed_loop_sends_the_next_call_when_the_last_reply_is_in() {
 #[test]
 fn a_closed_loop_with_a_pipeline_keeps_it_full() {
     let mut plan = closed_loop(2);
-    let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-    workload.pipeline = 8;
+    plan.change_connections(|workload| workload.pipeline = nonzero(8));
     // Each reply takes 10 ms, however many are asked for.
     let summary = run(&plan, Link::default(), ok_after(ms(10))).summary;
     assert_eq!(summary.replies, 1600);
@@ -73,8 +63,7 @@ fn a_closed_loop_with_a_pipeline_keeps_it_full() {
 #[test]
 fn a_closed_loop_may_think_between_calls() {
     let mut plan = closed_loop(1);
-    let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-    workload.think = ms(90);
+    plan.change_connections(|workload| workload.think = ms(90));
     let summary = run(&plan, Link::default(), ok_after(ms(10))).summary;
     assert_eq!(summary.replies, 10);
     assert_eq!(summary.calls_with(Outcome::Success).latency.moments.max(), 0.01, "the pause is no latency");
@@ -100,7 +89,7 @@ fn connections_that_the_server_closes_make_way_for_others_without_end() {
 
 #[test]
 fn a_pool_serves_calls_from_the_connections_it_has() {
-    let plan = Plan { runtime: Some(SECOND), ..calls(UNLIMITED, 1000.0, 8) };
+    let plan = calls(UNLIMITED, 1000.0, 8).with(|plan| plan.runtime = Some(SECOND));
     let link = Link { latency: ms(2), ..Link::default() };
     let run = run(&plan, link, ok_after(ms(1)));
     assert_eq!(run.connections.len(), 8);
@@ -122,7 +111,7 @@ fn a_pool_serves_calls_from_the_connections_it_has() {
 fn calls_over_a_pool_wait_out_a_server_that_stands_still_and_latency_counts_it() {
     for assignment in [Assignment::AnyFree, Assignment::InTurn] {
         let mut plan = calls(10_000, 1000.0, 8);
-        pool_of(&mut plan).assignment = assignment;
+        plan.change_calls(|calls| calls.assignment = assignment);
         let run = run(&plan, Link::default(), stalling());
         let summary = run.summary;
         let clocks = summary.calls_with(Outcome::Success);
@@ -138,9 +127,11 @@ fn calls_over_a_pool_wait_out_a_server_that_stands_still_and_latency_counts_it()
 #[test]
 fn a_connection_with_a_schedule_of_its_own_takes_no_other_call() {
     let mut plan = calls(40, 1000.0, 4);
-    pool_of(&mut plan).assignment = Assignment::InTurn;
-    plan.uris =
-        UriSource::List { uris: (0..40).map(|n| format!("/{n}").into_bytes()).collect(), wrap: false };
+    plan.change_calls(|calls| calls.assignment = Assignment::InTurn);
+    plan.change(|plan| {
+        plan.uris =
+            UriSource::List { uris: listed((0..40).map(|n| format!("/{n}").into_bytes())), wrap: false }
+    });
     // The first connection is slow; the others do not help it.
     let peer = HttpPeer::new(|request| {
         let pause = if request.connection == 0 { ms(50) } else { NOW };
@@ -157,14 +148,14 @@ fn a_connection_with_a_schedule_of_its_own_takes_no_other_call() {
 #[test]
 fn a_connection_of_a_pool_takes_as_many_calls_as_its_pipeline_holds() {
     let mut plan = calls(100, 1000.0, 2);
-    pool_of(&mut plan).pipeline = 4;
+    plan.change_calls(|calls| calls.pipeline = nonzero(4));
     let summary = run(&plan, Link::default(), ok_after(ms(7))).summary;
     assert_eq!(
         (summary.replies, summary.arrivals.held),
         (100, 0),
         "eight calls of 7 ms at one each millisecond"
     );
-    pool_of(&mut plan).pipeline = 3;
+    plan.change_calls(|calls| calls.pipeline = nonzero(3));
     let summary = run(&plan, Link::default(), ok_after(ms(7))).summary;
     assert_eq!(summary.replies, 100);
     assert!(summary.arrivals.held > 0);
@@ -204,11 +195,10 @@ fn calls_fail_one_by_one_where_nothing_listens() {
 
 #[test]
 fn a_drain_lets_calls_go_that_wait_for_a_connection() {
-    let plan = Plan {
-        runtime: Some(SECOND),
-        phases: Phases { warmup: ms(500), drain: Duration::from_secs(60) },
-        ..calls(UNLIMITED, 100.0, 1)
-    };
+    let plan = calls(UNLIMITED, 100.0, 1).with(|plan| {
+        plan.runtime = Some(SECOND);
+        plan.phases = Phases { warmup: ms(500), drain: Duration::from_secs(60) };
+    });
     // Half of what is offered can be served.
     let summary = run(&plan, Link::default(), ok_after(ms(20))).summary;
     assert_eq!((summary.replies, summary.unfinished.moments.count()), (100, 0));
@@ -218,12 +208,9 @@ fn a_drain_lets_calls_go_that_wait_for_a_connection() {
 
 #[test]
 fn sessions_wait_for_others_to_end_under_a_cap() {
-    let mut plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.01 },
-        ..sessions(20, Script::Uniform { calls: 1, burst: 1, think: NOW })
-    };
-    let Workload::Sessions(workload) = &mut plan.workload else { unreachable!() };
-    workload.max_open = Some(2);
+    let mut plan = sessions(20, uniform(1, 1, NOW))
+        .with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.01 });
+    plan.change_sessions(|workload| workload.max_open = Some(nonzero(2)));
     let summary = run(&plan, Link::default(), ok_after(ms(100))).summary;
     assert_eq!((summary.concurrent_max, summary.arrivals.held), (2, 18));
     assert_eq!(summary.lag.moments.max(), 0.0, "who waits for room does not wait for the generator");
@@ -290,11 +277,11 @@ fn split(plan: &Plan, shards: u32) -> (Vec<(u64, String)>, Summary) {
 fn timed_workload() -> impl Strategy<Value = Plan> {
     let by_connection = (7u64..100, 1u64..4).prop_map(|(count, calls)| connections(count, calls, 1));
     let by_session = (7u64..50, 1u64..4, 1u64..3)
-        .prop_map(|(count, calls, burst)| sessions(count, Script::Uniform { calls, burst, think: ms(3) }));
+        .prop_map(|(count, calls, burst)| sessions(count, uniform(calls, burst, ms(3))));
     let by_call = (7u64..200, 7u32..20, any::<bool>()).prop_map(|(count, connections, in_turn)| {
         let mut plan = calls(count, 1.0, connections);
         if in_turn {
-            pool_of(&mut plan).assignment = Assignment::InTurn;
+            plan.change_calls(|calls| calls.assignment = Assignment::InTurn);
         }
         plan
     });
@@ -305,18 +292,22 @@ fn timed_workload() -> impl Strategy<Value = Plan> {
     ];
     let uris = prop_oneof![
         (1usize..40, any::<bool>()).prop_map(|(count, wrap)| UriSource::List {
-            uris: (0..count).map(|n| format!("/{n}").into_bytes()).collect(),
+            uris: listed((0..count).map(|n| format!("/{n}").into_bytes())),
             wrap
         }),
         (2u32..500, 0.0..=1.0).prop_map(|(files, miss_rate)| UriSource::WorkingSet(
-            httperf_plan::WorkingSet { prefix: b"/set".to_vec(), files, miss_rate }
+            httperf_plan::WorkingSet { prefix: b"/set".to_vec(), files: nonzero(files), miss_rate }
         )),
     ];
     (prop_oneof![by_connection, by_session, by_call], arrivals, uris, 0u32..5, any::<bool>()).prop_map(
         |(plan, arrivals, uris, client, is_cut)| {
-            let mut plan = Plan { arrivals, uris, client: Client::new(client, 5), ..plan };
-            plan.watch.calls = true;
-            plan.runtime = is_cut.then_some(ms(100));
+            let mut plan = plan.with(|plan| {
+                plan.arrivals = arrivals;
+                plan.uris = uris;
+                plan.client = Client::new(client, 5);
+            });
+            plan.change(|plan| plan.watch.calls = true);
+            plan.change(|plan| plan.runtime = is_cut.then_some(ms(100)));
             plan
         },
     )
@@ -328,10 +319,10 @@ proptest! {
     /// What is due when, and which request it is, does not depend on how the work is split.
     #[test]
     fn a_split_run_makes_the_same_calls_at_the_same_times(plan in timed_workload()) {
-        let plan = Plan { threads: Some(1), ..plan };
+        let plan = plan.with(|plan| plan.threads = Some(nonzero(1)));
         let (whole, summary) = split(&plan, 1);
         for shards in [2, 7] {
-            let (parts, merged) = split(&Plan { threads: Some(shards), ..plan.clone() }, shards);
+            let (parts, merged) = split(&plan.clone().with(|plan| plan.threads = Some(nonzero(shards))), shards);
             prop_assert_eq!(&whole, &parts);
             prop_assert_eq!(summary.arrivals.due, merged.arrivals.due);
             prop_assert_eq!(summary.replies, merged.replies);
@@ -344,24 +335,25 @@ proptest! {
     fn numbers_of_a_schedule_change_nothing_where_arrivals_make_one_call(
         count in 1u64..60, period in 1u32..20, uris in 1usize..30, wrap in any::<bool>(),
     ) {
-        let uris = (0..uris).map(|n| format!("/{n}").into_bytes()).collect();
-        let mut plan = Plan {
-            arrivals: Arrivals::Exponential { mean: f64::from(period) / 1e3 },
-            uris: UriSource::List { uris, wrap },
-            ..connections(count, 1, 1)
-        };
-        plan.watch.calls = true;
+        let uris = listed((0..uris).map(|n| format!("/{n}").into_bytes()));
+        let mut plan = connections(count, 1, 1).with(|plan| {
+plan.arrivals = Arrivals::Exponential { mean: f64::from(period) / 1e3 };
+plan.uris = UriSource::List { uris, wrap };
+});
+        plan.change(|plan| plan.watch.calls = true);
         let (classic, _) = split(&plan, 1);
-        plan.threads = Some(1);
+        plan.change(|plan| plan.threads = Some(nonzero(1)));
         prop_assert_eq!(classic, split(&plan, 1).0);
     }
 }
 
 #[test]
 fn shards_share_what_is_capped() {
-    let mut plan = Plan { arrivals: Arrivals::Deterministic { period: 0.001 }, ..connections(100, 1, 1) };
-    let Workload::Connections(workload) = &mut plan.workload else { unreachable!() };
-    workload.max_open = Some(httperf_plan::Cap { connections: 5, excess: Excess::Waits });
+    let mut plan =
+        connections(100, 1, 1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.001 });
+    plan.change_connections(|workload| {
+        workload.max_open = Some(httperf_plan::Cap { connections: nonzero(5), excess: Excess::Waits });
+    });
     for shards in [1, 2, 3, 5] {
         let open: Vec<u64> = (0..shards)
             .map(|index| {
@@ -395,7 +387,7 @@ fn a_run_that_is_observed_says_which_call_is_which_whatever_the_shard() {
         }
     }
     let mut plan = calls(20, 1000.0, 4);
-    plan.watch.calls = true;
+    plan.change(|plan| plan.watch.calls = true);
     let mut numbers = Numbers::default();
     for index in 0..3 {
         let shard = Shard { index, count: 3 };

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use httperf_plan::{Authority, Plan, Proxy, Resumption, Script, Timeouts, Tls};
+use httperf_plan::{Authority, Plan, Proxy, Resumption, Timeouts, Tls};
 use httperf_stats::{DurationMoments, Failure};
 use httperf_testkit::sim::{
-    Action, Goodbye, HttpPeer, Link, Peer, Reception, Run, TlsPeer, connections, reply, run, sessions,
-    tls_server,
+    Action, Edit, Goodbye, HttpPeer, Link, Peer, Reception, Run, TlsPeer, connections, reply, run, sessions,
+    tls_server, uniform,
 };
 
 const NOW: Duration = Duration::ZERO;
@@ -19,16 +19,17 @@ fn ms(milliseconds: u64) -> Duration {
 /// The plan, through a proxy that wants a password.
 fn through(plan: Plan, tunnel: bool) -> Plan {
     let authority = |host: &str, port| Authority { host: host.into(), port };
-    let mut targets = plan.targets;
-    targets[0].authority = Some(authority("server.example", 8080));
-    targets[0].tls_name = Some("server".to_owned());
     let authorization = Some("Basic dTpw".to_owned());
     let proxy = Proxy { authority: authority("proxy", 3128), authorization, tunnel };
-    Plan { targets, proxy: Some(proxy), ..plan }
+    plan.with(|plan| {
+        plan.targets[0].authority = Some(authority("server.example", 8080));
+        plan.targets[0].tls_name = Some("server".to_owned());
+        plan.proxy = Some(proxy);
+    })
 }
 
 fn secured(plan: Plan, resumption: Resumption) -> Plan {
-    Plan { tls: Some(Tls { resumption, ..Tls::default() }), ..plan }
+    plan.with(|plan| plan.tls = Some(Tls { resumption, ..Tls::default() }))
 }
 
 fn ok() -> impl Peer {
@@ -119,7 +120,7 @@ fn the_time_until_there_is_a_tunnel_belongs_to_the_connect_time() {
 fn tunnels_are_made_over_links_that_cut_and_delay_everything() {
     for seed in 0..60 {
         let link = Link { seed, latency: ms(1), jitter: ms(2), hostile: true, ..Link::default() };
-        let script = Script::Uniform { calls: 5, burst: 2, think: ms(3) };
+        let script = uniform(5, 2, ms(3));
         check(&run(&through(connections(4, 3, 1), true), link, Before::new(ok())), 4, 12);
         check(&run(&through(sessions(3, script.clone()), true), link, Before::new(ok())), 3, 15);
         let secure = |plan, resumption| secured(through(plan, true), resumption);
@@ -134,7 +135,7 @@ fn tunnels_are_made_over_links_that_cut_and_delay_everything() {
 #[test]
 fn early_data_travels_through_a_tunnel_too() {
     let mut plan = secured(through(connections(20, 1, 1), true), Resumption::Share(1.0));
-    plan.tls.as_mut().unwrap().early_data = true;
+    plan.change(|plan| plan.tls.as_mut().unwrap().early_data = true);
     let run = run(&plan, Link { latency: ms(1), ..Link::default() }, Before::new(server()));
     check(&run, 20, 20);
     assert!(run.summary.tls.unwrap().early_requests.accepted > 0);
@@ -150,7 +151,7 @@ fn a_tunnel_that_does_not_come_to_be_is_an_error_of_its_class() {
         ("220 smtp.example\r\n\r\n", Failure::Other),
     ] {
         let timeouts = Timeouts { timeout: Some(ms(100)), think_timeout: None };
-        let plan = Plan { timeouts, ..through(connections(3, 2, 1), true) };
+        let plan = through(connections(3, 2, 1), true).with(|plan| plan.timeouts = timeouts);
         for plan in [plan.clone(), secured(plan, Resumption::Share(1.0))] {
             let peer = Before { answer, ..Before::new(ok()) };
             let outcome = run(&plan, Link { latency: ms(1), ..Link::default() }, peer);
@@ -166,7 +167,7 @@ fn a_tunnel_that_does_not_come_to_be_is_an_error_of_its_class() {
 #[test]
 fn a_reply_without_end_is_cut_off() {
     let mut plan = through(connections(1, 1, 1), true);
-    plan.limits.reply_head_size = 100;
+    plan.change(|plan| plan.limits.reply_head_size = 100);
     let peer = Before {
         answer: "HTTP/1.1 200 OK\r\nX: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         ..Before::new(ok())

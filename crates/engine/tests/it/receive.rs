@@ -15,8 +15,8 @@ use httperf_plan::{Arrivals, Endpoint, HttpVersion, Phases, Plan, ReplyClock, Sh
 use httperf_stats::{Counters, Failure, Instant, Outcome, Summary, Timing, Transport};
 use httperf_testkit::http2;
 use httperf_testkit::sim::{
-    Action, Deed, Goodbye, Http2Peer, HttpPeer, Link, Peer, StreamSeen, TlsPeer, connections, reply, run,
-    tls_server,
+    Action, Deed, Edit, Goodbye, Http2Peer, HttpPeer, Link, Peer, StreamSeen, TlsPeer, connections, reply,
+    run, tls_server,
 };
 use proptest::prelude::*;
 use rustix::net::sockopt::set_socket_linger;
@@ -94,7 +94,7 @@ fn what_is_not_stamped_is_counted_and_not_guessed() {
 #[test]
 fn without_the_full_record_there_is_no_receive_lag() {
     let mut plan = connections(20, 3, 1);
-    plan.recording.detail = false;
+    plan.change(|plan| plan.recording.detail = false);
     let summary = simulated(&plan, late(), ok());
     assert_eq!((summary.replies, summary.receive.unstamped), (60, 0));
     assert!(summary.receive.lag.is_empty());
@@ -102,7 +102,7 @@ fn without_the_full_record_there_is_no_receive_lag() {
 
 #[test]
 fn over_tls_it_is_the_segment_that_completes_the_record() {
-    let plan = Plan { tls: Some(Tls::default()), ..connections(4, 3, 1) };
+    let plan = connections(4, 3, 1).with(|plan| plan.tls = Some(Tls::default()));
     let server = TlsPeer::new(ok(), tls_server().build(), Goodbye::Said);
     check_late(&simulated(&plan, late(), server), 12);
 }
@@ -110,14 +110,14 @@ fn over_tls_it_is_the_segment_that_completes_the_record() {
 #[test]
 fn over_http2_each_stream_has_its_own() {
     let mut plan = connections(4, 6, 3);
-    plan.request.version = HttpVersion::Http2;
+    plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
     check_late(&simulated(&plan, late(), peer), 24);
 }
 
 fn by_kernel(mut plan: Plan) -> Plan {
-    plan.recording.clock = ReplyClock::Kernel;
+    plan.change(|plan| plan.recording.clock = ReplyClock::Kernel);
     plan
 }
 
@@ -148,12 +148,12 @@ fn by_the_kernels_clock_a_reply_ends_when_it_came_and_what_follows_it_begins_whe
 
 #[test]
 fn by_the_kernels_clock_it_is_the_same_over_tls_and_http2() {
-    let plan = by_kernel(Plan { tls: Some(Tls::default()), ..connections(4, 3, 1) });
+    let plan = by_kernel(connections(4, 3, 1).with(|plan| plan.tls = Some(Tls::default())));
     let summary = simulated(&plan, late(), TlsPeer::new(ok(), tls_server().build(), Goodbye::Said));
     check_late(&summary, 12);
     assert_eq!(summary.calls_with(Outcome::Success).service.moments.max(), 0.004);
     let mut plan = by_kernel(connections(4, 6, 3));
-    plan.request.version = HttpVersion::Http2;
+    plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
     let summary = simulated(&plan, late(), peer);
@@ -166,7 +166,7 @@ const SEND_LAG: Duration = Duration::from_micros(250);
 
 /// As [`late`], and the worker can ask when requests were sent, as this plan has it do.
 fn asking(mut plan: Plan, every: u32) -> (Plan, Link) {
-    plan.recording.kernel_sends = NonZeroU32::new(every);
+    plan.change(|plan| plan.recording.kernel_sends = NonZeroU32::new(every));
     (plan, Link { send_lag: Some(SEND_LAG), ..late() })
 }
 
@@ -209,11 +209,11 @@ fn requests_that_are_written_together_have_one_stamp() {
 
 #[test]
 fn over_tls_and_http2_the_kernel_is_asked_as_well() {
-    let (plan, link) = asking(Plan { tls: Some(Tls::default()), ..connections(4, 3, 1) }, 1);
+    let (plan, link) = asking(connections(4, 3, 1).with(|plan| plan.tls = Some(Tls::default())), 1);
     let summary = simulated(&plan, link, TlsPeer::new(ok(), tls_server().build(), Goodbye::Said));
     check_kernel(&summary, 12, 0.004);
     let (mut plan, link) = asking(connections(4, 6, 3), 1);
-    plan.request.version = HttpVersion::Http2;
+    plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
     check_kernel(&simulated(&plan, link, peer), 24, 0.004);
@@ -234,12 +234,11 @@ fn what_the_kernel_says_nothing_about_is_counted() {
 
 #[test]
 fn replies_to_what_was_due_in_the_warm_up_are_kept_apart() {
-    let plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.1 },
-        runtime: Some(ms(2000)),
-        phases: Phases { warmup: ms(1000), drain: ms(500) },
-        ..connections(1000, 1, 1)
-    };
+    let plan = connections(1000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.1 };
+        plan.runtime = Some(ms(2000));
+        plan.phases = Phases { warmup: ms(1000), drain: ms(500) };
+    });
     let summary = simulated(&plan, late(), ok());
     assert!(summary.warmup.is_some_and(|warmup| warmup.replies >= 10));
     check_late(&summary, 20);
@@ -371,7 +370,7 @@ fn answer(mut connection: impl Read + Write, requests: u32, size: usize) {
 /// Calls one after the other over one connection.
 fn calls(endpoint: Endpoint, count: u64) -> Plan {
     let mut plan = connections(1, count, 1);
-    plan.targets[0].endpoint = endpoint;
+    plan.change(|plan| plan.targets[0].endpoint = endpoint);
     plan
 }
 
@@ -423,7 +422,7 @@ impl Observer for Ages {
 fn by_the_kernels_clock_latency_does_not_contain_how_late_a_real_socket_is_read() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let mut plan = by_kernel(calls(Endpoint::Tcp(server.local_addr().expect("it listens")), 30));
-    plan.watch.calls = true;
+    plan.change(|plan| plan.watch.calls = true);
     let serving = std::thread::spawn(move || answer(server.accept().expect("a client comes").0, 30, 5));
     let mut ages = Ages::default();
     let summary = carry_out(&plan, ms(50), &mut ages);
@@ -440,7 +439,7 @@ fn by_the_kernels_clock_latency_does_not_contain_how_late_a_real_socket_is_read(
 fn asked_over_tcp(count: u32, serve: impl FnOnce(TcpStream) + Send + 'static) -> Summary {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let mut plan = calls(Endpoint::Tcp(server.local_addr().expect("it listens")), count.into());
-    plan.recording.kernel_sends = Some(NonZeroU32::MIN);
+    plan.change(|plan| plan.recording.kernel_sends = Some(NonZeroU32::MIN));
     let serving = std::thread::spawn(move || serve(server.accept().expect("a client comes").0));
     let summary = carry_out(&plan, ms(20), &mut Silent);
     serving.join().expect("the server does not panic");

@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime};
 
 use httperf_engine::{Network, Ready, Received, Silent, Worker};
 use httperf_plan::{
-    Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Sessions, Shard,
-    ThinkTime, Timeouts, Tls, TlsVersion, UriSource, Workload,
+    Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Shard, ThinkTime,
+    Timeouts, Tls, TlsVersion, UriSource, Workload,
 };
 use httperf_stats::{Counters, Failure, Instant, Interval, Outcome, Summary, Transport};
 use httperf_testkit::sim::{
-    Action, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, calls, connections, reply, run,
-    sessions, tls_server,
+    Action, Edit, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, at_once, calls, connections,
+    listed, nonzero, reply, run, sessions, tls_server, uniform,
 };
 use proptest::prelude::*;
 use rustix::io::Errno;
@@ -23,13 +23,6 @@ const NOW: Duration = Duration::ZERO;
 
 fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
-}
-
-fn sessions_of(plan: &mut Plan) -> &mut Sessions {
-    match &mut plan.workload {
-        Workload::Sessions(sessions) => sessions,
-        Workload::Connections(_) | Workload::Calls(_) => panic!("the plan has sessions"),
-    }
 }
 
 /// The latencies of calls that succeeded: their count, and their sum in milliseconds.
@@ -41,8 +34,10 @@ fn latencies(run: &Run) -> (u64, f64) {
 #[test]
 fn calls_that_wait_for_room_on_a_connection_are_due_since_they_were_ready() {
     // One call, then five that are ready together and go one after the other.
-    let mut plan = sessions(1, Script::Uniform { calls: 6, burst: 6, think: NOW });
-    (sessions_of(&mut plan).max_connections, sessions_of(&mut plan).max_piped_calls) = (1, 1);
+    let mut plan = sessions(1, uniform(6, 6, NOW));
+    plan.change_sessions(|sessions| {
+        (sessions.max_connections, sessions.max_piped_calls) = (nonzero(1), nonzero(1));
+    });
     let peer = HttpPeer::new(|_| vec![Action::Send(ms(10), reply(200, "", "hello"))]);
     let run = run(&plan, Link::default(), peer);
     assert_eq!(latencies(&run), (6, 10.0 + 10.0 + 20.0 + 30.0 + 40.0 + 50.0));
@@ -50,10 +45,8 @@ fn calls_that_wait_for_room_on_a_connection_are_due_since_they_were_ready() {
 
 #[test]
 fn an_object_of_a_page_is_due_since_it_was_found() {
-    let plan = Plan {
-        uris: UriSource::Fixed(b"/page.html".to_vec()),
-        ..sessions(1, Script::Pages { pages: 1, think: NOW })
-    };
+    let plan = sessions(1, Script::Pages { pages: 1, think: NOW })
+        .with(|plan| plan.uris = UriSource::Fixed(b"/page.html".to_vec()));
     let peer = HttpPeer::new(|request: &RequestSeen| match request.uri() {
         "/page.html" => {
             let head = reply(200, "Content-Type: text/html\r\n", "<img src=a.png>12345");
@@ -70,8 +63,8 @@ fn an_object_of_a_page_is_due_since_it_was_found() {
 #[test]
 fn only_requests_that_early_data_had_room_for_count_as_early() {
     let tls = Tls { early_data: true, resumption: Resumption::Share(1.0), ..Tls::default() };
-    let mut plan = Plan { tls: Some(tls), ..connections(2, 600, 600) };
-    plan.targets[0].tls_name = Some("server".to_owned());
+    let mut plan = connections(2, 600, 600).with(|plan| plan.tls = Some(tls));
+    plan.change(|plan| plan.targets[0].tls_name = Some("server".to_owned()));
     let inner = HttpPeer::new(|_| vec![Action::Send(NOW, reply(200, "", "hello"))]);
     let run = run(
         &plan,
@@ -86,11 +79,7 @@ fn only_requests_that_early_data_had_room_for_count_as_early() {
 
 fn script() -> impl Strategy<Value = Script> {
     prop_oneof![
-        (1u64..7, 1u64..4, 0u64..20).prop_map(|(calls, burst, think)| Script::Uniform {
-            calls,
-            burst,
-            think: ms(think)
-        }),
+        (1u64..7, 1u64..4, 0u64..20).prop_map(|(calls, burst, think)| uniform(calls, burst, ms(think))),
         (1u64..3, 0u64..20).prop_map(|(pages, think)| Script::Pages { pages, think: ms(think) }),
     ]
 }
@@ -99,49 +88,50 @@ fn workload() -> impl Strategy<Value = Plan> {
     let by_connection = (0u64..20, 0u64..6, 1u64..4, prop::option::of(1u32..4)).prop_map(
         |(count, calls, burst, max_open)| {
             let mut plan = connections(count, calls, burst);
-            if let Workload::Connections(connections) = &mut plan.workload {
-                connections.max_open =
-                    max_open.map(|connections| Cap { connections, excess: Excess::Skipped });
-            }
+            plan.change_connections(|connections| {
+                connections.max_open = max_open
+                    .map(|connections| Cap { connections: nonzero(connections), excess: Excess::Skipped });
+            });
             plan
         },
     );
     let by_session = (0u64..8, script(), 1u32..4, 1u32..5, any::<bool>(), any::<bool>(), any::<bool>())
         .prop_map(|(count, script, slots, piped, retry, fails, cookies)| {
             let mut plan = sessions(count, script);
-            let sessions = sessions_of(&mut plan);
-            (sessions.max_connections, sessions.max_piped_calls) = (slots, piped);
-            sessions.retry_on_failure = retry;
-            sessions.failure_status = fails.then_some(503);
-            sessions.cookies = cookies;
+            plan.change_sessions(|sessions| {
+                (sessions.max_connections, sessions.max_piped_calls) = (nonzero(slots), nonzero(piped));
+                sessions.retry_on_failure = retry;
+                sessions.failure_status = fails.then_some(503);
+                sessions.cookies = cookies;
+            });
             plan
         });
     let by_call =
         (0u64..30, 1u32..5, 1u32..4, any::<bool>()).prop_map(|(count, slots, pipeline, in_turn)| {
             let mut plan = calls(count, 100.0, slots);
-            if let Workload::Calls(calls) = &mut plan.workload {
-                calls.pipeline = pipeline;
+            plan.change_calls(|calls| {
+                calls.pipeline = nonzero(pipeline);
                 calls.assignment = if in_turn { Assignment::InTurn } else { Assignment::AnyFree };
-            }
+            });
             plan
         });
     let closed_loop = (0u64..20, 0u64..9, 1u32..5, 0u64..20).prop_map(|(count, calls, pipeline, think)| {
         let mut plan = connections(count, calls, 1);
-        if let Workload::Connections(connections) = &mut plan.workload {
-            (connections.pipeline, connections.think) = (pipeline, ms(think));
-        }
+        plan.change_connections(|connections| {
+            (connections.pipeline, connections.think) = (nonzero(pipeline), ms(think));
+        });
         plan
     });
     let uris = prop_oneof![
         3 => Just(UriSource::Fixed(b"/page.html".to_vec())),
         1 => (1usize..20, any::<bool>()).prop_map(|(count, wrap)| UriSource::List {
-            uris: vec![b"/page.html".to_vec(); count],
+            uris: listed(vec![b"/page.html".to_vec(); count]),
             wrap
         }),
     ];
     let arrivals = prop_oneof![
         Just(Arrivals::Sequential),
-        (1u32..5).prop_map(Arrivals::Concurrent),
+        (1u32..5).prop_map(at_once),
         (0u64..30).prop_map(|period| Arrivals::Deterministic { period: period as f64 / 1e3 }),
     ];
     let version = prop_oneof![Just(HttpVersion::Http11), Just(HttpVersion::Http10)];
@@ -170,13 +160,19 @@ fn workload() -> impl Strategy<Value = Plan> {
         size,
     )
         .prop_map(|(mut plan, uris, arrivals, version, tls, (timeout, think), size)| {
-            plan.request.version = version;
+            plan.change(|plan| plan.request.version = version);
             if size > 0 {
-                plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(size)).into_bytes();
+                plan.change(|plan| {
+                    plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(size)).into_bytes();
+                });
             }
             let think_timeout = think.map(|think| ThinkTime::More(ms(think)));
-            plan.timeouts = Timeouts { timeout: timeout.map(ms), think_timeout };
-            Plan { uris, arrivals, tls, ..plan }
+            plan.change(|plan| plan.timeouts = Timeouts { timeout: timeout.map(ms), think_timeout });
+            plan.with(|plan| {
+                plan.uris = uris;
+                plan.arrivals = arrivals;
+                plan.tls = tls;
+            })
         })
 }
 
@@ -264,7 +260,7 @@ proptest! {
                 }
                 if !listed && summary.errors.count(Failure::FdUnavailable) == 0 {
                     // Calls that the server did not process may go to further connections.
-                    let may_go_on = workload.pipeline > 1 || matches!(plan.arrivals, Arrivals::Concurrent(_));
+                    let may_go_on = workload.pipeline.get() > 1 || matches!(plan.arrivals, Arrivals::Concurrent(_));
                     let connections = summary.connections + summary.arrivals_skipped;
                     prop_assert!(connections == workload.count || may_go_on && connections > workload.count);
                 }
@@ -429,7 +425,10 @@ fn established(count: usize) -> Step {
 fn a_reply_that_came_in_time_counts_though_the_poller_tells_of_it_late() {
     // The worker sleeps through its time limit, and the poller tells of one socket at a time.
     let timeouts = Timeouts { timeout: Some(ms(100)), think_timeout: None };
-    let plan = Plan { arrivals: Arrivals::Concurrent(3), timeouts, ..connections(3, 1, 1) };
+    let plan = connections(3, 1, 1).with(|plan| {
+        plan.arrivals = at_once(3);
+        plan.timeouts = timeouts;
+    });
     let answer = || reply(200, "", "hello");
     let lot = |pause, socket| Step {
         pause,
@@ -445,7 +444,7 @@ fn a_reply_that_came_in_time_counts_though_the_poller_tells_of_it_late() {
 #[test]
 fn a_server_that_answers_early_and_resets_is_heard() {
     let mut plan = connections(1, 1, 1);
-    plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(10_000)).into_bytes();
+    plan.change(|plan| plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(10_000)).into_bytes());
     let refusal = Step {
         pause: ms(1),
         arrives: vec![(0, reply(413, "Connection: close\r\n", "too large"))],
@@ -459,7 +458,9 @@ fn a_server_that_answers_early_and_resets_is_heard() {
 #[test]
 fn a_reply_that_came_before_a_write_failed_counts_if_it_is_complete() {
     let large = |mut plan: Plan| {
-        plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(10_000)).into_bytes();
+        plan.change(|plan| {
+            plan.request.extra_headers = format!("X: {}\r\n", "x".repeat(10_000)).into_bytes();
+        });
         plan
     };
     // The poller says that there is room again; writing finds out that there is nobody to take it.
@@ -525,7 +526,7 @@ fn arrivals_do_not_wait_for_the_end_of_many_replies() {
     // a tenth of a millisecond.
     let mut steps = vec![httperf_plan::Step { period: 0.0, duration: 0.0 }; 63];
     steps.push(httperf_plan::Step { period: 0.0015, duration: 0.0 });
-    let plan = Plan { arrivals: Arrivals::Variable(steps), ..connections(65, 1, 1) };
+    let plan = connections(65, 1, 1).with(|plan| plan.arrivals = Arrivals::Variable(listed(steps)));
     let answers = |sockets: Range<usize>| Step {
         pause: ms(1),
         arrives: sockets.clone().map(|socket| (socket, reply(200, "", "hello"))).collect(),

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{
-    Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Resumption, Script, Sessions, Split, Tls, TlsVersion,
-    UriSource, Workload,
+    Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Resumption, Script, Split, Tls, TlsVersion, UriSource,
+    Workload,
 };
 use httperf_stats::{Failure, Outcome, Phase, Timing};
 use httperf_testkit::sim::{
-    Action, Goodbye, HttpPeer, Link, Peer, Reception, RequestSeen, Run, TlsPeer, Trace, connections,
-    file_session, reply, run, run_observed, sessions, tls_server,
+    Action, Edit, Goodbye, HttpPeer, Link, Peer, Reception, RequestSeen, Run, TlsPeer, Trace, at_once,
+    connections, file_session, listed, nonzero, reply, run, run_observed, sessions, tls_server,
 };
 use proptest::prelude::*;
 
@@ -24,14 +24,7 @@ fn ms(milliseconds: u64) -> Duration {
 }
 
 fn uniform(calls: u64, burst: u64, think: Duration) -> Script {
-    Script::Uniform { calls, burst, think }
-}
-
-fn sessions_of(plan: &mut Plan) -> &mut Sessions {
-    match &mut plan.workload {
-        Workload::Sessions(sessions) => sessions,
-        Workload::Connections(_) | Workload::Calls(_) => panic!("the plan has sessions"),
-    }
+    httperf_testkit::sim::uniform(calls, burst, think)
 }
 
 fn every(milliseconds: u64) -> Arrivals {
@@ -108,7 +101,7 @@ fn check_sessions(run: &Run, completed: u64, failed: u64, lengths: &[(u64, u64)]
 
 #[test]
 fn arrivals_keep_their_schedule_while_the_server_stands_still() {
-    let plan = Plan { arrivals: every(10), ..connections(50, 1, 1) };
+    let plan = connections(50, 1, 1).with(|plan| plan.arrivals = every(10));
     let run = run(&plan, Link::default(), ok_after(Duration::from_secs(10)));
     assert_eq!(initiated(&run), (0..50).map(|index| index * 10).collect::<Vec<_>>());
     check_counts(&run, 50, 50, 50);
@@ -125,11 +118,10 @@ fn without_a_rate_each_connection_waits_for_the_end_of_the_one_before() {
 
 #[test]
 fn a_billion_arrivals_start_at_once_and_stop_when_told() {
-    let plan = Plan {
-        arrivals: every(1),
-        runtime: Some(Duration::from_secs(2)),
-        ..connections(1_000_000_000, 1, 1)
-    };
+    let plan = connections(1_000_000_000, 1, 1).with(|plan| {
+        plan.arrivals = every(1);
+        plan.runtime = Some(Duration::from_secs(2));
+    });
     let run = run(&plan, Link::default(), ok_after(ms(1)));
     assert_eq!(run.connections.len(), 2000, "the one due at the end is not offered");
     assert_eq!(run.summary.duration, Duration::from_secs(2));
@@ -154,10 +146,10 @@ fn connections_without_calls_are_opened_and_closed() {
 
 #[test]
 fn a_cap_on_open_connections_skips_arrivals_and_still_ends() {
-    let mut plan = Plan { arrivals: every(10), ..connections(10, 1, 1) };
-    if let Workload::Connections(connections) = &mut plan.workload {
-        connections.max_open = Some(Cap { connections: 2, excess: Excess::Skipped });
-    }
+    let mut plan = connections(10, 1, 1).with(|plan| plan.arrivals = every(10));
+    plan.change_connections(|connections| {
+        connections.max_open = Some(Cap { connections: nonzero(2), excess: Excess::Skipped });
+    });
     let run = run(&plan, Link::default(), ok_after(ms(35)));
     assert_eq!(initiated(&run), [0, 10, 40, 50, 80, 90]);
     assert_eq!(run.summary.arrivals_skipped, 4);
@@ -167,8 +159,10 @@ fn a_cap_on_open_connections_skips_arrivals_and_still_ends() {
 #[test]
 fn a_list_of_uris_ends_the_run_after_the_last_reply() {
     let uris = ["/a", "/b", "/c"].map(|uri| uri.as_bytes().to_vec()).to_vec();
-    let plan =
-        Plan { uris: UriSource::List { uris, wrap: false }, arrivals: every(1), ..connections(10, 1, 1) };
+    let plan = connections(10, 1, 1).with(|plan| {
+        plan.uris = UriSource::List { uris: listed(uris), wrap: false };
+        plan.arrivals = every(1);
+    });
     let run = run(&plan, Link::default(), ok_after(ms(100)));
     check_counts(&run, 3, 3, 3);
     let requests: Vec<String> = run.connections.iter().flat_map(Trace::requests).collect();
@@ -239,11 +233,10 @@ fn refused_connections_are_counted_and_their_time_is_not() {
 
 /// Three seconds of connections that fail at once.
 fn three_seconds(arrivals: Arrivals, link: Link) -> Run {
-    let plan = Plan {
-        arrivals,
-        runtime: Some(Duration::from_secs(3)),
-        ..connections(httperf_plan::UNLIMITED, 1, 1)
-    };
+    let plan = connections(httperf_plan::UNLIMITED, 1, 1).with(|plan| {
+        plan.arrivals = arrivals;
+        plan.runtime = Some(Duration::from_secs(3));
+    });
     run(&plan, link, Receiving(Reception::Refuse))
 }
 
@@ -255,7 +248,7 @@ fn a_closed_loop_that_comes_to_no_server_pauses_longer_and_longer_up_to_a_bound(
     check_counts(&refused, 303, 0, 0);
     assert_eq!(refused.summary.errors.count(Failure::Refused), 303);
     // All places together try as often as one alone.
-    let refused = three_seconds(Arrivals::Concurrent(50), link);
+    let refused = three_seconds(at_once(50), link);
     check_counts(&refused, 50 * 9, 0, 0);
     // Without descriptors nothing is connected at all.
     let full = three_seconds(Arrivals::Sequential, Link { sockets_max: 0, ..link });
@@ -272,11 +265,10 @@ fn arrivals_with_a_schedule_fail_when_they_are_due() {
 
 #[test]
 fn places_whose_connections_are_refused_do_not_hold_up_the_others() {
-    let plan = Plan {
-        arrivals: Arrivals::Concurrent(20),
-        runtime: Some(Duration::from_secs(3)),
-        ..connections(httperf_plan::UNLIMITED, 1, 1)
-    };
+    let plan = connections(httperf_plan::UNLIMITED, 1, 1).with(|plan| {
+        plan.arrivals = at_once(20);
+        plan.runtime = Some(Duration::from_secs(3));
+    });
     let run = run(&plan, Link::default(), refusing_every_second());
     let (refused, replies) = (run.summary.errors.count(Failure::Refused), run.summary.replies);
     // A place rests for 20 ms after each refusal, and is answered within a millisecond.
@@ -286,7 +278,7 @@ fn places_whose_connections_are_refused_do_not_hold_up_the_others() {
 
 #[test]
 fn descriptors_that_run_out_are_counted_and_the_run_goes_on() {
-    let plan = Plan { arrivals: every(1), ..connections(20, 1, 1) };
+    let plan = connections(20, 1, 1).with(|plan| plan.arrivals = every(1));
     let run = run(&plan, Link { sockets_max: 7, ..Link::default() }, ok_after(ms(500)));
     check_counts(&run, 7, 7, 7);
     assert_eq!(run.summary.errors.count(Failure::FdUnavailable), 13);
@@ -297,7 +289,7 @@ fn descriptors_that_run_out_are_counted_and_the_run_goes_on() {
 fn limited(timeout: u64, think: u64, plan: Plan) -> Plan {
     let limit = |value: u64| (value > 0).then(|| ms(value));
     let think_timeout = limit(think).map(httperf_plan::ThinkTime::More);
-    Plan { timeouts: httperf_plan::Timeouts { timeout: limit(timeout), think_timeout }, ..plan }
+    plan.with(|plan| plan.timeouts = httperf_plan::Timeouts { timeout: limit(timeout), think_timeout })
 }
 
 #[track_caller]
@@ -386,7 +378,9 @@ fn a_session_thinks_between_bursts_and_keeps_its_connection() {
 #[test]
 fn calls_go_to_the_first_slot_with_room() {
     let mut plan = sessions(1, uniform(7, 7, NOW));
-    (sessions_of(&mut plan).max_connections, sessions_of(&mut plan).max_piped_calls) = (3, 2);
+    plan.change_sessions(|sessions| {
+        (sessions.max_connections, sessions.max_piped_calls) = (nonzero(3), nonzero(2));
+    });
     let run = run(&plan, Link::default(), ok_after(ms(10)));
     let calls: Vec<usize> = run.connections.iter().map(|trace| trace.requests().len()).collect();
     assert_eq!(calls, [3, 2, 2]);
@@ -395,8 +389,8 @@ fn calls_go_to_the_first_slot_with_room() {
 #[test]
 fn sessions_in_http10_use_a_connection_for_each_call() {
     let mut plan = sessions(1, uniform(6, 3, NOW));
-    plan.request.version = HttpVersion::Http10;
-    sessions_of(&mut plan).max_piped_calls = 1;
+    plan.change(|plan| plan.request.version = HttpVersion::Http10);
+    plan.change_sessions(|sessions| sessions.max_piped_calls = nonzero(1));
     let run = run(&plan, Link::default(), ok_after(ms(10)));
     assert_eq!(initiated(&run), [0, 10, 10, 20, 30, 30]);
     check_sessions(&run, 1, 0, &[(6, 1)]);
@@ -418,7 +412,7 @@ fn a_session_replaces_connections_that_the_server_closes_between_calls() {
 
 #[test]
 fn calls_left_on_a_closed_connection_are_made_on_the_next() {
-    let script = Script::File(vec![file_session(&[&["/a", "/b", "/c", "/d"]], NOW)]);
+    let script = Script::File([file_session(&[&["/a", "/b", "/c", "/d"]], NOW)].into());
     let peer = HttpPeer::new(|request: &RequestSeen| match request.index {
         0 | 1 => vec![Action::Send(NOW, reply(200, "", ""))],
         2 => vec![Action::Send(ms(1), reply(200, "Connection: close\r\n", "")), Action::Close(ms(1))],
@@ -433,7 +427,7 @@ fn calls_left_on_a_closed_connection_are_made_on_the_next() {
 #[test]
 fn a_refused_session_retries_with_longer_and_longer_pauses_and_then_gives_up() {
     let mut plan = sessions(1, uniform(1, 1, NOW));
-    sessions_of(&mut plan).retry_on_failure = true;
+    plan.change_sessions(|sessions| sessions.retry_on_failure = true);
     let run = run(&plan, Link::default(), Receiving(Reception::Refuse));
     assert_eq!(initiated(&run), [0, 0, 10, 30, 70, 150, 310, 630, 1270, 2270, 3270]);
     assert_eq!(run.summary.errors.count(Failure::Refused), 11);
@@ -444,11 +438,11 @@ fn a_refused_session_retries_with_longer_and_longer_pauses_and_then_gives_up() {
 #[test]
 fn a_failure_status_fails_the_session_or_is_retried() {
     let mut plan = sessions(2, uniform(3, 1, NOW));
-    sessions_of(&mut plan).failure_status = Some(503);
+    plan.change_sessions(|sessions| sessions.failure_status = Some(503));
     let failing = |run: &Run| check_sessions(run, 0, 2, &[(1, 2)]);
     failing(&run(&plan, Link::default(), answering(|_| reply(503, "", ""))));
 
-    sessions_of(&mut plan).retry_on_failure = true;
+    plan.change_sessions(|sessions| sessions.retry_on_failure = true);
     let mut turn = 0;
     let run = run(
         &plan,
@@ -464,9 +458,9 @@ fn a_failure_status_fails_the_session_or_is_retried() {
 
 #[test]
 fn cookies_are_kept_for_a_session_and_sent_with_its_later_calls() {
-    let script = Script::File(vec![file_session(&[&["/one"], &["/two"], &["/deep/three"]], NOW)]);
+    let script = Script::File([file_session(&[&["/one"], &["/two"], &["/deep/three"]], NOW)].into());
     let mut plan = sessions(2, script);
-    sessions_of(&mut plan).cookies = true;
+    plan.change_sessions(|sessions| sessions.cookies = true);
     let run = run(
         &plan,
         Link::default(),
@@ -486,10 +480,8 @@ fn cookies_are_kept_for_a_session_and_sent_with_its_later_calls() {
 
 #[test]
 fn objects_of_a_page_are_fetched_once_for_each_page() {
-    let plan = Plan {
-        uris: UriSource::Fixed(b"/dir/page.html".to_vec()),
-        ..sessions(1, Script::Pages { pages: 2, think: ms(100) })
-    };
+    let plan = sessions(1, Script::Pages { pages: 2, think: ms(100) })
+        .with(|plan| plan.uris = UriSource::Fixed(b"/dir/page.html".to_vec()));
     for hostile in [false, true] {
         let link = Link { hostile, seed: 7, ..Link::default() };
         let run = run(
@@ -543,8 +535,8 @@ impl Observer for Heard {
 #[test]
 fn requests_and_replies_are_shown_with_the_number_of_their_call() {
     let mut plan = connections(1, 2, 2);
-    plan.watch.requests = Some(httperf_plan::Parts::All);
-    plan.watch.replies = Some(httperf_plan::Parts::All);
+    plan.change(|plan| plan.watch.requests = Some(httperf_plan::Parts::All));
+    plan.change(|plan| plan.watch.replies = Some(httperf_plan::Parts::All));
     let mut heard = Heard::default();
     run_observed(&plan, Link::default(), answering(|_| reply(200, "", "hi")), &mut heard);
     assert_eq!(
@@ -641,10 +633,11 @@ fn workload() -> impl Strategy<Value = Plan> {
     let by_session = (1u64..12, 1u64..7, 1u64..4, 0u64..20, 1u32..4, 1u32..5, any::<bool>(), any::<bool>())
         .prop_map(|(count, calls, burst, think, slots, piped, retry, fails)| {
             let mut plan = sessions(count, uniform(calls, burst, ms(think)));
-            let sessions = sessions_of(&mut plan);
-            (sessions.max_connections, sessions.max_piped_calls) = (slots, piped);
-            sessions.retry_on_failure = retry;
-            sessions.failure_status = fails.then_some(503);
+            plan.change_sessions(|sessions| {
+                (sessions.max_connections, sessions.max_piped_calls) = (nonzero(slots), nonzero(piped));
+                sessions.retry_on_failure = retry;
+                sessions.failure_status = fails.then_some(503);
+            });
             plan
         });
     let version = prop_oneof![Just(HttpVersion::Http11), Just(HttpVersion::Http10)];
@@ -654,8 +647,8 @@ fn workload() -> impl Strategy<Value = Plan> {
         Just(Arrivals::Exponential { mean: 0.005 }),
     ];
     (prop_oneof![by_connection, by_session], version, arrivals).prop_map(|(mut plan, version, arrivals)| {
-        plan.request.version = version;
-        plan.arrivals = arrivals;
+        plan.change(|plan| plan.request.version = version);
+        plan.change(|plan| plan.arrivals = arrivals);
         limited(100, 50, plan)
     })
 }
@@ -667,9 +660,8 @@ fn secured_workload() -> impl Strategy<Value = Plan> {
         (0.0..=1.0).prop_map(Resumption::Share),
     ];
     let max = prop_oneof![Just(TlsVersion::Tls12), Just(TlsVersion::Tls13)];
-    (workload(), resumption, max, any::<bool>()).prop_map(|(plan, resumption, max, early_data)| Plan {
-        tls: Some(Tls { resumption, max, early_data, ..Tls::default() }),
-        ..plan
+    (workload(), resumption, max, any::<bool>()).prop_map(|(plan, resumption, max, early_data)| {
+        plan.with(|plan| plan.tls = Some(Tls { resumption, max, early_data, ..Tls::default() }))
     })
 }
 
@@ -684,7 +676,7 @@ fn stalling() -> impl Peer {
 
 #[test]
 fn a_server_that_stands_still_shows_in_both_clocks_of_calls_with_connections_of_their_own() {
-    let plan = Plan { arrivals: every(1), ..connections(10_000, 1, 1) };
+    let plan = connections(10_000, 1, 1).with(|plan| plan.arrivals = every(1));
     let summary = run(&plan, Link::default(), stalling()).summary;
     let clocks = summary.calls_with(Outcome::Success);
     for (clock, timing) in [("latency", &clocks.latency), ("service", &clocks.service)] {
@@ -700,10 +692,10 @@ fn a_server_that_stands_still_shows_in_both_clocks_of_calls_with_connections_of_
 
 #[test]
 fn a_bounded_number_of_connections_waits_before_it_sends_and_latency_counts_that() {
-    let mut plan = Plan { arrivals: every(1), ..connections(10_000, 1, 1) };
-    if let Workload::Connections(connections) = &mut plan.workload {
-        connections.max_open = Some(Cap { connections: 8, excess: Excess::Waits });
-    }
+    let mut plan = connections(10_000, 1, 1).with(|plan| plan.arrivals = every(1));
+    plan.change_connections(|connections| {
+        connections.max_open = Some(Cap { connections: nonzero(8), excess: Excess::Waits });
+    });
     let summary = run(&plan, Link::default(), stalling()).summary;
     let clocks = summary.calls_with(Outcome::Success);
     let at = |timing: &Timing, share: f64| timing.quantile(share).unwrap().as_secs_f64();
@@ -717,19 +709,18 @@ fn a_bounded_number_of_connections_waits_before_it_sends_and_latency_counts_that
 
 #[test]
 fn the_time_in_which_the_server_stood_still_is_told() {
-    let plan = Plan { arrivals: every(1), ..connections(10_000, 1, 1) };
+    let plan = connections(10_000, 1, 1).with(|plan| plan.arrivals = every(1));
     let stall = run(&plan, Link::default(), stalling()).summary.stall.unwrap();
     assert_eq!((stall.from, stall.length), (Duration::from_secs(4), Duration::from_secs(1)));
 }
 
 /// 100 connections per second for 3 s after a warm-up of 2 s.
 fn phased(drain: Duration) -> Plan {
-    Plan {
-        arrivals: every(10),
-        runtime: Some(Duration::from_secs(3)),
-        phases: Phases { warmup: Duration::from_secs(2), drain },
-        ..connections(1_000_000, 1, 1)
-    }
+    connections(1_000_000, 1, 1).with(|plan| {
+        plan.arrivals = every(10);
+        plan.runtime = Some(Duration::from_secs(3));
+        plan.phases = Phases { warmup: Duration::from_secs(2), drain };
+    })
 }
 
 #[test]
@@ -777,11 +768,10 @@ fn a_drain_lets_what_is_under_way_end_and_offers_nothing() {
 
 #[test]
 fn a_drain_ends_sessions_with_the_replies_they_wait_for() {
-    let plan = Plan {
-        runtime: Some(Duration::from_secs(1)),
-        phases: Phases { warmup: NOW, drain: Duration::from_secs(60) },
-        ..sessions(1000, uniform(10, 1, ms(150)))
-    };
+    let plan = sessions(1000, uniform(10, 1, ms(150))).with(|plan| {
+        plan.runtime = Some(Duration::from_secs(1));
+        plan.phases = Phases { warmup: NOW, drain: Duration::from_secs(60) };
+    });
     let summary = run(&plan, Link::default(), ok_after(ms(100))).summary;
     assert_eq!(summary.replies, 4, "at 100, 350, 600 and 850 ms; the next pause ends with the run");
     let ended = summary.sessions.unwrap();
@@ -795,7 +785,8 @@ fn a_drain_ends_sessions_with_the_replies_they_wait_for() {
 
 #[test]
 fn a_run_that_is_stopped_in_its_warm_up_has_measured_nothing() {
-    let plan = Plan { phases: Phases { warmup: Duration::from_secs(9), drain: NOW }, ..connections(3, 1, 1) };
+    let plan =
+        connections(3, 1, 1).with(|plan| plan.phases = Phases { warmup: Duration::from_secs(9), drain: NOW });
     let summary = run(&plan, Link::default(), ok_after(ms(1))).summary;
     assert_eq!((summary.connections, summary.replies, summary.duration), (0, 0, NOW));
     assert_eq!(summary.warmup.unwrap().replies, 3);
@@ -803,8 +794,8 @@ fn a_run_that_is_stopped_in_its_warm_up_has_measured_nothing() {
 
 #[test]
 fn the_slowest_calls_say_where_their_time_went() {
-    let mut plan = Plan { arrivals: every(10), ..connections(100, 1, 1) };
-    plan.recording.slowest = 2;
+    let mut plan = connections(100, 1, 1).with(|plan| plan.arrivals = every(10));
+    plan.change(|plan| plan.recording.slowest = 2);
     let peer = HttpPeer::new(|request| {
         let pause = if request.at > ms(500) && request.at < ms(515) { ms(80) } else { ms(1) };
         vec![Action::Send(pause, reply(200, "Server-Timing: db;dur=79\r\n", "hello"))]
@@ -828,8 +819,10 @@ fn calls_are_told_apart_by_status_or_request_target() {
     };
     let split = |split| {
         let mut plan = connections(20, 1, 1);
-        plan.recording.split = Some(split);
-        plan.uris = UriSource::List { uris: vec![b"/a".to_vec(), b"/b".to_vec()], wrap: true };
+        plan.change(|plan| plan.recording.split = Some(split));
+        plan.change(|plan| {
+            plan.uris = UriSource::List { uris: [b"/a".to_vec(), b"/b".to_vec()].into(), wrap: true };
+        });
         let groups = run(&plan, Link::default(), statuses()).summary.groups.unwrap();
         groups.iter().map(|(name, group)| (name.unwrap().to_owned(), group.outcomes)).collect::<Vec<_>>()
     };
@@ -840,7 +833,7 @@ fn calls_are_told_apart_by_status_or_request_target() {
 #[test]
 fn latency_counts_from_the_instant_at_which_a_call_was_due() {
     // Two calls with a pause between them; each reply takes 5 ms, and a connect 20 ms.
-    let script = Script::Uniform { calls: 2, burst: 1, think: ms(100) };
+    let script = uniform(2, 1, ms(100));
     let link = Link { latency: ms(10), ..Link::default() };
     let summary = run(&sessions(3, script), link, ok_after(ms(5))).summary;
     let clocks = summary.calls_with(Outcome::Success);

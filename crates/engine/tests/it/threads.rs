@@ -7,17 +7,16 @@ use std::time::Duration;
 
 use httperf_engine::{Observation, Observer, Silent, Stop, run};
 use httperf_plan::{Arrivals, Endpoint, Plan};
-use httperf_testkit::sim::connections;
+use httperf_testkit::sim::{Edit, connections, nonzero};
 
 /// A run of a minute on so many threads, against a server that accepts and says nothing.
 fn minute(server: &TcpListener, threads: u32) -> Plan {
-    let mut plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.05 },
-        threads: Some(threads),
-        runtime: Some(Duration::from_secs(60)),
-        ..connections(1_000_000, 1, 1)
-    };
-    plan.targets[0].endpoint = Endpoint::Tcp(server.local_addr().expect("it listens"));
+    let mut plan = connections(1_000_000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.05 };
+        plan.threads = Some(nonzero(threads));
+        plan.runtime = Some(Duration::from_secs(60));
+    });
+    plan.change(|plan| plan.targets[0].endpoint = Endpoint::Tcp(server.local_addr().expect("it listens")));
     plan
 }
 

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use boring::ssl::SslVersion;
-use httperf_plan::{Arrivals, HttpVersion, Plan, Resumption, Script, Timeouts, Tls, TlsVersion, Workload};
+use httperf_plan::{HttpVersion, Plan, Resumption, Timeouts, Tls, TlsVersion, Workload};
 use httperf_stats::{Failure, HandshakeFailureClass, HandshakeKind, TlsSummary};
 use httperf_testkit::sim::{
-    Action, Goodbye, HttpPeer, Link, Peer, Reception, Run, TlsPeer, connections, reply, run, sessions,
-    tls_server,
+    Action, Edit, Goodbye, HttpPeer, Link, Peer, Reception, Run, TlsPeer, at_once, connections, reply, run,
+    sessions, tls_server, uniform,
 };
 
 const NOW: Duration = Duration::ZERO;
@@ -19,8 +19,8 @@ fn ms(milliseconds: u64) -> Duration {
 }
 
 fn secured(mut plan: Plan, tls: Tls) -> Plan {
-    plan.targets[0].tls_name = Some("server".to_owned());
-    Plan { tls: Some(tls), ..plan }
+    plan.change(|plan| plan.targets[0].tls_name = Some("server".to_owned()));
+    plan.with(|plan| plan.tls = Some(tls))
 }
 
 fn resuming(share: f64) -> Tls {
@@ -61,8 +61,8 @@ fn calls_travel_over_tls_and_the_connect_time_includes_the_handshake() {
 
 #[test]
 fn the_session_of_a_session_is_resumed_by_its_further_connections() {
-    let mut plan = sessions(2, Script::Uniform { calls: 3, burst: 1, think: NOW });
-    plan.request.version = HttpVersion::Http10;
+    let mut plan = sessions(2, uniform(3, 1, NOW));
+    plan.change(|plan| plan.request.version = HttpVersion::Http10);
     for max in [TlsVersion::Tls12, TlsVersion::Tls13] {
         let with = |resumption| secured(plan.clone(), Tls { resumption, max, ..Tls::default() });
         let outcome = run(&with(Resumption::WithinSession), Link::default(), server(ok()));
@@ -130,7 +130,7 @@ fn a_reset_in_place_of_the_ticket_ends_a_connection_too() {
 
 #[test]
 fn so_many_arrivals_as_asked_for_go_on_at_once() {
-    let plan = Plan { arrivals: Arrivals::Concurrent(4), ..connections(40, 0, 1) };
+    let plan = connections(40, 0, 1).with(|plan| plan.arrivals = at_once(4));
     let outcome =
         run(&secured(plan, Tls::default()), Link { latency: ms(1), ..Link::default() }, server(ok()));
     assert_eq!((completed(&outcome, HandshakeKind::Full), outcome.summary.concurrent_max), (40, 4));
@@ -148,7 +148,7 @@ fn safe_requests_travel_as_early_data_and_others_wait() {
         [(&b"GET"[..], HandshakeKind::EarlyData, 9), (b"POST", HandshakeKind::EarlyData, 0)]
     {
         let mut plan = early(connections(10, 1, 1));
-        plan.request.method = method.to_vec();
+        plan.change(|plan| plan.request.method = method.to_vec());
         let seen = Rc::new(RefCell::new(Vec::new()));
         let log = Rc::clone(&seen);
         let inner = HttpPeer::new(move |request| {
@@ -205,7 +205,7 @@ impl Peer for Responding {
 #[test]
 fn every_way_in_which_a_handshake_fails_is_counted_with_its_reason() {
     let timeouts = Timeouts { timeout: Some(ms(50)), think_timeout: None };
-    let plan = secured(Plan { timeouts, ..connections(3, 1, 1) }, Tls::default());
+    let plan = secured(connections(3, 1, 1).with(|plan| plan.timeouts = timeouts), Tls::default());
     let garbage = Action::Send(NOW, b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec());
     let alert = Action::Send(NOW, b"\x15\x03\x03\x00\x02\x02\x28".to_vec());
     for (actions, failure, class, reason) in [
@@ -296,7 +296,7 @@ fn a_reply_that_ends_with_the_connection_must_end_with_a_close_notify() {
 fn a_server_that_hangs_up_between_calls_without_a_word_is_noted() {
     let closing =
         || HttpPeer::new(|_| vec![Action::Send(NOW, reply(200, "", "hello")), Action::Close(ms(1))]);
-    let script = Script::Uniform { calls: 3, burst: 1, think: ms(5) };
+    let script = uniform(3, 1, ms(5));
     let plan = secured(sessions(1, script), Tls::default());
     for (goodbye, unclean) in [(Goodbye::Said, 0), (Goodbye::Withheld, 2)] {
         let outcome = run(&plan, Link::default(), TlsPeer::new(closing(), tls_server().build(), goodbye));
@@ -308,7 +308,9 @@ fn a_server_that_hangs_up_between_calls_without_a_word_is_noted() {
 #[test]
 fn a_large_request_is_sent_whole_over_a_link_that_takes_it_piecemeal() {
     let mut plan = secured(connections(5, 2, 1), Tls::default());
-    plan.request.extra_headers = format!("X-Large: {}\r\n", "x".repeat(200_000)).into_bytes();
+    plan.change(|plan| {
+        plan.request.extra_headers = format!("X-Large: {}\r\n", "x".repeat(200_000)).into_bytes();
+    });
     for seed in 0..20 {
         let inner = HttpPeer::new(|request| {
             assert!(request.head.len() > 200_000);

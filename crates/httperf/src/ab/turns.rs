@@ -64,7 +64,7 @@ impl Turns {
                 if is_over() {
                     return Ok(None);
                 }
-                let document = carry_out(Plan { client: plan.client.in_trial(round), ..plan.clone() })?;
+                let document = carry_out(plan.clone().in_trial(round))?;
                 // What was cut short is no trial.
                 Ok((!is_over()).then_some(document))
             };

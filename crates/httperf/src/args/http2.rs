@@ -1,6 +1,9 @@
 //! What was typed about the version of HTTP, and about HTTP/2.
 
 use std::fmt;
+use std::num::NonZeroU32;
+
+use httperf_plan::{ConnectionWindow, HeaderTable, MaxFrame, Window};
 
 use super::Args;
 use crate::options::Stop;
@@ -51,15 +54,15 @@ pub struct Http2Args {
     /// `--h2c-upgrade`.
     pub upgrade: bool,
     /// `--streams`.
-    pub streams: Option<u32>,
+    pub streams: Option<NonZeroU32>,
     /// `--h2-window` in bytes.
-    pub window: Option<u32>,
+    pub window: Option<Window>,
     /// `--h2-connection-window` in bytes.
-    pub connection_window: Option<u32>,
+    pub connection_window: Option<ConnectionWindow>,
     /// `--h2-header-table` in bytes.
-    pub header_table: Option<u32>,
+    pub header_table: Option<HeaderTable>,
     /// `--h2-max-frame` in bytes.
-    pub max_frame: Option<u32>,
+    pub max_frame: Option<MaxFrame>,
 }
 
 impl Http2Args {
@@ -67,10 +70,10 @@ impl Http2Args {
     #[must_use]
     pub fn sizes(&self) -> [(&'static str, Option<u32>); 4] {
         [
-            ("--h2-window", self.window),
-            ("--h2-connection-window", self.connection_window),
-            ("--h2-header-table", self.header_table),
-            ("--h2-max-frame", self.max_frame),
+            ("--h2-window", self.window.map(Into::into)),
+            ("--h2-connection-window", self.connection_window.map(Into::into)),
+            ("--h2-header-table", self.header_table.map(Into::into)),
+            ("--h2-max-frame", self.max_frame.map(Into::into)),
         ]
     }
 

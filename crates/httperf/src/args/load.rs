@@ -1,5 +1,7 @@
 //! What was typed about how the load is offered beyond the classic ways: closed loops, calls at a rate, threads.
 
+use std::num::NonZeroU32;
+
 use httperf_plan::Arrivals;
 
 use super::{Args, Version};
@@ -9,9 +11,9 @@ use crate::options::Stop;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadArgs {
     /// `--concurrency`.
-    pub concurrency: Option<u32>,
+    pub concurrency: Option<NonZeroU32>,
     /// `--pipeline`.
-    pub pipeline: Option<u32>,
+    pub pipeline: Option<NonZeroU32>,
     /// `--call-pause` in seconds; 0 if not given.
     pub call_pause: f64,
     /// `--duration` in seconds; 0 if not given.
@@ -21,7 +23,7 @@ pub struct LoadArgs {
     /// `--per-connection`.
     pub per_connection: bool,
     /// `--max-open`.
-    pub max_open: Option<u32>,
+    pub max_open: Option<NonZeroU32>,
     /// `--threads`.
     pub threads: Option<Threads>,
 }
@@ -32,7 +34,7 @@ pub enum Threads {
     /// As many as the plan asks for.
     Auto,
     /// This many.
-    Count(u32),
+    Count(NonZeroU32),
 }
 
 impl LoadArgs {
@@ -90,11 +92,11 @@ impl LoadArgs {
                 "--per-connection: needs --request-rate or --request-period",
             ),
             (
-                self.call_arrivals.is_some() && args.burst_length > 1,
+                self.call_arrivals.is_some() && args.burst_length.get() > 1,
                 "--request-rate: expected no --burst-length beside it",
             ),
             (
-                self.pipeline.is_some_and(|depth| depth > 1) && args.version() == Version::HTTP_10,
+                self.pipeline.is_some_and(|depth| depth.get() > 1) && args.version() == Version::HTTP_10,
                 "--pipeline: expected HTTP/1.1, which has pipelining, got `--http-version=1.0`",
             ),
             (
@@ -124,10 +126,10 @@ impl LoadArgs {
         if !is_kept_filled {
             return refused(format!("{option}: needs --request-rate, or --concurrency without --rate"));
         }
-        if args.burst_length > 1 {
+        if args.burst_length.get() > 1 {
             return refused(format!("{option}: expected no --burst-length beside it"));
         }
-        if self.call_pause > 0.0 && outstanding > 1 {
+        if self.call_pause > 0.0 && outstanding.get() > 1 {
             return refused(format!("--call-pause: expected no {option} beside it"));
         }
         Ok(())

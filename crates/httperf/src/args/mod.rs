@@ -10,6 +10,7 @@ mod trials;
 mod url;
 
 use std::ffi::{OsStr, OsString};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::os::unix::ffi::OsStrExt;
 
 use httperf_plan::objective::Objective;
@@ -57,7 +58,7 @@ pub struct Args {
     /// `--num-calls`.
     pub num_calls: Option<u64>,
     /// `--burst-length`; at least 1.
-    pub burst_length: u64,
+    pub burst_length: NonZeroU64,
     /// The last of `--wlog` and `--wset`.
     pub uri_choice: UriChoice,
     /// `--wlog`.
@@ -229,7 +230,7 @@ impl Default for Args {
             client: Client::default(),
             num_conns: None,
             num_calls: None,
-            burst_length: 1,
+            burst_length: NonZeroU64::MIN,
             uri_choice: UriChoice::Fixed,
             wlog: None,
             wset: None,
@@ -332,7 +333,7 @@ impl Args {
     /// How many calls of a closed loop or a pool may be outstanding on a connection, with the option that says so; `None`
     /// if none does.
     #[must_use]
-    pub fn outstanding(&self) -> Option<(&'static str, u32)> {
+    pub fn outstanding(&self) -> Option<(&'static str, NonZeroU32)> {
         let streams = self.http2.streams.map(|count| ("--streams", count));
         streams.or(self.load.pipeline.map(|count| ("--pipeline", count)))
     }

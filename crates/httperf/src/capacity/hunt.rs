@@ -197,19 +197,21 @@ impl Hunt {
     }
 
     fn plan(&self, trial: search::Trial) -> Plan {
-        let mut plan = self.capacity.plan.clone();
-        plan.arrivals = plan.arrivals.at_rate(trial.rate);
-        // Each trial draws other random numbers: what is odd in a few seconds of arrivals is not in all of them.
-        plan.client = plan.client.in_trial(u32::try_from(self.capacity.trials.len()).unwrap_or(u32::MAX));
-        plan.runtime = Some(trial.length);
-        plan.phases = Phases {
+        let phases = Phases {
             warmup: self.warmup.unwrap_or_else(|| {
                 let settling = (self.usual_latency() * SETTLING).min(SETTLING_MAX);
                 (trial.length / WARMUP_PART).clamp(WARMUP.0, WARMUP.1).max(settling)
             }),
             drain: self.drain.unwrap_or_else(|| self.longest.saturating_mul(2).clamp(DRAIN.0, DRAIN.1)),
         };
-        plan
+        let plan = self.capacity.plan.clone().edit(|plan| {
+            plan.arrivals = plan.arrivals.at_rate(trial.rate);
+            plan.runtime = Some(trial.length);
+            plan.phases = phases;
+        });
+        // Each trial draws other random numbers: what is odd in a few seconds of arrivals is not in all of them.
+        plan.expect("whatever can be run can be run at another rate")
+            .in_trial(u32::try_from(self.capacity.trials.len()).unwrap_or(u32::MAX))
     }
 
     /// How long replies take while the server keeps up.

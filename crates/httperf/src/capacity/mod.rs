@@ -58,11 +58,11 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         program.say(error);
         ExitCode::FAILURE
     };
-    let mut plan = planning::plan(program, args, &mut |warning| program.warn(warning)).map_err(|error| {
+    let plan = planning::plan(program, args, &mut |warning| program.warn(warning)).map_err(|error| {
         program.say_bytes(error.text().as_bytes());
         error.status()
     })?;
-    let settings = settings(args, &mut plan);
+    let (plan, settings) = settings(args, plan);
     check(&plan, &settings).map_err(|error| failed(&error))?;
     let hunt = Hunt::new(args, Capacity::new(settings, plan));
     httperf_engine::rehearse(&hunt.heaviest()).map_err(|error| {
@@ -119,7 +119,7 @@ fn status(capacity: &Capacity, trials: &Trials) -> ExitCode {
 }
 
 /// What was asked for. The plan gets the objectives that are meant, and nothing that ends its trials but their time.
-fn settings(args: &Args, plan: &mut Plan) -> Settings {
+fn settings(args: &Args, plan: Plan) -> (Plan, Settings) {
     let CapacityArgs { max_rate, precision, trials, trial_min, pause, .. } = args.trials.capacity;
     let objectives = args.results.objectives.all.clone();
     let says_of_errors = |objective: &Objective| {
@@ -127,13 +127,15 @@ fn settings(args: &Args, plan: &mut Plan) -> Settings {
     };
     let implied = (!objectives.iter().any(says_of_errors))
         .then(|| IMPLIED.parse().expect("the implied objective is one"));
-    plan.objectives.all.extend(implied);
-    match &mut plan.workload {
-        Workload::Connections(connections) => connections.count = UNLIMITED,
-        Workload::Sessions(sessions) => sessions.count = UNLIMITED,
-        Workload::Calls(calls) => calls.count = UNLIMITED,
-    }
-    Settings {
+    let plan = plan.edit(|plan| {
+        plan.objectives.all.extend(implied);
+        match &mut plan.workload {
+            Workload::Connections(connections) => connections.count = UNLIMITED,
+            Workload::Sessions(sessions) => sessions.count = UNLIMITED,
+            Workload::Calls(calls) => calls.count = UNLIMITED,
+        }
+    });
+    let settings = Settings {
         objectives,
         implied,
         start: args.trials.capacity.start(),
@@ -145,7 +147,8 @@ fn settings(args: &Args, plan: &mut Plan) -> Settings {
         trial_max_s: args.trials.capacity.trial_max(),
         trial_longest_s: args.trials.capacity.trial_longest(),
         pause_s: pause,
-    }
+    };
+    (plan.expect("whatever can be run can be run for longer"), settings)
 }
 
 /// Refuses objectives that no trial could ever be judged by.

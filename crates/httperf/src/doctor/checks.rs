@@ -35,12 +35,12 @@ impl Need {
         let count = match &plan.workload {
             Workload::Connections(connections) => connections.count,
             Workload::Sessions(sessions) => sessions.count,
-            Workload::Calls(calls) => calls.connections.into(),
+            Workload::Calls(calls) => calls.connections.get().into(),
         };
         let interval = plan.arrivals.mean_interval();
         let (rate, at_once) = match plan.arrivals {
             Arrivals::Sequential => (0.0, 1.0),
-            Arrivals::Concurrent(most) => (0.0, f64::from(most)),
+            Arrivals::Concurrent(most) => (0.0, f64::from(most.get())),
             _ if interval > 0.0 => (1.0 / interval, OPEN_SECONDS / interval),
             _ => (0.0, count as f64),
         };
@@ -64,7 +64,7 @@ impl Need {
             total: if is_tcp { total } else { 0 },
             pairs: pairs(&plan.sockets.sources, servers.len() as u64, plan.sockets.hog),
             is_hogging: plan.sockets.hog,
-            threads: plan.threads.unwrap_or(1),
+            threads: plan.workers().get(),
             is_local,
         }
     }

@@ -114,12 +114,11 @@ impl Outline {
 
 /// Where requests go, as a URL if they all go to the same place.
 fn target(plan: &Plan) -> String {
-    let first = plan.targets.first().map_or_else(String::new, |target| {
-        let scheme = if plan.tls.is_some() { "https" } else { "http" };
-        format!("{scheme}://{}/ at {}", target.host, target.endpoint)
-    });
+    let target = plan.targets.first();
+    let scheme = if plan.tls.is_some() { "https" } else { "http" };
+    let first = format!("{scheme}://{}/ at {}", target.host, target.endpoint);
     match plan.targets.len() {
-        0 | 1 => first,
+        1 => first,
         count => format!("{first} and {} more", count - 1),
     }
 }
@@ -225,6 +224,7 @@ pub(super) mod examples {
 
     use httperf_plan::Plan;
     use httperf_stats::{Classes, Failure, Interval, Phase};
+    use httperf_testkit::sim::Edit;
 
     use crate::args::Args;
     use crate::messages::Program;
@@ -237,8 +237,10 @@ pub(super) mod examples {
         args.parse(&words(&[&["--server=127.0.0.1", "--port=8080"], argv].concat())).unwrap();
         let mut plan = planning::plan(&Program::started_as(&"httperf".into()), &args, &mut |_| {}).unwrap();
         if plan.runtime.is_some() {
-            plan.phases.warmup = Duration::from_secs(5);
-            plan.phases.drain = Duration::from_secs(5);
+            plan.change(|plan| {
+                plan.phases.warmup = Duration::from_secs(5);
+                plan.phases.drain = Duration::from_secs(5);
+            });
         }
         plan
     }

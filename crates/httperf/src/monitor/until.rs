@@ -54,13 +54,13 @@ impl Until {
 
     fn is_precise(&self) -> bool {
         let batches: Vec<&Classes> = self.batches.iter().collect();
-        let Some(batched) = BatchedEstimate::of_quantile(&batches, self.precision.quantile) else {
+        let Some(batched) = BatchedEstimate::of_quantile(&batches, self.precision.quantile.get()) else {
             return false;
         };
         let value = batched.estimate.value();
         batched.estimate.interval().is_some_and(|interval| {
             let reach = (value - interval.low).max(interval.high - value);
-            reach <= value * self.precision.share
+            reach <= value * self.precision.share.get()
         })
     }
 }
@@ -84,6 +84,8 @@ impl Consumer for Until {
 
 #[cfg(test)]
 mod tests {
+    use httperf_plan::Fraction;
+
     use super::*;
 
     fn second(phase: Phase, us: u32) -> Interval {
@@ -92,7 +94,8 @@ mod tests {
     }
 
     fn until(share: f64) -> Until {
-        Until::new(Precision { quantile: 0.5, share }, Stop::new().unwrap())
+        let [quantile, share] = [0.5, share].map(|share| Fraction::try_from(share).unwrap());
+        Until::new(Precision { quantile, share }, Stop::new().unwrap())
     }
 
     #[test]

@@ -267,10 +267,10 @@ mod tests {
             "--h2-max-frame=1m",
         ]);
         let expected = Http2 {
-            window: 1024,
-            connection_window: 65_535,
-            header_table: 0,
-            max_frame: 1 << 20,
+            window: 1024.try_into().unwrap(),
+            connection_window: 65_535.try_into().unwrap(),
+            header_table: 0.try_into().unwrap(),
+            max_frame: (1 << 20).try_into().unwrap(),
             upgrade: false,
         };
         assert_eq!(given.http2, expected);
@@ -279,25 +279,29 @@ mod tests {
     #[test]
     fn streams_are_the_calls_outstanding_on_a_connection() {
         let argv = ["--http-version=2", "--streams=32", "--concurrency=4", "--duration=1"];
-        let Workload::Connections(Connections { pipeline, .. }) = plan_of(&argv).workload else { panic!() };
-        assert_eq!(pipeline, 32);
+        let Workload::Connections(Connections { pipeline, .. }) = plan_of(&argv).into_fields().workload
+        else {
+            panic!()
+        };
+        assert_eq!(pipeline.get(), 32);
         let argv = ["--h2c-upgrade", "--streams=7", "--request-rate=100", "--num-calls=10"];
-        let Workload::Calls(Calls { pipeline, .. }) = plan_of(&argv).workload else { panic!() };
-        assert_eq!(pipeline, 7);
+        let Workload::Calls(Calls { pipeline, .. }) = plan_of(&argv).into_fields().workload else { panic!() };
+        assert_eq!(pipeline.get(), 7);
         let argv = ["--ssl", "--http-version=auto", "--request-rate=100", "--num-calls=10"];
-        let Workload::Calls(Calls { pipeline, .. }) = plan_of(&argv).workload else { panic!() };
-        assert_eq!(pipeline, 1, "as many as over HTTP/1.1");
+        let Workload::Calls(Calls { pipeline, .. }) = plan_of(&argv).into_fields().workload else { panic!() };
+        assert_eq!(pipeline.get(), 1, "as many as over HTTP/1.1");
         let argv = ["--http-version=2", "--num-calls=20", "--burst-length=10"];
-        let Workload::Connections(connections) = plan_of(&argv).workload else { panic!() };
-        assert_eq!((connections.burst, connections.pipeline), (10, 1));
+        let Workload::Connections(connections) = plan_of(&argv).into_fields().workload else { panic!() };
+        assert_eq!((connections.burst.get(), connections.pipeline.get()), (10, 1));
         for (argv, expected) in [
             (&["--http-version=2", "--wsess=1,1,0"][..], 32),
             (&["--http-version=2", "--wsess=1,1,0", "--max-piped-calls=100"], 100),
         ] {
-            let Workload::Sessions(Sessions { max_piped_calls, .. }) = plan_of(argv).workload else {
+            let Workload::Sessions(Sessions { max_piped_calls, .. }) = plan_of(argv).into_fields().workload
+            else {
                 panic!()
             };
-            assert_eq!(max_piped_calls, expected, "{argv:?}");
+            assert_eq!(max_piped_calls.get(), expected, "{argv:?}");
         }
     }
 
@@ -331,7 +335,7 @@ mod tests {
     fn a_list_of_requests_may_bring_the_tls_that_a_choice_needs() {
         let list = file("GET https://127.0.0.1/\n");
         assert_eq!(
-            plan_of(&["--http-version=auto", &named("--targets=", &list)]).tls.unwrap().alpn,
+            plan_of(&["--http-version=auto", &named("--targets=", &list)]).tls.as_ref().unwrap().alpn,
             [&b"h2"[..], b"http/1.1"]
         );
         let list = file("CONNECT http://127.0.0.1/\n");

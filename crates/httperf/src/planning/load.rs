@@ -1,5 +1,6 @@
 //! How the load is offered: closed loops, pools of connections, caps and threads.
 
+use std::num::NonZeroU32;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use super::pause;
 use crate::args::{Args, Threads};
 
 /// Connections that share calls unless `--concurrency` says otherwise.
-const POOL: u32 = 10;
+const POOL: NonZeroU32 = NonZeroU32::new(10).expect("it is not 0");
 
 /// Why the load cannot be offered as was asked for.
 #[derive(Debug, Error)]
@@ -19,9 +20,9 @@ pub enum LoadError {
     #[error("--threads: expected at most {most}, as no more can go on at once in this run, got `{asked}`")]
     Threads {
         /// How many were asked for.
-        asked: u32,
+        asked: NonZeroU32,
         /// How many have work.
-        most: u32,
+        most: NonZeroU32,
     },
     /// Fewer connections than servers.
     #[error(
@@ -31,7 +32,7 @@ pub enum LoadError {
         /// How many servers there are.
         servers: usize,
         /// How many connections there are to be.
-        connections: u32,
+        connections: NonZeroU32,
     },
     /// Schedules of connections that talk to different servers.
     #[error("--per-connection: expected a single server, got {0}")]
@@ -42,9 +43,9 @@ pub enum LoadError {
     )]
     MaxOpen {
         /// What a session may open.
-        needed: u32,
+        needed: NonZeroU32,
         /// The cap.
-        max_open: u32,
+        max_open: NonZeroU32,
     },
 }
 
@@ -61,11 +62,12 @@ pub(super) fn arrivals(args: &Args) -> Arrivals {
 pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadError> {
     let load = &args.load;
     let is_endless = load.duration > 0.0;
-    let pipeline = args.outstanding().map_or(1, |(_, count)| count);
+    let pipeline = args.outstanding().map_or(NonZeroU32::MIN, |(_, count)| count);
     if load.call_arrivals.is_some() {
-        let connections =
-            load.concurrency.unwrap_or_else(|| POOL.max(u32::try_from(servers).unwrap_or(POOL)));
-        if (connections as usize) < servers {
+        let enough =
+            || u32::try_from(servers).ok().and_then(NonZeroU32::new).map_or(POOL, |count| count.max(POOL));
+        let connections = load.concurrency.unwrap_or_else(enough);
+        if (connections.get() as usize) < servers {
             return Err(LoadError::Servers { servers, connections });
         }
         if load.per_connection && servers > 1 {
@@ -83,7 +85,7 @@ pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadErro
     let count = match (args.num_conns, closed_loop) {
         (Some(count), _) => count,
         (None, _) if is_endless => UNLIMITED,
-        (None, Some(connections)) => connections.into(),
+        (None, Some(connections)) => connections.get().into(),
         (None, None) => 1,
     };
     let calls = match (args.num_calls, closed_loop) {
@@ -99,20 +101,22 @@ pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadErro
         burst: args.burst_length,
         pipeline,
         think: pause(load.call_pause),
-        max_open: match (waits, args.max_connections) {
-            (Some(most), _) => Some(cap(most, Excess::Waits)),
-            (None, 0) => None,
-            (None, most) => Some(cap(most, Excess::Skipped)),
+        max_open: match waits {
+            Some(most) => Some(cap(most, Excess::Waits)),
+            None => NonZeroU32::new(args.max_connections).map(|most| cap(most, Excess::Skipped)),
         },
     }))
 }
 
 /// How many sessions may go on at once, if each may open so many connections.
-pub(super) fn sessions_max(args: &Args, connections_each: u32) -> Result<Option<u32>, LoadError> {
+pub(super) fn sessions_max(
+    args: &Args,
+    connections_each: NonZeroU32,
+) -> Result<Option<NonZeroU32>, LoadError> {
     let Some(max_open) = args.load.max_open else { return Ok(None) };
-    match max_open / connections_each {
-        0 => Err(LoadError::MaxOpen { needed: connections_each, max_open }),
-        sessions => Ok(Some(sessions)),
+    match NonZeroU32::new(max_open.get() / connections_each) {
+        None => Err(LoadError::MaxOpen { needed: connections_each, max_open }),
+        sessions => Ok(sessions),
     }
 }
 
@@ -122,16 +126,15 @@ pub(super) fn runtime(args: &Args) -> f64 {
 }
 
 /// How many threads share the work of this plan.
-pub(super) fn threads(args: &Args, plan: &Plan) -> Result<Option<u32>, LoadError> {
+pub(super) fn threads(args: &Args, plan: &Plan) -> Result<Option<NonZeroU32>, LoadError> {
     let most = plan.threads_max();
     match args.load.threads {
         None => Ok(None),
         Some(Threads::Count(asked)) if asked > most => Err(LoadError::Threads { asked, most }),
         Some(Threads::Count(asked)) => Ok(Some(asked)),
         Some(Threads::Auto) => {
-            let processors =
-                available_parallelism().map_or(1, |count| u32::try_from(count.get()).unwrap_or(1));
-            Ok(Some(wanted_by(plan, processors).min(most)))
+            let processors = available_parallelism().ok().and_then(|count| NonZeroU32::try_from(count).ok());
+            Ok(Some(wanted_by(plan, processors.unwrap_or(NonZeroU32::MIN)).min(most)))
         }
     }
 }
@@ -144,9 +147,9 @@ const CALL_COST: Duration = Duration::from_micros(10);
 const SHARE: f64 = 0.5;
 
 /// How many threads suffice for a plan on a machine with so many processors.
-fn wanted_by(plan: &Plan, processors: u32) -> u32 {
+fn wanted_by(plan: &Plan, processors: NonZeroU32) -> NonZeroU32 {
     let interval = match &plan.arrivals {
-        Arrivals::Sequential => return 1,
+        Arrivals::Sequential => return NonZeroU32::MIN,
         Arrivals::Variable(steps) => {
             steps.iter().map(|step| step.period).filter(|&period| period > 0.0).fold(f64::INFINITY, f64::min)
         }
@@ -164,11 +167,13 @@ fn wanted_by(plan: &Plan, processors: u32) -> u32 {
         }
     };
     let workers = (cost.as_secs_f64() / interval / SHARE).ceil();
-    (workers as u32).clamp(1, processors)
+    NonZeroU32::new(workers as u32).map_or(NonZeroU32::MIN, |workers| workers.min(processors))
 }
 
 #[cfg(test)]
 mod tests {
+    use httperf_testkit::sim::{at_once, nonzero};
+
     use super::super::tests::{check_error, planned};
     use super::*;
 
@@ -178,15 +183,15 @@ mod tests {
 
     fn connections_of(argv: &[&str]) -> (Arrivals, Connections) {
         let plan = workload_of(argv);
-        let Workload::Connections(connections) = plan.workload else { panic!("{argv:?}") };
-        (plan.arrivals, connections)
+        let Workload::Connections(connections) = &plan.workload else { panic!("{argv:?}") };
+        (plan.arrivals.clone(), connections.clone())
     }
 
     #[test]
     fn a_closed_loop_has_as_many_connections_as_it_keeps_busy_unless_told_otherwise() {
         let counts = |argv: &[&str]| {
             let (arrivals, connections) = connections_of(argv);
-            assert_eq!(arrivals, Arrivals::Concurrent(8), "{argv:?}");
+            assert_eq!(arrivals, at_once(8), "{argv:?}");
             (connections.count, connections.calls)
         };
         assert_eq!(counts(&["--concurrency=8"]), (8, 1));
@@ -212,11 +217,11 @@ mod tests {
             (&["--rate=10", "--max-open=5", "--concurrency=8"], 5),
         ] {
             let cap = connections_of(argv).1.max_open;
-            assert_eq!(cap, Some(Cap { connections: most, excess: Excess::Waits }), "{argv:?}");
+            assert_eq!(cap, Some(Cap { connections: nonzero(most), excess: Excess::Waits }), "{argv:?}");
         }
         let plan = workload_of(&["--wsess=10,1,0", "--max-open=9"]);
-        let Workload::Sessions(sessions) = plan.workload else { panic!("sessions were asked for") };
-        assert_eq!(sessions.max_open, Some(2));
+        let Workload::Sessions(sessions) = &plan.workload else { panic!("sessions were asked for") };
+        assert_eq!(sessions.max_open, Some(nonzero(2)));
         check_error(
             &["--wsess=10,1,0", "--max-open=3"],
             ": --max-open: expected at least 4, the connections that a session may open (--max-connections), got `3`",
@@ -227,19 +232,19 @@ mod tests {
     fn calls_at_a_rate_share_a_pool() {
         let plan =
             workload_of(&["--request-rate=100", "--num-calls=50", "--concurrency=3", "--per-connection"]);
-        let Workload::Calls(calls) = plan.workload else { panic!("calls were asked for") };
-        assert_eq!((calls.count, calls.connections, calls.pipeline), (50, 3, 1));
+        let Workload::Calls(calls) = &plan.workload else { panic!("calls were asked for") };
+        assert_eq!((calls.count, calls.connections.get(), calls.pipeline.get()), (50, 3, 1));
         assert_eq!(calls.assignment, Assignment::InTurn);
         assert_eq!(plan.arrivals, Arrivals::Deterministic { period: 0.01 });
         let plan = workload_of(&["--request-period=e.5", "--duration=1"]);
-        let Workload::Calls(calls) = plan.workload else { panic!("calls were asked for") };
-        assert_eq!((calls.count, calls.connections), (UNLIMITED, 10));
+        let Workload::Calls(calls) = &plan.workload else { panic!("calls were asked for") };
+        assert_eq!((calls.count, calls.connections.get()), (UNLIMITED, 10));
     }
 
     #[test]
     fn there_are_no_more_threads_than_have_work() {
         let threads = |argv: &[&str]| workload_of(argv).threads;
-        assert_eq!(threads(&["--rate=10", "--num-conns=8", "--threads=8"]), Some(8));
+        assert_eq!(threads(&["--rate=10", "--num-conns=8", "--threads=8"]), Some(nonzero(8)));
         assert_eq!(threads(&["--rate=10", "--num-conns=8"]), None);
         for argv in [
             &["--rate=10", "--num-conns=3", "--threads=4"][..],
@@ -256,7 +261,7 @@ mod tests {
 
     #[test]
     fn one_thread_does_where_one_suffices() {
-        let wanted = |argv: &[&str]| wanted_by(&workload_of(argv), 16);
+        let wanted = |argv: &[&str]| wanted_by(&workload_of(argv), nonzero(16)).get();
         assert_eq!(wanted(&["--num-conns=100"]), 1);
         assert_eq!(wanted(&["--rate=1000", "--num-conns=100"]), 1);
         assert_eq!(wanted(&["--rate=20000", "--num-conns=100"]), 3);

@@ -13,7 +13,8 @@ use httperf_plan::targets_file::{self, ListedBody, ListedTarget};
 use httperf_plan::template::BadRange;
 use httperf_plan::url::HttpUrl;
 use httperf_plan::{
-    Body, BodyFile, BodyPart, Header, ListedRequest, Plan, Sha256, Target, Template, UriSource, Workload,
+    Body, BodyFile, BodyPart, Header, ListedRequest, NonEmpty, Plan, Sha256, Target, Template, UriSource,
+    Workload,
 };
 use sha2::Digest;
 use thiserror::Error;
@@ -265,7 +266,7 @@ fn read(path: &Path) -> io::Result<BodyFile> {
 /// The requests of a file, as `--targets` names one.
 pub(super) struct RequestList {
     path: PathBuf,
-    requests: Vec<ListedTarget>,
+    requests: NonEmpty<ListedTarget>,
 }
 
 impl RequestList {
@@ -285,7 +286,7 @@ impl RequestList {
     }
 
     fn check_schemes(&self, args: &Args) -> Result<(), MaterialError> {
-        let first = &self.requests[0];
+        let first = self.requests.first();
         let https = first.url.https || args.tls.wanted;
         let Some(other) = self.requests.iter().find(|request| request.url.https != https) else {
             return Ok(());
@@ -303,38 +304,42 @@ impl RequestList {
 
     /// What was typed, as if it named the scheme that the list has.
     pub(super) fn with_scheme<'a>(&self, args: &'a Args) -> Cow<'a, Args> {
-        match self.requests[0].url.https {
+        match self.requests.first().url.https {
             true => Cow::Owned(Args { lists_https: true, ..args.clone() }),
             false => Cow::Borrowed(args),
         }
     }
 
     /// The servers, in the order in which they come up first, and the requests to them.
-    pub(super) fn plan(&self, args: &Args, way: &Way<'_>) -> Result<(Vec<Target>, UriSource), super::Error> {
+    pub(super) fn plan(
+        &self,
+        args: &Args,
+        way: &Way<'_>,
+    ) -> Result<(NonEmpty<Target>, UriSource), super::Error> {
         let mut servers: Vec<Target> = Vec::new();
         let mut indices: HashMap<(&str, u16), u32> = HashMap::new();
         let mut files = HashMap::new();
-        let mut requests = Vec::new();
-        for listed in &self.requests {
-            let HttpUrl { host, https, port, .. } = &listed.url;
-            let server = (&host[..], port.unwrap_or(if *https { 443 } else { 80 }));
+        let requests = self.requests.try_map(|listed| -> Result<_, super::Error> {
+            let HttpUrl { ref host, https, port, .. } = listed.url;
+            let server = (&host[..], port.unwrap_or(if https { 443 } else { 80 }));
             let index = match indices.get(&server) {
                 Some(&index) => index,
                 None => {
                     let index = servers.len() as u32;
-                    servers.push(target(args, way, server, *port)?);
+                    servers.push(target(args, way, server, port)?);
                     indices.insert(server, index);
                     index
                 }
             };
-            requests.push(ListedRequest {
+            Ok(ListedRequest {
                 server: index,
                 method: listed.method.clone().into_bytes(),
                 uri: listed.uri.clone(),
                 headers: listed.headers.clone(),
                 body: self.body(listed, &mut files)?,
-            });
-        }
+            })
+        })?;
+        let servers = servers.try_into().expect("each request is to a server");
         Ok((servers, UriSource::Requests(requests)))
     }
 
@@ -384,21 +389,26 @@ fn target(
 }
 
 /// A connection talks to one server.
-pub(super) fn check_servers(plan: &Plan) -> Result<(), MaterialError> {
-    let has_several = plan.targets.len() > 1 && matches!(plan.uris, UriSource::Requests(_));
-    let can_be_apart = match &plan.workload {
+pub(super) fn check_servers(
+    targets: &[Target],
+    uris: &UriSource,
+    workload: &Workload,
+) -> Result<(), MaterialError> {
+    let has_several = targets.len() > 1 && matches!(uris, UriSource::Requests(_));
+    let can_be_apart = match workload {
         Workload::Connections(connections) => connections.calls <= 1,
         Workload::Sessions(_) => false,
         Workload::Calls(_) => true,
     };
-    if has_several && !can_be_apart { Err(MaterialError::Servers(plan.targets.len())) } else { Ok(()) }
+    if has_several && !can_be_apart { Err(MaterialError::Servers(targets.len())) } else { Ok(()) }
 }
 
 /// Reads the files again whose contents a saved plan does not have.
 ///
 /// # Errors
 /// When one cannot be read, or is not what it was.
-pub fn read_files_again(plan: &mut Plan) -> anyhow::Result<()> {
+pub fn read_files_again(plan: Plan) -> anyhow::Result<Plan> {
+    let mut plan = plan.into_fields();
     let listed = match &mut plan.uris {
         UriSource::Requests(requests) => &mut requests[..],
         _ => &mut [],
@@ -418,7 +428,7 @@ pub fn read_files_again(plan: &mut Plan) -> anyhow::Result<()> {
         known.insert(file.path.clone(), read.clone());
         *file = read;
     }
-    Ok(())
+    Ok(plan.try_into()?)
 }
 
 #[cfg(test)]
@@ -472,7 +482,8 @@ mod tests {
 
     #[test]
     fn a_body_makes_the_method_post_unless_another_is_named() {
-        let method = |argv: &[&str]| String::from_utf8(planned(argv).unwrap().request.method).unwrap();
+        let method =
+            |argv: &[&str]| String::from_utf8(planned(argv).unwrap().request.method.clone()).unwrap();
         assert_eq!(method(&["--body=x"]), "POST");
         assert_eq!(method(&["--form=a=b"]), "POST");
         assert_eq!(method(&["--body=x", "--method=PUT"]), "PUT");
@@ -520,7 +531,9 @@ mod tests {
     fn a_file_is_read_as_it_is() {
         let (folder, argument) = with_file("--body-file=", "body", b"\0{seq}\n");
         let plan = planned(&[&argument]).unwrap();
-        let BodyPart::File(file) = &plan.request.body.unwrap().parts[0] else { panic!("it is a file") };
+        let BodyPart::File(file) = &plan.request.body.as_ref().unwrap().parts[0] else {
+            panic!("it is a file")
+        };
         assert_eq!((&file.contents[..], file.size), (&b"\0{seq}\n"[..], 7));
         assert_eq!(
             file.sha256.to_string(),
@@ -571,15 +584,15 @@ mod tests {
         let servers: Vec<String> =
             plan.targets.iter().map(|target| format!("{} {}", target.host, target.endpoint)).collect();
         assert_eq!(servers, ["127.0.0.1:8080 127.0.0.1:8080", "localhost 127.0.0.1:80", "[::1]:81 [::1]:81"]);
-        let UriSource::Requests(requests) = plan.uris else { panic!("a list was named") };
+        let UriSource::Requests(requests) = &plan.uris else { panic!("a list was named") };
         let outline: Vec<(u32, Option<usize>)> = requests
             .iter()
             .map(|request| (request.server, request.body.as_ref().map(|body| body.parts.len())))
             .collect();
         assert_eq!(outline, [(0, None), (1, Some(0)), (0, None), (2, Some(1)), (1, Some(1))]);
         let contents: Vec<Arc<[u8]>> = requests
-            .into_iter()
-            .filter_map(|request| request.body)
+            .iter()
+            .filter_map(|request| request.body.clone())
             .flat_map(|mut body| body.files_mut().map(|file| Arc::clone(&file.contents)).collect::<Vec<_>>())
             .collect();
         assert!(Arc::ptr_eq(&contents[0], &contents[1]), "a file is read once");
@@ -658,13 +671,12 @@ mod tests {
             let json = serde_json::to_string(&plan).unwrap();
             serde_json::from_str(&json).unwrap()
         };
-        let mut again = saved();
-        read_files_again(&mut again).unwrap();
+        let again = read_files_again(saved()).unwrap();
         assert_eq!(body(&again), "contents");
         let path = argument.strip_prefix("--body-file=").unwrap();
         fs::write(path, "others").unwrap();
         assert_eq!(
-            read_files_again(&mut saved()).unwrap_err().to_string(),
+            read_files_again(saved()).unwrap_err().to_string(),
             format!("expected {path} to be what it was, got a file of another SHA-256")
         );
     }

@@ -12,13 +12,14 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs;
 use std::net::Ipv6Addr;
+use std::num::NonZeroU32;
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use httperf_plan::{
-    HttpVersion, Limits, Phases, Plan, RequestTemplate, Script, Sessions, Target, Timeouts, UriSource, Watch,
-    WorkingSet, Workload, header_escapes, session_file, uri_list,
+    HttpVersion, NonEmpty, Phases, Plan, PlanError, RequestTemplate, Script, Sessions, Target, Timeouts,
+    UriSource, Watch, WorkingSet, Workload, header_escapes, session_file, uri_list,
 };
 use thiserror::Error;
 
@@ -37,10 +38,10 @@ pub(crate) use self::sources::{resolve_all, source_addresses};
 pub use self::tls::TlsError;
 
 /// Connections of a session unless `--max-connections` says otherwise.
-const SESSION_CONNECTIONS: u32 = 4;
+const SESSION_CONNECTIONS: NonZeroU32 = NonZeroU32::new(4).expect("it is not 0");
 
 /// Calls in flight on a connection of a session unless `--max-piped-calls` says otherwise.
-const PIPED_CALLS: u32 = 32;
+const PIPED_CALLS: NonZeroU32 = NonZeroU32::new(32).expect("it is not 0");
 
 /// What is beyond this never comes.
 const FOREVER: Duration = Duration::from_secs(SECONDS_MAX as u64);
@@ -76,39 +77,41 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         headers,
         body,
     };
-    let mut plan = Plan {
-        program: program.name_text(),
-        client: args.client,
-        arrivals: load::arrivals(args),
-        workload: workload(args, version, targets.len(), warn)?,
-        uris: listed.map_or_else(|| uris(args), Ok)?,
-        targets,
-        request,
-        replies: args.material.replies.clone(),
-        timeouts: Timeouts::from_seconds(args.timeout, args.think_timeout, FOREVER),
-        tls: tls::plan(args, warn)?,
-        http2,
-        proxy,
-        sockets: sockets(args, sources)?,
-        runtime: limit(load::runtime(args)),
-        phases: Phases { warmup: pause(args.results.warmup), drain: pause(args.results.drain) },
-        until: args.results.until,
-        objectives: args.results.objectives.clone(),
-        recording: args.results.recording(),
-        threads: None,
-        spin: args.spin,
-        watch: Watch {
+    let workload = workload(args, version, targets.len(), warn)?;
+    let uris = listed.map_or_else(|| uris(args), Ok)?;
+    let tls = tls::plan(args, warn)?;
+    let sockets = sockets(args, sources)?;
+    material::check_servers(&targets, &uris, &workload)?;
+    let plan = Plan::builder(targets.first().clone(), workload)
+        .targets(targets)
+        .program(program.name_text())
+        .client(args.client)
+        .arrivals(load::arrivals(args))
+        .uris(uris)
+        .request(request)
+        .replies(args.material.replies.clone())
+        .timeouts(Timeouts::from_seconds(args.timeout, args.think_timeout, FOREVER))
+        .tls(tls)
+        .http2(http2)
+        .proxy(proxy)
+        .sockets(sockets)
+        .runtime(limit(load::runtime(args)))
+        .phases(Phases { warmup: pause(args.results.warmup), drain: pause(args.results.drain) })
+        .until(args.results.until)
+        .objectives(args.results.objectives.clone())
+        .recording(args.results.recording())
+        .spin(args.spin)
+        .watch(Watch {
             verbose: args.verbose,
             requests: args.print_request,
             replies: args.print_reply,
             lifetimes: args.print_lifetimes,
             periodic: args.periodic_stats,
             calls: args.results.calls.is_some(),
-        },
-        limits: Limits::default(),
-    };
-    plan.threads = load::threads(args, &plan)?;
-    material::check_servers(&plan)?;
+        })
+        .build()?;
+    let threads = load::threads(args, &plan)?;
+    let plan = plan.into_builder().threads(threads).build()?;
     http2::check_requests(args, &plan, warn)?;
     objectives::check(&plan)?;
     Ok(plan)
@@ -135,6 +138,9 @@ pub enum Error {
     /// HTTP/2 that cannot be spoken as was asked for.
     #[error(transparent)]
     Http2(#[from] Http2Error),
+    /// A plan that cannot be.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
     /// A version of HTTP that cannot be spoken.
     #[error("unexpected version code {:x}", .major.wrapping_mul(0x1_0000).wrapping_add(*.minor))]
     HttpVersion {
@@ -206,6 +212,7 @@ impl Error {
             | Self::Material(_)
             | Self::Objective(_)
             | Self::Http2(_)
+            | Self::Plan(_)
             | Self::HttpVersion { .. }
             | Self::Unreadable(_)
             | Self::Empty(_)
@@ -237,25 +244,22 @@ fn http_version(version: Version) -> Result<HttpVersion, Error> {
     }
 }
 
-fn targets(args: &Args, way: &Way<'_>) -> Result<Vec<Target>, Error> {
+fn targets(args: &Args, way: &Way<'_>) -> Result<NonEmpty<Target>, Error> {
     let Some(file) = &args.servers else {
         let server = args.server();
         let host = args.server_name.as_ref().map_or_else(|| host_value(server), |name| text(name));
         let tls_name = tls_name(args, &[args.server_name.as_deref(), Some(server)]);
-        return Ok(vec![way.target(host, tls_name, server, args.port())?]);
+        return Ok([way.target(host, tls_name, server, args.port())?].into());
     };
     let names = uri_list::parse(&read(file)?).map_err(|error| match error {
         uri_list::Error::Empty => Error::Empty(file_name(file)),
         uri_list::Error::NoUris => Error::NoServers(file_name(file)),
     })?;
-    names
-        .iter()
-        .map(|entry| {
-            let line_end = entry.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-            let name = &entry[..line_end.unwrap_or(entry.len())];
-            way.target(host_value(name), tls_name(args, &[Some(name)]), name, args.port())
-        })
-        .collect()
+    names.try_map(|entry| {
+        let line_end = entry.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
+        let name = &entry[..line_end.unwrap_or(entry.len())];
+        way.target(host_value(name), tls_name(args, &[Some(name)]), name, args.port())
+    })
 }
 
 /// What a server is called in TLS, if that is spoken: what was said of it, or the first of `names` that is one.
@@ -310,7 +314,7 @@ fn workload(
 ) -> Result<Workload, Error> {
     let Some(session) = &args.session else { return Ok(load::workload(args, servers)?) };
     let default_piped_calls = match version {
-        HttpVersion::Http10 => 1,
+        HttpVersion::Http10 => NonZeroU32::MIN,
         HttpVersion::Http11 | HttpVersion::Http2 | HttpVersion::Auto => PIPED_CALLS,
     };
     let max_connections = or_default(args.max_connections, SESSION_CONNECTIONS);
@@ -327,8 +331,8 @@ fn workload(
     };
     if let Script::Uniform { calls, burst, .. } = sessions.script {
         // The first call of a burst goes alone; the others must find a place all at once.
-        let at_once = burst.min(calls.max(1)) - 1;
-        if at_once > u64::from(sessions.max_connections) * u64::from(sessions.max_piped_calls) {
+        let at_once = burst.get().min(calls.max(1)) - 1;
+        if at_once > sessions.places() {
             return Err(Error::TooManyCalls);
         }
     }
@@ -362,7 +366,7 @@ fn uris(args: &Args) -> Result<UriSource, Error> {
         (UriChoice::Set, _, Some(wset)) if !brings_its_own => Ok(UriSource::WorkingSet(WorkingSet {
             prefix: args.uri().to_vec(),
             // A set of no files behaves as one of a single file.
-            files: wset.files.max(1),
+            files: NonZeroU32::new(wset.files).unwrap_or(NonZeroU32::MIN),
             miss_rate: wset.miss_rate,
         })),
         // A session file names all URIs, and this one goes unused.
@@ -383,8 +387,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn or_default(given: u32, default: u32) -> u32 {
-    if given == 0 { default } else { given }
+fn or_default(given: u32, default: NonZeroU32) -> NonZeroU32 {
+    NonZeroU32::new(given).unwrap_or(default)
 }
 
 /// A time limit in seconds; none if it is not above 0, or beyond what can be waited for.
@@ -486,8 +490,13 @@ mod tests {
             (&["--wsess=1,1,0", "--http-version=1.0"], 4, 1),
             (&["--wsess=1,1,0", "--max-connections=50", "--max-piped-calls=100"], 50, 100),
         ] {
-            let Workload::Sessions(sessions) = planned(argv).0.unwrap().workload else { panic!("{argv:?}") };
-            assert_eq!((sessions.max_connections, sessions.max_piped_calls), (connections, calls));
+            let Workload::Sessions(sessions) = planned(argv).0.unwrap().into_fields().workload else {
+                panic!("{argv:?}")
+            };
+            assert_eq!(
+                (sessions.max_connections.get(), sessions.max_piped_calls.get()),
+                (connections, calls)
+            );
         }
     }
 
@@ -508,7 +517,9 @@ mod tests {
         let argv = [&named("--wsesslog=3,1,", &sessions), "--wlog=y,/nonexistent/file"];
         let plan = planned(&argv).0.unwrap();
         assert!(matches!(plan.uris, UriSource::Fixed(_)));
-        let Workload::Sessions(sessions) = plan.workload else { panic!("a session workload was asked for") };
+        let Workload::Sessions(sessions) = plan.into_fields().workload else {
+            panic!("a session workload was asked for")
+        };
         let Script::File(definitions) = sessions.script else { panic!("a file was named") };
         assert_eq!(definitions[0].bursts[0].think, Duration::from_secs(2));
     }
@@ -518,11 +529,13 @@ mod tests {
         let list = file(b"/a\0/b\0");
         let wlog = named("--wlog=n,", &list);
         let plan = planned(&["--wset=5,.5", &wlog]).0.unwrap();
-        let UriSource::List { uris, wrap } = plan.uris else { panic!("a list was asked for") };
-        assert_eq!((uris, wrap), (vec![b"/a".to_vec(), b"/b".to_vec()], false));
+        let UriSource::List { uris, wrap } = plan.into_fields().uris else { panic!("a list was asked for") };
+        assert_eq!((uris, wrap), ([b"/a".to_vec(), b"/b".to_vec()].into(), false));
         let plan = planned(&[&wlog, "--wset=0,.5"]).0.unwrap();
-        let UriSource::WorkingSet(set) = plan.uris else { panic!("a working set was asked for") };
-        assert_eq!(set.files, 1);
+        let UriSource::WorkingSet(set) = plan.into_fields().uris else {
+            panic!("a working set was asked for")
+        };
+        assert_eq!(set.files.get(), 1);
     }
 
     #[test]

@@ -319,7 +319,7 @@ mod tests {
     fn target(argv: &[&str]) -> Target {
         let (plan, warnings) = planned(argv);
         assert_eq!(warnings, [""; 0]);
-        plan.unwrap().targets.remove(0)
+        plan.unwrap().targets.first().clone()
     }
 
     #[track_caller]
@@ -396,7 +396,7 @@ mod tests {
         let at = |connect_to: &[&str]| {
             let mut argv = vec!["--server=A.invalid", "--port=8080"];
             connect_to.iter().for_each(|value| argv.extend(["--connect-to", value]));
-            planned(&argv).0.unwrap().targets.remove(0)
+            planned(&argv).0.unwrap().targets.first().clone()
         };
         let named = Some(Authority { host: "A.invalid".into(), port: 8080 });
         for (values, endpoint) in [
@@ -434,9 +434,9 @@ mod tests {
         let target = &plan.targets[0];
         assert_eq!((&target.endpoint, target.port()), (&tcp("127.0.0.1:3128"), Some(80)));
         assert_eq!(target.authority.as_ref().unwrap().http_origin(), "http://a.invalid");
-        let proxy = plan.proxy.unwrap();
+        let proxy = plan.proxy.as_ref().unwrap();
         assert_eq!((proxy.authorization.as_deref(), proxy.tunnel), (Some("Basic dTpw"), false));
-        let tunnel = |argv: &[&str]| planned(argv).0.unwrap().proxy.unwrap().tunnel;
+        let tunnel = |argv: &[&str]| planned(argv).0.unwrap().proxy.as_ref().unwrap().tunnel;
         assert!(tunnel(&["http://a.invalid/", "--proxy=http://127.0.0.1:1", "--proxy-tunnel"]));
         assert!(tunnel(&["https://a.invalid/", "--proxy=http://127.0.0.1:1"]));
         check_error(&["--proxy=http://no..such:1"], ": --proxy: cannot resolve `no..such`");
@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn sockets_are_as_they_always_were_unless_told_otherwise() {
-        let sockets = |argv: &[&str]| planned(argv).0.unwrap().sockets;
+        let sockets = |argv: &[&str]| planned(argv).0.unwrap().sockets.clone();
         let usual = sockets(&[]);
         assert_eq!((usual.send_buffer, usual.recv_buffer), (Some(4096), Some(16384)));
         assert!(usual.no_delay && !usual.fast_open && usual.traffic_class == 0);

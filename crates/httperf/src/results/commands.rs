@@ -5,7 +5,7 @@ use std::fs;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use httperf_plan::{Http2, Plan};
+use httperf_plan::Plan;
 use httperf_report::result::{self, Document, MergeError};
 use httperf_report::{csv_header, csv_row, hgrm};
 
@@ -223,23 +223,20 @@ pub mod rerun {
         }
         let program = program.quieted(args.quiet);
         match load(&args) {
-            Ok(document) => {
-                let mut plan = document.plan;
-                plan.watch.calls = args.results.calls.is_some();
-                run::run(&program, &args, plan).unwrap_or_else(|status| status)
-            }
+            Ok(plan) => run::run(&program, &args, plan).unwrap_or_else(|status| status),
             Err(error) => fail(&program, &error),
         }
     }
 
-    fn load(args: &Args) -> anyhow::Result<Document> {
+    fn load(args: &Args) -> anyhow::Result<Plan> {
         let [name] = &args.stray_words[..] else {
             anyhow::bail!("expected the name of one result, got {}", args.stray_words.len());
         };
         let name = os_string(name);
-        let mut document = read(&name)?;
-        make_runnable(&mut document.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
-        Ok(document)
+        let plan =
+            make_runnable(read(&name)?.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
+        let calls = args.results.calls.is_some();
+        Ok(plan.edit(|plan| plan.watch.calls = calls)?)
     }
 }
 
@@ -247,19 +244,7 @@ pub mod rerun {
 ///
 /// # Errors
 /// Why it cannot be run.
-pub(crate) fn make_runnable(plan: &mut Plan) -> anyhow::Result<()> {
-    let (threads, most) = (plan.threads.unwrap_or(1), plan.threads_max());
-    anyhow::ensure!(
-        (1..=most).contains(&threads),
-        "its plan is for {threads} threads, where at least 1 and at most {most} have work"
-    );
-    let Http2 { window, connection_window, max_frame, .. } = plan.http2;
-    anyhow::ensure!(
-        (1..=Http2::WINDOW_MAX).contains(&window)
-            && (Http2::CONNECTION_WINDOW_MIN..=Http2::WINDOW_MAX).contains(&connection_window)
-            && Http2::MAX_FRAME.contains(&max_frame),
-        "its plan has a size for HTTP/2 that is out of range"
-    );
+pub(crate) fn make_runnable(plan: Plan) -> anyhow::Result<Plan> {
     let identity = plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
     anyhow::ensure!(
         identity.is_none_or(|identity| !identity.key.is_empty()),

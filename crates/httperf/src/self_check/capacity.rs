@@ -1,11 +1,13 @@
 //! The highest rates that this machine offers on schedule, found by doubling and bisecting.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
+use anyhow::Context;
 use httperf_engine::Silent;
 use httperf_origin::{Config, Handle};
-use httperf_plan::{Cap, Connections, Excess};
+use httperf_plan::{Cap, Connections, Excess, NonEmpty};
 use httperf_stats::Summary;
 use serde::{Deserialize, Serialize};
 
@@ -28,7 +30,7 @@ const WAITING_SHARE: f64 = 0.02;
 pub(super) const CALLS_PER_CONNECTION: u64 = 100;
 
 /// Connections open at once in a trial: those of a server that cannot keep up must not use up the machine.
-const OPEN_MAX: u32 = 2000;
+const OPEN_MAX: NonZeroU32 = NonZeroU32::new(2000).expect("it is not 0");
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,18 +116,20 @@ fn trial(lab: &Lab<'_>, unit: Unit, rate: f64, duration: Duration) -> anyhow::Re
     let config = || Config { size: 100, ..Config::default() };
     let servers: Vec<Handle> = (0..count).map(|_| lab.server(config())).collect::<Result<_, _>>()?;
     let addresses: Vec<SocketAddr> = servers.iter().map(lab::address).collect();
+    let addresses = NonEmpty::try_from(addresses).context("a trial without a server measures nothing")?;
     let arrivals = rate / unit.calls() as f64;
     let connections = Connections {
         max_open: Some(Cap {
             connections: OPEN_MAX.min(descriptors_for_connections()),
             excess: Excess::Skipped,
         }),
-        ..Connections::new((arrivals * duration.as_secs_f64()).ceil() as u64, unit.calls(), 1)
+        ..Connections::new((arrivals * duration.as_secs_f64()).ceil() as u64, unit.calls())
     };
     let offered = connections.count * connections.calls;
     let limit = duration.mul_f64(1.25);
-    let mut plan = lab.plan(&addresses, Process::Deterministic.arrivals(arrivals), connections, limit);
-    plan.phases.drain = duration / 8;
+    let arrivals = Process::Deterministic.arrivals(arrivals);
+    let plan = lab.plan(&addresses, arrivals, connections, limit);
+    let plan = plan.edit(|plan| plan.phases.drain = duration / 8)?;
     let summary = lab.run(&plan, &mut Silent)?;
     for server in servers {
         lab::stopped(server)?;
@@ -134,11 +138,11 @@ fn trial(lab: &Lab<'_>, unit: Unit, rate: f64, duration: Duration) -> anyhow::Re
 }
 
 /// Both ends of a connection are open files of this process.
-fn descriptors_for_connections() -> u32 {
+fn descriptors_for_connections() -> NonZeroU32 {
     /// For all that is no connection.
     const OTHERS: u64 = 100;
     let limit = httperf_engine::raise_descriptor_limit().saturating_sub(OTHERS) / 2;
-    u32::try_from(limit).unwrap_or(u32::MAX).max(1)
+    u32::try_from(limit).map_or(NonZeroU32::MAX, |limit| NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN))
 }
 
 /// What came of offering a rate.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use httperf_engine::{Observer, Stop};
 use httperf_origin::{Config, Counts, Handle};
-use httperf_plan::{Arrivals, Connections, Endpoint, Phases, Plan, Target, Workload};
+use httperf_plan::{Arrivals, Connections, Endpoint, NonEmpty, Phases, Plan, Target, Workload};
 use httperf_stats::Summary;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
@@ -116,22 +116,23 @@ impl<'a> Lab<'a> {
     /// there would be none.
     pub(super) fn plan(
         &self,
-        servers: &[SocketAddr],
+        servers: &NonEmpty<SocketAddr>,
         arrivals: Arrivals,
         connections: Connections,
         limit: Duration,
     ) -> Plan {
-        let mut plan = self.base.clone();
         let target =
             |&address: &SocketAddr| Target::direct(address.to_string(), None, Endpoint::Tcp(address));
-        plan.targets = servers.iter().map(target).collect();
-        plan.arrivals = arrivals;
-        plan.workload = Workload::Connections(connections);
-        plan.timeouts.timeout = Some(TIMEOUT);
-        plan.sockets.close_with_reset = true;
-        plan.runtime = Some(limit);
-        plan.phases = Phases { warmup: Duration::ZERO, drain: limit.min(Duration::from_secs(1)) };
-        plan
+        let plan = self.base.clone().edit(|plan| {
+            plan.targets = servers.map(target);
+            plan.arrivals = arrivals;
+            plan.workload = Workload::Connections(connections);
+            plan.timeouts.timeout = Some(TIMEOUT);
+            plan.sockets.close_with_reset = true;
+            plan.runtime = Some(limit);
+            plan.phases = Phases { warmup: Duration::ZERO, drain: limit.min(Duration::from_secs(1)) };
+        });
+        plan.expect("the arrivals and connections of a test can be")
     }
 
     /// Carries out a plan on this thread.

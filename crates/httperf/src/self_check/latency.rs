@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use anyhow::Context;
 use httperf_origin::{Config, Stamp};
-use httperf_plan::{Connections, Plan, UriSource};
+use httperf_plan::{Connections, PlanFields, UriSource};
 use httperf_stats::Instant;
 use serde::Serialize;
 
@@ -114,18 +115,22 @@ impl Seen {
         process: Process,
         server: Config,
         packets_max: usize,
-        adapt: impl FnOnce(&mut Plan),
+        adapt: impl FnOnce(&mut PlanFields),
     ) -> anyhow::Result<Self> {
         let count = settings.count();
         let server = lab.server(server)?;
         let address = lab::address(&server);
-        let connections = Connections::new(count as u64, 1, 1);
+        let connections = Connections::new(count as u64, 1);
         let limit = settings.duration * 2 + Duration::from_secs(1);
-        let mut plan = lab.plan(&[address], process.arrivals(settings.rate), connections, limit);
-        let uris = (0..count).map(|index| uri(settings.delays, index).into_bytes()).collect();
-        plan.uris = UriSource::List { uris, wrap: false };
-        adapt(&mut plan);
-        let mut watch = Watch::of(&mut plan, count);
+        let uris: Vec<Vec<u8>> = (0..count).map(|index| uri(settings.delays, index).into_bytes()).collect();
+        let uris = uris.try_into().context("a test without a call measures nothing")?;
+        let arrivals = process.arrivals(settings.rate);
+        let plan = lab.plan(&[address].into(), arrivals, connections, limit).edit(|plan| {
+            plan.uris = UriSource::List { uris, wrap: false };
+            plan.watch = Watch::asked_for();
+            adapt(plan);
+        })?;
+        let mut watch = Watch::new(count);
         let wanted = Wanted { port: address.port(), kind: Kind::Push, most: packets_max * count };
         let capture = lab.capture(wanted);
         lab.run(&plan, &mut watch)?;

@@ -47,10 +47,11 @@ pub(super) fn measure(lab: &Lab<'_>, process: Process, rate: f64, duration: Dura
     let count = (rate * (WARM_UP + duration).as_secs_f64()).round() as usize;
     let server = lab.server(Config::default())?;
     let address = lab::address(&server);
-    let connections = Connections::new(count as u64, 1, 1);
+    let connections = Connections::new(count as u64, 1);
     let limit = duration * 2 + Duration::from_secs(1);
-    let mut plan = lab.plan(&[address], process.arrivals(rate), connections, limit);
-    let mut watch = Watch::of(&mut plan, count);
+    let plan = lab.plan(&[address].into(), process.arrivals(rate), connections, limit);
+    let plan = plan.edit(|plan| plan.watch = Watch::asked_for())?;
+    let mut watch = Watch::new(count);
     let wanted = Wanted { port: address.port(), kind: Kind::Syn, most: 2 * count };
     let capture = lab.capture(wanted);
     lab.run(&plan, &mut watch)?;

@@ -51,7 +51,7 @@ fn share(stored: &str, machine: &Machine, summary: &Summary, plan: &Plan) -> Opt
         && connections.per_second > 0.0
         && requests.per_second > 0.0;
     // Nor does it say anything about several threads.
-    let is_comparable = plan.tls.is_none() && plan.threads.is_none_or(|threads| threads <= 1);
+    let is_comparable = plan.tls.is_none() && plan.workers().get() == 1;
     if !is_known || !is_comparable || seconds <= 0.0 {
         return None;
     }
@@ -132,6 +132,9 @@ fn keep_in(folder: &Path, file: &Path, results: &str) -> io::Result<()> {
 mod tests {
     use std::time::Duration;
 
+    use httperf_plan::{Connections, Workload};
+    use httperf_testkit::sim::{Edit, at_once, nonzero};
+
     use super::*;
     use crate::args::Args;
     use crate::messages::Program;
@@ -193,7 +196,11 @@ mod tests {
         assert_eq!(share("{", &machine(), &summary(), &plan()), None, "no document");
         let idle = Summary { duration: Duration::ZERO, ..summary() };
         assert_eq!(share(&stored, &machine(), &idle, &plan()), None, "no time");
-        let threads = Plan { threads: Some(2), ..plan() };
+        let threads = plan().with(|plan| {
+            plan.arrivals = at_once(2);
+            plan.workload = Workload::Connections(Connections::new(2, 1));
+            plan.threads = Some(nonzero(2));
+        });
         assert_eq!(share(&stored, &machine(), &summary(), &threads), None, "several threads");
         assert_eq!(share(&self::stored(0.0, 1.0), &machine(), &summary(), &plan()), None, "no capacity");
     }

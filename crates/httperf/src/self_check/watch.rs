@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use httperf_engine::{Observation, Observer};
-use httperf_plan::Plan;
 use httperf_stats::Instant;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -38,10 +37,13 @@ pub(super) struct Call {
 }
 
 impl Watch {
-    /// One for so many calls, of which the plan now asks to be told.
-    pub(super) fn of(plan: &mut Plan, count: usize) -> Self {
-        plan.watch.calls = true;
-        plan.watch.verbose = TELLS_OF_ARRIVALS;
+    /// What a plan must ask for, so that it is told of all calls.
+    pub(super) fn asked_for() -> httperf_plan::Watch {
+        httperf_plan::Watch { calls: true, verbose: TELLS_OF_ARRIVALS, ..httperf_plan::Watch::default() }
+    }
+
+    /// One for so many calls.
+    pub(super) fn new(count: usize) -> Self {
         Self { started: Vec::with_capacity(count), calls: Vec::with_capacity(count), run_start: None }
     }
 

@@ -120,7 +120,7 @@ fn resumed(name: &OsStr) -> anyhow::Result<Sweep> {
     let shown = name.to_string_lossy();
     let bytes = fs::read(name).with_context(|| format!("--resume: cannot read `{shown}`"))?;
     let mut sweep = Sweep::read(&bytes).with_context(|| format!("--resume: `{shown}`"))?;
-    make_runnable(&mut sweep.plan).with_context(|| format!("--resume: `{shown}`"))?;
+    sweep.plan = make_runnable(sweep.plan).with_context(|| format!("--resume: `{shown}`"))?;
     sweep.reopen();
     Ok(sweep)
 }
@@ -206,11 +206,9 @@ impl Course<'_> {
     fn plan(&self, turn: Turn) -> Plan {
         let plan = self.sweep.plan.clone();
         let place = self.order.iter().position(|other| *other == turn).unwrap_or_default();
-        Plan {
-            arrivals: plan.arrivals.at_rate(turn.rate),
-            client: plan.client.in_trial(u32::try_from(place).unwrap_or(u32::MAX)),
-            ..plan
-        }
+        plan.edit(|plan| plan.arrivals = plan.arrivals.at_rate(turn.rate))
+            .expect("whatever can be run can be run at another rate")
+            .in_trial(u32::try_from(place).unwrap_or(u32::MAX))
     }
 
     /// Finds out how quick the server is when it has nothing else to do, if that matters.

@@ -68,7 +68,7 @@ impl Ports {
 /// How many connections a run opens about.
 fn connections(plan: &Plan) -> f64 {
     if let Workload::Calls(calls) = &plan.workload {
-        return f64::from(calls.connections);
+        return f64::from(calls.connections.get());
     }
     let offered_s =
         plan.runtime.map_or(ENDLESS_S, |runtime| runtime.saturating_add(plan.phases.warmup).as_secs_f64());
@@ -123,7 +123,7 @@ mod tests {
     use std::time::Duration;
 
     use httperf_plan::{Arrivals, UNLIMITED};
-    use httperf_testkit::sim::{calls, connections};
+    use httperf_testkit::sim::{Edit, calls, connections};
     use tempfile::TempDir;
 
     use super::*;
@@ -163,12 +163,11 @@ mod tests {
     }
 
     fn plan_to(server: &str, rate: f64, seconds: u64) -> Plan {
-        Plan {
-            arrivals: Arrivals::Deterministic { period: 1.0 / rate },
-            targets: vec![Target::direct("server", None, Endpoint::Tcp(server.parse().unwrap()))],
-            runtime: Some(Duration::from_secs(seconds)),
-            ..connections(UNLIMITED, 1, 1)
-        }
+        connections(UNLIMITED, 1, 1).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 1.0 / rate };
+            plan.targets = [Target::direct("server", None, Endpoint::Tcp(server.parse().unwrap()))].into();
+            plan.runtime = Some(Duration::from_secs(seconds));
+        })
     }
 
     #[test]
@@ -200,7 +199,7 @@ mod tests {
     fn nothing_is_waited_for_where_the_system_reuses_ports() {
         let look = |reuse, server, hog| {
             let mut plan = plan_to(server, 10.0, 1);
-            plan.sockets.hog = hog;
+            plan.change(|plan| plan.sockets.hog = hog);
             Ports::look(&plan, machine(reuse, "32768 60999").path())
         };
         assert_eq!(look("1\n", "198.51.100.9:80", false), None);
@@ -213,7 +212,7 @@ mod tests {
     #[test]
     fn calls_over_kept_connections_need_few_ports() {
         let mut plan = calls(UNLIMITED, 1e6, 10);
-        plan.targets = plan_to("198.51.100.9:80", 1.0, 1).targets;
+        plan.change(|plan| plan.targets = plan_to("198.51.100.9:80", 1.0, 1).into_fields().targets);
         assert_eq!(Ports::look(&plan, machine("0", "32768 60999").path()).unwrap().needed, 10);
     }
 }

@@ -10,6 +10,7 @@
 //! Variants take turns, so that what changes meanwhile (the load of the machine, the temperature of its processor)
 //! meets all of them alike. The order is drawn anew for each round, so that none always follows the same other.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -186,17 +187,18 @@ impl Experiment {
             HandshakeKind::Full => Resumption::Never,
             HandshakeKind::Resumed | HandshakeKind::EarlyData => Resumption::Share(1.0),
         };
-        let mut plan = self.base.clone();
-        if let Workload::Connections(connections) = &mut plan.workload {
-            connections.count = load.handshakes;
-        }
-        plan.arrivals = match load.concurrency {
-            1 => Arrivals::Sequential,
-            several => Arrivals::Concurrent(several),
-        };
-        plan.tls = Some(Tls { resumption, ..candidate.tls.clone() });
-        plan.runtime = Some(TRIAL_MAX);
-        plan
+        let plan = self.base.clone().edit(|plan| {
+            if let Workload::Connections(connections) = &mut plan.workload {
+                connections.count = load.handshakes;
+            }
+            plan.arrivals = match NonZeroU32::new(load.concurrency).filter(|count| count.get() > 1) {
+                None => Arrivals::Sequential,
+                Some(several) => Arrivals::Concurrent(several),
+            };
+            plan.tls = Some(Tls { resumption, ..candidate.tls.clone() });
+            plan.runtime = Some(TRIAL_MAX);
+        });
+        plan.expect("what can be run once can be run several times")
     }
 }
 
@@ -257,7 +259,7 @@ mod tests {
     use httperf_stats::{
         End, Figures, Handshake, HandshakeFailure, HandshakeFailureClass, Instant, Recorder,
     };
-    use httperf_testkit::sim::connections;
+    use httperf_testkit::sim::{Edit, connections};
 
     use super::*;
 
@@ -293,7 +295,7 @@ mod tests {
         let tls = plan.tls.as_ref().unwrap();
         let at_once = match plan.arrivals {
             Arrivals::Sequential => 1,
-            Arrivals::Concurrent(several) => several,
+            Arrivals::Concurrent(several) => several.get(),
             ref other => panic!("nothing is timed, but {other:?}"),
         };
         let resumes = tls.resumption == Resumption::Share(1.0);
@@ -425,7 +427,7 @@ mod tests {
     fn a_server_that_does_not_resume_is_measured_with_full_handshakes() {
         let (results, _) = run(&experiment(&["A"], true), |_, plan| {
             let mut full = plan.clone();
-            full.tls.as_mut().unwrap().resumption = Resumption::Never;
+            full.change(|plan| plan.tls.as_mut().unwrap().resumption = Resumption::Never);
             success(&full)
         });
         assert_eq!(trials(&results.variants[0]), 3);

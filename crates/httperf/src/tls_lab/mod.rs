@@ -499,11 +499,11 @@ mod tests {
         assert_eq!(plan.targets[0].endpoint.to_string(), "127.0.0.1:8443");
         assert_eq!(plan.targets[0].tls_name.as_deref(), Some("www.example.com"));
         assert_eq!(plan.timeouts.timeout, Some(Duration::from_millis(250)));
-        let httperf_plan::Workload::Connections(connections) = plan.workload else {
+        let httperf_plan::Workload::Connections(connections) = &plan.workload else {
             panic!("connections were asked for")
         };
         assert_eq!(connections.calls, 0);
-        assert_eq!(plan.tls.unwrap().verify, None);
+        assert_eq!(plan.tls.as_ref().unwrap().verify, None);
     }
 
     #[test]

@@ -19,7 +19,7 @@ fn each_shell_accepts_its_completion_script() {
         let checked = Command::new(shell).arg("-n").arg(script.path()).stdin(Stdio::null()).output();
         match checked {
             Ok(output) => {
-                assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr))
+                assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr));
             }
             Err(_) if shell == "bash" => skip::lacking(shell),
             // Few machines have all three.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use httperf_plan::{Phases, Plan, UNLIMITED};
 use httperf_stats::search::{self, Next, Search};
-use httperf_testkit::sim::{self, Action, HttpPeer, Link, Peer, connections, reply};
+use httperf_testkit::sim::{self, Action, Edit, HttpPeer, Link, Peer, connections, reply};
 
 use super::*;
 use crate::objectives::Measured;
@@ -60,17 +60,18 @@ fn part() -> Part {
 fn capacity(objectives: &str) -> Capacity {
     let mut plan = connections(UNLIMITED, 1, 1);
     let settings = settings(objectives);
-    plan.objectives.all.extend(settings.objectives.iter().copied().chain(settings.implied));
+    plan.change(|plan| {
+        plan.objectives.all.extend(settings.objectives.iter().copied().chain(settings.implied));
+    });
     Capacity::new(settings, plan)
 }
 
 fn run(plan: &Plan, trial: search::Trial, seed: u64, server: impl Peer + 'static) -> Document {
-    let plan = Plan {
-        arrivals: plan.arrivals.at_rate(trial.rate),
-        runtime: Some(trial.length),
-        phases: Phases { warmup: trial.length / 5, drain: Duration::from_secs(1) },
-        ..plan.clone()
-    };
+    let plan = plan.clone().with(|plan| {
+        plan.arrivals = plan.arrivals.at_rate(trial.rate);
+        plan.runtime = Some(trial.length);
+        plan.phases = Phases { warmup: trial.length / 5, drain: Duration::from_secs(1) };
+    });
     let link = Link { seed, latency: Duration::from_micros(50), ..Link::default() };
     let run = sim::run(&plan, link, server);
     assert!(!run.is_endless);

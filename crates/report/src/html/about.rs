@@ -33,9 +33,9 @@ fn fact(name: &'static str, value: impl Into<String>) -> Fact {
 
 /// Title of the page: the server.
 pub(crate) fn title(plan: &Plan) -> String {
-    let first = plan.targets.first().map_or_else(|| "no server".to_owned(), |target| server(plan, target));
+    let first = server(plan, plan.targets.first());
     match plan.targets.len() {
-        0 | 1 => first,
+        1 => first,
         servers => format!("{first} and {} more", servers - 1),
     }
 }
@@ -117,9 +117,9 @@ pub(super) fn plan(plan: &Plan) -> Vec<Fact> {
     facts.push(fact("Each arrival", workload(&plan.workload)));
     facts.push(fact("Requests for", uris(&plan.uris)));
     if let Some(threads) = plan.threads {
-        facts.push(fact("Threads", count(threads.into())));
+        facts.push(fact("Threads", count(threads.get().into())));
     }
-    if plan.client.count > 1 {
+    if plan.client.count.get() > 1 {
         let (index, clients) = (plan.client.index, plan.client.count);
         facts.push(fact("Generator", format!("number {index} of {clients}, counted from 0")));
     }
@@ -204,8 +204,8 @@ fn workload(workload: &Workload) -> String {
                 1 => "a connection of 1 call".to_owned(),
                 calls => format!("a connection of {} calls", count(calls)),
             };
-            if connections.pipeline > 1 {
-                text.push_str(&format!(", {} outstanding at once", count(connections.pipeline.into())));
+            if connections.pipeline.get() > 1 {
+                text.push_str(&format!(", {} outstanding at once", count(connections.pipeline.get().into())));
             }
             if !connections.think.is_zero() {
                 text.push_str(&format!(", {} between them", length_of(connections.think)));
@@ -213,9 +213,9 @@ fn workload(workload: &Workload) -> String {
             text
         }
         Workload::Calls(calls) => {
-            let mut text = format!("a call, on one of {} connections", count(calls.connections.into()));
-            if calls.pipeline > 1 {
-                text.push_str(&format!(" with up to {} calls each", count(calls.pipeline.into())));
+            let mut text = format!("a call, on one of {} connections", count(calls.connections.get().into()));
+            if calls.pipeline.get() > 1 {
+                text.push_str(&format!(" with up to {} calls each", count(calls.pipeline.get().into())));
             }
             if calls.assignment == Assignment::InTurn {
                 text.push_str(", in turn");
@@ -226,7 +226,7 @@ fn workload(workload: &Workload) -> String {
             Script::Uniform { calls, burst, think } => format!(
                 "a session of {} calls in bursts of {}, {} between them",
                 count(*calls),
-                count(*burst),
+                count(burst.get()),
                 length_of(*think)
             ),
             Script::File(scripts) => format!("a session, one of {} in a file", count(scripts.len() as u64)),
@@ -245,7 +245,7 @@ fn uris(source: &UriSource) -> String {
         UriSource::Fixed(uri) => text(uri),
         UriSource::List { uris, .. } => format!("{} URIs of a list", count(uris.len() as u64)),
         UriSource::WorkingSet(set) => {
-            format!("{} files below {}", count(set.files.into()), text(&set.prefix))
+            format!("{} files below {}", count(set.files.get().into()), text(&set.prefix))
         }
         UriSource::Template(template) => text(&template.typed()),
         UriSource::Requests(requests) => format!("{} requests of a list", count(requests.len() as u64)),

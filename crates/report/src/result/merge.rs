@@ -121,7 +121,7 @@ fn common(one: &Document, other: &Document) -> Option<Common> {
         return Some(Common::Run(Box::new(part.clone())));
     }
     let theirs = clients(other);
-    let client = clients(one).into_iter().find(|client| client.count > 1 && theirs.contains(client));
+    let client = clients(one).into_iter().find(|client| client.count.get() > 1 && theirs.contains(client));
     client.map(Common::Client)
 }
 

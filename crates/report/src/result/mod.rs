@@ -8,19 +8,19 @@ mod merge;
 
 use std::fmt::{self, Display};
 
-use httperf_plan::{Client, Plan};
+use httperf_plan::{Client, Plan, PlanFields};
 use httperf_stats::Summary;
 use schemars::JsonSchema;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::document;
 use crate::figures::Figures;
-use crate::json::{count_beyond, field_of};
+use crate::json::{self, count_beyond};
 use crate::objectives::{Judged, Kept, judge};
 use crate::verdict::{Verdict, verdict};
 
+pub use crate::json::Misshapen;
 pub use merge::{Common, Difference, MergeError, merge};
 
 /// Value of the `format` field.
@@ -149,29 +149,6 @@ pub enum ReadError {
     Contents(String),
 }
 
-/// A field with an unexpected shape.
-#[derive(Debug)]
-pub struct Misshapen {
-    /// Path of the field; empty for the whole document.
-    field: String,
-    error: serde_json::Error,
-}
-
-impl Misshapen {
-    pub(crate) fn new(json: &[u8], error: serde_json::Error) -> Self {
-        Self { field: field_of(json, &error), error }
-    }
-}
-
-impl Display for Misshapen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.field {
-            "" => write!(f, "{}", self.error),
-            field => write!(f, "{field}: {}", self.error),
-        }
-    }
-}
-
 /// Largest possible count in a run: the largest integer that programs in other languages represent exactly.
 pub(crate) const COUNT_MAX: u64 = 1 << 53;
 
@@ -217,8 +194,7 @@ impl Document {
             Some(version) if version > u64::from(VERSION) => return Err(ReadError::Version(version)),
             _ => {}
         }
-        let saved: Saved =
-            serde_json::from_slice(json).map_err(|error| ReadError::Shape(Misshapen::new(json, error)))?;
+        let saved: Saved = json::read(json).map_err(ReadError::Shape)?;
         if let Some((field, number)) = count_beyond(json, COUNT_MAX) {
             return Err(ReadError::Contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
         }
@@ -250,39 +226,31 @@ impl Document {
     }
 }
 
-/// Reads a document nested in another. Its figures are computed anew.
-impl<'de> Deserialize<'de> for Document {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let saved = Saved::deserialize(deserializer)?;
-        if saved.format != FORMAT {
-            return Err(D::Error::custom(ReadError::Format));
-        }
-        if let Some(newer) = saved.version.filter(|&version| version > u64::from(VERSION)) {
-            return Err(D::Error::custom(ReadError::Version(newer)));
-        }
-        saved.document().map_err(D::Error::custom)
-    }
-}
-
-/// Fields that cannot be derived from others.
+/// A document as it is read, not checked yet: the fields that cannot be derived from others.
 #[derive(Deserialize)]
-struct Saved {
+pub(crate) struct Saved {
     format: String,
     version: Option<u64>,
     parts: Vec<Part>,
-    plan: Plan,
+    plan: PlanFields,
     verdict: Verdict,
     summary: Summary,
 }
 
 impl Saved {
-    /// Returns the document, or the field that has an impossible value.
-    fn document(self) -> Result<Document, String> {
-        let Self { parts, plan, verdict, summary, .. } = self;
+    /// Returns the document, or the field that has an impossible value. Figures are computed anew.
+    pub(crate) fn document(self) -> Result<Document, String> {
+        let Self { format, version, parts, plan, verdict, summary } = self;
+        if format != FORMAT {
+            return Err(format!("format: {}", ReadError::Format));
+        }
+        if let Some(newer) = version.filter(|&version| version > u64::from(VERSION)) {
+            return Err(format!("version: {}", ReadError::Version(newer)));
+        }
         if parts.is_empty() {
             return Err("parts: expected at least one run, got none".to_owned());
         }
-        plan.check().map_err(|wrong| format!("plan.{wrong}"))?;
+        let plan = Plan::try_from(plan).map_err(|error| format!("plan.{error}"))?;
         verdict.check().map_err(|wrong| format!("verdict.{wrong}"))?;
         summary.check().map_err(|wrong| format!("summary.{wrong}"))?;
         // The verdict stays as it was when the run was made, even if the rules have changed since.

@@ -68,7 +68,7 @@ impl Offering {
         };
         let pauses = match &plan.workload {
             Workload::Connections(connections) if connections.calls != UNLIMITED => {
-                let bursts = connections.calls.div_ceil(connections.burst.max(1));
+                let bursts = connections.calls.div_ceil(connections.burst.get());
                 connections.think.as_secs_f64() * bursts.saturating_sub(1) as f64
             }
             _ => 0.0,

@@ -10,13 +10,13 @@ mod knee;
 mod rows;
 mod table;
 
-use httperf_plan::{Arrivals, Plan, Workload};
+use httperf_plan::{Arrivals, Plan, PlanFields, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::document;
-use crate::json::count_beyond;
+use crate::json::{self, count_beyond};
 use crate::result::{self, COUNT_MAX, Document, EarlyEnd, Misshapen};
 
 pub use self::answered::answered_share;
@@ -242,7 +242,7 @@ impl Sweep {
         #[derive(Deserialize)]
         struct Saved {
             settings: Settings,
-            plan: Plan,
+            plan: PlanFields,
             end: Option<End>,
             runs: Vec<SavedRun>,
         }
@@ -252,20 +252,22 @@ impl Sweep {
             repeat: u32,
             #[serde(default)]
             recovery: Recovery,
-            result: Document,
+            result: result::Saved,
         }
-        let Saved { settings, plan, end, runs } =
-            serde_json::from_slice(json).map_err(|error| ReadError::Shape(Misshapen::new(json, error)))?;
+        let Saved { settings, plan, end, runs } = json::read(json).map_err(ReadError::Shape)?;
         if let Some((field, number)) = count_beyond(json, COUNT_MAX) {
             return Err(ReadError::Contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
         }
         settings.check()?;
-        plan.check().map_err(|wrong| ReadError::Contents(format!("plan.{wrong}")))?;
+        let plan = Plan::try_from(plan).map_err(|error| ReadError::Contents(format!("plan.{error}")))?;
         if matches!(plan.arrivals, Arrivals::Variable(_)) {
             return Err(ReadError::Contents("its plan has a cycle of rates of its own".to_owned()));
         }
         let mut read: Vec<Run> = Vec::with_capacity(runs.len());
-        for SavedRun { rate, repeat, recovery, result } in runs {
+        for (index, SavedRun { rate, repeat, recovery, result }) in runs.into_iter().enumerate() {
+            let result = result
+                .document()
+                .map_err(|wrong| ReadError::Contents(format!("runs[{index}].result.{wrong}")))?;
             let run = Run::new(rate, repeat, recovery, result);
             let is_meant = settings.rates.contains(&rate) && repeat < settings.repeats;
             let is_there = read.iter().any(|other| other.is_complete() && other.is_for(&run));

@@ -10,15 +10,15 @@ use std::time::Duration;
 
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{
-    Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Recording, Script, Shard, Timeouts, UNLIMITED, Workload,
+    Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Recording, Shard, Timeouts, UNLIMITED, Workload,
 };
 use httperf_report::result::Document;
 use httperf_report::{csv_header, csv_row, html};
 use httperf_stats::{Outcome, Summary};
 use httperf_testkit::http2::{Reply, code};
 use httperf_testkit::sim::{
-    Action, Deed, Http2Peer, HttpPeer, Link, Peer, RequestSeen, Run, StreamSeen, calls, connections, reply,
-    run_shard, sessions,
+    Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, RequestSeen, Run, StreamSeen, at_once, calls,
+    connections, nonzero, reply, run_shard, sessions, uniform,
 };
 use proptest::prelude::*;
 
@@ -99,39 +99,38 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
 fn workload() -> impl Strategy<Value = Plan> {
     let cap = prop::option::of((1..20_u32, any::<bool>()));
     let open = (arrivals(), 1..4_u64, 1..3_u64, cap).prop_map(|(arrivals, calls, burst, cap)| {
-        let mut plan = Plan { arrivals, ..connections(UNLIMITED, calls, burst) };
-        if let Workload::Connections(connections) = &mut plan.workload {
+        let mut plan = connections(UNLIMITED, calls, burst).with(|plan| plan.arrivals = arrivals);
+        plan.change_connections(|connections| {
             connections.max_open = cap.map(|(connections, waits)| Cap {
-                connections,
+                connections: nonzero(connections),
                 excess: if waits { Excess::Waits } else { Excess::Skipped },
             });
-        }
+        });
         plan
     });
     let closed = (1..6_u32, 0..20_u64, 1..5_u32).prop_map(|(concurrency, think, pipeline)| {
-        let mut plan =
-            Plan { arrivals: Arrivals::Concurrent(concurrency), ..connections(UNLIMITED, UNLIMITED, 1) };
-        if let Workload::Connections(connections) = &mut plan.workload {
+        let mut plan = connections(UNLIMITED, UNLIMITED, 1).with(|plan| plan.arrivals = at_once(concurrency));
+        plan.change_connections(|connections| {
             connections.think = ms(think);
-            connections.pipeline = pipeline;
-        }
+            connections.pipeline = nonzero(pipeline);
+        });
         plan
     });
     let at_a_rate = (arrivals(), 1..6_u32, 1..4_u32).prop_map(|(arrivals, most, pipeline)| {
-        let mut plan = Plan { arrivals, ..calls(UNLIMITED, 100.0, most) };
-        if let Workload::Calls(calls) = &mut plan.workload {
-            calls.pipeline = pipeline;
-        }
+        let mut plan = calls(UNLIMITED, 100.0, most).with(|plan| plan.arrivals = arrivals);
+        plan.change_calls(|calls| {
+            calls.pipeline = nonzero(pipeline);
+        });
         plan
     });
     let visits = (arrivals(), 1..5_u64, 1..3_u64, 0..40_u64, prop::option::of(1..9_u32), any::<bool>())
         .prop_map(|(arrivals, calls, burst, think, max_open, retries)| {
-            let script = Script::Uniform { calls, burst, think: ms(think) };
-            let mut plan = Plan { arrivals, ..sessions(UNLIMITED, script) };
-            if let Workload::Sessions(sessions) = &mut plan.workload {
-                sessions.max_open = max_open;
+            let script = uniform(calls, burst, ms(think));
+            let mut plan = sessions(UNLIMITED, script).with(|plan| plan.arrivals = arrivals);
+            plan.change_sessions(|sessions| {
+                sessions.max_open = max_open.map(nonzero);
                 sessions.retry_on_failure = retries;
-            }
+            });
             plan
         });
     prop_oneof![open, closed, at_a_rate, visits]
@@ -142,20 +141,19 @@ fn plan() -> impl Strategy<Value = Plan> {
     let asked = prop::option::of((1..5_u32).prop_map(|every| NonZeroU32::new(every).expect("it is not 0")));
     (workload(), phases, any::<bool>(), prop::option::of(30..400_u64), asked).prop_map(
         |(plan, (warmup, drain, runtime), over_http2, timeout, kernel_sends)| {
-            let mut plan = Plan {
-                recording: Recording { kernel_sends, ..plan.recording },
-                phases: Phases { warmup: ms(warmup), drain: ms(drain) },
-                runtime: Some(ms(runtime)),
-                timeouts: Timeouts { timeout: timeout.map(ms), think_timeout: None },
-                ..plan
-            };
+            let mut plan = plan.with(|plan| {
+                plan.recording = Recording { kernel_sends, ..plan.recording };
+                plan.phases = Phases { warmup: ms(warmup), drain: ms(drain) };
+                plan.runtime = Some(ms(runtime));
+                plan.timeouts = Timeouts { timeout: timeout.map(ms), think_timeout: None };
+            });
             let pipeline = match &plan.workload {
                 Workload::Connections(connections) => connections.pipeline,
                 Workload::Calls(calls) => calls.pipeline,
-                Workload::Sessions(_) => 1,
+                Workload::Sessions(_) => nonzero(1),
             };
-            if over_http2 && pipeline == 1 {
-                plan.request.version = HttpVersion::Http2;
+            if over_http2 && pipeline.get() == 1 {
+                plan.change(|plan| plan.request.version = HttpVersion::Http2);
             }
             plan
         },
@@ -234,7 +232,7 @@ proptest! {
     #[test]
     fn each_call_is_counted_once_and_all_reports_agree(plan in plan(), shards in 1..4_u32, seed in any::<u64>()) {
         let mut plan = plan;
-        plan.watch.calls = true;
+        plan.change(|plan| plan.watch.calls = true);
         let mut log = Log::default();
         let (summary, truth) = run_all(&plan, shards, seed, &mut log);
 
@@ -243,10 +241,10 @@ proptest! {
         let pipeline = match &plan.workload {
             Workload::Connections(connections) => connections.pipeline,
             Workload::Calls(calls) => calls.pipeline,
-            Workload::Sessions(_) => 1,
+            Workload::Sessions(_) => nonzero(1),
         };
         // Requests sent after the last reply of a connection are sent again, and count once.
-        let twice = (summary.connections + warmup.connections) * u64::from(pipeline - 1);
+        let twice = (summary.connections + warmup.connections) * u64::from(pipeline.get() - 1);
         let ours = summary.requests + warmup.requests;
         prop_assert!(truth.requests <= ours + twice, "{} of {} requests", truth.requests, ours);
         prop_assert!(summary.replies + warmup.replies <= truth.replies, "no reply but the server's");

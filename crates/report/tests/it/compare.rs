@@ -6,14 +6,14 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use httperf_plan::objective::{Objective, Tolerance};
-use httperf_plan::{Arrivals, Client, HttpVersion, Phases, Plan, Tls, UNLIMITED, UriSource, Workload};
+use httperf_plan::{Arrivals, Client, HttpVersion, Phases, Plan, Tls, UNLIMITED, UriSource};
 use httperf_report::compare::{
     Comparison, Held, Method, Named, Outcome, Overall, Remark, Rounds, Settings, Unit, results, rounds,
 };
 use httperf_report::html::{Pictures, comparison_page};
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::{Finding, Level, Measured, Reason, Verdict};
-use httperf_testkit::sim::{Action, HttpPeer, Link, Peer, calls, reply, run};
+use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, Peer, calls, nonzero, reply, run};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
 use rand_pcg::Pcg64Mcg;
@@ -36,14 +36,13 @@ fn server(seed: u64, slower: f64) -> impl Peer {
 /// Half a minute of random arrivals at a hundred calls per second.
 fn plan(seed: u64) -> Plan {
     let index = u32::try_from(seed).expect("there are few");
-    Plan {
-        arrivals: Arrivals::Exponential { mean: 0.01 },
-        runtime: Some(Duration::from_secs(30)),
-        phases: Phases { warmup: Duration::from_secs(1), drain: Duration::from_secs(1) },
+    calls(UNLIMITED, 100.0, 200).with(|plan| {
+        plan.arrivals = Arrivals::Exponential { mean: 0.01 };
+        plan.runtime = Some(Duration::from_secs(30));
+        plan.phases = Phases { warmup: Duration::from_secs(1), drain: Duration::from_secs(1) };
         // Gives the run arrivals of its own.
-        client: Client::new(index, 10_000),
-        ..calls(UNLIMITED, 100.0, 200)
-    }
+        plan.client = Client::new(index, 10_000);
+    })
 }
 
 fn measured(seed: u64, slower: f64) -> Document {
@@ -146,7 +145,7 @@ fn documents_follow_their_schema() {
     let (base, new) = pair();
     check_schema(&compared_with(base, new, &with("p99>+5%")));
     let mut other = new.clone();
-    other.plan.request.method = b"POST".to_vec();
+    other.plan.change(|plan| plan.request.method = b"POST".to_vec());
     check_schema(&compared(base, &other));
     check_schema(&in_turns(6, &|_| Level::Valid));
 }
@@ -190,28 +189,27 @@ fn different_workloads_are_not_compared_unless_forced() {
     type Changing<'a> = &'a dyn Fn(&mut Document);
     let cases: [(&str, Changing<'_>); 9] = [
         ("the requests differ in request.method (`GET` and `POST`)", &|other| {
-            other.plan.request.method = b"POST".to_vec();
+            other.plan.change(|plan| plan.request.method = b"POST".to_vec());
         }),
         ("the requests differ in uris.fixed (`/` and `/search?q=|x|`)", &|other| {
-            other.plan.uris = UriSource::Fixed(b"/search?q=|x|".to_vec());
+            other.plan.change(|plan| plan.uris = UriSource::Fixed(b"/search?q=|x|".to_vec()));
         }),
         // Fields that may contain secrets are named without their values.
         ("the requests differ in request.extra_headers", &|other| {
-            other.plan.request.extra_headers = b"Authorization: secret\r\n".to_vec();
+            other.plan.change(|plan| plan.request.extra_headers = b"Authorization: secret\r\n".to_vec());
         }),
         ("the protocols differ in request.version (`http11` and `http10`)", &|other| {
-            other.plan.request.version = HttpVersion::Http10;
+            other.plan.change(|plan| plan.request.version = HttpVersion::Http10);
         }),
-        ("the protocols differ in tls", &|other| other.plan.tls = Some(Tls::default())),
+        ("the protocols differ in tls", &|other| other.plan.change(|plan| plan.tls = Some(Tls::default()))),
         ("the workloads differ in workload.calls.connections (200 and 10)", &|other| {
-            let Workload::Calls(calls) = &mut other.plan.workload else { unreachable!() };
-            calls.connections = 10;
+            other.plan.change_calls(|calls| calls.connections = nonzero(10));
         }),
         ("the offered rates differ in arrivals.exponential.mean (0.01 and 0.02)", &|other| {
-            other.plan.arrivals = Arrivals::Exponential { mean: 0.02 };
+            other.plan.change(|plan| plan.arrivals = Arrivals::Exponential { mean: 0.02 });
         }),
         ("the phases differ in phases.warmup_ns (1.00 s and 0 µs)", &|other| {
-            other.plan.phases.warmup = Duration::ZERO;
+            other.plan.change(|plan| plan.phases.warmup = Duration::ZERO);
         }),
         (
             "`new.json` is INVALID: schedule lag: arrivals started 50.000 ms late, out of a latency of 60.000 ms (p99)",
@@ -234,14 +232,14 @@ fn what_may_explain_a_difference_is_mentioned() {
     let (base, new) = pair();
     assert_eq!(texts(&compared(base, new).against[0].warnings), [] as [&str; 0]);
     let mut other = new.clone();
-    other.plan.targets[0].host = "other".to_owned();
-    other.plan.threads = Some(2);
-    other.plan.phases.warmup = Duration::from_secs(5);
+    other.plan.change(|plan| plan.targets[0].host = "other".to_owned());
+    other.plan.change(|plan| plan.threads = Some(nonzero(2)));
+    other.plan.change(|plan| plan.phases.warmup = Duration::from_secs(5));
     other.figures.duration_s = 12.0;
     other.parts[0].httperf = "1.1.0".to_owned();
     other.parts[0].machine.host = "loadgen-4".to_owned();
     other.parts[0].ended_early = Some(EarlyEnd::Asked);
-    other.plan.request.user_agent = "httperf/1.1.0".to_owned();
+    other.plan.change(|plan| plan.request.user_agent = "httperf/1.1.0".to_owned());
     let comparison = compared(base, &other);
     insta::assert_snapshot!(texts(&comparison.against[0].warnings).join("\n"));
     assert_eq!(comparison.against[0].verdict, Overall::Worse);
@@ -251,7 +249,9 @@ fn what_may_explain_a_difference_is_mentioned() {
 fn different_settings_of_http2_are_mentioned() {
     let (base, new) = pair();
     let mut other = new.clone();
-    (other.plan.http2.window, other.plan.http2.upgrade) = (65_535, true);
+    other.plan.change(|plan| {
+        (plan.http2.window, plan.http2.upgrade) = (httperf_plan::Window::constant::<65_535>(), true);
+    });
     let comparison = compared(base, &other);
     assert_eq!(
         texts(&comparison.against[0].warnings),
@@ -263,7 +263,7 @@ fn different_settings_of_http2_are_mentioned() {
 #[test]
 fn too_short_a_run_gives_no_conclusion() {
     let short = |seed| {
-        let plan = Plan { runtime: Some(Duration::from_secs(5)), ..plan(seed) };
+        let plan = plan(seed).with(|plan| plan.runtime = Some(Duration::from_secs(5)));
         let summary = run(&plan, Link { seed, ..Link::default() }, server(seed, 1.0)).summary;
         Document::new(documents::part(), plan, summary)
     };
@@ -328,7 +328,7 @@ fn text_from_outside_never_becomes_markup() {
     let (base, new) = pair();
     let name = "a`b``|<img src=x onerror=alert(1)>\n# @team *x*.json";
     let mut other = new.clone();
-    other.plan.targets[0].host = "<b>|x|</b>@team".to_owned();
+    other.plan.change(|plan| plan.targets[0].host = "<b>|x|</b>@team".to_owned());
     let named = |name, document| Named { name, document };
     let comparison = results(named("base.json", base), &[named(name, &other)], &Settings::default());
     let markdown = comparison.markdown();
@@ -341,7 +341,7 @@ fn text_from_outside_never_becomes_markup() {
 
 /// A trial against a server slowed by this factor.
 fn trial(seed: u64, slower: f64, level: Level) -> Document {
-    let plan = Plan { runtime: Some(Duration::from_secs(3)), ..plan(seed) };
+    let plan = plan(seed).with(|plan| plan.runtime = Some(Duration::from_secs(3)));
     let summary = run(&plan, Link { seed, ..Link::default() }, server(seed, slower)).summary;
     let mut document = Document::new(documents::part(), plan, summary);
     document.verdict.level = level;
@@ -383,11 +383,10 @@ fn verdict_of_rounds(seed: u64, count: u32, slower: f64) -> Overall {
     for round in 0..count {
         let seed = 1_000_000 + 1000 * seed + 2 * u64::from(round);
         let trial = |side: usize, is_second: bool| {
-            let plan = Plan {
-                runtime: Some(Duration::from_secs(3)),
-                client: Client::default().in_trial(round),
-                ..plan(0)
-            };
+            let plan = plan(0).with(|plan| {
+                plan.runtime = Some(Duration::from_secs(3));
+                plan.client = Client::default().in_trial(round);
+            });
             let slower = if side == 1 { slower } else { 1.0 } * if is_second { 31.0 / 30.0 } else { 1.0 };
             let seed = seed + side as u64;
             let summary = run(&plan, Link { seed, ..Link::default() }, server(seed, slower)).summary;

@@ -3,6 +3,7 @@
 use httperf_plan::{Authority, Endpoint, Proxy};
 use httperf_report::html::{page, sweep_page};
 use httperf_report::result::{Document, merge};
+use httperf_testkit::sim::{Edit, listed};
 use lol_html::{HtmlRewriter, Settings, element};
 
 use crate::documents;
@@ -63,14 +64,14 @@ fn a_page_names_the_server_and_the_path_to_it() {
         let page = page(document);
         assert!(page.contains(text), "no `{text}` in {}", visible(&page));
     };
-    let target = &mut document.plan.targets[0];
-    target.further_endpoints = vec![Endpoint::Tcp(([127, 0, 0, 2], 80).into())];
+    let further = vec![Endpoint::Tcp(([127, 0, 0, 2], 80).into())];
+    document.plan.change(|plan| plan.targets[0].further_endpoints = further);
     shows(&document, "http://server at 127.0.0.1:80, 127.0.0.2:80");
     let authority = |host: &str, port| Authority { host: host.into(), port };
-    document.plan.targets[0].authority = Some(authority("server.example", 8080));
+    document.plan.change(|plan| plan.targets[0].authority = Some(authority("server.example", 8080)));
     shows(&document, "http://server:8080 at 127.0.0.1:80, 127.0.0.2:80");
-    document.plan.proxy =
-        Some(Proxy { authority: authority("proxy", 80), authorization: None, tunnel: false });
+    let proxy = Proxy { authority: authority("proxy", 80), authorization: None, tunnel: false };
+    document.plan.change(|plan| plan.proxy = Some(proxy));
     shows(&document, "http://server:8080 through the proxy at 127.0.0.1:80");
 }
 
@@ -289,7 +290,9 @@ fn long_lists_and_texts_are_truncated() {
     let call = document.summary.slowest[0].clone();
     let uri = format!("/{}", "x".repeat(100_000));
     document.summary.slowest = vec![httperf_stats::SlowCall { uri: uri.clone(), ..call }; 5_000];
-    document.plan.uris = httperf_plan::UriSource::List { uris: vec![uri.into_bytes(); 100], wrap: true };
+    document.plan.change(|plan| {
+        plan.uris = httperf_plan::UriSource::List { uris: listed(vec![uri.into_bytes(); 100]), wrap: true };
+    });
     let page = page(&document);
     assert!(page.len() < SIZE_MAX);
     assert!(page.contains("The result has 4900 more."));

@@ -8,56 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use httperf_plan::{Arrivals, Plan, Script, ScriptedSession, Step, Workload};
-use httperf_report::compare::{Named, Settings, results};
-use httperf_report::pictures::{self, Style};
-use httperf_report::result::{Document, Part, ReadError, merge};
-use httperf_report::{csv_row, hgrm, html, junit};
+use httperf_plan::{Arrivals, Fraction, Precision, Script, ScriptedSession, Step};
+use httperf_report::result::{Document, Part, ReadError};
 use httperf_stats::Summary;
+use httperf_testkit::documents::{pointers, replacements, use_up};
+use httperf_testkit::sim::Edit;
 use serde_json::{Value, json};
 
 use crate::documents;
-
-/// Replacements for a value.
-fn replacements() -> [Value; 10] {
-    [
-        json!(0),
-        json!(-1),
-        json!(1),
-        json!(1.0),
-        json!(1e308),
-        json!(u64::MAX),
-        json!(""),
-        json!([]),
-        json!({}),
-        json!(null),
-    ]
-}
-
-/// JSON pointers to all values of a document, except those that are recomputed on reading.
-fn pointers(value: &Value, at: String, found: &mut Vec<String>) {
-    match value {
-        Value::Object(fields) => {
-            for (name, field) in fields {
-                let escaped = name.replace('~', "~0").replace('/', "~1");
-                pointers(field, format!("{at}/{escaped}"), found);
-            }
-        }
-        Value::Array(elements) => {
-            // The first, middle and last elements stand for all.
-            let count = elements.len();
-            let mut places = vec![0, count / 2, count.saturating_sub(1)];
-            places.dedup();
-            for place in places.into_iter().filter(|&place| place < count) {
-                pointers(&elements[place], format!("{at}/{place}"), found);
-            }
-        }
-        _ => {}
-    }
-    if !at.is_empty() && !at.starts_with("/figures") && !at.starts_with("/objectives") {
-        found.push(at);
-    }
-}
 
 /// Reports the current mutation, so that one that runs for ever can be identified.
 #[derive(Clone, Default)]
@@ -89,42 +47,10 @@ impl Watch {
     }
 }
 
-/// Uses a document in every possible way.
-fn use_up(document: &Document, original: &Document, with_png: bool) {
-    let _text = (document.text(true), document.text(false), csv_row(document));
-    let json = document.json();
-    let again = Document::read(json.as_bytes()).map_err(|error| error.to_string());
-    assert_eq!(again.map(|again| again.json()), Ok(json), "what is written can be read");
-    let _latency = hgrm(&document.summary.completed().latency).to_string();
-    let _junit = junit::xml("x", &[junit::Suite::of(document)]);
-    let _page = html::page(document);
-    let style = Style::default();
-    let named = |document| Named { name: "a", document };
-    let drawn = [
-        pictures::percentiles(document, &style),
-        pictures::timeline(document, &style),
-        pictures::compare(&[("a", original), ("b", document)], &style),
-    ];
-    if with_png {
-        drawn.iter().for_each(|picture| drop(picture.png()));
-    }
-    for force in [false, true] {
-        let settings = Settings { force, ..Settings::default() };
-        let (one, other) = (named(document), named(original));
-        for comparison in [results(one, &[other], &settings), results(other, &[one], &settings)] {
-            let _forms = (comparison.text(), comparison.json(), comparison.markdown());
-        }
-    }
-    if let Ok(merged) = merge(vec![document.clone(), original.clone()]) {
-        let _text = (merged.text(true), merged.json());
-    }
-}
-
 /// Tries every `step`-th mutation of a document, starting with the `first`, and returns the failures.
 fn failures(original: &Document, first: usize, step: usize, with_png: bool) -> Vec<String> {
     let mut value: Value = serde_json::from_str(&original.json()).expect("a document is JSON");
-    let mut found = Vec::new();
-    pointers(&value, String::new(), &mut found);
+    let found = pointers(&value);
     let replacements = replacements();
     let all = found.iter().flat_map(|pointer| replacements.iter().map(move |new| (pointer, new)));
     let watch = Watch::start();
@@ -169,20 +95,23 @@ fn refusal(pointer: &str, error: &ReadError) -> Option<String> {
 /// fields.
 fn scripted() -> Document {
     let mut document = documents::sessions_over_tls();
-    let Plan { workload, arrivals, until, .. } = &mut document.plan;
-    if let Workload::Sessions(sessions) = workload {
+    document.plan.change_sessions(|sessions| {
         let burst = httperf_plan::Burst {
-            requests: vec![httperf_plan::Request {
+            requests: [httperf_plan::Request {
                 method: b"GET".to_vec(),
                 uri: b"/".to_vec(),
                 contents: Vec::new(),
-            }],
+            }]
+            .into(),
             think: Duration::ZERO,
         };
-        sessions.script = Script::File(vec![ScriptedSession { bursts: vec![burst] }]);
-    }
-    *arrivals = Arrivals::Variable(vec![Step { period: 0.1, duration: 1.0 }]);
-    *until = Some(httperf_plan::Precision { quantile: 0.5, share: 0.1 });
+        sessions.script = Script::File([ScriptedSession { bursts: [burst].into() }].into());
+    });
+    let [quantile, share] = [0.5, 0.1].map(|share| Fraction::try_from(share).expect("it is one"));
+    document.plan.change(|plan| {
+        plan.arrivals = Arrivals::Variable([Step { period: 0.1, duration: 1.0 }].into());
+        plan.until = Some(Precision { quantile, share });
+    });
     document
 }
 
@@ -227,23 +156,27 @@ fn refused(pointer: &str, new: Value, expected: &str) {
 #[test]
 fn impossible_values_are_refused_by_field() {
     for (pointer, new, expected) in [
-        ("/plan/targets", json!([]), "plan.targets: expected at least one server, got none"),
-        ("/plan/client/count", json!(0), "plan.client.count: expected at least 1, got 0"),
+        ("/plan/targets", json!([]), "plan.targets: expected at least one element, got none"),
+        (
+            "/plan/client/count",
+            json!(0),
+            "plan.client.count: invalid value: integer `0`, expected a nonzero u32",
+        ),
         (
             "/plan/uris",
             json!({"requests": []}),
-            "plan.uris.requests: expected at least one request, got none",
+            "plan.uris.requests: expected at least one element, got none",
         ),
         (
             "/plan/arrivals/variable",
             json!([]),
-            "plan.arrivals.variable: expected at least one step, got none",
+            "plan.arrivals.variable: expected at least one element, got none",
         ),
         ("/plan/until/quantile", json!(1.0), "plan.until.quantile: expected a number between 0 and 1, got 1"),
         (
             "/plan/workload/sessions/script/file",
             json!([]),
-            "plan.workload.sessions.script.file: expected at least one session, got none",
+            "plan.workload.sessions.script.file: expected at least one element, got none",
         ),
         (
             "/summary/series/width_ns",
@@ -256,7 +189,7 @@ fn impossible_values_are_refused_by_field() {
             "summary.replies: expected at most 9007199254740992, got 1844674407",
         ),
         ("/summary/replies", json!(-1), "summary.replies: invalid value: integer `-1`, expected u64"),
-        ("/summary/lag/moments/max_ns", json!(0), "summary.lag: expected consistent moments, got "),
+        ("/summary/lag/moments/max_ns", json!(0), "summary.lag.moments: expected the moments of times, got "),
         ("/parts", json!([]), "parts: expected at least one run, got none"),
     ] {
         refused(pointer, new, expected);

@@ -9,7 +9,7 @@ use httperf_stats::{
     HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, Recorder, Sample, ServerSettings,
     SessionEnd, Summary, Tally, Usage,
 };
-use httperf_testkit::sim::{connections, sessions};
+use httperf_testkit::sim::{Edit, connections, sessions, uniform};
 use proptest::prelude::*;
 
 fn at(micros: u64) -> Instant {
@@ -84,13 +84,13 @@ fn the_classic_report_of_connections() {
 #[test]
 fn the_classic_report_with_all_that_verbosity_adds() {
     let mut plan = connections(1001, 1, 1);
-    (plan.watch.verbose, plan.watch.periodic) = (2, true);
+    plan.change(|plan| (plan.watch.verbose, plan.watch.periodic) = (2, true));
     insta::assert_snapshot!(classic(&plan, &many()));
 }
 
 #[test]
 fn the_classic_report_of_sessions() {
-    let plan = sessions(3, Script::Uniform { calls: 2, burst: 1, think: Duration::ZERO });
+    let plan = sessions(3, uniform(2, 1, Duration::ZERO));
     let mut recorder = recorder(Figures { sessions: true, ..Figures::USUAL });
     for (completed, replies) in [(true, 2), (true, 2), (false, 0)] {
         record_connection(&mut recorder, 1, micros(51_200));
@@ -151,7 +151,7 @@ fn percentiles_that_the_samples_do_not_support_are_not_shown() {
 }
 
 fn secured(tls: Tls) -> Plan {
-    Plan { tls: Some(tls), ..connections(1000, 1, 1) }
+    connections(1000, 1, 1).with(|plan| plan.tls = Some(tls))
 }
 
 fn tls_recorder() -> Recorder {
@@ -424,8 +424,8 @@ proptest! {
         duration in prop_oneof![Just(0u64), any::<u64>().prop_map(|nanos| nanos >> 16)],
     ) {
         let mut plan = sessions(3, Script::Pages { pages: 1, think: Duration::ZERO });
-        (plan.watch.verbose, plan.watch.periodic) = (2, true);
-        plan.tls = Some(Tls::default());
+        plan.change(|plan| (plan.watch.verbose, plan.watch.periodic) = (2, true));
+        plan.change(|plan| plan.tls = Some(Tls::default()));
         let mut recorder =
             recorder(Figures { sessions: true, tls: true, http2: true, ..Figures::USUAL });
         for step in steps {

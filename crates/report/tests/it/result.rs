@@ -8,7 +8,7 @@ use httperf_report::html::page;
 use httperf_report::result::{Capacity, Common, Document, Machine, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
 use httperf_stats::{CpuTime, Http2Summary, KernelFigures, Summary, ThreadUsage, Timing};
-use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
+use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, connections, nonzero, reply, run};
 
 fn part(host: &str) -> Part {
     Part {
@@ -24,12 +24,11 @@ fn part(host: &str) -> Part {
 }
 
 fn plan(index: u32) -> Plan {
-    let mut plan = Plan {
-        arrivals: Arrivals::Exponential { mean: 0.01 },
-        runtime: Some(Duration::from_secs(5)),
-        ..connections(1_000_000, 2, 1)
-    };
-    plan.client.index = index;
+    let mut plan = connections(1_000_000, 2, 1).with(|plan| {
+        plan.arrivals = Arrivals::Exponential { mean: 0.01 };
+        plan.runtime = Some(Duration::from_secs(5));
+    });
+    plan.change(|plan| plan.client.index = index);
     plan
 }
 
@@ -56,7 +55,7 @@ fn a_document_survives_saving_and_reading() {
 #[test]
 fn http2_figures_are_saved_and_missing_in_older_documents() {
     let mut document = document(0);
-    document.plan.http2.window = 1;
+    document.plan.change(|plan| plan.http2.window = httperf_plan::Window::MIN);
     let mut figures = Http2Summary { streams: 7, ..Http2Summary::default() };
     figures.goaways.add("NO_ERROR");
     figures.stream_waits.add(Duration::from_millis(3));
@@ -109,7 +108,7 @@ fn receive_lag_is_saved_and_missing_in_older_documents() {
 #[test]
 fn kernel_figures_are_saved_and_missing_in_older_documents() {
     let mut document = document(0);
-    document.plan.recording.kernel_sends = NonZeroU32::new(16);
+    document.plan.change(|plan| plan.recording.kernel_sends = NonZeroU32::new(16));
     let mut kernel = KernelFigures { unstamped: 50, ..KernelFigures::default() };
     (1..=200).for_each(|us| kernel.send_lag.add(Duration::from_micros(us)));
     (1..=200).for_each(|us| kernel.service.add(Duration::from_micros(10 * us)));
@@ -163,7 +162,7 @@ fn merging_takes_any_order_and_adds_up_exactly() {
 fn results_of_any_number_of_threads_are_merged_also_with_older_ones() {
     let with = |index: u32, threads: Option<u32>| {
         let mut document = document(index);
-        document.plan.threads = threads;
+        document.plan.change(|plan| plan.threads = threads.map(nonzero));
         document
     };
     let newer = with(0, Some(2));
@@ -178,14 +177,14 @@ fn results_of_any_number_of_threads_are_merged_also_with_older_ones() {
     let replies = newer.summary.replies + older.summary.replies;
     let merged = merge(vec![older, newer, with(2, Some(7))]).unwrap();
     assert!(merged.summary.replies > replies);
-    assert_eq!(merged.plan.threads, Some(2));
+    assert_eq!(merged.plan.threads, Some(nonzero(2)));
 }
 
 #[test]
 fn the_full_report_shows_the_number_of_threads_if_it_was_requested() {
     let text = |threads: Option<u32>, used: &[u64]| {
         let mut document = document(0);
-        document.plan.threads = threads;
+        document.plan.change(|plan| plan.threads = threads.map(nonzero));
         let worker = |&ms: &u64| ThreadUsage {
             cpu: CpuTime { user: Duration::from_millis(ms), system: Duration::ZERO },
             ..ThreadUsage::default()
@@ -205,12 +204,11 @@ fn the_full_report_shows_the_number_of_threads_if_it_was_requested() {
 #[test]
 fn the_reply_rate_of_generators_sampled_in_turn_is_that_of_all() {
     let of = |index: u32| {
-        let mut plan = Plan {
-            arrivals: Arrivals::Deterministic { period: 0.005 },
-            runtime: Some(Duration::from_secs(6)),
-            ..connections(1_000_000, 1, 1)
-        };
-        plan.client = Client { index, count: 3, ..Client::default() };
+        let mut plan = connections(1_000_000, 1, 1).with(|plan| {
+            plan.arrivals = Arrivals::Deterministic { period: 0.005 };
+            plan.runtime = Some(Duration::from_secs(6));
+        });
+        plan.change(|plan| plan.client = Client { index, count: nonzero(3), ..Client::default() });
         let summary = measured(&plan);
         Document::new(part(&format!("host{index}")), plan, summary)
     };
@@ -250,7 +248,7 @@ fn a_run_is_counted_once() {
 fn each_of_several_generators_is_counted_once() {
     let of = |index: u32, run: &str| {
         let mut document = document(index);
-        document.plan.client.count = 3;
+        document.plan.change(|plan| plan.client.count = nonzero(3));
         document.parts[0].run = Some(run.to_owned());
         document.parts[0].client = Some(document.plan.client);
         document
@@ -266,9 +264,9 @@ fn each_of_several_generators_is_counted_once() {
 
 #[test]
 fn different_plans_are_not_merged_and_the_differences_are_named() {
-    let other = Plan { arrivals: Arrivals::Deterministic { period: 0.5 }, ..plan(1) };
+    let other = plan(1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.5 });
     let mut other = Document::new(part("b"), other.clone(), measured(&other));
-    other.plan.timeouts.timeout = Some(Duration::from_secs(5));
+    other.plan.change(|plan| plan.timeouts.timeout = Some(Duration::from_secs(5)));
     let error = merge(vec![document(0), other]).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -281,7 +279,7 @@ fn different_plans_are_not_merged_and_the_differences_are_named() {
 #[test]
 fn parts_with_different_settings_of_http2_are_not_merged() {
     let mut other = document(1);
-    other.plan.http2.window = 1;
+    other.plan.change(|plan| plan.http2.window = httperf_plan::Window::MIN);
     let error = merge(vec![document(0), other]).unwrap_err();
     assert_eq!(error.to_string(), "the plans differ in http2.window (6291456 and 1)");
 }
@@ -313,20 +311,20 @@ fn other_files_are_refused_in_a_sentence() {
 fn a_private_key_is_not_saved() {
     let mut plan = plan(0);
     let identity = httperf_plan::Identity { certificates: b"CERT".to_vec(), key: b"TOP SECRET".to_vec() };
-    plan.tls = Some(Tls { identity: Some(identity), ..Tls::default() });
+    plan.change(|plan| plan.tls = Some(Tls { identity: Some(identity), ..Tls::default() }));
     let json = Document::new(part("a"), plan, Summary::default()).json();
     assert!(json.contains("CERT") && !json.contains("SECRET"));
     let again = Document::read(json.as_bytes()).unwrap();
-    assert!(again.plan.tls.unwrap().identity.unwrap().key.is_empty());
+    assert!(again.plan.tls.as_ref().unwrap().identity.as_ref().unwrap().key.is_empty());
 }
 
 #[test]
 fn a_plan_without_a_form_in_json_keeps_its_values() {
     let mut plan = plan(0);
-    plan.request.extra_headers = b"X: \xff\r\n".to_vec();
-    plan.arrivals = Arrivals::Uniform { min: 0.0, max: f64::INFINITY };
-    plan.timeouts.timeout = Some(Duration::MAX);
-    plan.timeouts.think_timeout = Some(ThinkTime::Less(Duration::from_nanos(1)));
+    plan.change(|plan| plan.request.extra_headers = b"X: \xff\r\n".to_vec());
+    plan.change(|plan| plan.arrivals = Arrivals::Uniform { min: 0.0, max: f64::INFINITY });
+    plan.change(|plan| plan.timeouts.timeout = Some(Duration::MAX));
+    plan.change(|plan| plan.timeouts.think_timeout = Some(ThinkTime::Less(Duration::from_nanos(1))));
     let json = Document::new(part("a"), plan.clone(), Summary::default()).json();
     let again = Document::read(json.as_bytes()).unwrap().plan;
     assert_eq!(format!("{again:?}"), format!("{plan:?}"));
@@ -353,7 +351,9 @@ fn the_share_of_the_capacity_is_shown_where_it_is_known() {
 #[test]
 fn a_row_of_csv_names_the_server_even_behind_a_proxy() {
     let mut document = document(0);
-    document.plan.targets[0].authority = Some(Authority { host: "server.example".to_owned(), port: 8080 });
+    document.plan.change(|plan| {
+        plan.targets[0].authority = Some(Authority { host: "server.example".to_owned(), port: 8080 });
+    });
     assert!(csv_row(&document).contains(",server.example:8080,"));
 }
 

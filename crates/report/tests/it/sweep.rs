@@ -14,7 +14,7 @@ use httperf_report::sweep::{
     End, Lacking, ReadError, Recovery, Run, Settings, State, Sweep, answered_share, csv, schema, table, tsv,
 };
 use httperf_testkit::sim::{
-    Action, HttpPeer, Link, Peer, Reception, calls, connections, reply, run, sessions,
+    Action, Edit, HttpPeer, Link, Peer, Reception, calls, connections, reply, run, sessions, uniform,
 };
 
 /// A server that answers this many requests per second, sequentially, each after at least `delay`. Requests
@@ -49,17 +49,19 @@ fn timed(rate: f64) -> Plan {
 }
 
 fn at(rate: f64, plan: Plan) -> Plan {
-    Plan {
-        arrivals: Arrivals::Deterministic { period: 1.0 / rate },
-        runtime: Some(Duration::from_secs(10)),
-        phases: Phases { warmup: ms(1000), drain: ms(2000) },
-        ..plan
-    }
+    plan.with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 1.0 / rate };
+        plan.runtime = Some(Duration::from_secs(10));
+        plan.phases = Phases { warmup: ms(1000), drain: ms(2000) };
+    })
 }
 
 /// A fixed number of arrivals, however long they take.
 fn counted(rate: f64, plan: Plan) -> Plan {
-    Plan { runtime: None, phases: Phases::default(), ..at(rate, plan) }
+    at(rate, plan).with(|plan| {
+        plan.runtime = None;
+        plan.phases = Phases::default();
+    })
 }
 
 #[track_caller]
@@ -72,7 +74,7 @@ fn check(plan: &Plan, peer: impl Peer + 'static, expected: f64) {
 fn a_server_that_keeps_up_answers_all() {
     check(&timed(80.0), endless_queue(100.0), 1.0);
     check(&timed(3.0), endless_queue(100.0), 1.0);
-    let random = Plan { arrivals: Arrivals::Exponential { mean: 1.0 / 80.0 }, ..timed(80.0) };
+    let random = timed(80.0).with(|plan| plan.arrivals = Arrivals::Exponential { mean: 1.0 / 80.0 });
     check(&random, endless_queue(100.0), 1.0);
 }
 
@@ -80,7 +82,7 @@ fn a_server_that_keeps_up_answers_all() {
 fn a_growing_queue_shows_even_if_it_is_worked_off_afterwards() {
     check(&timed(110.0), endless_queue(100.0), 100.0 / 110.0);
     check(&timed(200.0), endless_queue(100.0), 0.5);
-    let patient = Plan { phases: Phases { warmup: ms(1000), drain: ms(60_000) }, ..timed(110.0) };
+    let patient = timed(110.0).with(|plan| plan.phases = Phases { warmup: ms(1000), drain: ms(60_000) });
     check(&patient, endless_queue(100.0), 100.0 / 110.0);
 }
 
@@ -102,7 +104,7 @@ fn errors_are_no_answers() {
 fn being_slow_is_not_falling_behind() {
     for delay in [ms(500), ms(2000)] {
         check(&timed(50.0), server(1000.0, usize::MAX, delay), 1.0);
-        let cold = Plan { phases: Phases::default(), ..timed(50.0) };
+        let cold = timed(50.0).with(|plan| plan.phases = Phases::default());
         check(&cold, server(1000.0, usize::MAX, delay), 1.0);
         check(&counted(100.0, connections(200, 1, 1)), server(1000.0, usize::MAX, delay), 1.0);
     }
@@ -136,7 +138,7 @@ fn connections_of_several_calls_and_pools_count_by_their_calls() {
 
 #[test]
 fn sessions_count_by_their_number() {
-    let script = |think| Script::Uniform { calls: 3, burst: 1, think };
+    let script = |think| uniform(3, 1, think);
     check(&counted(20.0, sessions(100, script(ms(500)))), endless_queue(1000.0), 1.0);
     check(&counted(100.0, sessions(300, script(ms(0)))), endless_queue(150.0), 0.5);
     check(&at(20.0, sessions(100_000, script(ms(500)))), endless_queue(1000.0), 1.0);
@@ -175,13 +177,15 @@ fn settings(rates: &[f64]) -> Settings {
 
 /// Runs of two seconds at each of these rates.
 fn swept(rates: &[f64], objectives: &str, capacity: f64) -> Sweep {
-    let mut base = Plan { runtime: Some(ms(2000)), ..timed(1.0) };
+    let mut base = timed(1.0).with(|plan| plan.runtime = Some(ms(2000)));
     if !objectives.is_empty() {
-        base.objectives.all = Objective::parse_list(objectives).expect("they can be read");
+        base.change(|plan| {
+            plan.objectives.all = Objective::parse_list(objectives).expect("they can be read");
+        });
     }
     let mut sweep = Sweep::new(settings(rates), base.clone());
     for &rate in rates {
-        let plan = Plan { arrivals: base.arrivals.at_rate(rate), ..base.clone() };
+        let plan = base.clone().with(|plan| plan.arrivals = base.arrivals.at_rate(rate));
         sweep.add(Run::new(
             rate,
             0,
@@ -202,7 +206,7 @@ fn client_limited(run: &mut Run) {
         "level": "INVALID",
         "reasons": [{"level": "INVALID", "code": "rate", "asked": 300.0, "achieved": 200.0}]
     });
-    run.result = serde_json::from_value(json).expect("it is still a result");
+    run.result = Document::read(json.to_string().as_bytes()).expect("it is still a result");
 }
 
 #[test]
@@ -374,7 +378,7 @@ fn impossible_documents_are_refused() {
     );
     check(
         &|json| json["plan"]["arrivals"] = serde_json::json!({"variable": []}),
-        "plan.arrivals.variable: expected at least one step, got none",
+        "plan.arrivals.variable: expected at least one element, got none",
     );
     check(&|json| json["plan"] = 3.into(), "not a sweep of version 1");
 }
@@ -382,12 +386,16 @@ fn impossible_documents_are_refused() {
 #[test]
 fn the_unit_follows_from_the_workload() {
     let text = |workload: Workload| {
-        table(&Sweep::new(settings(&[1.0, 2.5]), Plan { workload, ..timed(1.0) })).to_string()
+        table(&Sweep::new(settings(&[1.0, 2.5]), timed(1.0).with(|plan| plan.workload = workload)))
+            .to_string()
     };
     assert!(
-        text(sessions(1, Script::Pages { pages: 1, think: ms(0) }).workload)
+        text(sessions(1, Script::Pages { pages: 1, think: ms(0) }).into_fields().workload)
             .contains("2 rates from 1 to 2.5 sessions/s")
     );
-    assert!(text(calls(1, 1.0, 1).workload).contains("calls/s"));
-    assert!(text(timed(1.0).workload).ends_with("No run was complete.\nIn progress: 0 of 2 runs.\n"));
+    assert!(text(calls(1, 1.0, 1).into_fields().workload).contains("calls/s"));
+    assert!(
+        text(timed(1.0).into_fields().workload)
+            .ends_with("No run was complete.\nIn progress: 0 of 2 runs.\n")
+    );
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use httperf_plan::{Arrivals, Connections, Plan, ReplyClock, Workload};
 use httperf_report::{Finding, Level, Verdict, verdict, verdict_section};
 use httperf_stats::{CpuTime, Failure, Pauses, Stall, Summary, ThreadUsage, Timing, Usage, Window};
-use httperf_testkit::sim::connections;
+use httperf_testkit::sim::{Edit, connections, nonzero};
 
 fn ms(milliseconds: f64) -> Duration {
     Duration::from_secs_f64(milliseconds / 1e3)
@@ -18,7 +18,7 @@ fn timing(values: impl IntoIterator<Item = f64>) -> Timing {
 }
 
 fn scheduled() -> Plan {
-    Plan { arrivals: Arrivals::Deterministic { period: 0.005 }, ..connections(2000, 1, 1) }
+    connections(2000, 1, 1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.005 })
 }
 
 /// 2,000 calls at 200 per second, each of 4 ms, started 20 µs late, on an otherwise idle machine.
@@ -125,7 +125,7 @@ fn setting_the_wall_clock_is_noted() {
 #[test]
 fn with_the_kernel_s_clock_missing_stamps_count_and_receive_lag_does_not() {
     let mut plan = scheduled();
-    plan.recording.clock = ReplyClock::Kernel;
+    plan.change(|plan| plan.recording.clock = ReplyClock::Kernel);
     let lags = |summary: &mut Summary, unstamped: u64| {
         summary.receive.lag = timing((0..2000 - unstamped).map(|_| 30.0));
         summary.receive.unstamped = unstamped;
@@ -156,7 +156,7 @@ fn a_saturated_thread_is_the_bottleneck_if_it_is_late() {
         summary.usage = usage(0.5, 0.05);
     });
     // A polling thread is always busy.
-    check_plan(&[], &Plan { spin: true, ..scheduled() }, |summary| summary.usage = usage(1.0, 0.0));
+    check_plan(&[], &scheduled().with(|plan| plan.spin = true), |summary| summary.usage = usage(1.0, 0.0));
     // Without a schedule nothing can be late, but the generator still sets the pace.
     check_plan(&["SUSPECT client cpu"], &connections(2000, 1, 1), |summary| {
         summary.lag = Timing::default();
@@ -175,7 +175,7 @@ fn time_lost_to_others_is_named() {
 
 #[test]
 fn the_busiest_and_the_longest_waiting_thread_count() {
-    let plan = Plan { threads: Some(3), ..scheduled() };
+    let plan = scheduled().with(|plan| plan.threads = Some(nonzero(3)));
     let three = |busiest: f64, longest: f64| {
         move |summary: &mut Summary| {
             for other in [usage(busiest, 0.0), usage(0.2, longest)] {
@@ -200,7 +200,7 @@ fn deviations_of_a_worker_s_intervals_are_relative_to_the_whole_schedule() {
         summary.arrivals.intervals_started =
             timing((0..1997).map(|step| if step % 2 == 0 { 13.0 } else { 17.0 }));
     };
-    check_plan(&["SUSPECT arrival process"], &Plan { threads: Some(3), ..scheduled() }, off);
+    check_plan(&["SUSPECT arrival process"], &scheduled().with(|plan| plan.threads = Some(nonzero(3))), off);
     check_plan(&[], &scheduled(), off);
 }
 
@@ -274,7 +274,7 @@ fn missing_or_too_few_calls_are_named() {
     check(&["SUSPECT log incomplete"], |summary| summary.calls_not_logged = 1);
     // Connections without calls are counted themselves.
     let mut plan = scheduled();
-    plan.workload = Workload::Connections(Connections::new(2000, 0, 1));
+    plan.change(|plan| plan.workload = Workload::Connections(Connections::new(2000, 0)));
     check_plan(&[], &plan, answered(0));
 }
 
@@ -297,7 +297,7 @@ fn a_stall_of_the_server_is_noted_and_does_not_affect_the_level() {
 #[test]
 fn a_run_without_records_is_not_valid() {
     let mut plan = scheduled();
-    plan.recording.detail = false;
+    plan.change(|plan| plan.recording.detail = false);
     check_plan(&["SUSPECT not recorded"], &plan, |_| {});
 }
 

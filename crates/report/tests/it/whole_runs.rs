@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use httperf_plan::objective::Objective;
-use httperf_plan::{Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Script, Sessions, UNLIMITED, Workload};
+use httperf_plan::{Arrivals, Cap, Excess, HttpVersion, Phases, Plan, UNLIMITED};
 use httperf_report::{Figures, Kept, Level, Verdict, judge, verdict};
 use httperf_stats::{Outcome, Summary};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
-    Action, Deed, Http2Peer, HttpPeer, Link, Peer, Stops, StreamSeen, calls, connections, reply, run,
-    sessions,
+    Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, Stops, StreamSeen, at_once, calls, connections,
+    nonzero, reply, run, sessions, uniform,
 };
 
 fn ms(milliseconds: u64) -> Duration {
@@ -40,15 +40,14 @@ fn every(period: f64) -> Arrivals {
 
 /// Connections of one call each at this rate, with a limit on open ones.
 fn capped(rate: f64, most: u32, runtime: u64, drain: u64) -> Plan {
-    let mut plan = Plan {
-        arrivals: every(1.0 / rate),
-        runtime: Some(seconds(runtime)),
-        phases: Phases { drain: seconds(drain), ..Phases::default() },
-        ..connections(UNLIMITED, 1, 1)
-    };
-    if let Workload::Connections(connections) = &mut plan.workload {
-        connections.max_open = Some(Cap { connections: most, excess: Excess::Waits });
-    }
+    let mut plan = connections(UNLIMITED, 1, 1).with(|plan| {
+        plan.arrivals = every(1.0 / rate);
+        plan.runtime = Some(seconds(runtime));
+        plan.phases = Phases { drain: seconds(drain), ..Phases::default() };
+    });
+    plan.change_connections(|connections| {
+        connections.max_open = Some(Cap { connections: nonzero(most), excess: Excess::Waits });
+    });
     plan
 }
 
@@ -94,15 +93,13 @@ fn arrivals_that_still_wait_for_room_at_the_end_are_unfinished_calls_of_a_known_
 
 #[test]
 fn sessions_that_still_wait_for_room_at_the_end_count_against_objectives() {
-    let script = Script::Uniform { calls: 2, burst: 1, think: ms(50) };
-    let mut plan = Plan {
-        arrivals: every(0.01),
-        runtime: Some(seconds(5)),
-        phases: Phases { drain: seconds(2), ..Phases::default() },
-        ..sessions(UNLIMITED, script)
-    };
-    let Workload::Sessions(Sessions { max_open, .. }) = &mut plan.workload else { unreachable!() };
-    *max_open = Some(2);
+    let script = uniform(2, 1, ms(50));
+    let mut plan = sessions(UNLIMITED, script).with(|plan| {
+        plan.arrivals = every(0.01);
+        plan.runtime = Some(seconds(5));
+        plan.phases = Phases { drain: seconds(2), ..Phases::default() };
+    });
+    plan.change_sessions(|sessions| sessions.max_open = Some(nonzero(2)));
     let summary = run(&plan, Link::default(), ok_after(ms(25))).summary;
     let ended = summary.sessions.as_ref().expect("the plan has sessions");
     assert_eq!(summary.arrivals.due, 500);
@@ -128,21 +125,38 @@ fn the_generator_is_judged_by_its_own_lateness_though_arrivals_wait_for_room() {
 /// Every workload, against a server that answers in 10 ms.
 fn workloads() -> Vec<(&'static str, Plan)> {
     let runtime = Some(seconds(10));
-    let mut paused =
-        Plan { arrivals: Arrivals::Concurrent(4), runtime, ..connections(UNLIMITED, UNLIMITED, 1) };
-    if let Workload::Connections(connections) = &mut paused.workload {
+    let mut paused = connections(UNLIMITED, UNLIMITED, 1).with(|plan| {
+        plan.arrivals = at_once(4);
+        plan.runtime = runtime;
+    });
+    paused.change_connections(|connections| {
         connections.think = ms(20);
-    }
-    let script = Script::Uniform { calls: 10, burst: 1, think: ms(30) };
+    });
+    let script = uniform(10, 1, ms(30));
     vec![
-        ("open loop", Plan { arrivals: every(0.005), runtime, ..connections(UNLIMITED, 1, 1) }),
+        (
+            "open loop",
+            connections(UNLIMITED, 1, 1).with(|plan| {
+                plan.arrivals = every(0.005);
+                plan.runtime = runtime;
+            }),
+        ),
         ("open loop with a cap", capped(200.0, 20, 10, 0)),
-        ("calls at a rate", Plan { runtime, ..calls(UNLIMITED, 200.0, 4) }),
-        ("sessions", Plan { arrivals: every(0.05), runtime, ..sessions(UNLIMITED, script) }),
+        ("calls at a rate", calls(UNLIMITED, 200.0, 4).with(|plan| plan.runtime = runtime)),
+        (
+            "sessions",
+            sessions(UNLIMITED, script).with(|plan| {
+                plan.arrivals = every(0.05);
+                plan.runtime = runtime;
+            }),
+        ),
         ("closed loop with a pause", paused),
         (
             "closed loop",
-            Plan { arrivals: Arrivals::Concurrent(4), runtime, ..connections(UNLIMITED, UNLIMITED, 1) },
+            connections(UNLIMITED, UNLIMITED, 1).with(|plan| {
+                plan.arrivals = at_once(4);
+                plan.runtime = runtime;
+            }),
         ),
     ]
 }
@@ -209,11 +223,14 @@ fn throughput_counts_replies_that_arrive_in_the_measured_phase_whenever_they_wer
         for offered in [250.0, 500.0, 1000.0, 1500.0] {
             let phases = Phases { warmup: seconds(warmup), drain: seconds(drain) };
             let runtime = Some(seconds(10));
-            let open = Plan { arrivals: every(1.0 / offered), ..connections(UNLIMITED, 1, 1) };
+            let open = connections(UNLIMITED, 1, 1).with(|plan| plan.arrivals = every(1.0 / offered));
             let mut over_http2 = calls(UNLIMITED, offered, 2);
-            over_http2.request.version = HttpVersion::Http2;
+            over_http2.change(|plan| plan.request.version = HttpVersion::Http2);
             for plan in [open, calls(UNLIMITED, offered, 8), over_http2] {
-                let plan = Plan { runtime, phases, ..plan };
+                let plan = plan.with(|plan| {
+                    plan.runtime = runtime;
+                    plan.phases = phases;
+                });
                 let (rate, sampled) = reply_rates(&plan);
                 let expected = offered.min(500.0);
                 for found in [rate, sampled] {
@@ -229,12 +246,11 @@ fn throughput_counts_replies_that_arrive_in_the_measured_phase_whenever_they_wer
 
 #[test]
 fn replies_in_the_drain_do_not_help_an_objective_on_replies() {
-    let plan = Plan {
-        arrivals: every(0.001),
-        runtime: Some(seconds(5)),
-        phases: Phases { drain: seconds(8), ..Phases::default() },
-        ..connections(UNLIMITED, 1, 1)
-    };
+    let plan = connections(UNLIMITED, 1, 1).with(|plan| {
+        plan.arrivals = every(0.001);
+        plan.runtime = Some(seconds(5));
+        plan.phases = Phases { drain: seconds(8), ..Phases::default() };
+    });
     let summary = run(&plan, Link::default(), one_by_one(ms(2))).summary;
     assert_eq!(answered(&summary), 5000, "all were answered in the end");
     assert_eq!(outcome("replies>600", &summary), Kept::Missed);

@@ -23,7 +23,7 @@ use self::world::World;
 
 pub use http::{HttpPeer, RequestSeen, reply};
 pub use http2::{Deed, Heard, Http2Peer, StreamSeen};
-pub use plans::{calls, connections, file_session, sessions};
+pub use plans::{Edit, at_once, calls, connections, file_session, listed, nonzero, sessions, uniform};
 pub use tls::{Goodbye, TlsPeer, tls_server};
 
 /// The other end of every connection. Times are since the start of the run.
@@ -90,6 +90,10 @@ pub struct Link {
     pub send_lag: Option<Duration>,
     /// Delay until the worker hears of an event on a socket.
     pub late: Duration,
+    /// The virtual time after which a run counts as endless.
+    pub time_max: Duration,
+    /// The number of waits after which a run counts as endless.
+    pub waits_max: u64,
 }
 
 /// Periodic stops of the worker, as by SIGSTOP: for `length` at the end of each period. The peer continues.
@@ -115,6 +119,8 @@ impl Default for Link {
             stamps: false,
             send_lag: None,
             late: Duration::ZERO,
+            time_max: Duration::from_secs(1_000_000),
+            waits_max: 5_000_000,
         }
     }
 }

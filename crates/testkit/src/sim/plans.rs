@@ -1,17 +1,112 @@
 //! Plans to start from: defaults are those of a run without options.
 
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use httperf_plan::{
-    Arrivals, Assignment, Burst, Calls, Client, Connections, Endpoint, HttpVersion, Limits, Objectives,
-    Phases, Plan, Recording, Replies, Request, RequestTemplate, Script, ScriptedSession, Sessions, Sockets,
-    SourceAddresses, Target, Timeouts, UriSource, Watch, Workload,
+    Arrivals, Assignment, Burst, Calls, Connections, Endpoint, NonEmpty, Plan, PlanFields, Request,
+    RequestTemplate, Script, ScriptedSession, Sessions, Target, Workload,
 };
+
+/// Edits of plans.
+pub trait Edit: Sized {
+    /// The plan with some fields changed.
+    ///
+    /// # Panics
+    /// If no run can have them.
+    #[must_use]
+    fn with(self, change: impl FnOnce(&mut PlanFields)) -> Self;
+
+    /// Changes some fields in place.
+    ///
+    /// # Panics
+    /// If no run can have them.
+    fn change(&mut self, change: impl FnOnce(&mut PlanFields));
+
+    /// Changes a connection workload in place.
+    ///
+    /// # Panics
+    /// If it is another workload, or no run can have it.
+    #[track_caller]
+    fn change_connections(&mut self, change: impl FnOnce(&mut Connections)) {
+        self.change(|plan| match &mut plan.workload {
+            Workload::Connections(connections) => change(connections),
+            Workload::Sessions(_) | Workload::Calls(_) => panic!("the plan has connections"),
+        });
+    }
+
+    /// Changes a session workload in place.
+    ///
+    /// # Panics
+    /// If it is another workload, or no run can have it.
+    #[track_caller]
+    fn change_sessions(&mut self, change: impl FnOnce(&mut Sessions)) {
+        self.change(|plan| match &mut plan.workload {
+            Workload::Sessions(sessions) => change(sessions),
+            Workload::Connections(_) | Workload::Calls(_) => panic!("the plan has sessions"),
+        });
+    }
+
+    /// Changes a call workload in place.
+    ///
+    /// # Panics
+    /// If it is another workload, or no run can have it.
+    #[track_caller]
+    fn change_calls(&mut self, change: impl FnOnce(&mut Calls)) {
+        self.change(|plan| match &mut plan.workload {
+            Workload::Calls(calls) => change(calls),
+            Workload::Connections(_) | Workload::Sessions(_) => panic!("the plan has calls"),
+        });
+    }
+}
+
+impl Edit for Plan {
+    #[track_caller]
+    fn with(self, change: impl FnOnce(&mut PlanFields)) -> Self {
+        self.edit(change).expect("it remains a plan")
+    }
+
+    #[track_caller]
+    fn change(&mut self, change: impl FnOnce(&mut PlanFields)) {
+        *self = self.clone().with(change);
+    }
+}
+
+/// Converts a number that is not 0.
+#[must_use]
+#[track_caller]
+pub const fn nonzero(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).expect("the number is not 0")
+}
+
+/// A closed loop with `count` arrivals at a time.
+#[must_use]
+#[track_caller]
+pub const fn at_once(count: u32) -> Arrivals {
+    Arrivals::Concurrent(nonzero(count))
+}
+
+/// A session of `calls` calls in bursts of `burst`.
+#[must_use]
+#[track_caller]
+pub fn uniform(calls: u64, burst: u64, think: Duration) -> Script {
+    Script::Uniform { calls, burst: NonZeroU64::new(burst).expect("a burst has a call"), think }
+}
+
+/// Collects a list that is not empty.
+#[must_use]
+#[track_caller]
+pub fn listed<T>(elements: impl IntoIterator<Item = T>) -> NonEmpty<T> {
+    let elements: Vec<T> = elements.into_iter().collect();
+    elements.try_into().expect("the list has an element")
+}
 
 /// A number of sequential connections.
 #[must_use]
+#[track_caller]
 pub fn connections(count: u64, calls: u64, burst: u64) -> Plan {
-    plan(Workload::Connections(Connections::new(count, calls, burst)))
+    let burst = NonZeroU64::new(burst).expect("a burst has a call");
+    plan(Workload::Connections(Connections { burst, ..Connections::new(count, calls) }))
 }
 
 /// A number of sequential sessions.
@@ -20,8 +115,8 @@ pub fn sessions(count: u64, script: Script) -> Plan {
     plan(Workload::Sessions(Sessions {
         count,
         script,
-        max_connections: 4,
-        max_piped_calls: 32,
+        max_connections: nonzero(4),
+        max_piped_calls: nonzero(32),
         retry_on_failure: false,
         failure_status: None,
         cookies: false,
@@ -32,61 +127,34 @@ pub fn sessions(count: u64, script: Script) -> Plan {
 /// A number of calls at this rate, over this many connections.
 #[must_use]
 pub fn calls(count: u64, per_second: f64, connections: u32) -> Plan {
-    let workload = Calls { count, connections, pipeline: 1, assignment: Assignment::AnyFree };
+    let connections = nonzero(connections);
+    let workload = Calls { count, connections, pipeline: NonZeroU32::MIN, assignment: Assignment::AnyFree };
     let arrivals = Arrivals::Deterministic { period: 1.0 / per_second };
-    Plan { arrivals, ..plan(Workload::Calls(workload)) }
+    plan(Workload::Calls(workload)).with(|plan| plan.arrivals = arrivals)
 }
 
 /// A session of a session file: bursts of URIs, with a pause after each.
+///
+/// # Panics
+/// If there is no burst, or one without a URI.
 #[must_use]
+#[track_caller]
 pub fn file_session(bursts: &[&[&str]], think: Duration) -> ScriptedSession {
     let request =
         |uri: &&str| Request { method: b"GET".to_vec(), uri: uri.as_bytes().to_vec(), contents: Vec::new() };
-    let bursts =
-        bursts.iter().map(|uris| Burst { requests: uris.iter().map(request).collect(), think }).collect();
-    ScriptedSession { bursts }
+    let burst = |uris: &&[&str]| {
+        let requests: Vec<Request> = uris.iter().map(request).collect();
+        Burst { requests: requests.try_into().expect("a burst has a request"), think }
+    };
+    let bursts: Vec<Burst> = bursts.iter().map(burst).collect();
+    ScriptedSession { bursts: bursts.try_into().expect("a session has a burst") }
 }
 
+#[track_caller]
 fn plan(workload: Workload) -> Plan {
-    Plan {
-        program: "httperf".into(),
-        client: Client::default(),
-        arrivals: Arrivals::Sequential,
-        workload,
-        uris: UriSource::Fixed(b"/".to_vec()),
-        targets: vec![Target::direct("server", None, Endpoint::Tcp(([127, 0, 0, 1], 80).into()))],
-        request: RequestTemplate {
-            version: HttpVersion::Http11,
-            method: b"GET".to_vec(),
-            user_agent: "httperf/0".into(),
-            host_header: true,
-            extra_headers: Vec::new(),
-            headers: Vec::new(),
-            body: None,
-        },
-        replies: Replies::default(),
-        timeouts: Timeouts::default(),
-        sockets: Sockets {
-            send_buffer: Some(4096),
-            recv_buffer: Some(16384),
-            no_delay: true,
-            fast_open: false,
-            traffic_class: 0,
-            close_with_reset: false,
-            hog: false,
-            sources: SourceAddresses::default(),
-        },
-        runtime: None,
-        phases: Phases::default(),
-        until: None,
-        objectives: Objectives::default(),
-        recording: Recording::default(),
-        tls: None,
-        threads: None,
-        http2: httperf_plan::Http2::default(),
-        proxy: None,
-        spin: false,
-        watch: Watch::default(),
-        limits: Limits::default(),
-    }
+    let target = Target::direct("server", None, Endpoint::Tcp(([127, 0, 0, 1], 80).into()));
+    Plan::builder(target, workload)
+        .request(RequestTemplate { user_agent: "httperf/0".into(), ..RequestTemplate::default() })
+        .build()
+        .expect("it is a plan")
 }

@@ -13,10 +13,6 @@ use rustix::io::Errno;
 
 use super::{Action, Link, Peer, Reception, Stops, Trace};
 
-/// Limits on virtual time and on the number of waits, beyond which a run counts as endless.
-const TIME_MAX: Duration = Duration::from_secs(1_000_000);
-const WAITS_MAX: u64 = 5_000_000;
-
 pub(super) struct World {
     link: Link,
     peer: Box<dyn Peer>,
@@ -110,7 +106,7 @@ impl World {
     }
 
     pub(super) fn is_endless(&self) -> bool {
-        self.waits > WAITS_MAX || self.elapsed() > TIME_MAX
+        self.waits > self.link.waits_max || self.elapsed() > self.link.time_max
     }
 
     pub(super) fn traces(&self) -> Vec<Trace> {
@@ -250,7 +246,7 @@ impl World {
                 (Some(next), Some(deadline)) => next.min(deadline),
                 (Some(instant), None) | (None, Some(instant)) => instant,
                 // Nothing will ever happen.
-                (None, None) => Instant::default() + TIME_MAX + Duration::from_secs(1),
+                (None, None) => Instant::default() + self.link.time_max + Duration::from_secs(1),
             };
             if self.is_endless() {
                 return;

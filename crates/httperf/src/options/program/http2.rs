@@ -1,9 +1,7 @@
 //! How HTTP/2 is spoken, once `--http-version` asks for it.
 
-use std::ops::RangeInclusive;
-
 use httperf_origin::parse_size;
-use httperf_plan::Http2;
+use httperf_plan::Bounded;
 
 use super::load::positive;
 use crate::args::Args;
@@ -54,7 +52,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              with which streams begin (SETTINGS_INITIAL_WINDOW_SIZE).",
         ],
         apply: |args, value| {
-            args.http2.window = Some(size("--h2-window", value, 1..=Http2::WINDOW_MAX)?);
+            args.http2.window = Some(size("--h2-window", value)?);
             Ok(())
         },
     },
@@ -68,8 +66,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: 15m. Range: 65535, which HTTP/2 grants in any case, to 2147483647. As --h2-window.",
         ],
         apply: |args, value| {
-            let range = Http2::CONNECTION_WINDOW_MIN..=Http2::WINDOW_MAX;
-            args.http2.connection_window = Some(size("--h2-connection-window", value, range)?);
+            args.http2.connection_window = Some(size("--h2-connection-window", value)?);
             Ok(())
         },
     },
@@ -84,7 +81,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              the number counts in 1024s.",
         ],
         apply: |args, value| {
-            args.http2.header_table = Some(size("--h2-header-table", value, 0..=HEADER_TABLE_MAX)?);
+            args.http2.header_table = Some(size("--h2-header-table", value)?);
             Ok(())
         },
     },
@@ -96,31 +93,28 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         help: "lets the server send frames of up to so many bytes",
         details: &["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."],
         apply: |args, value| {
-            args.http2.max_frame = Some(size("--h2-max-frame", value, Http2::MAX_FRAME)?);
+            args.http2.max_frame = Some(size("--h2-max-frame", value)?);
             Ok(())
         },
     },
 ];
 
-/// The largest `--h2-header-table`: the server can make each connection hold that much.
-const HEADER_TABLE_MAX: u32 = 16 << 20;
-
-fn size(option: &str, value: Value<'_>, range: RangeInclusive<u32>) -> Result<u32, Stop> {
+fn size<const MIN: u32, const MAX: u32>(option: &str, value: Value<'_>) -> Result<Bounded<MIN, MAX>, Stop> {
     let text = std::str::from_utf8(value.bytes()).ok();
     let size = text.and_then(|text| parse_size(text).ok()).and_then(|size| u32::try_from(size).ok());
-    size.filter(|size| range.contains(size)).ok_or_else(|| {
-        let expected = format!("a number of bytes from {} to {}", range.start(), range.end());
-        Stop::expected(option, &expected, value)
-    })
+    size.and_then(|size| Bounded::try_from(size).ok())
+        .ok_or_else(|| Stop::expected(option, &format!("a number of bytes from {MIN} to {MAX}"), value))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::args::tests::parsed;
 
     #[test]
     fn sizes_may_have_a_suffix() {
-        let window = |argument: &str| parsed(&["--http-version=2", argument]).unwrap().http2.window;
+        let window =
+            |argument: &str| parsed(&["--http-version=2", argument]).unwrap().http2.window.map(Bounded::get);
         assert_eq!(window("--h2-window=1"), Some(1));
         assert_eq!(window("--h2-window=64k"), Some(65_536));
         assert_eq!(window("--h2-window=1M"), Some(1 << 20));

@@ -1,5 +1,7 @@
 //! Closed loops, calls at a rate, threads.
 
+use std::num::NonZeroU32;
+
 use httperf_plan::{Arrivals, THREADS_MAX};
 
 use super::results::{SECONDS_MAX, seconds};
@@ -155,8 +157,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.load.threads = Some(match value.bytes() {
                 b"auto" => Threads::Auto,
                 _ => {
-                    let count = value.unsigned().and_then(|number| u32::try_from(number).ok());
-                    let count = count.filter(|count| (1..=THREADS_MAX).contains(count));
+                    let count = nonzero(value).filter(|count| *count <= THREADS_MAX);
                     let expected = format!("a number from 1 to {THREADS_MAX}, or auto");
                     Threads::Count(count.ok_or_else(|| Stop::expected("--threads", &expected, value))?)
                 }
@@ -166,7 +167,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     },
 ];
 
-pub(super) fn positive(name: &str, value: Value<'_>) -> Result<u32, Stop> {
-    let number = value.unsigned().and_then(|number| u32::try_from(number).ok()).filter(|&number| number > 0);
-    number.ok_or_else(|| Stop::expected(name, "a number above 0", value))
+pub(super) fn positive(name: &str, value: Value<'_>) -> Result<NonZeroU32, Stop> {
+    nonzero(value).ok_or_else(|| Stop::expected(name, "a number above 0", value))
+}
+
+fn nonzero(value: Value<'_>) -> Option<NonZeroU32> {
+    value.unsigned().and_then(|number| u32::try_from(number).ok()).and_then(NonZeroU32::new)
 }

@@ -1,9 +1,8 @@
 //! Results that keep: the files they go to, what is recorded, and how a run is judged.
 
 use std::ffi::OsString;
-use std::num::NonZeroU32;
 
-use httperf_plan::{Precision, ReplyClock, Split, number};
+use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 
 use super::load::positive;
 use crate::args::{Args, STDOUT};
@@ -166,7 +165,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
              receipt of the segment that completed the reply. The second is what server and network took, without \
              anything of this program. Each call that is asked about costs a few microseconds more."],
         apply: |args, value| {
-            args.results.kernel_sends = NonZeroU32::new(positive("--kernel-sends", value)?);
+            args.results.kernel_sends = Some(positive("--kernel-sends", value)?);
             Ok(())
         },
     },
@@ -221,7 +220,7 @@ pub(super) fn precision(value: Value<'_>) -> Result<Precision, Stop> {
         let (quantile, share) = text.strip_prefix('p')?.strip_suffix('%')?.split_once(':')?;
         let percent = |text: &str| {
             let number = number::real(text.as_bytes())?;
-            (number > 0.0 && number < 100.0).then_some(number / 100.0)
+            Fraction::try_from(number / 100.0).ok()
         };
         Some(Precision { quantile: percent(quantile)?, share: percent(share)? })
     };

@@ -184,7 +184,7 @@ fn parse_uniform(text: &[u8]) -> Result<Arrivals, Stop> {
 }
 
 fn parse_steps(text: &[u8]) -> Result<Arrivals, Stop> {
-    let mut steps = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
     let mut rest = text;
     loop {
         if steps.len() == STEPS {
@@ -206,7 +206,9 @@ fn parse_steps(text: &[u8]) -> Result<Arrivals, Stop> {
         // Anything but a comma ends the list, as in the classic tool.
         match duration.rest.strip_prefix(b",") {
             Some(next) => rest = next,
-            None => return Ok(Arrivals::Variable(steps)),
+            None => {
+                return Ok(Arrivals::Variable(steps.try_into().expect("one was pushed above")));
+            }
         }
     }
 }
@@ -252,8 +254,8 @@ mod tests {
         check("D0x1p-1", &Ok(Arrivals::Deterministic { period: 0.5 }));
         check("e0.05", &Ok(Arrivals::Exponential { mean: 0.05 }));
         check("U.1,.3", &Ok(Arrivals::Uniform { min: 0.1, max: 0.3 }));
-        let steps = vec![Step { period: 1.0, duration: 2.0 }, Step { period: 3.0, duration: 4.0 }];
-        check("v1,2,3,4junk", &Ok(Arrivals::Variable(steps)));
+        let steps = [Step { period: 1.0, duration: 2.0 }, Step { period: 3.0, duration: 4.0 }];
+        check("v1,2,3,4junk", &Ok(Arrivals::Variable(steps.into())));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! What each connection does, and which URIs are asked for.
 
+use std::num::NonZeroU64;
+
 use httperf_plan::number::{self, Base, Flaw};
 
 use crate::args::{Args, FileSet, UriChoice, UriLog, os_string};
@@ -45,7 +47,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              goes alone and the others follow its reply. Over HTTP/2 they are concurrent streams instead.",
         ],
         apply: |args, value| {
-            let length = value.unsigned().filter(|&length| length > 0);
+            let length = value.unsigned().and_then(NonZeroU64::new);
             args.burst_length = length.ok_or_else(|| Stop::illegal("illegal burst-length", value))?;
             Ok(())
         },

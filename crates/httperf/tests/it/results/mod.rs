@@ -451,6 +451,64 @@ fn nothing_is_added_up_twice() {
     );
 }
 
+#[test]
+fn a_plan_without_what_it_needs_is_refused_by_the_path_of_the_field() {
+    let bench = Bench::new();
+    fs::write(bench.path("script"), "/a\n    /b\n\n/c\n").expect("written");
+    let arguments = "--wsesslog=2,0.01,@script --period v0.01,0.02,0.02,0.01 --client 1/3 --output @r.json";
+    succeeds(&bench.run(arguments));
+    let saved = document(&bench.read("r.json"));
+    let empty = "expected at least one element, got none";
+    for (pointer, new, field, problem) in [
+        ("/plan/targets", json!([]), "targets", empty),
+        ("/plan/uris", json!({"requests": []}), "uris.requests", empty),
+        ("/plan/uris", json!({"list": {"uris": [], "wrap": true}}), "uris.list.uris", empty),
+        ("/plan/workload/sessions/script/file", json!([]), "workload.sessions.script.file", empty),
+        (
+            "/plan/workload/sessions/script/file/0/bursts/0/requests",
+            json!([]),
+            "workload.sessions.script.file[0].bursts[0].requests",
+            empty,
+        ),
+        ("/plan/arrivals/variable", json!([]), "arrivals.variable", empty),
+        (
+            "/plan/arrivals/variable/1/period",
+            json!("none"),
+            "arrivals.variable[1].period",
+            "expected 0 seconds or more, got NaN",
+        ),
+        (
+            "/plan/client/count",
+            json!(0),
+            "client.count",
+            "invalid value: integer `0`, expected a nonzero u32",
+        ),
+        (
+            "/plan/threads",
+            json!(9),
+            "threads",
+            "expected a number from 1 to 2, as no more threads have work, got 9",
+        ),
+        (
+            "/plan/http2/max_frame",
+            json!(1),
+            "http2.max_frame",
+            "expected a number from 16384 to 16777215, got 1",
+        ),
+    ] {
+        let mut edited = saved.clone();
+        *edited.pointer_mut(pointer).expect("it is there") = new;
+        fs::write(bench.path("edited.json"), edited.to_string()).expect("written");
+        let outcome = bench.command("rerun @edited.json");
+        let said = stderr(&outcome);
+        let name = bench.path("edited.json");
+        assert_eq!(outcome.exit, Exit::Code(1), "{field}: {said}");
+        assert!(said.starts_with(&format!("httperf rerun: `{}`: not a result ", name.display())), "{said}");
+        assert!(said.contains(&format!(": plan.{field}: {problem}")), "{field}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+}
+
 /// Ways to the values of a plan, as JSON pointers.
 fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     let inner: Vec<(String, &Value)> = match value {

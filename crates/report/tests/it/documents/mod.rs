@@ -5,13 +5,14 @@
 use std::time::Duration;
 
 use httperf_plan::objective::{Objective, Objectives};
-use httperf_plan::{Arrivals, HttpVersion, Phases, Plan, Script, Split, Timeouts, Tls, UriSource};
+use httperf_plan::{Arrivals, HttpVersion, Phases, Plan, Split, Timeouts, Tls, UriSource};
 use httperf_report::result::{Document, EarlyEnd, Machine, Part};
 use httperf_stats::{
     Compression, CpuTime, Http2Summary, ServerSettings, Summary, Tally, ThreadUsage, Transport, Usage,
 };
 use httperf_testkit::sim::{
-    Action, Goodbye, HttpPeer, Link, Peer, TlsPeer, connections, reply, run, sessions, tls_server,
+    Action, Edit, Goodbye, HttpPeer, Link, Peer, TlsPeer, connections, reply, run, sessions, tls_server,
+    uniform,
 };
 
 /// Markup and script that an attacker might send.
@@ -109,16 +110,15 @@ pub(crate) fn a_busy_moment() -> Document {
 fn busy(seconds: u64, rate: f64, warmup: Duration) -> Document {
     let uris =
         ["/", "/catalogue?page=2", "/basket", "/static/app.9f3c1d.js", "/search?q=red+shoes&sort=price"];
-    let mut plan = Plan {
-        arrivals: Arrivals::Exponential { mean: 1.0 / rate },
-        runtime: Some(Duration::from_secs(seconds)),
-        phases: Phases { warmup, drain: ms(3_000) },
-        timeouts: Timeouts { timeout: Some(ms(2_000)), think_timeout: None },
-        uris: UriSource::List { uris: uris.map(|uri| uri.as_bytes().to_vec()).into(), wrap: true },
-        ..connections(10_000_000, 1, 1)
-    };
-    plan.targets[0].host = "shop.example".to_owned();
-    plan.recording.split = Some(Split::Uri);
+    let mut plan = connections(10_000_000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Exponential { mean: 1.0 / rate };
+        plan.runtime = Some(Duration::from_secs(seconds));
+        plan.phases = Phases { warmup, drain: ms(3_000) };
+        plan.timeouts = Timeouts { timeout: Some(ms(2_000)), think_timeout: None };
+        plan.uris = UriSource::List { uris: uris.map(|uri| uri.as_bytes().to_vec()).into(), wrap: true };
+    });
+    plan.change(|plan| plan.targets[0].host = "shop.example".to_owned());
+    plan.change(|plan| plan.recording.split = Some(Split::Uri));
     let stall =
         (warmup + Duration::from_secs(seconds) / 2)..(warmup + Duration::from_secs(seconds) / 2 + ms(1_000));
     let warmed_up = warmup.as_secs_f64();
@@ -158,19 +158,20 @@ fn busy(seconds: u64, rate: f64, warmup: Duration) -> Document {
 pub(crate) fn with_objectives() -> Document {
     let Document { mut plan, summary, .. } = a_busy_moment();
     let all = "p50<5ms, p99<50ms, p99.9<1500ms, max<1s, service.p90<=20ms, errors<0.1%, 5xx<=1%, replies>=100, p99.99<3s";
-    plan.objectives = Objectives { all: Objective::parse_list(all).expect("objectives"), abort: true };
+    plan.change(|plan| {
+        plan.objectives = Objectives { all: Objective::parse_list(all).expect("objectives"), abort: true };
+    });
     let part = Part { ended_early: Some(EarlyEnd::Missed), ..part() };
     Document::new(part, plan, summary)
 }
 
 /// Sessions over TLS whose connections resume, some of which break.
 pub(crate) fn sessions_over_tls() -> Document {
-    let script = Script::Uniform { calls: 4, burst: 2, think: ms(300) };
-    let plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.05 },
-        tls: Some(Tls::default()),
-        ..sessions(200, script)
-    };
+    let script = uniform(4, 2, ms(300));
+    let plan = sessions(200, script).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.05 };
+        plan.tls = Some(Tls::default());
+    });
     let peer = HttpPeer::new(|request| match chance(request.connection, 1) {
         share if share < 0.03 => vec![Action::Reset(ms(3))],
         _ => vec![Action::Send(ms(60), reply(200, "Connection: close\r\n", "secret")), Action::Close(ms(60))],
@@ -181,7 +182,7 @@ pub(crate) fn sessions_over_tls() -> Document {
 /// Calls over HTTP/2 with all kinds of failures. The figures of HTTP/2 are invented.
 pub(crate) fn over_http2() -> Document {
     let Document { mut plan, mut summary, .. } = one_second();
-    plan.request.version = HttpVersion::Http2;
+    plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let tally = |name: &'static str| {
         let mut tally = Tally::default();
         tally.add(name);
@@ -219,15 +220,14 @@ pub(crate) fn over_http2() -> Document {
 
 /// URIs and `Server-Timing` fields full of markup, wherever a page shows them.
 pub(crate) fn hostile() -> Document {
-    let mut plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.01 },
-        runtime: Some(Duration::from_secs(3)),
-        uris: UriSource::List { uris: HOSTILE.map(|uri| uri.as_bytes().to_vec()).into(), wrap: true },
-        ..connections(1_000, 1, 1)
-    };
-    plan.recording.split = Some(Split::Uri);
-    plan.targets[0].host = HOSTILE[0].to_owned();
-    plan.request.extra_headers = format!("X: {}\r\n", HOSTILE[1]).into_bytes();
+    let mut plan = connections(1_000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.01 };
+        plan.runtime = Some(Duration::from_secs(3));
+        plan.uris = UriSource::List { uris: HOSTILE.map(|uri| uri.as_bytes().to_vec()).into(), wrap: true };
+    });
+    plan.change(|plan| plan.recording.split = Some(Split::Uri));
+    plan.change(|plan| plan.targets[0].host = HOSTILE[0].to_owned());
+    plan.change(|plan| plan.request.extra_headers = format!("X: {}\r\n", HOSTILE[1]).into_bytes());
     let peer = HttpPeer::new(|_| {
         let fields = format!("Server-Timing: {}\r\n", HOSTILE.join(", "));
         // Long enough for connections to be open at the ends of seconds.
@@ -246,11 +246,10 @@ pub(crate) fn hostile() -> Document {
 
 /// A server that answers nothing.
 pub(crate) fn without_replies() -> Document {
-    let plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.02 },
-        timeouts: Timeouts { timeout: Some(ms(500)), think_timeout: None },
-        ..connections(200, 1, 1)
-    };
+    let plan = connections(200, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.02 };
+        plan.timeouts = Timeouts { timeout: Some(ms(500)), think_timeout: None };
+    });
     simulated(plan, HttpPeer::new(|_| Vec::new()))
 }
 
@@ -268,28 +267,26 @@ pub(crate) fn one_call() -> Document {
 
 /// A second of load without findings.
 pub(crate) fn one_second() -> Document {
-    let mut plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.005 },
-        runtime: Some(Duration::from_secs(1)),
-        ..connections(1_000, 1, 1)
-    };
-    plan.recording.split = Some(Split::Status);
+    let mut plan = connections(1_000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.005 };
+        plan.runtime = Some(Duration::from_secs(1));
+    });
+    plan.change(|plan| plan.recording.split = Some(Split::Status));
     simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(404, "", "ok"))]))
 }
 
 /// Twenty minutes, with every second kept.
 pub(crate) fn twenty_minutes() -> Document {
-    let plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.1 },
-        runtime: Some(Duration::from_secs(1_199)),
-        ..connections(1_000_000, 1, 1)
-    };
+    let plan = connections(1_000_000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.1 };
+        plan.runtime = Some(Duration::from_secs(1_199));
+    });
     simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
 }
 
 /// Connections that take longer to establish than their calls to be answered.
 pub(crate) fn slow_to_connect() -> Document {
-    let plan = Plan { arrivals: Arrivals::Deterministic { period: 0.02 }, ..connections(200, 1, 1) };
+    let plan = connections(200, 1, 1).with(|plan| plan.arrivals = Arrivals::Deterministic { period: 0.02 });
     let link = Link { latency: ms(20), ..Link::default() };
     let peer = HttpPeer::new(|_| vec![Action::Send(ms(1), reply(200, "", "ok"))]);
     let summary = run(&plan, link, peer).summary;
@@ -298,11 +295,10 @@ pub(crate) fn slow_to_connect() -> Document {
 
 /// A run that recorded only what the classic report shows.
 pub(crate) fn without_detail() -> Document {
-    let mut plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 0.01 },
-        runtime: Some(Duration::from_secs(3)),
-        ..connections(1_000, 1, 1)
-    };
-    plan.recording.detail = false;
+    let mut plan = connections(1_000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 0.01 };
+        plan.runtime = Some(Duration::from_secs(3));
+    });
+    plan.change(|plan| plan.recording.detail = false);
     simulated(plan, HttpPeer::new(|_| vec![Action::Send(ms(2), reply(200, "", "ok"))]))
 }

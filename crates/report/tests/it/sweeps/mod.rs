@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Plan};
+use httperf_plan::{Arrivals, Plan, PlanFields};
 use httperf_report::result::Document;
 use httperf_report::sweep::{End, Recovery, Run, Settings, Sweep};
 use httperf_report::{Finding, Level, Reason};
-use httperf_testkit::sim::{Action, HttpPeer, Link, connections, reply, run};
+use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, connections, reply, run};
 
 use crate::documents;
 
@@ -57,7 +57,7 @@ pub(crate) fn one_run() -> Sweep {
     sweep(&[10.0], 1, |_| {})
 }
 
-fn sweep(rates: &[f64], repeats: u32, change: impl Fn(&mut Plan)) -> Sweep {
+fn sweep(rates: &[f64], repeats: u32, change: impl Fn(&mut PlanFields)) -> Sweep {
     let runs: Vec<Run> = rates
         .iter()
         .flat_map(|&rate| (0..repeats).map(move |repeat| (rate, repeat)))
@@ -80,17 +80,15 @@ pub(crate) fn recomputed(sweep: Sweep) -> Sweep {
     Sweep::of(sweep.settings, sweep.plan, sweep.runs, sweep.end)
 }
 
-fn plan(rate: f64, change: impl Fn(&mut Plan)) -> Plan {
-    let mut plan = Plan {
-        arrivals: Arrivals::Deterministic { period: 1.0 / rate },
-        runtime: Some(Duration::from_secs(RUNTIME)),
-        ..connections(1_000_000, 1, 1)
-    };
-    change(&mut plan);
-    plan
+fn plan(rate: f64, change: impl Fn(&mut PlanFields)) -> Plan {
+    connections(1_000_000, 1, 1).with(|plan| {
+        plan.arrivals = Arrivals::Deterministic { period: 1.0 / rate };
+        plan.runtime = Some(Duration::from_secs(RUNTIME));
+        change(plan);
+    })
 }
 
-fn result(rate: f64, change: impl Fn(&mut Plan)) -> Document {
+fn result(rate: f64, change: impl Fn(&mut PlanFields)) -> Document {
     let plan = plan(rate, change);
     let work = Duration::from_secs_f64(1.0 / CAPACITY);
     let mut free_at = Duration::ZERO;

@@ -1,0 +1,367 @@
+//! A plan, which only [`PlanBuilder::build`] makes, and what holds of every plan beyond the types of its fields.
+
+use std::fmt::Display;
+use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::{
+    Arrivals, Calls, Client, Http2, Limits, NonEmpty, Objectives, Phases, PlanFields, Precision, Proxy,
+    Recording, Replies, RequestTemplate, Resumption, Sockets, Target, Timeouts, Tls, UriSource, Watch,
+    Workload,
+};
+
+/// Everything a run needs to know, complete and checked. Its fields are read as those of [`PlanFields`].
+///
+/// [`Plan::builder`] makes one, [`Plan::edit`] makes another of it, and reading a saved one makes the same checks.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "PlanFields")]
+#[schemars(with = "PlanFields", description = "Everything a run needs to know, complete and checked.")]
+pub struct Plan(PlanFields);
+
+/// A plan in the making. A field that is not set has the value that it has in a run without options.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use httperf_plan::{Arrivals, Connections, Endpoint, Plan, Target, Workload};
+///
+/// let target = Target::direct("localhost", None, Endpoint::Tcp(([127, 0, 0, 1], 8080).into()));
+/// let plan = Plan::builder(target, Workload::Connections(Connections::new(1000, 1)))
+///     .arrivals(Arrivals::Deterministic { period: 0.01 })
+///     .runtime(Some(Duration::from_secs(60)))
+///     .build()?;
+/// assert_eq!(plan.arrivals_max(), 1000);
+/// # Ok::<(), httperf_plan::PlanError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct PlanBuilder(PlanFields);
+
+/// A field of a plan that cannot be what it is.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{field}: expected {expected}, got {given}")]
+pub struct PlanError {
+    /// The names that lead to the field, as the plan is saved.
+    pub field: String,
+    /// A description of the values that it may have.
+    pub expected: String,
+    /// The value that it has.
+    pub given: String,
+}
+
+impl Plan {
+    /// A builder of a plan for this server and this workload.
+    #[must_use]
+    pub fn builder(target: Target, workload: Workload) -> PlanBuilder {
+        PlanBuilder(PlanFields {
+            program: "httperf".to_owned(),
+            client: Client::default(),
+            arrivals: Arrivals::Sequential,
+            workload,
+            uris: UriSource::Fixed(b"/".to_vec()),
+            targets: [target].into(),
+            request: RequestTemplate::default(),
+            replies: Replies::default(),
+            timeouts: Timeouts::default(),
+            tls: None,
+            http2: Http2::default(),
+            proxy: None,
+            sockets: Sockets::default(),
+            runtime: None,
+            phases: Phases::default(),
+            until: None,
+            objectives: Objectives::default(),
+            recording: Recording::default(),
+            threads: None,
+            spin: false,
+            watch: Watch::default(),
+            limits: Limits::default(),
+        })
+    }
+
+    /// A builder that begins with this plan.
+    #[must_use]
+    pub fn into_builder(self) -> PlanBuilder {
+        PlanBuilder(self.0)
+    }
+
+    /// The plan with some fields changed.
+    ///
+    /// # Errors
+    /// The field that cannot be what it has become.
+    pub fn edit(self, change: impl FnOnce(&mut PlanFields)) -> Result<Self, PlanError> {
+        let mut fields = self.0;
+        change(&mut fields);
+        fields.try_into()
+    }
+
+    /// The same plan in one of several trials, which draw different random numbers.
+    #[must_use]
+    pub fn in_trial(mut self, stream: u32) -> Self {
+        self.0.client = self.0.client.in_trial(stream);
+        self
+    }
+
+    /// The fields, to be taken apart.
+    #[must_use]
+    pub fn into_fields(self) -> PlanFields {
+        self.0
+    }
+}
+
+impl Deref for Plan {
+    type Target = PlanFields;
+
+    fn deref(&self) -> &PlanFields {
+        &self.0
+    }
+}
+
+/// The methods that set a field.
+macro_rules! setters {
+    ($($(#[$doc:meta])+ $field:ident: $type:ty,)+) => {$(
+        $(#[$doc])+
+        #[must_use]
+        pub fn $field(mut self, $field: $type) -> Self {
+            self.0.$field = $field;
+            self
+        }
+    )+};
+}
+
+impl PlanBuilder {
+    setters! {
+        /// Sets the word that prefixes messages; `httperf` by default.
+        program: String,
+        /// Sets which of several generators this one is; the only one by default.
+        client: Client,
+        /// Sets when connections or sessions start; each when the one before has ended by default.
+        arrivals: Arrivals,
+        /// Sets where requests take their URI from; always `/` by default.
+        uris: UriSource,
+        /// Sets the servers, in round-robin order, instead of the one that the builder began with.
+        targets: NonEmpty<Target>,
+        /// Sets the parts of a request that every call shares; a GET of HTTP/1.1 by default.
+        request: RequestTemplate,
+        /// Sets what is asked of replies, and what is checked in them; nothing by default.
+        replies: Replies,
+        /// Sets how long to wait for a server; for ever by default.
+        timeouts: Timeouts,
+        /// Sets how connections are secured; not at all by default.
+        tls: Option<Tls>,
+        /// Sets how HTTP/2 is spoken, if the request's version is HTTP/2; as browsers do by default.
+        http2: Http2,
+        /// Sets the proxy that listens at every target's `endpoint`; none by default.
+        proxy: Option<Proxy>,
+        /// Sets how sockets are made.
+        sockets: Sockets,
+        /// Sets how long load is offered and measured; to the end of the workload by default.
+        runtime: Option<Duration>,
+        /// Sets what comes before the measured phase and after it; nothing by default.
+        phases: Phases,
+        /// Sets the precision at which the run ends; none by default.
+        until: Option<Precision>,
+        /// Sets what the server is to keep to; nothing by default.
+        objectives: Objectives,
+        /// Sets what is recorded; everything by default.
+        recording: Recording,
+        /// Sets how many threads share the work; `None`, the default, is one in the classic order of URIs.
+        threads: Option<NonZeroU32>,
+        /// Sets whether the last stretch before a due instant is polled through; it is slept through by default.
+        spin: bool,
+        /// Sets what is printed while the run goes on; nothing by default.
+        watch: Watch,
+        /// Sets the bounds on what a peer or a plan may make the generator hold.
+        limits: Limits,
+    }
+
+    /// Checks the fields against one another and makes a plan of them.
+    ///
+    /// # Errors
+    /// The field that cannot be what it is.
+    pub fn build(self) -> Result<Plan, PlanError> {
+        self.0.try_into()
+    }
+}
+
+impl TryFrom<PlanFields> for Plan {
+    type Error = PlanError;
+
+    fn try_from(fields: PlanFields) -> Result<Self, PlanError> {
+        check_arrivals(&fields.arrivals)?;
+        check_uris(&fields)?;
+        check_workload(&fields)?;
+        fields.tls.as_ref().map_or(Ok(()), check_tls)?;
+        let most = fields.threads_max();
+        match fields.threads {
+            Some(threads) if threads > most => Err(wrong(
+                "threads",
+                format!("a number from 1 to {most}, as no more threads have work"),
+                threads,
+            )),
+            _ => Ok(Self(fields)),
+        }
+    }
+}
+
+fn wrong(field: impl Into<String>, expected: impl Into<String>, given: impl Display) -> PlanError {
+    PlanError { field: field.into(), expected: expected.into(), given: given.to_string() }
+}
+
+fn check_arrivals(arrivals: &Arrivals) -> Result<(), PlanError> {
+    let interval = |field: &str, seconds: f64| match seconds >= 0.0 {
+        true => Ok(()),
+        false => Err(wrong(format!("arrivals.{field}"), "0 seconds or more", seconds)),
+    };
+    match arrivals {
+        Arrivals::Sequential | Arrivals::Concurrent(_) => Ok(()),
+        Arrivals::Deterministic { period } => interval("deterministic.period", *period),
+        Arrivals::Uniform { min, max } => interval("uniform.min", *min).and(interval("uniform.max", *max)),
+        Arrivals::Exponential { mean } => interval("exponential.mean", *mean),
+        Arrivals::Variable(steps) => (0..).zip(steps).try_for_each(|(index, step): (usize, _)| {
+            interval(&format!("variable[{index}].period"), step.period)
+        }),
+    }
+}
+
+fn check_uris(plan: &PlanFields) -> Result<(), PlanError> {
+    let count = plan.targets.len();
+    match &plan.uris {
+        UriSource::Requests(requests) => {
+            let stray = requests.iter().position(|request| request.server as usize >= count);
+            stray.map_or(Ok(()), |index| {
+                let expected = format!("a number below {count}, that of the targets");
+                Err(wrong(format!("uris.requests[{index}].server"), expected, requests[index].server))
+            })
+        }
+        UriSource::WorkingSet(set) if !(0.0..=1.0).contains(&set.miss_rate) => {
+            Err(wrong("uris.working_set.miss_rate", "a number from 0 to 1", set.miss_rate))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_workload(plan: &PlanFields) -> Result<(), PlanError> {
+    let servers = plan.targets.len();
+    let are_apart = servers > 1 && matches!(plan.uris, UriSource::Requests(_));
+    match &plan.workload {
+        Workload::Connections(connections) if are_apart && connections.calls > 1 => Err(wrong(
+            "workload.connections.calls",
+            "at most 1, as the requests name several servers",
+            connections.calls,
+        )),
+        Workload::Sessions(_) if are_apart => {
+            Err(wrong("workload", "connections or calls, as the requests name several servers", "sessions"))
+        }
+        Workload::Calls(calls) if (calls.connections.get() as usize) < servers => Err(wrong(
+            "workload.calls.connections",
+            format!("at least {servers}, one for each of the targets"),
+            calls.connections,
+        )),
+        Workload::Calls(calls) if calls.places() > Calls::PLACES_MAX => Err(wrong(
+            "workload.calls",
+            format!("at most {} calls outstanding on all connections together", Calls::PLACES_MAX),
+            calls.places(),
+        )),
+        Workload::Connections(_) | Workload::Sessions(_) | Workload::Calls(_) => Ok(()),
+    }
+}
+
+fn check_tls(tls: &Tls) -> Result<(), PlanError> {
+    match tls.resumption {
+        Resumption::Share(share) if !(0.0..=1.0).contains(&share) => {
+            Err(wrong("tls.resumption.share", "a number from 0 to 1", share))
+        }
+        _ if tls.min > tls.max => {
+            Err(wrong("tls.max", format!("a version not below {:?}", tls.min), format_args!("{:?}", tls.max)))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Connections, Endpoint, ListedRequest, Step, Template, TlsVersion, WorkingSet};
+
+    use super::*;
+
+    fn builder() -> PlanBuilder {
+        let target = Target::direct("server", None, Endpoint::Tcp(([127, 0, 0, 1], 80).into()));
+        Plan::builder(target, Workload::Connections(Connections::new(10, 1)))
+    }
+
+    #[track_caller]
+    fn refused(change: impl FnOnce(&mut PlanFields), expected: &str) {
+        let plan = builder().build().unwrap();
+        assert_eq!(plan.edit(change).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn fields_that_depend_on_others_are_refused_by_their_paths() {
+        refused(
+            |plan| plan.arrivals = Arrivals::Deterministic { period: f64::NAN },
+            "arrivals.deterministic.period: expected 0 seconds or more, got NaN",
+        );
+        refused(
+            |plan| plan.arrivals = Arrivals::Uniform { min: 0.0, max: -1.0 },
+            "arrivals.uniform.max: expected 0 seconds or more, got -1",
+        );
+        let step = |period| Step { period, duration: 1.0 };
+        refused(
+            |plan| plan.arrivals = Arrivals::Variable([step(1.0), step(-2.0)].into()),
+            "arrivals.variable[1].period: expected 0 seconds or more, got -2",
+        );
+        let request = ListedRequest {
+            server: 1,
+            method: b"GET".to_vec(),
+            uri: Template::literal(b"/"),
+            headers: Vec::new(),
+            body: None,
+        };
+        refused(
+            |plan| plan.uris = UriSource::Requests([request].into()),
+            "uris.requests[0].server: expected a number below 1, that of the targets, got 1",
+        );
+        let set = WorkingSet { prefix: Vec::new(), files: NonZeroU32::MIN, miss_rate: 1.5 };
+        refused(
+            |plan| plan.uris = UriSource::WorkingSet(set),
+            "uris.working_set.miss_rate: expected a number from 0 to 1, got 1.5",
+        );
+        refused(
+            |plan| plan.tls = Some(Tls { resumption: Resumption::Share(f64::NAN), ..Tls::default() }),
+            "tls.resumption.share: expected a number from 0 to 1, got NaN",
+        );
+        refused(
+            |plan| plan.tls = Some(Tls { max: TlsVersion::Tls10, ..Tls::default() }),
+            "tls.max: expected a version not below Tls12, got Tls10",
+        );
+        refused(
+            |plan| plan.threads = NonZeroU32::new(2),
+            "threads: expected a number from 1 to 1, as no more threads have work, got 2",
+        );
+    }
+
+    #[test]
+    fn a_saved_plan_goes_through_the_same_checks() {
+        let plan = builder().build().unwrap();
+        let mut saved = serde_json::to_value(&plan).unwrap();
+        assert!(serde_json::from_value::<Plan>(saved.clone()).is_ok());
+        saved["threads"] = 7.into();
+        let error = serde_json::from_value::<Plan>(saved).unwrap_err().to_string();
+        assert!(error.starts_with("threads: expected a number from 1 to 1"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_set_is_as_in_a_run_without_options() {
+        let plan = builder().build().unwrap();
+        assert_eq!(plan.arrivals, Arrivals::Sequential);
+        assert_eq!((&plan.program[..], &plan.request.method[..]), ("httperf", &b"GET"[..]));
+        assert_eq!((plan.runtime, plan.threads), (None, None));
+        let timed = plan.into_builder().runtime(Some(Duration::from_secs(1))).build().unwrap();
+        assert_eq!(timed.runtime, Some(Duration::from_secs(1)));
+    }
+}
