@@ -503,7 +503,7 @@ fn a_plan_without_what_it_needs_is_refused_by_the_path_of_the_field() {
         let said = stderr(&outcome);
         let name = bench.path("edited.json");
         assert_eq!(outcome.exit, Exit::Code(1), "{field}: {said}");
-        assert!(said.starts_with(&format!("httperf rerun: `{}`: not a result ", name.display())), "{said}");
+        assert!(said.starts_with(&format!("httperf rerun: `{}`: not a ", name.display())), "{said}");
         assert!(said.contains(&format!(": plan.{field}: {problem}")), "{field}: {said}");
         assert_eq!(said.lines().count(), 1, "{said}");
     }
