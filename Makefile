@@ -50,6 +50,8 @@ format: ## check that the code is formatted
 lints: ## run clippy, warnings are errors
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
+# Most end-to-end tests wait more than they compute.
+tests: export RUST_TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
 tests: ## run the tests, all of them even if some fail
 	$(CARGO) test --workspace --locked --no-fail-fast
 
