@@ -189,7 +189,7 @@ fn impossible_values_are_refused_by_field() {
             "summary.replies: expected at most 9007199254740992, got 1844674407",
         ),
         ("/summary/replies", json!(-1), "summary.replies: invalid value: integer `-1`, expected u64"),
-        ("/summary/lag/moments/max_ns", json!(0), "summary.lag.moments: expected the moments of times, got "),
+        ("/summary/lag/moments/max_ns", json!(0), "summary.lag.moments: expected consistent moments, got "),
         ("/parts", json!([]), "parts: expected at least one run, got none"),
     ] {
         refused(pointer, new, expected);
