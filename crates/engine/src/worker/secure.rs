@@ -507,7 +507,9 @@ impl<N: Network> Worker<'_, '_, N> {
         let Some(lent) = lend(&mut self.connections, &mut self.tls, key) else { return };
         let mut last = mem::take(&mut lent.secured.unwritten);
         lent.lane.poll_transmit(&mut last);
-        if !matches!(lent.stage, Stage::Connecting | Stage::Tunnelling) && !last.is_empty() {
+        // The rest of a request that was given up stays unsent, and with it everything behind it.
+        let is_cut = lent.secured.outgoing.sealed > 0;
+        if !is_cut && !matches!(lent.stage, Stage::Connecting | Stage::Tunnelling) && !last.is_empty() {
             // A peer that does not take them does not miss them.
             let _: io::Result<usize> = self.network.write(lent.socket, [&last, &[]]);
         }
