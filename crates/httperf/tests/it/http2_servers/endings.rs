@@ -46,7 +46,7 @@ fn run_reloaded(peer: &Peer, make: Make, arguments: &str) -> Ran {
     let once = || run_while(peer, arguments, OFTEN, Duration::from_millis(250), || peer.reload());
     let mut run = once();
     for _ in 0..3 {
-        if make != Make::Caddy || !has_lost_unaccepted(&run.summary) {
+        if make != Make::Caddy || !has_lost_unaccepted(&run) {
             break;
         }
         run = once();
@@ -54,12 +54,11 @@ fn run_reloaded(peer: &Peer, make: Make, arguments: &str) -> Ran {
     run
 }
 
-/// Connections were reset, all of them before they were established, and nothing else went wrong.
-fn has_lost_unaccepted(summary: &Summary) -> bool {
-    let resets = summary.errors.count(Failure::Reset);
-    resets > 0
-        && resets == summary.errors.total()
-        && resets == summary.connections - summary.connect.moments.count()
+/// Returns true if connections were reset, all of them before the server said anything, and nothing else went wrong.
+fn has_lost_unaccepted(run: &Ran) -> bool {
+    let resets = run.summary.errors.count(Failure::Reset);
+    let unanswered = run.summary.connections - run.http2().spoken.count("HTTP/2");
+    resets > 0 && resets == run.summary.errors.total() && resets == unanswered
 }
 
 /// Every call is answered while the server is reloaded, in whatever way calls are made.
