@@ -92,8 +92,8 @@ impl fmt::Display for Table {
     }
 }
 
-/// Says that something is left out here, and counts it as skipped among the checks of `make test`: a line in the file that
-/// `CHECKS_SKIPPED` names.
+/// Records a check as skipped: a line on standard output, and one in the file that `CHECKS_SKIPPED` names, which `make test`
+/// counts.
 pub(crate) fn skipped(what: &str) -> anyhow::Result<()> {
     println!("skipped: {what}");
     let Some(path) = std::env::var_os("CHECKS_SKIPPED") else { return Ok(()) };

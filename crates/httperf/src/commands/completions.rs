@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ValueHint};
-use clap_complete::shells;
+use clap_complete::Shell;
 
 use crate::messages::Program;
 use crate::options::{self, Command, Description, Group, Opt, OptDescription, Order, Stop, ValueForm};
@@ -23,18 +23,10 @@ pub const COMMAND: Command<CompletionsArgs> = Command {
     },
 };
 
-/// What was typed.
+/// The words behind the command's name.
 #[derive(Debug, Default)]
 pub struct CompletionsArgs {
     words: Vec<String>,
-}
-
-/// A shell that has a completion script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shell {
-    Bash,
-    Zsh,
-    Fish,
 }
 
 /// Runs `httperf completions` with these words behind it. `program` is the program itself.
@@ -62,14 +54,10 @@ fn shell(args: &CompletionsArgs) -> Result<Shell, Stop> {
     }
 }
 
-/// The script for a shell, which completes all commands with their options.
+/// Makes the script for a shell, which completes all commands with their options.
 fn script(shell: Shell, commands: &[Description]) -> String {
-    let (mut program, mut script) = (program(commands), Vec::new());
-    match shell {
-        Shell::Bash => clap_complete::generate(shells::Bash, &mut program, NAME, &mut script),
-        Shell::Zsh => clap_complete::generate(shells::Zsh, &mut program, NAME, &mut script),
-        Shell::Fish => clap_complete::generate(shells::Fish, &mut program, NAME, &mut script),
-    }
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut program(commands), NAME, &mut script);
     String::from_utf8(script).expect("completion scripts are made of UTF-8 parts")
 }
 

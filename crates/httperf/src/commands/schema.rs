@@ -19,7 +19,7 @@ pub const COMMAND: Command<SchemaArgs> = Command {
     },
 };
 
-/// What was typed.
+/// The words behind the command's name.
 #[derive(Debug, Default)]
 pub struct SchemaArgs {
     words: Vec<String>,

@@ -1,4 +1,4 @@
-//! What the program prints for others to read: completion scripts and schemas.
+//! Completion scripts and schemas, as the program prints them.
 
 use std::process::{Command, Stdio};
 

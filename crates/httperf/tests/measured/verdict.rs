@@ -19,8 +19,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 
-/// How many runs of each kind, and with the environment variable `HTTPERF_LONG` set.
+/// Runs of each kind.
 const RUNS: usize = 6;
+
+/// Runs of each kind with the environment variable `HTTPERF_LONG` set, as by `make test-long`.
 const RUNS_LONG: usize = 20;
 
 fn runs() -> usize {
@@ -130,7 +132,7 @@ fn verdict(port: u16, arguments: &str) -> Value {
     document["verdict"].clone()
 }
 
-/// A test of which every run was disturbed has shown nothing.
+/// Records the test as skipped if every run was disturbed, since it has shown nothing then.
 fn count_disturbed(disturbed: usize) {
     if disturbed == runs() {
         skip::disturbed("other programs disturbed every run");
