@@ -2,8 +2,8 @@
 
 mod prose;
 
-use httperf::options::help::{self, capitalised};
-use httperf::options::{Description, OptDescription, ValueForm};
+use httperf::command_line::grammar::help::{self, capitalised};
+use httperf::command_line::grammar::{Description, OptDescription, ValueForm};
 use roff::{Inline, Roff, bold, italic, roman};
 
 use prose::Entry;

@@ -1,29 +1,11 @@
 //! The program `httperf`, as a library for its `main` and for the tools that generate its documents.
 //!
-//! `Args` is what was typed; `planning` turns it into a `Plan`; `run` runs that.
+//! * [`command_line`] turns words into a plan.
+//! * [`commands`] has a module for each command, and one table of them.
+//! * [`runner`] carries out a plan: it watches the run, judges it, and writes results.
+//! * [`terminal`] is how the program speaks.
 
-pub mod ab;
-pub mod args;
-pub mod capacity;
+pub mod command_line;
 pub mod commands;
-pub mod compare;
-pub mod doctor;
-pub mod echo;
-mod gather;
-mod machine;
-pub mod messages;
-pub mod monitor;
-pub mod options;
-pub mod planning;
-pub mod plot;
-pub mod print;
-pub mod printf;
-mod probe;
-pub mod results;
-pub mod run;
-pub mod self_check;
-pub mod serve;
-mod status_line;
-pub mod sweep;
-pub mod tls_lab;
-mod trials;
+pub mod runner;
+pub mod terminal;

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use httperf::args::Args;
+use httperf::command_line::args::Args;
+use httperf::command_line::echo;
+use httperf::command_line::planning;
 use httperf::commands::{self, SUBCOMMANDS};
-use httperf::messages::Program;
-use httperf::{echo, planning, run};
+use httperf::runner;
+use httperf::terminal::messages::Program;
 
 fn main() -> ExitCode {
     let argv: Vec<OsString> = std::env::args_os().collect();
@@ -35,7 +37,7 @@ fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCod
         program.say_bytes(error.text().as_bytes());
         error.status()
     })?;
-    run::run(program, &args, plan)
+    runner::run(program, &args, plan)
 }
 
 fn parse(program: &Program, words: &[OsString]) -> Result<Args, ExitCode> {

@@ -7,8 +7,10 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ValueHint};
 use clap_complete::Shell;
 
-use crate::messages::Program;
-use crate::options::{self, Command, Description, Group, Opt, OptDescription, Order, Stop, ValueForm};
+use crate::command_line::grammar::{
+    self, Command, Description, Group, Opt, OptDescription, Order, Stop, ValueForm,
+};
+use crate::terminal::messages::Program;
 
 /// The command line of `httperf completions`.
 pub const COMMAND: Command<CompletionsArgs> = Command {
@@ -34,7 +36,7 @@ pub struct CompletionsArgs {
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
     let mut args = CompletionsArgs::default();
-    let parsed = options::parse(&COMMAND, words, Order::from_environment(), &mut args);
+    let parsed = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args);
     let shell = match parsed.and_then(|()| shell(&args)) {
         Ok(shell) => shell,
         Err(stop) => return program.stop(&COMMAND.describe(), &stop),

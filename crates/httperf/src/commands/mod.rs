@@ -1,15 +1,26 @@
 //! The commands of the program, one table of them.
 
+pub mod ab;
+pub mod capacity;
+pub mod compare;
 pub mod completions;
+pub mod doctor;
+pub mod plot;
+pub mod saved;
 pub mod schema;
+pub mod self_check;
+pub mod serve;
+pub mod sweep;
+pub mod tls_lab;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::messages::Program;
-use crate::options::{Description, program};
-use crate::results::{merge, report, rerun};
-use crate::{ab, capacity, compare, doctor, plot, self_check, serve, sweep, tls_lab};
+use crate::command_line::grammar::Description;
+use crate::command_line::table;
+use crate::terminal::messages::Program;
+
+use self::saved::{merge, report, rerun};
 
 /// A command that has a name.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +68,7 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
 pub fn program_description() -> Description {
     let described = SUBCOMMANDS.iter().map(|subcommand| (subcommand.describe)());
     let subcommands = described.map(|command| (command.name, command.summary)).collect();
-    Description { subcommands, ..program::COMMAND.describe() }
+    Description { subcommands, ..table::COMMAND.describe() }
 }
 
 /// Every command line, for the documents: that of the program itself, then those of its subcommands.

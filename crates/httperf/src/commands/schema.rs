@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::messages::Program;
-use crate::options::{self, Command, Group, Opt, Order, Stop};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
+use crate::terminal::messages::Program;
 
 /// The command line of `httperf schema`.
 pub const COMMAND: Command<SchemaArgs> = Command {
@@ -30,7 +30,7 @@ pub struct SchemaArgs {
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
     let mut args = SchemaArgs::default();
-    let parsed = options::parse(&COMMAND, words, Order::from_environment(), &mut args);
+    let parsed = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args);
     match parsed.and_then(|()| schema(&args)) {
         Ok(text) => program.print(text.as_bytes()).map_or_else(|status| status, |()| ExitCode::SUCCESS),
         Err(stop) => program.stop(&COMMAND.describe(), &stop),

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use httperf::options::{Tier, ValueForm, parse, program};
+use httperf::command_line::grammar::{Tier, ValueForm, parse};
+use httperf::command_line::table;
 
 use crate::support::reference;
 
@@ -56,7 +57,7 @@ fn prefixes() -> BTreeSet<&'static str> {
 
 #[test]
 fn the_table_has_the_classic_options() {
-    let mut names: Vec<&str> = program::COMMAND
+    let mut names: Vec<&str> = table::COMMAND
         .options()
         .filter(|option| option.tier == Tier::Classic090)
         .map(|option| option.long)
@@ -68,7 +69,7 @@ fn the_table_has_the_classic_options() {
 #[test]
 fn every_prefix_means_what_it_meant_among_the_classic_options_alone() {
     // Newer options with short names would be found first if typed in full.
-    let newer: Vec<&str> = program::COMMAND
+    let newer: Vec<&str> = table::COMMAND
         .options()
         .filter(|option| option.tier != Tier::Classic090)
         .map(|option| option.long)
@@ -81,7 +82,7 @@ fn every_prefix_means_what_it_meant_among_the_classic_options_alone() {
             [only] => Ok(only),
             _ => Err(candidates),
         };
-        let found = parse::find(&program::COMMAND, prefix.as_bytes());
+        let found = parse::find(&table::COMMAND, prefix.as_bytes());
         assert_eq!(found.map(|option| option.long), expected, "--{prefix}");
     }
 }
@@ -94,7 +95,7 @@ fn every_prefix_gives_the_message_and_exit_status_of_the_classic_program() {
     for prefix in prefixes() {
         // The unknown option keeps both programs from running a test.
         check(&[&format!("--{prefix}=x"), "--bogus"]);
-        let needs_value = parse::find(&program::COMMAND, prefix.as_bytes())
+        let needs_value = parse::find(&table::COMMAND, prefix.as_bytes())
             .is_ok_and(|option| matches!(option.value, ValueForm::Required(_)));
         if needs_value {
             check(&[&format!("--{prefix}")]);

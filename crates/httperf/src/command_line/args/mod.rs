@@ -1,0 +1,473 @@
+//! What was typed: the value of every option, before anything was looked up.
+
+mod http2;
+mod load;
+mod material;
+mod results;
+mod sources;
+mod tls;
+mod trials;
+mod url;
+
+use std::ffi::{OsStr, OsString};
+use std::num::{NonZeroU32, NonZeroU64};
+use std::os::unix::ffi::OsStrExt;
+
+use httperf_plan::objective::Objective;
+use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
+
+use crate::command_line::grammar::Stop;
+
+pub use http2::{Http2Args, Version};
+pub use load::{LoadArgs, Threads};
+pub use material::{Authorization, FormField, FormValue, MaterialArgs};
+pub use results::{ResultArgs, STDOUT};
+pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
+pub use tls::{Protocol, TlsArgs};
+pub(crate) use trials::ARRIVALS_MIN;
+pub use trials::{AbArgs, CapacityArgs, Searched, SweepArgs, SweepForm, TrialArgs};
+pub use url::TypedUrl;
+
+/// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Args {
+    /// `--server`.
+    pub server: Option<Vec<u8>>,
+    /// `--server-name`.
+    pub server_name: Option<Vec<u8>>,
+    /// `--servers`: a file of server names.
+    pub servers: Option<OsString>,
+    /// `--port`.
+    pub port: Option<u16>,
+    /// `--uri`.
+    pub uri: Option<Vec<u8>>,
+    /// The last word that is a URL. It is the target unless one of the three options above says so ([`Args::url`]).
+    pub typed_url: Option<TypedUrl>,
+    /// `--unix-socket`.
+    pub unix_socket: Option<OsString>,
+
+    /// `--rate` or `--period`.
+    pub arrivals: Arrivals,
+    /// `--runtime` in seconds; 0 if not given.
+    pub runtime: f64,
+    /// `--client`.
+    pub client: Client,
+
+    /// `--num-conns`.
+    pub num_conns: Option<u64>,
+    /// `--num-calls`.
+    pub num_calls: Option<u64>,
+    /// `--burst-length`; at least 1.
+    pub burst_length: NonZeroU64,
+    /// The last of `--wlog` and `--wset`.
+    pub uri_choice: UriChoice,
+    /// `--wlog`.
+    pub wlog: Option<UriLog>,
+    /// `--wset`.
+    pub wset: Option<FileSet>,
+
+    /// The last of `--wsess`, `--wsesslog` and `--wsesspage`.
+    pub session: Option<SessionArgs>,
+    /// `--session-cookies`.
+    pub session_cookies: bool,
+    /// `--failure-status`.
+    pub failure_status: Option<u32>,
+    /// `--retry-on-failure`.
+    pub retry_on_failure: bool,
+    /// `--max-connections`; 0 if not given.
+    pub max_connections: u32,
+    /// `--max-piped-calls`; 0 if not given.
+    pub max_piped_calls: u32,
+
+    /// `--method`.
+    pub method: Option<Vec<u8>>,
+    /// `--http-version`.
+    pub http_version: Option<Version>,
+    /// All about HTTP/2.
+    pub http2: Http2Args,
+    /// `--add-header`, with its escapes.
+    pub add_header: Option<Vec<u8>>,
+    /// `--add-header-file`.
+    pub add_header_file: Option<OsString>,
+    /// `--no-host-hdr`.
+    pub no_host_header: bool,
+
+    /// Bodies, header fields, lists of requests, and what is checked in replies.
+    pub material: MaterialArgs,
+
+    /// Whether the URLs of a list of whole requests begin with https://.
+    pub lists_https: bool,
+    /// All about TLS.
+    pub tls: TlsArgs,
+
+    /// `--timeout` in seconds; 0 if not given.
+    pub timeout: f64,
+    /// `--think-timeout` in seconds; 0 if not given.
+    pub think_timeout: f64,
+    /// `--send-buffer` in bytes.
+    pub send_buffer: u32,
+    /// `--recv-buffer` in bytes.
+    pub recv_buffer: u32,
+    /// `--close-with-reset`.
+    pub close_with_reset: bool,
+    /// `--hog`.
+    pub hog: bool,
+    /// `--myaddr`, each time it was given.
+    pub my_addresses: Vec<Vec<u8>>,
+    /// All about the way to servers, and about sockets.
+    pub sources: SourceArgs,
+    /// `--spin`.
+    pub spin: bool,
+    /// `--use-timer-cache`.
+    pub use_timer_cache: bool,
+
+    /// How the load is offered beyond the classic ways.
+    pub load: LoadArgs,
+    /// All about results.
+    pub results: ResultArgs,
+    /// What commands are to do that make several runs.
+    pub trials: TrialArgs,
+    /// `--report`.
+    pub report: ReportForm,
+    /// `--print-reply`.
+    pub print_reply: Option<Parts>,
+    /// `--print-request`.
+    pub print_request: Option<Parts>,
+    /// `--print-lifetimes`.
+    pub print_lifetimes: bool,
+    /// `--periodic-stats`.
+    pub periodic_stats: bool,
+    /// How often `-v` was given.
+    pub verbose: u8,
+    /// `--interval-log`.
+    pub interval_log: Option<OsString>,
+    /// `--live`.
+    pub live: bool,
+    /// `--quiet`.
+    pub quiet: bool,
+
+    /// What options have to say, in the order in which they were typed.
+    pub notices: Vec<String>,
+    /// Words that are neither options nor URLs.
+    pub stray_words: Vec<Vec<u8>>,
+}
+
+/// Where URIs come from, unless sessions bring their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UriChoice {
+    /// `--uri`.
+    Fixed,
+    /// [`Args::wlog`].
+    Log,
+    /// [`Args::wset`].
+    Set,
+}
+
+/// `--wlog=B,F`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UriLog {
+    /// Whether B is `y`.
+    pub wrap: bool,
+    /// F.
+    pub file: OsString,
+}
+
+/// `--wset=N,X`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileSet {
+    /// N.
+    pub files: u32,
+    /// X.
+    pub miss_rate: f64,
+}
+
+/// One of the session workloads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionArgs {
+    /// The number of sessions.
+    pub count: u64,
+    /// The think time in seconds; infinite or not a number if so given.
+    pub think: f64,
+    /// What each session does.
+    pub kind: SessionKind,
+}
+
+/// What each session does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionKind {
+    /// `--wsess`, with the number of calls.
+    Calls(u64),
+    /// `--wsesslog`, with the file.
+    File(OsString),
+    /// `--wsesspage`, with the number of pages.
+    Pages(u64),
+}
+
+/// `--report`: which report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportForm {
+    /// The full one on a terminal, else the classic one.
+    #[default]
+    Auto,
+    /// The classic block alone, byte for byte.
+    Classic,
+    /// The classic block and what has been added to it.
+    Full,
+}
+
+impl Default for Args {
+    fn default() -> Self {
+        Self {
+            server: None,
+            server_name: None,
+            servers: None,
+            port: None,
+            uri: None,
+            typed_url: None,
+            unix_socket: None,
+            arrivals: Arrivals::Sequential,
+            runtime: 0.0,
+            client: Client::default(),
+            num_conns: None,
+            num_calls: None,
+            burst_length: NonZeroU64::MIN,
+            uri_choice: UriChoice::Fixed,
+            wlog: None,
+            wset: None,
+            session: None,
+            session_cookies: false,
+            failure_status: None,
+            retry_on_failure: false,
+            max_connections: 0,
+            max_piped_calls: 0,
+            method: None,
+            http_version: None,
+            http2: Http2Args::default(),
+            add_header: None,
+            add_header_file: None,
+            no_host_header: false,
+            material: MaterialArgs::default(),
+            lists_https: false,
+            tls: TlsArgs::default(),
+            timeout: 0.0,
+            think_timeout: 0.0,
+            send_buffer: 4096,
+            recv_buffer: 16384,
+            close_with_reset: false,
+            hog: false,
+            my_addresses: Vec::new(),
+            sources: SourceArgs::default(),
+            spin: false,
+            use_timer_cache: false,
+            load: LoadArgs::default(),
+            results: ResultArgs::default(),
+            trials: TrialArgs::default(),
+            report: ReportForm::Auto,
+            print_reply: None,
+            print_request: None,
+            print_lifetimes: false,
+            periodic_stats: false,
+            verbose: 0,
+            interval_log: None,
+            live: false,
+            quiet: false,
+            notices: Vec::new(),
+            stray_words: Vec::new(),
+        }
+    }
+}
+
+impl Args {
+    /// The server to name and to connect to.
+    #[must_use]
+    pub fn server(&self) -> &[u8] {
+        let url_host = || self.url().map_or(&b"localhost"[..], |url| url.host.as_bytes());
+        self.server.as_deref().unwrap_or_else(url_host)
+    }
+
+    /// The port to connect to.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        let usual = if self.uses_tls() { 443 } else { 80 };
+        self.port.or_else(|| self.url()?.port).unwrap_or(usual)
+    }
+
+    /// The URI to ask for.
+    #[must_use]
+    pub fn uri(&self) -> &[u8] {
+        let url_uri = || self.url().map_or(&b"/"[..], |url| &url.uri);
+        self.uri.as_deref().unwrap_or_else(url_uri)
+    }
+
+    /// Whether connections speak TLS.
+    #[must_use]
+    pub fn uses_tls(&self) -> bool {
+        self.tls.wanted || self.lists_https || self.url().is_some_and(|url| url.https)
+    }
+
+    /// The version of HTTP to speak.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.http_version.unwrap_or(if self.http2.upgrade { Version::HTTP_2 } else { Version::HTTP_11 })
+    }
+
+    /// The option that says so, for messages.
+    pub(crate) fn version_option(&self) -> String {
+        match self.http_version {
+            None if self.http2.upgrade => "--h2c-upgrade".to_owned(),
+            _ => format!("--http-version={}", self.version()),
+        }
+    }
+
+    /// How many calls of a closed loop or a pool may be outstanding on a connection, with the option that says so; `None`
+    /// if none does.
+    #[must_use]
+    pub fn outstanding(&self) -> Option<(&'static str, NonZeroU32)> {
+        let streams = self.http2.streams.map(|count| ("--streams", count));
+        streams.or(self.load.pipeline.map(|count| ("--pipeline", count)))
+    }
+
+    /// A warning that names the words that are neither options nor URLs, if there are any.
+    #[must_use]
+    pub fn stray_words_warning(&self) -> Option<String> {
+        let words: Vec<_> = self.stray_words.iter().map(|word| String::from_utf8_lossy(word)).collect();
+        let named = format!("`{}`", words.join("`, `"));
+        (!words.is_empty())
+            .then(|| format!("warning: ignoring what is neither an option nor a http:// URL: {named}"))
+    }
+
+    /// What can only be judged when all options are known.
+    ///
+    /// # Errors
+    /// Options that contradict each other.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        let has_server = self.server.is_some() || self.url().is_some();
+        if has_server && self.servers.is_some() {
+            return Err(Stop::Rejected { message: b"--server S or --servers file".to_vec(), status: 255 });
+        }
+        self.check_url()?;
+        if self.url().is_some_and(|url| !url.https) && self.tls.wanted {
+            let option = self.tls.wanted_by;
+            return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
+        }
+        self.http2.check(self)?;
+        self.load.check(self)?;
+        self.check_results()?;
+        self.sources.check(self.unix_socket.is_some())?;
+        self.material.check(self)?;
+        if self.live && self.quiet {
+            return Err(Stop::rejected("--live: expected no --quiet beside it"));
+        }
+        if self.session_cookies && self.session.is_none() {
+            return Err(Stop::Rejected {
+                message: b"--session-cookie requires session-oriented workload (e.g., --wsess)".to_vec(),
+                status: 255,
+            });
+        }
+        Ok(())
+    }
+
+    fn check_results(&self) -> Result<(), Stop> {
+        let results = &self.results;
+        if results.drain > 0.0 && self.runtime == 0.0 && self.load.duration == 0.0 {
+            return Err(Stop::rejected(
+                "--drain: needs --duration or --runtime, which say when nothing is offered any more",
+            ));
+        }
+        if let Some((upper, lower)) = Objective::contradiction(&results.objectives.all) {
+            return Err(Stop::rejected(format!(
+                "--slo: expected objectives that one run can meet, got `{upper}` and `{lower}`"
+            )));
+        }
+        if results.objectives.abort && results.objectives.all.is_empty() {
+            return Err(Stop::rejected("--abort-on-slo: needs --slo"));
+        }
+        let shown = [("--live", self.live), ("--interval-log", self.interval_log.is_some())];
+        let shown = shown.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option);
+        if let Some(option) = results.needs_detail().or(shown).filter(|_| results.classic_record) {
+            return Err(Stop::rejected(format!(
+                "{option}: needs the figures that --record=classic leaves out"
+            )));
+        }
+        if results.clock == ReplyClock::Kernel && self.unix_socket.is_some() {
+            return Err(Stop::rejected(
+                "--clock=kernel: needs TCP, as the kernel stamps nothing that comes by --unix-socket",
+            ));
+        }
+        if results.kernel_sends.is_some() && self.unix_socket.is_some() {
+            return Err(Stop::rejected(
+                "--kernel-sends: needs TCP, as the kernel stamps nothing that goes by --unix-socket",
+            ));
+        }
+        let prints = self.verbose > 0
+            || self.print_reply.is_some()
+            || self.print_request.is_some()
+            || self.print_lifetimes
+            || self.periodic_stats;
+        if results.document_on_stdout() && prints {
+            let message = "--output=-: standard output cannot carry the result and what is printed while the run goes \
+                           on";
+            return Err(Stop::rejected(message));
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of the command line as the system takes them.
+pub(crate) fn os_string(bytes: &[u8]) -> OsString {
+    OsStr::from_bytes(bytes).to_os_string()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::command_line::grammar::parse::words;
+
+    /// A command line as the program takes it.
+    pub(crate) fn parsed(argv: &[&str]) -> Result<Args, Stop> {
+        let mut args = Args::default();
+        args.parse(&words(argv)).map(|()| args)
+    }
+
+    #[test]
+    fn a_later_occurrence_overrides_an_earlier_one() {
+        let args = parsed(&["--num-conns", "3", "--rate=5", "--num-conns=4", "--period=2"]).unwrap();
+        assert_eq!(args.num_conns, Some(4));
+        assert_eq!(args.arrivals, Arrivals::Deterministic { period: 2.0 });
+    }
+
+    #[test]
+    fn of_several_session_workloads_the_last_counts() {
+        let args = parsed(&["--wsesslog=1,0,f", "--wsess=2,3,.5"]).unwrap();
+        assert_eq!(args.session, Some(SessionArgs { count: 2, think: 0.5, kind: SessionKind::Calls(3) }));
+    }
+
+    #[test]
+    fn the_port_follows_the_scheme_unless_given() {
+        assert_eq!(parsed(&[]).unwrap().port(), 80);
+        assert_eq!(parsed(&["--ssl"]).unwrap().port(), 443);
+        assert_eq!(parsed(&["--ssl", "--port=8443"]).unwrap().port(), 8443);
+        assert_eq!(parsed(&["https://host/"]).unwrap().port(), 443);
+        assert_eq!(parsed(&["https://host/", "http://host/"]).unwrap().port(), 80);
+    }
+
+    #[test]
+    fn words_that_are_no_urls_are_remembered() {
+        assert_eq!(parsed(&["foo", "--hog", "--", "--rate"]).unwrap().stray_words, [&b"foo"[..], b"--rate"]);
+    }
+
+    #[test]
+    fn session_cookies_need_sessions_and_servers_exclude_server() {
+        for argv in [&["--session-cookies"][..], &["--server=a", "--servers=f"], &["http://a", "--servers=f"]]
+        {
+            let Err(Stop::Rejected { status, .. }) = parsed(argv) else { panic!("{argv:?} was accepted") };
+            assert_eq!(status, 255);
+        }
+        assert!(parsed(&["--session-cookies", "--wsess=0,1,0"]).is_ok());
+    }
+
+    #[test]
+    fn verbosity_counts() {
+        assert_eq!(parsed(&["-v", "--verbose", "-vv"]).unwrap().verbose, 4);
+    }
+}

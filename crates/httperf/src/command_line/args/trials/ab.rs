@@ -1,0 +1,30 @@
+//! What was typed for `httperf ab`.
+
+use std::ffi::OsString;
+
+use httperf_report::compare::Settings;
+
+use crate::commands::compare::Form;
+
+/// What was typed for `httperf ab`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AbArgs {
+    /// `--a`: options of the first side alone.
+    pub a: Option<Vec<u8>>,
+    /// `--b`: options of the second.
+    pub b: Option<Vec<u8>>,
+    /// `--rounds`.
+    pub rounds: Option<u32>,
+    /// `--pause` in seconds.
+    pub pause: f64,
+    /// `--seed`.
+    pub seed: Option<u64>,
+    /// `--format`.
+    pub form: Form,
+    /// `--output`.
+    pub output: Option<OsString>,
+    /// `--fail-if` and `--force`.
+    pub settings: Settings,
+    /// The words that are no options: URLs.
+    pub words: Vec<Vec<u8>>,
+}

@@ -1,0 +1,342 @@
+//! Options as data: what each is called, what it takes, what it means, and what it does to the arguments.
+//!
+//! One definition ([`Opt`]) serves the parser, `--help`, the manual page, the completions and the reference
+//! page. A command (the program itself, or a subcommand such as `serve`) is a [`Command`] over its own type
+//! of arguments. Tables live beside their commands; the program's own is [`program::COMMAND`].
+
+pub mod help;
+pub mod parse;
+
+pub use parse::{Order, parse};
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use httperf_plan::number;
+
+/// A command line: a table of options, and what to do with the other words.
+#[derive(Clone, Copy, Debug)]
+pub struct Command<A: 'static> {
+    /// The word that selects it; empty for the program itself.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub summary: &'static str,
+    /// The words it takes beside options, as a synopsis shows them; may be empty.
+    pub words: &'static str,
+    /// The options, in the order in which help shows them.
+    pub groups: &'static [Group<A>],
+    /// Further options, which are explained where another command has them. An option above takes the place of one of
+    /// the same name here.
+    pub also: &'static [Group<A>],
+    /// Takes a word that is not an option.
+    pub word: fn(&mut A, &[u8]) -> Result<(), Stop>,
+}
+
+/// Options that belong together, under a title.
+#[derive(Clone, Copy, Debug)]
+pub struct Group<A: 'static> {
+    /// Such as `Timeouts and sockets`.
+    pub title: &'static str,
+    /// The options, in the order in which help shows them.
+    pub options: &'static [Opt<A>],
+}
+
+/// One option.
+#[derive(Clone, Copy, Debug)]
+pub struct Opt<A> {
+    /// The long name, without dashes.
+    pub long: &'static str,
+    /// The short letter.
+    pub short: Option<char>,
+    /// Whether it takes a value.
+    pub value: ValueForm,
+    /// Since when it exists, which decides what abbreviations mean.
+    pub tier: Tier,
+    /// What it does: one line, no full stop.
+    pub help: &'static str,
+    /// Further paragraphs: unit, default, range, what to know.
+    pub details: &'static [&'static str],
+    /// Applies a value to the arguments.
+    pub apply: fn(&mut A, Value<'_>) -> Result<(), Stop>,
+}
+
+/// Whether an option takes a value, and what help calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueForm {
+    /// A flag.
+    None,
+    /// `--name VALUE` or `--name=VALUE`.
+    Required(&'static str),
+    /// `--name` or `--name=VALUE`; never the next word.
+    Optional(&'static str),
+}
+
+impl ValueForm {
+    /// The words that the value may be, if its name in help is a list of them such as `header|body`.
+    #[must_use]
+    pub fn alternatives(self) -> Vec<&'static str> {
+        let (Self::Required(name) | Self::Optional(name)) = self else { return Vec::new() };
+        let is_word = |part: &str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_lowercase());
+        let parts: Vec<&str> = name.split('|').collect();
+        if parts.len() > 1 && parts.iter().all(|part| is_word(part)) { parts } else { Vec::new() }
+    }
+}
+
+/// Since when an option exists.
+///
+/// An abbreviation is looked up among the oldest options first, so that a newer option never changes what
+/// an old script says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// In the classic tool, release 0.9.0.
+    Classic090,
+    /// Added by its last development version, 0.9.1.
+    Classic091,
+    /// Ours.
+    New,
+}
+
+impl Tier {
+    /// All of them, oldest first.
+    pub const ALL: [Self; 3] = [Self::Classic090, Self::Classic091, Self::New];
+}
+
+/// The value an option was given, and how it was named.
+#[derive(Clone, Copy, Debug)]
+pub struct Value<'a> {
+    given: Option<&'a [u8]>,
+    by_letter: bool,
+}
+
+impl<'a> Value<'a> {
+    /// The value, or `None` if there was none (a flag, or an optional value left out).
+    #[must_use]
+    pub fn given(self) -> Option<&'a [u8]> {
+        self.given
+    }
+
+    /// Whether the option was named by its short letter.
+    #[must_use]
+    pub fn by_letter(self) -> bool {
+        self.by_letter
+    }
+
+    /// The value's bytes; empty if there was none.
+    #[must_use]
+    pub fn bytes(self) -> &'a [u8] {
+        self.given.unwrap_or_default()
+    }
+
+    /// The value as the system takes it, for paths and host names.
+    #[must_use]
+    pub fn os_str(self) -> &'a OsStr {
+        OsStr::from_bytes(self.bytes())
+    }
+
+    /// The value as a decimal number of the classic tool's syntax, not negative.
+    #[must_use]
+    pub fn unsigned(self) -> Option<u64> {
+        number::unsigned(self.bytes())
+    }
+
+    /// The value as a real number of the classic tool's syntax, possibly negative, infinite or not a number.
+    #[must_use]
+    pub fn real(self) -> Option<f64> {
+        number::real(self.bytes())
+    }
+}
+
+/// Why parsing stops before the end of the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The option itself is wrong. Follows `ARGV0: `, exit status 1.
+    Usage(Vec<u8>),
+    /// A value or a word is wrong. Follows `PROG: `.
+    Rejected {
+        /// The message.
+        message: Vec<u8>,
+        /// The exit status.
+        status: u8,
+    },
+    /// Something is printed instead of a run.
+    Print(String),
+    /// Help was asked for.
+    Help(help::Form),
+    /// The version was asked for.
+    Version,
+}
+
+impl Stop {
+    /// The classic wording `TEXT VALUE`, with the value as it was typed.
+    #[must_use]
+    pub fn illegal(text: &str, value: Value<'_>) -> Self {
+        Self::rejected([text.as_bytes(), b" ", value.bytes()].concat())
+    }
+
+    /// The wording of newer options: ``--NAME: expected WHAT, got `VALUE` ``.
+    #[must_use]
+    pub fn expected(name: &str, what: &str, value: Value<'_>) -> Self {
+        Self::rejected([format!("{name}: expected {what}, got `").as_bytes(), value.bytes(), b"`"].concat())
+    }
+
+    /// A message of its own, with exit status 1.
+    #[must_use]
+    pub fn rejected(message: impl Into<Vec<u8>>) -> Self {
+        Self::Rejected { message: message.into(), status: 1 }
+    }
+}
+
+impl<A> Command<A> {
+    /// All options, in table order; of two with the same name, the first is meant.
+    pub fn options(&self) -> impl Iterator<Item = &'static Opt<A>> {
+        self.groups.iter().chain(self.also).flat_map(|group| group.options)
+    }
+
+    /// Whether it has an option of its own of this name.
+    fn has(&self, name: &str) -> bool {
+        self.groups.iter().flat_map(|group| group.options).any(|option| option.long == name)
+    }
+
+    /// What the documents need to know of this command, whatever its type of arguments.
+    #[must_use]
+    pub fn describe(&self) -> Description {
+        Description {
+            name: self.name,
+            summary: self.summary,
+            words: self.words,
+            groups: self.groups.iter().map(|group| group.describe(|_| true)).collect(),
+            also: self.also.iter().map(|group| group.describe(|option| !self.has(option.long))).collect(),
+            subcommands: Vec::new(),
+        }
+    }
+}
+
+impl<A> Group<A> {
+    fn describe(&self, is_shown: impl Fn(&Opt<A>) -> bool) -> GroupDescription {
+        let options = self.options.iter().filter(|option| is_shown(option));
+        GroupDescription { title: self.title, options: options.map(Opt::describe).collect() }
+    }
+}
+
+impl<A> Opt<A> {
+    /// `-h`, `--help`, which every command has.
+    #[must_use]
+    pub const fn help() -> Self {
+        Self {
+            long: "help",
+            short: Some('h'),
+            value: ValueForm::None,
+            tier: Tier::Classic090,
+            help: "explains the options and exits",
+            details: &["`-h` prints one line per option, `--help` all there is to say."],
+            apply: |_, value| {
+                Err(Stop::Help(if value.by_letter() { help::Form::Short } else { help::Form::Long }))
+            },
+        }
+    }
+
+    fn describe(&self) -> OptDescription {
+        OptDescription {
+            long: self.long,
+            short: self.short,
+            value: self.value,
+            tier: self.tier,
+            help: self.help,
+            details: self.details,
+        }
+    }
+}
+
+/// A [`Command`] without its functions.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// See [`Command::name`].
+    pub name: &'static str,
+    /// See [`Command::summary`].
+    pub summary: &'static str,
+    /// See [`Command::words`].
+    pub words: &'static str,
+    /// See [`Command::groups`].
+    pub groups: Vec<GroupDescription>,
+    /// See [`Command::also`].
+    pub also: Vec<GroupDescription>,
+    /// Name and summary of each command that the program has; empty for the commands themselves.
+    pub subcommands: Vec<(&'static str, &'static str)>,
+}
+
+impl Description {
+    /// All options, in table order. None is there twice.
+    pub fn options(&self) -> impl Iterator<Item = &OptDescription> {
+        self.groups.iter().chain(&self.also).flat_map(|group| &group.options)
+    }
+
+    /// What the documents say of options that are explained elsewhere; `None` if there are none.
+    #[must_use]
+    pub fn also_titles(&self) -> Option<String> {
+        let titles: Vec<String> = self.also.iter().map(|group| format!("\"{}\"", group.title)).collect();
+        let (last, others) = titles.split_last()?;
+        Some(match others {
+            [] => last.clone(),
+            others => format!("{} and {last}", others.join(", ")),
+        })
+    }
+}
+
+/// A [`Group`] without its functions.
+#[derive(Clone, Debug)]
+pub struct GroupDescription {
+    /// See [`Group::title`].
+    pub title: &'static str,
+    /// See [`Group::options`].
+    pub options: Vec<OptDescription>,
+}
+
+/// An [`Opt`] without its function.
+#[derive(Clone, Copy, Debug)]
+pub struct OptDescription {
+    /// See [`Opt::long`].
+    pub long: &'static str,
+    /// See [`Opt::short`].
+    pub short: Option<char>,
+    /// See [`Opt::value`].
+    pub value: ValueForm,
+    /// See [`Opt::tier`].
+    pub tier: Tier,
+    /// See [`Opt::help`].
+    pub help: &'static str,
+    /// See [`Opt::details`].
+    pub details: &'static [&'static str],
+}
+
+impl OptDescription {
+    /// The option as a document shows it, such as `-d, --debug N` or `--print-reply[=PARTS]`.
+    #[must_use]
+    pub fn synopsis(&self) -> String {
+        let short = self.short.map_or_else(String::new, |letter| format!("-{letter}, "));
+        format!("{short}{}", self.long_synopsis())
+    }
+
+    /// The long form alone, such as `--debug N`.
+    #[must_use]
+    pub fn long_synopsis(&self) -> String {
+        let long = self.long;
+        match self.value {
+            ValueForm::None => format!("--{long}"),
+            ValueForm::Required(name) => format!("--{long} {name}"),
+            ValueForm::Optional(name) => format!("--{long}[={name}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_list_of_words_is_a_choice() {
+        assert_eq!(ValueForm::Optional("header|body").alternatives(), ["header", "body"]);
+        assert!(ValueForm::Required("y|n,FILE").alternatives().is_empty());
+        assert!(ValueForm::Required("FILE").alternatives().is_empty());
+        assert!(ValueForm::None.alternatives().is_empty());
+    }
+}

@@ -1,0 +1,9 @@
+//! From words to a plan: the grammar of command lines, the table of options, what was typed, and what it means.
+
+pub mod args;
+pub mod echo;
+pub mod grammar;
+pub mod planning;
+pub mod printf;
+pub mod table;
+pub mod values;

@@ -1,0 +1,125 @@
+//! Whether a plan can measure what its objectives are about.
+
+use httperf_plan::objective::{Clock, Metric, Objective, Share};
+use httperf_plan::{Arrivals, Plan, Workload};
+use thiserror::Error;
+
+use crate::runner::monitor;
+
+const CALLS: &str = "calls, of which this run makes none";
+
+/// Why objectives cannot be judged in a run.
+#[derive(Debug, Error)]
+pub enum ObjectiveError {
+    /// The plan has no place for what one is about.
+    #[error("--slo: `{objective}` needs {needed}")]
+    Needs {
+        /// The objective.
+        objective: Objective,
+        /// What the plan lacks.
+        needed: &'static str,
+    },
+    /// Nothing happens in the run for which it could be ended.
+    #[error("--abort-on-slo: needs {CALLS}")]
+    NoCalls,
+    /// None of them can be told while the run goes on.
+    #[error(
+        "--abort-on-slo: expected an objective that can be told while the run goes on (over latency, errors, failed, \
+         unexpected or replies), got `{0}`"
+    )]
+    Unwatchable(String),
+}
+
+/// Refuses objectives that no run of this plan can tell anything about.
+pub(super) fn check(plan: &Plan) -> Result<(), ObjectiveError> {
+    let objectives = &plan.objectives.all;
+    for &objective in objectives {
+        if let Some(needed) = lacking(objective.metric(), plan) {
+            return Err(ObjectiveError::Needs { objective, needed });
+        }
+    }
+    if plan.objectives.abort && !plan.makes_calls() {
+        return Err(ObjectiveError::NoCalls);
+    }
+    if plan.objectives.abort && !objectives.iter().any(|&objective| monitor::can_watch(objective, plan)) {
+        let names: Vec<String> = objectives.iter().map(ToString::to_string).collect();
+        return Err(ObjectiveError::Unwatchable(names.join(", ")));
+    }
+    Ok(())
+}
+
+/// What the plan lacks to measure this.
+fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
+    let expect = &plan.replies.expect;
+    let checks_replies = plan.replies.reads_bodies() || expect.statuses.is_some();
+    let is_scheduled = !matches!(plan.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_));
+    match metric {
+        Metric::Time { clock: Clock::Connect, .. } | Metric::Share(Share::Errors | Share::Failed) => None,
+        Metric::Time { clock: Clock::Handshake, .. } => {
+            plan.tls.is_none().then_some("TLS, which an https:// URL or --ssl asks for")
+        }
+        Metric::Time { clock: Clock::Session, .. } => (!matches!(plan.workload, Workload::Sessions(_)))
+            .then_some("a session workload (--wsess, --wsesslog or --wsesspage)"),
+        Metric::Time { clock: Clock::Lag, .. } => {
+            (!is_scheduled).then_some("arrivals on a schedule (--rate, --period or --request-rate)")
+        }
+        Metric::Time { .. } | Metric::Share(Share::Status(_)) | Metric::Replies => {
+            (!plan.makes_calls()).then_some(CALLS)
+        }
+        Metric::Share(Share::Unexpected) if !plan.makes_calls() => Some(CALLS),
+        Metric::Share(Share::Unexpected) => {
+            (!checks_replies).then_some("an option that says what is expected, such as --expect-status")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{check_error, planned};
+
+    #[test]
+    fn what_a_run_cannot_measure_is_refused() {
+        for (argv, objective, needed) in [
+            (&[][..], "handshake.p99<5ms", "TLS, which an https:// URL or --ssl asks for"),
+            (&[], "session.p99<1s", "a session workload (--wsess, --wsesslog or --wsesspage)"),
+            (&[], "lag.p99<1ms", "arrivals on a schedule (--rate, --period or --request-rate)"),
+            (&["--num-calls=0"], "p99<1ms", "calls, of which this run makes none"),
+            (&["--num-calls=0"], "2xx>=99%", "calls, of which this run makes none"),
+            (&["--num-calls=0"], "replies>1/s", "calls, of which this run makes none"),
+            (&["--num-calls=0"], "unexpected<=0%", "calls, of which this run makes none"),
+            (&[], "unexpected<=0%", "an option that says what is expected, such as --expect-status"),
+        ] {
+            let slo = format!("--slo={objective}");
+            check_error(&[argv, &[&slo]].concat(), &format!(": --slo: `{objective}` needs {needed}"));
+        }
+    }
+
+    #[test]
+    fn what_a_run_can_measure_is_planned() {
+        for argv in [
+            &["--ssl", "--slo=handshake.p99<5ms,connect.p99<10ms"][..],
+            &["--wsess=1,1,0", "--slo=session.p99<1s"],
+            &["--rate=5", "--slo=lag.p99<1ms"],
+            &["--request-rate=5", "--duration=1", "--slo=lag.p99<1ms"],
+            &["--num-calls=0", "--slo=connect.p99<1ms,errors<1%,failed<1%"],
+            &["--expect-status=200", "--slo=unexpected<=0"],
+            &["--slo=service.p99<1ms,response.max<1s,transfer.mean<1s,5xx<1%,replies>=1"],
+        ] {
+            assert!(planned(argv).0.is_ok(), "{argv:?}");
+        }
+    }
+
+    #[test]
+    fn a_run_is_ended_for_what_can_be_told_meanwhile() {
+        assert!(planned(&["--abort-on-slo", "--slo=service.p99<1ms,p99<1ms"]).0.is_ok());
+        check_error(
+            &["--abort-on-slo", "--slo=service.p99<1ms,5xx<1%"],
+            ": --abort-on-slo: expected an objective that can be told while the run goes on (over latency, errors, \
+             failed, unexpected or replies), got `service.p99<1ms, 5xx<1%`",
+        );
+        check_error(
+            &["--num-calls=0", "--abort-on-slo", "--slo=errors<1%"],
+            ": --abort-on-slo: needs calls, of which this run makes none",
+        );
+    }
+}

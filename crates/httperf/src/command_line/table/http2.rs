@@ -1,0 +1,137 @@
+//! How HTTP/2 is spoken, once `--http-version` asks for it.
+
+use httperf_origin::parse_size;
+use httperf_plan::Bounded;
+
+use crate::command_line::args::Args;
+use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::values::positive;
+
+pub(super) const OPTIONS: &[Opt<Args>] = &[
+    Opt {
+        long: "streams",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "keeps up to N calls outstanding on each connection of a closed loop or a pool",
+        details: &[
+            "Default: 1. For HTTP/2 what --pipeline is for HTTP/1.1: each reply makes way for the next call. A server \
+             that allows fewer streams at once makes calls wait; the report says for how long. A connection of \
+             --http-version=auto that comes to speak HTTP/1.1 has one call outstanding.",
+            "In other workloads --burst-length and --max-piped-calls say how many streams there are at once.",
+        ],
+        apply: |args, value| {
+            args.http2.streams = Some(positive("--streams", value)?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2c-upgrade",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)",
+        details: &[
+            "Where the server does not take it up, HTTP/1.1 is spoken, one call at a time. Implies --http-version=2. \
+             Without it, HTTP/2 in the clear begins at once. RFC 9113 has given this way up, and many servers have \
+             never had it.",
+        ],
+        apply: |args, _| {
+            args.http2.upgrade = true;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-window",
+        short: None,
+        value: ValueForm::Required("BYTES"),
+        tier: Tier::New,
+        help: "lets the server send so many bytes of a reply before it hears that more are welcome",
+        details: &[
+            "Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s. It is the window \
+             with which streams begin (SETTINGS_INITIAL_WINDOW_SIZE).",
+        ],
+        apply: |args, value| {
+            args.http2.window = Some(size("--h2-window", value)?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-connection-window",
+        short: None,
+        value: ValueForm::Required("BYTES"),
+        tier: Tier::New,
+        help: "lets the server send so many bytes of all replies of a connection together",
+        details: &[
+            "Default: 15m. Range: 65535, which HTTP/2 grants in any case, to 2147483647. As --h2-window.",
+        ],
+        apply: |args, value| {
+            args.http2.connection_window = Some(size("--h2-connection-window", value)?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-header-table",
+        short: None,
+        value: ValueForm::Required("BYTES"),
+        tier: Tier::New,
+        help: "lets the server remember so many bytes of header fields, to refer to them later (HPACK)",
+        details: &[
+            "Default: 4096. Range: 0 to 16777216. Each connection may come to hold as much memory. A `k` or `m` behind \
+             the number counts in 1024s.",
+        ],
+        apply: |args, value| {
+            args.http2.header_table = Some(size("--h2-header-table", value)?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-max-frame",
+        short: None,
+        value: ValueForm::Required("BYTES"),
+        tier: Tier::New,
+        help: "lets the server send frames of up to so many bytes",
+        details: &["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."],
+        apply: |args, value| {
+            args.http2.max_frame = Some(size("--h2-max-frame", value)?);
+            Ok(())
+        },
+    },
+];
+
+fn size<const MIN: u32, const MAX: u32>(option: &str, value: Value<'_>) -> Result<Bounded<MIN, MAX>, Stop> {
+    let text = std::str::from_utf8(value.bytes()).ok();
+    let size = text.and_then(|text| parse_size(text).ok()).and_then(|size| u32::try_from(size).ok());
+    size.and_then(|size| Bounded::try_from(size).ok())
+        .ok_or_else(|| Stop::expected(option, &format!("a number of bytes from {MIN} to {MAX}"), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_line::args::tests::parsed;
+
+    #[test]
+    fn sizes_may_have_a_suffix() {
+        let window =
+            |argument: &str| parsed(&["--http-version=2", argument]).unwrap().http2.window.map(Bounded::get);
+        assert_eq!(window("--h2-window=1"), Some(1));
+        assert_eq!(window("--h2-window=64k"), Some(65_536));
+        assert_eq!(window("--h2-window=1M"), Some(1 << 20));
+        assert_eq!(window("--h2-window=2147483647"), Some(i32::MAX as u32));
+    }
+
+    #[test]
+    fn the_ends_of_a_range_are_in_it() {
+        for argument in [
+            "--h2-connection-window=65535",
+            "--h2-connection-window=2147483647",
+            "--h2-header-table=0",
+            "--h2-header-table=16m",
+            "--h2-max-frame=16k",
+            "--h2-max-frame=16777215",
+        ] {
+            assert!(parsed(&["--http-version=auto", argument]).is_ok(), "{argument}");
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What requests are made of beyond what the classic tool knew: bodies, header fields, lists of whole requests.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use httperf_plan::template::BadRange;
+use httperf_plan::{Header, HeaderError, Template};
+
+use crate::command_line::args::{Args, Authorization, FormField, FormValue, os_string};
+use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+
+pub(super) const OPTIONS: &[Opt<Args>] = &[
+    Opt {
+        long: "body",
+        short: None,
+        value: ValueForm::Required("TEXT"),
+        tier: Tier::New,
+        help: "sends this body with each request",
+        details: &[
+            "The method is then POST unless --method says another. No Content-Type is sent unless --header names \
+             one.",
+            "`{seq}` in it becomes the call's number, from 0; `{rand:LOW-HIGH}` a number at random between two \
+             numbers, both included; `{uuid}` a random UUID. The same goes for --uri and the path of a URL, --form, \
+             --header and --targets. What they become depends on the call's number and on --client alone, so that \
+             a run can be repeated. Nothing else in braces has a meaning.",
+        ],
+        apply: |args, value| {
+            args.material.body = Some(template("--body", value.bytes())?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "body-file",
+        short: None,
+        value: ValueForm::Required("FILE"),
+        tier: Tier::New,
+        help: "sends what is in a file as the body of each request",
+        details: &[
+            "The file is read once, before the run, and is sent as it is, without placeholders and without being \
+             copied for each call. Otherwise as --body. The send buffer is small by default: --send-buffer makes large \
+             bodies go out faster.",
+        ],
+        apply: |args, value| {
+            args.material.body_file = Some(file("--body-file", value)?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "form",
+        short: None,
+        value: ValueForm::Required("NAME=VALUE"),
+        tier: Tier::New,
+        help: "sends a field of a form with each request; may be given more than once",
+        details: &[
+            "The fields are sent as a page's form sends them: as `application/x-www-form-urlencoded`, or, if one of \
+             them is written NAME=@FILE, as `multipart/form-data` with what is in the file, its name, and the type \
+             `application/octet-stream`. A value cannot itself begin with `@`; other types and names of files are \
+             for --body-file and --header.",
+        ],
+        apply: |args, value| {
+            args.material.form.push(form_field(value)?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "header",
+        short: None,
+        value: ValueForm::Required("NAME: VALUE"),
+        tier: Tier::New,
+        help: "adds a header field to each request; may be given more than once",
+        details: &[
+            "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, `User-Agent` and, in \
+             HTTP/1.0, `Connection` take the place of what the program would send; `Content-Length` and \
+             `Transfer-Encoding` are refused, as they follow from the body.",
+            "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that HTTP/2 forbids \
+             (`Connection`, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding`, `Upgrade`, `TE` unless it says \
+             `trailers`) are left out, of which a warning tells. So it is with --add-header, --add-header-file and \
+             --targets.",
+        ],
+        apply: |args, value| {
+            args.material.headers.push(header("--header", value.bytes())?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "basic-auth",
+        short: None,
+        value: ValueForm::Required("USER:PASSWORD"),
+        tier: Tier::New,
+        help: "names the user with a password (Authorization: Basic)",
+        details: &[
+            "Others on this machine can see it in the list of processes, and it is in the result of --output.",
+        ],
+        apply: |args, value| {
+            let credentials = value.bytes();
+            if !credentials.contains(&b':') || credentials.iter().any(u8::is_ascii_control) {
+                return Err(Stop::expected("--basic-auth", "USER:PASSWORD", value));
+            }
+            let value = [&b"Basic "[..], STANDARD.encode(credentials).as_bytes()].concat();
+            authorize(args, "--basic-auth", value)
+        },
+    },
+    Opt {
+        long: "bearer",
+        short: None,
+        value: ValueForm::Required("TOKEN"),
+        tier: Tier::New,
+        help: "names the user with a token (Authorization: Bearer)",
+        details: &[
+            "Others on this machine can see it in the list of processes, and it is in the result of --output.",
+        ],
+        apply: |args, value| {
+            let token = value.bytes();
+            if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
+                return Err(Stop::expected("--bearer", "a token without blanks", value));
+            }
+            authorize(args, "--bearer", [&b"Bearer "[..], token].concat())
+        },
+    },
+    Opt {
+        long: "targets",
+        short: None,
+        value: ValueForm::Required("FILE"),
+        tier: Tier::New,
+        help: "takes whole requests from a file, one after the other: method, URL, header, body",
+        details: &[
+            "The file is in either of the formats that vegeta reads. In the plain one, a request is a line `METHOD \
+             URL`, lines of header fields, and perhaps a line `@FILE` that names its body, relative to the list; a \
+             blank line ends it, and `#` begins a comment. In the other, each line is an object of JSON: \
+             `{\"method\": \"PUT\", \"url\": \"http://host/\", \"header\": {\"Accept\": [\"text/html\"]}, \"body\": \
+             \"YWJj\"}`, with the body in base64.",
+            "After the last request the first follows again. Header fields take the place of those of the same names \
+             in --header. `Host` has the port, unless it is the usual one; PATCH, POST and PUT without a body say \
+             that it is empty. Requests may go to several servers, all \
+             with http or all with https; then each needs a connection of its own.",
+        ],
+        apply: |args, value| {
+            args.material.targets = Some(file("--targets", value)?);
+            Ok(())
+        },
+    },
+];
+
+fn template(option: &str, text: &[u8]) -> Result<Template, Stop> {
+    Template::parse(text).map_err(|error| bad_range(option, &error))
+}
+
+fn bad_range(option: &str, error: &BadRange) -> Stop {
+    Stop::rejected(format!("{option}: expected {error}, got `{}`", error.found))
+}
+
+fn header(option: &str, line: &[u8]) -> Result<Header, Stop> {
+    Header::parse(line).map_err(|error| match &error {
+        HeaderError::Range(range) => bad_range(option, range),
+        _ => {
+            let shown = String::from_utf8_lossy(line).escape_debug().to_string();
+            Stop::rejected(format!("{option}: expected {error}, got `{shown}`"))
+        }
+    })
+}
+
+fn file(option: &str, value: Value<'_>) -> Result<std::ffi::OsString, Stop> {
+    if value.bytes().is_empty() {
+        return Err(Stop::expected(option, "the name of a file", value));
+    }
+    Ok(os_string(value.bytes()))
+}
+
+fn form_field(value: Value<'_>) -> Result<FormField, Stop> {
+    let expected = || Stop::expected("--form", "NAME=VALUE or NAME=@FILE", value);
+    let text = value.bytes();
+    let equals = text.iter().position(|&byte| byte == b'=').filter(|&at| at > 0).ok_or_else(expected)?;
+    let (name, text) = (template("--form", &text[..equals])?, &text[equals + 1..]);
+    let value = match text.strip_prefix(b"@") {
+        Some(b"") => return Err(expected()),
+        Some(path) => FormValue::File(os_string(path)),
+        None => FormValue::Text(template("--form", text)?),
+    };
+    Ok(FormField { name, value })
+}
+
+fn authorize(args: &mut Args, option: &'static str, value: Vec<u8>) -> Result<(), Stop> {
+    match &args.material.authorization {
+        Some(other) if other.option != option => {
+            Err(Stop::rejected(format!("{option}: expected no {} beside it", other.option)))
+        }
+        _ => {
+            args.material.authorization = Some(Authorization { option, value });
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_line::args::tests::parsed;
+
+    #[track_caller]
+    fn check_error(argv: &[&str], expected: &str) {
+        let stop = parsed(argv).map(|_| "accepted").unwrap_err();
+        assert_eq!(stop, Stop::rejected(expected), "{argv:?}");
+    }
+
+    #[test]
+    fn credentials_become_a_header_value() {
+        let value = |argv: &[&str]| parsed(argv).unwrap().material.authorization.unwrap().value;
+        // The example of RFC 7617, section 2.
+        assert_eq!(value(&["--basic-auth=Aladdin:open sesame"]), b"Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==");
+        assert_eq!(value(&["--bearer=a.b", "--bearer=mF_9.B5f-4.1JqM=="]), b"Bearer mF_9.B5f-4.1JqM==");
+        check_error(&["--basic-auth=name"], "--basic-auth: expected USER:PASSWORD, got `name`");
+        check_error(&["--bearer=a b"], "--bearer: expected a token without blanks, got `a b`");
+        check_error(&["--basic-auth=a:b", "--bearer=c"], "--bearer: expected no --basic-auth beside it");
+        check_error(
+            &["--header=authorization: x", "--bearer=c"],
+            "--bearer: expected no --header of Authorization beside it",
+        );
+    }
+
+    #[test]
+    fn a_field_of_a_form_is_text_or_a_file() {
+        let form = parsed(&["--form=a=b=c", "--form", "d=@e", "--form=f="]).unwrap().material.form;
+        let text = |text: &str| FormValue::Text(Template::literal(text.as_bytes()));
+        let values: Vec<FormValue> = form.into_iter().map(|field| field.value).collect();
+        assert_eq!(values, [text("b=c"), FormValue::File("e".into()), text("")]);
+        for value in ["", "a", "=a", "a=@"] {
+            let expected = format!("--form: expected NAME=VALUE or NAME=@FILE, got `{value}`");
+            check_error(&["--form", value], &expected);
+        }
+    }
+
+    #[test]
+    fn a_body_is_given_once_and_contradicts_what_brings_its_own() {
+        check_error(&["--body=a", "--body-file=b"], "--body: expected no --body-file beside it");
+        check_error(&["--form=a=b", "--body-file=b"], "--body-file: expected no --form beside it");
+        check_error(
+            &["--form=a=b", "--wsesslog=1,0,f"],
+            "--form: expected no --wsesslog beside it, which brings its own bodies",
+        );
+        assert!(parsed(&["--body=a", "--wsess=1,1,0"]).is_ok());
+        assert!(parsed(&["--header=A: b", "--wsesslog=1,0,f"]).is_ok());
+    }
+
+    #[test]
+    fn a_list_of_requests_leaves_no_room_for_what_it_says_itself() {
+        for other in [
+            "--body=x",
+            "--method=GET",
+            "--server=a",
+            "--servers=a",
+            "--server-name=a",
+            "--port=80",
+            "--uri=/x",
+            "--wlog=y,f",
+            "--wset=1,0",
+            "--wsesslog=1,0,f",
+            "--wsesspage=1,1,0",
+        ] {
+            let option = other.split('=').next().unwrap();
+            check_error(
+                &["--targets=f", other],
+                &format!("--targets: expected no {option} beside it, as the file says all of that"),
+            );
+        }
+        check_error(
+            &["--targets=f", "http://a/"],
+            "--targets: expected no URL beside it, as the file says all of that",
+        );
+        assert!(parsed(&["--targets=f", "--wsess=1,1,0", "--header=A: b", "--unix-socket=/s"]).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_sent_is_refused() {
+        check_error(
+            &["--header=Accept"],
+            "--header: expected a header field such as `Accept: text/html`, got `Accept`",
+        );
+        check_error(
+            &["--header=A: b\r\nC: d"],
+            "--header: expected a header field without control characters in it, got `A: b\\r\\nC: d`",
+        );
+        check_error(
+            &["--body={rand:9-1}"],
+            "--body: expected {rand:LOW-HIGH} with whole numbers, LOW not above HIGH, got `{rand:9-1}`",
+        );
+        check_error(
+            &["--header=Host: a", "--header=host: b"],
+            "--header: expected Host once, got it more than once",
+        );
+    }
+}

@@ -1,0 +1,114 @@
+//! The options of the program itself: those of the classic tool and ours.
+
+mod checks;
+mod general;
+mod http2;
+mod load;
+mod material;
+pub(crate) mod objectives;
+pub(crate) mod reports;
+mod requests;
+pub(crate) mod results;
+mod schedule;
+mod sessions;
+mod sockets;
+mod sources;
+mod target;
+mod tls;
+mod workload;
+
+pub(crate) use self::tls::parse_server_name;
+
+use crate::command_line::args::Args;
+use std::ffi::OsString;
+
+use crate::command_line::grammar::{Command, Group, Order, Stop, parse};
+
+/// The program itself.
+pub const COMMAND: Command<Args> = Command {
+    name: "",
+    summary: "Offers HTTP load to a server on a fixed schedule and reports what came back.",
+    words: "[URL]",
+    groups: &[
+        Group { title: "Target", options: target::OPTIONS },
+        Group { title: "Way to the server", options: sources::WAY },
+        Group { title: "Schedule", options: schedule::OPTIONS },
+        Group { title: "Closed loop, calls at a rate, threads", options: load::OPTIONS },
+        Group { title: "Workload", options: workload::OPTIONS },
+        Group { title: "Sessions", options: sessions::OPTIONS },
+        Group { title: "Requests", options: requests::OPTIONS },
+        Group { title: "Bodies and header fields", options: material::OPTIONS },
+        Group { title: "Checks of replies", options: checks::OPTIONS },
+        Group { title: "HTTP/2", options: http2::OPTIONS },
+        Group { title: "TLS", options: tls::OPTIONS },
+        Group { title: "Timeouts and sockets", options: sockets::OPTIONS },
+        Group { title: "Socket options", options: sources::SOCKETS },
+        Group { title: "Recording", options: results::RECORDING },
+        Group { title: "Objectives", options: objectives::OPTIONS },
+        Group { title: "Results", options: results::FILES },
+        Group { title: "Reports", options: reports::FORMS },
+        Group { title: "Printed meanwhile", options: reports::PRINTED },
+        Group { title: "General", options: general::OPTIONS },
+    ],
+    also: &[],
+    word: target::word,
+};
+
+impl Args {
+    /// Applies a command line (without the program's name) to these arguments.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, or what it asks for instead of a run. The notices of what came before stay in
+    /// `self`.
+    pub fn parse(&mut self, argv: &[OsString]) -> Result<(), Stop> {
+        parse(&COMMAND, argv, Order::from_environment(), self)?;
+        self.check()
+    }
+}
+
+/// Of these options those that say what a run is: for commands that make several.
+pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
+
+/// How many of the groups above those are, from the first on.
+const RUN_GROUPS: usize = 15;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_options_share_a_name_or_a_letter() {
+        let mut names: Vec<&str> = COMMAND.options().map(|option| option.long).collect();
+        let mut letters: Vec<char> = COMMAND.options().filter_map(|option| option.short).collect();
+        let (name_count, letter_count) = (names.len(), letters.len());
+        names.sort_unstable();
+        names.dedup();
+        letters.sort_unstable();
+        letters.dedup();
+        assert_eq!((names.len(), letters.len()), (name_count, letter_count));
+    }
+
+    #[test]
+    fn what_says_what_a_run_is_comes_first() {
+        let titles: Vec<&str> = RUN.iter().map(|group| group.title).collect();
+        assert_eq!((titles[0], titles[RUN_GROUPS - 1]), ("Target", "Objectives"));
+        assert!(COMMAND.groups[RUN_GROUPS..].iter().any(|group| group.title == "Results"));
+    }
+
+    #[test]
+    fn every_option_is_described_in_one_line_without_full_stop() {
+        for option in COMMAND.options() {
+            assert!(
+                !option.help.is_empty() && option.help.len() <= 90,
+                "--{}: {:?}",
+                option.long,
+                option.help
+            );
+            assert!(!option.help.ends_with('.'), "--{}", option.long);
+            for paragraph in option.details {
+                assert!(paragraph.ends_with('.'), "--{}: {paragraph:?}", option.long);
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Parsers of values that several options share.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+
+use crate::command_line::args::STDOUT;
+use crate::command_line::grammar::{Stop, Value};
+
+/// Reads a number of at most `max`.
+pub(crate) fn bounded(value: Value<'_>, max: u32) -> Option<u32> {
+    let number = u32::try_from(value.unsigned()?).ok()?;
+    (number <= max).then_some(number)
+}
+
+/// Reads a number above 0.
+pub(crate) fn positive(name: &str, value: Value<'_>) -> Result<NonZeroU32, Stop> {
+    nonzero(value).ok_or_else(|| Stop::expected(name, "a number above 0", value))
+}
+
+/// Reads a number above 0; `None` for anything else.
+pub(crate) fn nonzero(value: Value<'_>) -> Option<NonZeroU32> {
+    value.unsigned().and_then(|number| u32::try_from(number).ok()).and_then(NonZeroU32::new)
+}
+
+/// Longest time that an option takes, in seconds: some 31 years. Sums of several fit every counter.
+pub(crate) const SECONDS_MAX: u32 = 1_000_000_000;
+
+/// Reads seconds, from 0 to [`SECONDS_MAX`].
+pub(crate) fn seconds(name: &str, value: Value<'_>) -> Result<f64, Stop> {
+    let seconds = value.real().filter(|seconds| (0.0..=SECONDS_MAX.into()).contains(seconds));
+    let expected = || Stop::expected(name, &format!("a number of seconds from 0 to {SECONDS_MAX}"), value);
+    seconds.ok_or_else(expected)
+}
+
+/// What `-` means for a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StdoutMeans {
+    /// Standard output.
+    Itself,
+    /// Nothing: the report goes there.
+    Nothing,
+}
+
+/// Reads the name of a file.
+pub(crate) fn file(
+    place: &mut Option<OsString>,
+    name: &str,
+    value: Value<'_>,
+    stdout: StdoutMeans,
+) -> Result<(), Stop> {
+    if value.bytes().is_empty() || value.os_str() == STDOUT && stdout == StdoutMeans::Nothing {
+        return Err(Stop::expected(name, "the name of a file", value));
+    }
+    *place = Some(value.os_str().to_owned());
+    Ok(())
+}

@@ -1,0 +1,265 @@
+//! Making the trials of a search, one after the other.
+//!
+//! ```text
+//!   one request ──► trial ──► pause ──► trial ──► pause, requests until one is quick ──► …
+//!     answered?      │                    └─ too much for the server: its backlog has to go
+//!                    └─ warm-up, measured, drain; connections of its own
+//! ```
+
+use std::time::{Duration, Instant};
+
+use httperf_plan::objective::{Clock, Metric};
+use httperf_plan::{Phases, Plan};
+use httperf_report::capacity::{Capacity, Cause, End, Found, Outcome, Trial};
+use httperf_stats::search::{self, Next, Search};
+
+use super::{needed, samples_of_arrival};
+use crate::command_line::args::{ARRIVALS_MIN, Args};
+use crate::runner::probe;
+use crate::runner::trials::Trials;
+use crate::terminal::messages::Program;
+use crate::terminal::status_line::StatusLine;
+
+/// A single request is given up after this long.
+const PROBE_LIMIT: Duration = Duration::from_secs(5);
+
+/// So long a server may take to recover from a trial; longer if it takes longer to answer what it was offered, at the
+/// rate at which it did answer, but no longer than this.
+const RECOVERY_LIMIT: Duration = Duration::from_secs(30);
+const RECOVERY_LIMIT_MAX: Duration = Duration::from_secs(180);
+
+/// Between two single requests.
+const PROBE_PAUSE: Duration = Duration::from_millis(200);
+
+/// A reply is quick that takes no longer than so many times the first one, and this long beside.
+const QUICK: (u32, Duration) = (3, Duration::from_millis(20));
+
+/// How long load is offered before it is measured: this part of a trial, within these bounds.
+const WARMUP_PART: u32 = 5;
+const WARMUP: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
+
+/// It is longer where replies take long: after so many times their usual latency the number of calls under way has
+/// settled, and grows no more unless the server falls behind. Yet not longer than this.
+const SETTLING: u32 = 4;
+const SETTLING_MAX: Duration = Duration::from_secs(10);
+
+/// How long what is under way may take to end, within these bounds.
+const DRAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// A trial has a tenth more arrivals than objectives need, for those that fail.
+const SPARE: f64 = 1.1;
+
+/// A backlog that no objective over a time would notice.
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// A search with its trials so far.
+#[derive(Debug)]
+pub(super) struct Hunt {
+    capacity: Capacity,
+    search: Search,
+    /// `--warmup` and `--drain`, where they were given.
+    warmup: Option<Duration>,
+    drain: Option<Duration>,
+    /// The longest time that an objective allows.
+    longest: Duration,
+    /// How long a single request took before the first trial.
+    first: Duration,
+}
+
+impl Hunt {
+    /// A search before its first trial.
+    pub(super) fn new(args: &Args, capacity: Capacity) -> Self {
+        let (settings, plan) = (&capacity.settings, &capacity.plan);
+        let arrivals = settings
+            .objectives
+            .iter()
+            .map(|&objective| needed(objective) * SPARE / samples_of_arrival(plan, objective));
+        let bounds = plan.objectives.all.iter().filter_map(|objective| match objective.metric() {
+            Metric::Time { clock, .. } => Some((clock, Duration::try_from_secs_f64(objective.bound()).ok()?)),
+            _ => None,
+        });
+        // A backlog may wait where none of these see it.
+        let sees_backlog =
+            |clock: Clock| !matches!(clock, Clock::Connect | Clock::Handshake | Clock::Transfer);
+        let patience = bounds.clone().filter(|&(clock, _)| sees_backlog(clock)).map(|(_, bound)| bound).min();
+        let search = Search::new(search::Settings {
+            start: settings.start,
+            min_rate: settings.min_rate,
+            max_rate: settings.max_rate,
+            precision: settings.precision,
+            trials: settings.trials as usize,
+            length_min: Duration::from_secs_f64(settings.trial_min_s),
+            length_max: Duration::from_secs_f64(settings.trial_max_s),
+            length_longest: Duration::from_secs_f64(settings.trial_longest_s),
+            arrivals_min: arrivals.fold(ARRIVALS_MIN, f64::max),
+            patience: patience.unwrap_or(PATIENCE),
+        });
+        let given =
+            |seconds: f64| (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
+        let longest = bounds.map(|(_, bound)| bound).max().unwrap_or_default();
+        let (warmup, drain) = (given(args.results.warmup), given(args.results.drain));
+        Self { capacity, search, warmup, drain, longest, first: Duration::ZERO }
+    }
+
+    /// The plan of the longest trial at the highest rate that is certain to be tried.
+    pub(super) fn heaviest(&self) -> Plan {
+        let settings = &self.capacity.settings;
+        let rate = settings.max_rate.unwrap_or(settings.start);
+        self.plan(search::Trial { rate, length: Duration::from_secs_f64(settings.trial_max_s) })
+    }
+
+    /// Makes trials until the search ends, or somebody asks for the end. `save` is told what is known after each.
+    ///
+    /// # Errors
+    /// Why the server did not answer a single request before the first trial.
+    pub(super) fn run(
+        mut self,
+        program: &Program,
+        trials: &Trials,
+        save: &mut dyn FnMut(&Capacity),
+    ) -> Result<Capacity, String> {
+        let mut status = StatusLine::new();
+        let mut show = |text: &str| {
+            if !program.is_quiet() {
+                status.show(text);
+            }
+        };
+        show("waiting for a first reply");
+        let first = self.probe(trials);
+        if trials.is_interrupted() {
+            return Ok(self.end(End::Asked, None));
+        }
+        self.first = first?;
+        loop {
+            let trial = match self.search.next() {
+                Next::End(end @ (search::End::ClientLimited | search::End::ClientDisturbed)) => {
+                    let because = self.client_reason();
+                    return Ok(self.end(end.into(), because));
+                }
+                Next::End(end) => return Ok(self.end(end.into(), None)),
+                Next::Try(trial) => trial,
+            };
+            let (number, unit) = (self.capacity.trials.len() + 1, self.capacity.unit().name());
+            let seconds = trial.length.as_secs_f64();
+            show(&format!("trial {number}: {} {unit}/s for {seconds:.1} s", trial.rate));
+            let run = match trials.run(self.plan(trial)) {
+                Ok(run) => run,
+                Err(error) => return Ok(self.end(End::Broken, Some(format!("{error:#}")))),
+            };
+            if trials.is_interrupted() {
+                // What was cut short says nothing.
+                return Ok(self.end(End::Asked, None));
+            }
+            let made = Trial::of(trial.rate, &run);
+            let (observed, outcome, is_silent) = (made.observed(), made.outcome, made.is_silent());
+            self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
+            self.capacity.trials.push(made);
+            // A server that is gone has no capacity: what was known of it before stays.
+            if is_silent && !self.has_recovered(trials) {
+                return Ok(match trials.is_interrupted() {
+                    true => self.end(End::Asked, None),
+                    false => self.end(End::Broken, Some("the server no longer answers".to_owned())),
+                });
+            }
+            self.search.note(observed);
+            self.capacity.found = Found::of(&self.search, None);
+            save(&self.capacity);
+            if matches!(self.search.next(), Next::End(_)) {
+                continue;
+            }
+            show(&format!("pause after trial {number}"));
+            trials.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
+            if !matches!(outcome, Outcome::Within | Outcome::Unclear) {
+                self.has_recovered(trials);
+            }
+            if trials.is_interrupted() {
+                return Ok(self.end(End::Asked, None));
+            }
+        }
+    }
+
+    fn end(mut self, end: End, because: Option<String>) -> Capacity {
+        self.capacity.found = Found { because, ..Found::of(&self.search, Some(end)) };
+        self.capacity
+    }
+
+    /// What the client had to answer for in the last trial in which it had something to.
+    fn client_reason(&self) -> Option<String> {
+        self.capacity.trials.iter().rev().find_map(|trial| {
+            let name = trial.reasons.iter().find_map(|reason| match reason {
+                Cause::Client(name) => Some(name),
+                _ => None,
+            })?;
+            let mut findings = trial.verdict.reasons.iter().map(|reason| &reason.finding);
+            let finding = findings.find(|finding| finding.name() == name)?;
+            Some(format!("{name}: {finding}"))
+        })
+    }
+
+    fn plan(&self, trial: search::Trial) -> Plan {
+        let phases = Phases {
+            warmup: self.warmup.unwrap_or_else(|| {
+                let settling = (self.usual_latency() * SETTLING).min(SETTLING_MAX);
+                (trial.length / WARMUP_PART).clamp(WARMUP.0, WARMUP.1).max(settling)
+            }),
+            drain: self.drain.unwrap_or_else(|| self.longest.saturating_mul(2).clamp(DRAIN.0, DRAIN.1)),
+        };
+        let plan = self.capacity.plan.clone().edit(|plan| {
+            plan.arrivals = plan.arrivals.at_rate(trial.rate);
+            plan.runtime = Some(trial.length);
+            plan.phases = phases;
+        });
+        // Each trial draws other random numbers: what is odd in a few seconds of arrivals is not in all of them.
+        plan.expect("whatever can be run can be run at another rate")
+            .in_trial(u32::try_from(self.capacity.trials.len()).unwrap_or(u32::MAX))
+    }
+
+    /// How long replies take while the server keeps up.
+    fn usual_latency(&self) -> Duration {
+        let at_ease = self.capacity.trials.iter().find(|trial| trial.outcome == Outcome::Within);
+        let median = at_ease.and_then(|trial| trial.latency_ms.p50);
+        median.map_or(self.first, |ms| Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
+    }
+
+    /// Makes a single request, and says how long its reply took, or why there was none.
+    fn probe(&self, trials: &Trials) -> Result<Duration, String> {
+        let plan = probe::probe(&self.capacity.plan, 1, PROBE_LIMIT);
+        let run = trials.run(plan.clone()).map_err(|error| format!("{error:#}"))?;
+        // Any reply will do.
+        probe::slowest(&plan, &run.summary)
+    }
+
+    /// How long the server may take to recover from the last trial.
+    fn recovery_limit(&self) -> Duration {
+        let trials = &self.capacity.trials;
+        // One that answered a single call and then none of many may have a long backlog. One that answered many, and then
+        // nothing, is gone, or will be back soon.
+        if trials.iter().all(|trial| trial.answered == 0.0) {
+            return RECOVERY_LIMIT_MAX;
+        }
+        let last = trials.last().filter(|trial| trial.answered > 0.0);
+        let backlog = last.map_or(0.0, |trial| {
+            // A fifth more was offered to warm up.
+            (trial.offered / trial.answered - 1.0).max(0.0) * trial.length_s * 1.2
+        });
+        let needed = Duration::try_from_secs_f64(backlog).unwrap_or(Duration::MAX);
+        needed.clamp(RECOVERY_LIMIT, RECOVERY_LIMIT_MAX)
+    }
+
+    /// Makes single requests until one is answered quickly. Returns whether any was answered.
+    fn has_recovered(&self, trials: &Trials) -> bool {
+        let quick = self.first * QUICK.0 + QUICK.1;
+        let began = Instant::now();
+        let mut has_answered = false;
+        let limit = self.recovery_limit();
+        while began.elapsed() < limit && !trials.is_interrupted() {
+            let answer = self.probe(trials);
+            has_answered |= answer.is_ok();
+            if answer.is_ok_and(|time| time <= quick) {
+                break;
+            }
+            trials.pause(PROBE_PAUSE);
+        }
+        has_answered
+    }
+}

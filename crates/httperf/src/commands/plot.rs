@@ -1,0 +1,284 @@
+//! `httperf plot`: results as pictures.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail, ensure};
+use httperf_report::pictures::{self, COMPARED_MAX, Picture, SIZES, Style, SweepCurve, Theme};
+use httperf_report::result::Document;
+use httperf_report::sweep::{ReadError, Sweep};
+
+use crate::command_line::args::{STDOUT, os_string};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::runner::results::{cannot_write, file};
+use crate::terminal::messages::Program;
+
+/// The command line of `httperf plot`.
+pub const COMMAND: Command<PlotArgs> = Command {
+    name: "plot",
+    summary: "Draws results that --output has written, as SVG or PNG.",
+    words: "FILE...",
+    groups: &[
+        Group { title: "Picture", options: PICTURE },
+        Group { title: "Output", options: OUTPUT },
+        Group { title: "General", options: &[Opt::help()] },
+    ],
+    also: &[],
+    word: |args, word| {
+        args.files.push(os_string(word));
+        Ok(())
+    },
+};
+
+const PICTURE: &[Opt<PlotArgs>] = &[
+    Opt {
+        long: "what",
+        short: None,
+        value: ValueForm::Required("percentiles|timeline|sweep|compare"),
+        tier: Tier::New,
+        help: "draws this of the files",
+        details: &[
+            "Default: sweep for a sweep, compare for several results, percentiles for one. percentiles has the latency \
+             and the service time of a result, the axis logarithmic in 1 / (1 - p); timeline the throughput and the \
+             latency over the time of the run; sweep the reply rate, the errors and the response time over the offered \
+             load; compare the percentiles of the latency of 2 to 16 results.",
+        ],
+        apply: |args, value| {
+            args.what = Some(match value.bytes() {
+                b"percentiles" => What::Percentiles,
+                b"timeline" => What::Timeline,
+                b"sweep" => What::Sweep,
+                b"compare" => What::Compare,
+                _ => return Err(Stop::expected("--what", "percentiles, timeline, sweep or compare", value)),
+            });
+            Ok(())
+        },
+    },
+    Opt {
+        long: "theme",
+        short: None,
+        value: ValueForm::Required("light|dark"),
+        tier: Tier::New,
+        help: "draws dark on white, or light on nearly black",
+        details: &["Default: light."],
+        apply: |args, value| {
+            args.style.theme = match value.bytes() {
+                b"light" => Theme::Light,
+                b"dark" => Theme::Dark,
+                _ => return Err(Stop::expected("--theme", "light or dark", value)),
+            };
+            Ok(())
+        },
+    },
+    Opt {
+        long: "width",
+        short: None,
+        value: ValueForm::Required("PIXELS"),
+        tier: Tier::New,
+        help: "makes the picture so wide, from 300 to 4000",
+        details: &["Default: 800."],
+        apply: |args, value| {
+            args.style.width = size("--width", value)?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "height",
+        short: None,
+        value: ValueForm::Required("PIXELS"),
+        tier: Tier::New,
+        help: "makes the picture so high, from 300 to 4000",
+        details: &["Default: what suits the picture."],
+        apply: |args, value| {
+            args.style.height = Some(size("--height", value)?);
+            Ok(())
+        },
+    },
+];
+
+const OUTPUT: &[Opt<PlotArgs>] = &[
+    Opt {
+        long: "output",
+        short: None,
+        value: ValueForm::Required("FILE"),
+        tier: Tier::New,
+        help: "writes the picture to a file instead of standard output",
+        details: &["A name that ends in .svg or .png says the form; --format says it for any name."],
+        apply: |args, value| {
+            if value.bytes().is_empty() {
+                return Err(Stop::expected("--output", "the name of a file", value));
+            }
+            args.output = Some(value.os_str().to_owned()).filter(|name| name != STDOUT);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "format",
+        short: None,
+        value: ValueForm::Required("svg|png"),
+        tier: Tier::New,
+        help: "writes the picture in this form",
+        details: &["Default: what the name of the file ends in; svg on standard output."],
+        apply: |args, value| {
+            args.format = Some(match value.bytes() {
+                b"svg" => Format::Svg,
+                b"png" => Format::Png,
+                _ => return Err(Stop::expected("--format", "svg or png", value)),
+            });
+            Ok(())
+        },
+    },
+];
+
+fn size(option: &str, value: Value<'_>) -> Result<u32, Stop> {
+    let pixels = value.unsigned().and_then(|pixels| u32::try_from(pixels).ok());
+    let expected = format!("pixels from {} to {}", SIZES.start(), SIZES.end());
+    pixels.filter(|pixels| SIZES.contains(pixels)).ok_or_else(|| Stop::expected(option, &expected, value))
+}
+
+/// What was typed.
+#[derive(Debug, Default)]
+pub struct PlotArgs {
+    files: Vec<OsString>,
+    what: Option<What>,
+    style: Style,
+    output: Option<OsString>,
+    format: Option<Format>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    Percentiles,
+    Timeline,
+    Sweep,
+    Compare,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Svg,
+    Png,
+}
+
+/// Runs `httperf plot` with these words behind it. `program` is the program itself.
+#[must_use]
+pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+    let program = program.subcommand(COMMAND.name);
+    let mut args = PlotArgs::default();
+    if let Err(stop) = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
+        return program.stop(&COMMAND.describe(), &stop);
+    }
+    match plot(&args) {
+        Ok(bytes) => program.print(&bytes).map_or_else(|status| status, |()| ExitCode::SUCCESS),
+        Err(error) => {
+            program.say(format_args!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The picture, unless it went to a file.
+fn plot(args: &PlotArgs) -> anyhow::Result<Vec<u8>> {
+    ensure!(!args.files.is_empty(), "expected the name of a result, got none");
+    let format = form(args)?;
+    let picture = drawn(args)?;
+    let bytes = match format {
+        Format::Svg => picture.svg().as_bytes().to_vec(),
+        Format::Png => picture.png(),
+    };
+    let Some(name) = &args.output else { return Ok(bytes) };
+    file::replace(name, &bytes).with_context(|| cannot_write("--output", name))?;
+    Ok(Vec::new())
+}
+
+fn form(args: &PlotArgs) -> anyhow::Result<Format> {
+    let Some(name) = &args.output else {
+        let format = args.format.unwrap_or(Format::Svg);
+        ensure!(
+            format == Format::Svg || !io::stdout().is_terminal(),
+            "--format: expected --output or a pipe for a PNG, got a terminal"
+        );
+        return Ok(format);
+    };
+    let ending = Path::new(name).extension().map(OsStr::to_ascii_lowercase);
+    match (args.format, ending.as_deref().and_then(OsStr::to_str)) {
+        (Some(format), _) => Ok(format),
+        (None, Some("svg")) => Ok(Format::Svg),
+        (None, Some("png")) => Ok(Format::Png),
+        (None, _) => {
+            let name = name.to_string_lossy();
+            bail!("--output: expected a name that ends in .svg or .png, or --format, got `{name}`")
+        }
+    }
+}
+
+fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
+    let first = args.files[0].to_string_lossy();
+    let mut documents = Vec::with_capacity(args.files.len());
+    for name in &args.files {
+        match read(name)? {
+            File::Result(document) => documents.push(*document),
+            File::Sweep(sweep) => {
+                let shown = name.to_string_lossy();
+                ensure!(
+                    args.files.len() == 1,
+                    "expected results, or one sweep, got {} files of which `{shown}` is a sweep",
+                    args.files.len()
+                );
+                ensure!(
+                    matches!(args.what, None | Some(What::Sweep)),
+                    "--what: expected sweep for `{shown}`, which is one"
+                );
+                return Ok(pictures::sweep(&SweepCurve::of(&sweep), &args.style));
+            }
+        }
+    }
+    let usual = if documents.len() > 1 { What::Compare } else { What::Percentiles };
+    match (args.what.unwrap_or(usual), &documents[..]) {
+        (What::Percentiles, [document]) => Ok(pictures::percentiles(document, &args.style)),
+        (What::Timeline, [document]) => Ok(pictures::timeline(document, &args.style)),
+        (what @ (What::Percentiles | What::Timeline), several) => {
+            let name = if what == What::Timeline { "timeline" } else { "percentiles" };
+            bail!("--what: expected compare for {} results, got `{name}`, which is of one", several.len())
+        }
+        (What::Compare, several) => {
+            ensure!(
+                (2..=COMPARED_MAX).contains(&several.len()),
+                "--what: expected 2 to {COMPARED_MAX} results to compare, got {}",
+                several.len()
+            );
+            let names = args.files.iter().map(|name| name.to_string_lossy());
+            let names: Vec<_> = names.collect();
+            let named: Vec<(&str, &Document)> = names.iter().map(|name| &**name).zip(several).collect();
+            Ok(pictures::compare(&named, &args.style))
+        }
+        (What::Sweep, _) => {
+            bail!(
+                "--what: expected percentiles, timeline or compare, as `{first}` is the result of one run, got `sweep`"
+            )
+        }
+    }
+}
+
+/// What a file holds.
+enum File {
+    Result(Box<Document>),
+    Sweep(Box<Sweep>),
+}
+
+fn read(name: &OsString) -> anyhow::Result<File> {
+    let shown = name.to_string_lossy();
+    let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
+    match Sweep::read(&bytes) {
+        Ok(sweep) => Ok(File::Sweep(Box::new(sweep))),
+        // Something else, of which the reader of results says what it is.
+        Err(ReadError::Json(_) | ReadError::Format | ReadError::Result) => {
+            let document = Document::read(&bytes).with_context(|| format!("`{shown}`"))?;
+            Ok(File::Result(Box::new(document)))
+        }
+        Err(error) => Err(error).with_context(|| format!("`{shown}`")),
+    }
+}

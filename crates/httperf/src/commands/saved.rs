@@ -1,0 +1,273 @@
+//! The subcommands that take documents up again: `report` renders them, `merge` adds them up, `rerun` runs their plan.
+
+use std::ffi::OsString;
+use std::fs;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use httperf_plan::Plan;
+use httperf_report::result::{self, Document, MergeError};
+use httperf_report::{csv_header, csv_row, hgrm};
+
+use crate::command_line::args::{Args, os_string};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
+use crate::command_line::planning::material::read_files_again;
+use crate::command_line::table::{reports, results};
+use crate::runner;
+use crate::runner::results::{cannot_write, file};
+use crate::terminal::messages::Program;
+
+/// `httperf report`.
+pub mod report {
+    use super::*;
+
+    /// The command line of `httperf report`.
+    pub const COMMAND: Command<ReportArgs> = Command {
+        name: "report",
+        summary: "Renders results again that --output has written.",
+        words: "FILE...",
+        groups: &[
+            Group { title: "Form", options: FORM },
+            Group { title: "General", options: &[Opt::help()] },
+        ],
+        also: &[],
+        word: |args, word| {
+            args.files.push(os_string(word));
+            Ok(())
+        },
+    };
+
+    const FORM: &[Opt<ReportArgs>] = &[Opt {
+        long: "format",
+        short: None,
+        value: ValueForm::Required("text|html|csv|hgrm|json"),
+        tier: Tier::New,
+        help: "renders the result in this form",
+        details: &[
+            "Default: text, the full report as on a terminal. html is the page with charts, csv a row for each file \
+             under a line that names the columns, hgrm the distribution of the latency for HdrHistogram's plotters, \
+             json the document in the newest version of its format. html, hgrm and json take one file.",
+        ],
+        apply: |args, value| {
+            args.format = match value.bytes() {
+                b"text" => Format::Text,
+                b"html" => Format::Html,
+                b"csv" => Format::Csv,
+                b"hgrm" => Format::Hgrm,
+                b"json" => Format::Json,
+                _ => return Err(Stop::expected("--format", "text, html, csv, hgrm or json", value)),
+            };
+            Ok(())
+        },
+    }];
+
+    /// What was typed.
+    #[derive(Debug, Default)]
+    pub struct ReportArgs {
+        files: Vec<OsString>,
+        format: Format,
+    }
+
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    enum Format {
+        #[default]
+        Text,
+        Html,
+        Csv,
+        Hgrm,
+        Json,
+    }
+
+    /// Runs `httperf report` with these words behind it. `program` is the program itself.
+    #[must_use]
+    pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+        let program = program.subcommand(COMMAND.name);
+        let mut args = ReportArgs::default();
+        if let Err(stop) = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
+            return program.stop(&COMMAND.describe(), &stop);
+        }
+        finish(&program, render(&args))
+    }
+
+    fn render(args: &ReportArgs) -> anyhow::Result<String> {
+        let takes_one = matches!(args.format, Format::Html | Format::Hgrm | Format::Json);
+        anyhow::ensure!(!args.files.is_empty(), "expected the name of a result, got none");
+        anyhow::ensure!(
+            !takes_one || args.files.len() == 1,
+            "--format: html, hgrm and json take one file, got {}",
+            args.files.len()
+        );
+        let mut text = if args.format == Format::Csv { csv_header() } else { String::new() };
+        for name in &args.files {
+            let document = read(name)?;
+            text += &match args.format {
+                Format::Text if args.files.len() > 1 => {
+                    format!("==> {} <==\n{}\n", name.to_string_lossy(), document.text(true))
+                }
+                Format::Text => document.text(true),
+                Format::Html => httperf_report::html::page(&document),
+                Format::Csv => csv_row(&document),
+                Format::Hgrm => hgrm(&document.summary.completed().latency).to_string(),
+                Format::Json => document.json(),
+            };
+        }
+        Ok(text)
+    }
+}
+
+/// `httperf merge`.
+pub mod merge {
+    use super::*;
+
+    /// The command line of `httperf merge`.
+    pub const COMMAND: Command<MergeArgs> = Command {
+        name: "merge",
+        summary: "Adds up results of generators that worked together, exactly.",
+        words: "FILE...",
+        groups: &[
+            Group { title: "Result", options: RESULT },
+            Group { title: "General", options: &[Opt::help()] },
+        ],
+        also: &[],
+        word: |args, word| {
+            args.files.push(os_string(word));
+            Ok(())
+        },
+    };
+
+    const RESULT: &[Opt<MergeArgs>] = &[Opt {
+        long: "output",
+        short: None,
+        value: ValueForm::Required("FILE"),
+        tier: Tier::New,
+        help: "writes the sum to a file instead of standard output",
+        details: &[],
+        apply: |args, value| {
+            if value.bytes().is_empty() {
+                return Err(Stop::expected("--output", "the name of a file", value));
+            }
+            args.output =
+                Some(value.os_str().to_owned()).filter(|name| name != crate::command_line::args::STDOUT);
+            Ok(())
+        },
+    }];
+
+    /// What was typed.
+    #[derive(Debug, Default)]
+    pub struct MergeArgs {
+        files: Vec<OsString>,
+        output: Option<OsString>,
+    }
+
+    /// Runs `httperf merge` with these words behind it. `program` is the program itself.
+    #[must_use]
+    pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+        let program = program.subcommand(COMMAND.name);
+        let mut args = MergeArgs::default();
+        if let Err(stop) = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
+            return program.stop(&COMMAND.describe(), &stop);
+        }
+        finish(&program, add_up(&args))
+    }
+
+    /// The sum, unless it went to a file.
+    fn add_up(args: &MergeArgs) -> anyhow::Result<String> {
+        anyhow::ensure!(!args.files.is_empty(), "expected the names of results, got none");
+        let documents: Vec<Document> = args.files.iter().map(read).collect::<anyhow::Result<_>>()?;
+        let merged = result::merge(documents).map_err(|error| match error {
+            MergeError::Twice { first, other, common } => {
+                let [first, other] = [first, other].map(|index| args.files[index].to_string_lossy());
+                anyhow::anyhow!("`{first}` and `{other}` {common}")
+            }
+            error => error.into(),
+        })?;
+        let json = merged.json();
+        match &args.output {
+            None => Ok(json),
+            Some(name) => {
+                file::replace(name, json.as_bytes()).with_context(|| cannot_write("--output", name))?;
+                Ok(String::new())
+            }
+        }
+    }
+}
+
+/// `httperf rerun`.
+pub mod rerun {
+    use super::*;
+
+    /// The command line of `httperf rerun`.
+    pub const COMMAND: Command<Args> = Command {
+        name: "rerun",
+        summary: "Runs the plan of a result again: the same requests at the same times.",
+        words: "FILE",
+        groups: &[
+            Group { title: "Results", options: results::FILES },
+            Group { title: "Reports", options: reports::FORMS },
+            Group { title: "General", options: &[Opt::help()] },
+        ],
+        also: &[],
+        word: |args, word| {
+            args.stray_words.push(word.to_vec());
+            Ok(())
+        },
+    };
+
+    /// Runs `httperf rerun` with these words behind it. `program` is the program itself.
+    #[must_use]
+    pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+        let program = program.subcommand(COMMAND.name);
+        let mut args = Args::default();
+        if let Err(stop) = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
+            return program.stop(&COMMAND.describe(), &stop);
+        }
+        let program = program.quieted(args.quiet);
+        match load(&args) {
+            Ok(plan) => runner::run(&program, &args, plan).unwrap_or_else(|status| status),
+            Err(error) => fail(&program, &error),
+        }
+    }
+
+    fn load(args: &Args) -> anyhow::Result<Plan> {
+        let [name] = &args.stray_words[..] else {
+            anyhow::bail!("expected the name of one result, got {}", args.stray_words.len());
+        };
+        let name = os_string(name);
+        let plan =
+            make_runnable(read(&name)?.plan).with_context(|| format!("`{}`", name.to_string_lossy()))?;
+        let calls = args.results.calls.is_some();
+        Ok(plan.edit(|plan| plan.watch.calls = calls)?)
+    }
+}
+
+/// Completes a plan that was saved, so that it can be run again: reads the files of its bodies.
+///
+/// # Errors
+/// Why it cannot be run.
+pub(crate) fn make_runnable(plan: Plan) -> anyhow::Result<Plan> {
+    let identity = plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
+    anyhow::ensure!(
+        identity.is_none_or(|identity| !identity.key.is_empty()),
+        "it used a client's certificate, whose key is not kept in results: run its command line instead"
+    );
+    read_files_again(plan)
+}
+
+fn read(name: &OsString) -> anyhow::Result<Document> {
+    let shown = name.to_string_lossy();
+    let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
+    Document::read(&bytes).with_context(|| format!("`{shown}`"))
+}
+
+/// Prints what was asked for, or why there is nothing to print.
+fn finish(program: &Program, text: anyhow::Result<String>) -> ExitCode {
+    match text {
+        Ok(text) => program.print(text.as_bytes()).map_or_else(|status| status, |()| ExitCode::SUCCESS),
+        Err(error) => fail(program, &error),
+    }
+}
+
+fn fail(program: &Program, error: &anyhow::Error) -> ExitCode {
+    program.say(format_args!("{error:#}"));
+    ExitCode::FAILURE
+}

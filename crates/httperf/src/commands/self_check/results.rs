@@ -1,0 +1,235 @@
+//! All that a self-check has found out, and whether it is within bounds. As JSON it is what is printed and kept.
+
+use serde::Serialize;
+
+use super::capacity::Highest;
+use super::machine::Machine;
+use super::spread::Spread;
+use super::{kernel, latency, schedule};
+
+/// What the document calls itself.
+pub(super) const FORMAT: &str = "httperf-self-check";
+
+/// The version of the shape of the document. Fields may be added within a version; none goes or changes its meaning.
+pub(super) const VERSION: u32 = 1;
+
+/// All that was found out. `docs/reference/self-check.md` describes the document.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Results {
+    pub(super) format: &'static str,
+    pub(super) version: u32,
+    /// When it was finished, in seconds since 1970.
+    pub(super) finished_unix_s: u64,
+    pub(super) quick: bool,
+    pub(super) machine: Machine,
+    /// Whether the generator had a processor to itself.
+    pub(super) processors_split: bool,
+    /// The share of all runs in which the generator was kept waiting for a processor.
+    pub(super) kept_waiting_share: f64,
+    /// Why packets could not be captured, unless they could.
+    pub(super) capture_refused: Option<String>,
+    pub(super) latency: Vec<latency::Row>,
+    /// Of times that are taken from the kernel.
+    pub(super) latency_by_kernel: Vec<kernel::Row>,
+    pub(super) schedule: Vec<schedule::Row>,
+    pub(super) capacity: Capacity,
+    pub(super) bounds: Bounds,
+    /// What is not within them, in sentences.
+    pub(super) exceeded: Vec<String>,
+}
+
+/// The highest rates on schedule.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(super) struct Capacity {
+    /// With one request on each connection.
+    pub(super) connections: Highest,
+    /// On connections that are kept.
+    pub(super) requests: Highest,
+    /// How many requests are made on each of them.
+    pub(super) calls_per_connection: u64,
+    /// How many servers shared the load.
+    pub(super) servers: usize,
+}
+
+/// What a machine must keep to for its measurements to be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub(super) struct Bounds {
+    /// On the median of how late arrivals are started.
+    pub(super) start_p50_us: f64,
+    /// On the p99 of that.
+    pub(super) start_p99_us: f64,
+    /// On the size of the bias of latency, by the server's clock.
+    pub(super) bias_us: f64,
+}
+
+impl Bounds {
+    pub(super) const DOCUMENTED: Self = Self { start_p50_us: 100.0, start_p99_us: 1000.0, bias_us: 200.0 };
+
+    /// What is not within them, in sentences. What could not be measured is not.
+    pub(super) fn exceeded(&self, latency: &[latency::Row], schedule: &[schedule::Row]) -> Vec<String> {
+        let mut sentences = Vec::new();
+        for row in schedule {
+            let of = format!("{} arrivals at {}/s", row.arrivals.word(), row.rate);
+            let Some(start) = row.start else {
+                sentences.push(format!("{of}: no call ended"));
+                continue;
+            };
+            let Spread { p50_us, p99_us, .. } = start;
+            if p50_us >= self.start_p50_us {
+                let bound = self.start_p50_us;
+                sentences.push(format!("{of} start {p50_us:.1} us late in the median, bound {bound:.0} us"));
+            }
+            if let Some(p99_us) = p99_us.filter(|&p99_us| p99_us >= self.start_p99_us) {
+                let bound = self.start_p99_us;
+                sentences.push(format!("{of} start {p99_us:.1} us late at p99, bound {bound:.0} us"));
+            }
+        }
+        for row in latency {
+            let of = format!("latency with a delay of {} us, {} arrivals", row.delay_us, row.arrivals.word());
+            match &row.server {
+                None => sentences.push(format!("{of}: no call was answered")),
+                Some(accuracy) if accuracy.bias_us.abs() >= self.bias_us => {
+                    let (bias, bound) = (accuracy.bias_us, self.bias_us);
+                    sentences.push(format!("{of}: biased by {bias:+.1} us, bound {bound:.0} us"));
+                }
+                Some(_) => {}
+            }
+        }
+        sentences
+    }
+}
+
+impl Results {
+    /// One JSON document, indented, with a line end.
+    pub(super) fn json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("all keys are text");
+        text.push('\n');
+        text
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use httperf_stats::KolmogorovSmirnov;
+
+    use super::*;
+    use crate::commands::self_check::capacity::Limit;
+    use crate::commands::self_check::kernel::Protocol;
+    use crate::commands::self_check::lab::Process;
+    use crate::commands::self_check::latency::Accuracy;
+
+    fn spread(p50_us: f64, p99_us: f64) -> Spread {
+        Spread { count: 1000, p50_us, p99_us: Some(p99_us), max_us: 2.0 * p99_us }
+    }
+
+    /// Made up, and within bounds.
+    pub(in crate::commands::self_check) fn results() -> Results {
+        let accuracy = |bias_us: f64| {
+            let bias_p50_us = bias_us - 0.25;
+            Some(Accuracy { true_us: 1_052.5, bias_us, bias_p50_us, error: spread(bias_us, 3.0 * bias_us) })
+        };
+        let latency = |arrivals, packets| latency::Row {
+            arrivals,
+            delay_us: 1000.0,
+            offered: 1000,
+            server: accuracy(41.25),
+            packets,
+        };
+        let by_kernel = |protocol| kernel::Row {
+            protocol,
+            delay_us: 1000.0,
+            offered: 1000,
+            clock: accuracy(1.75),
+            sends: accuracy(0.5).filter(|_| protocol != Protocol::Http2),
+        };
+        let schedule = |arrivals: Process| schedule::Row {
+            arrivals,
+            rate: 1000.0,
+            offered: 1001,
+            failed: 1,
+            start: Some(spread(12.0, 60.5)),
+            request: Some(spread(62.0, 160.5)),
+            syn: Some(spread(32.0, 90.0)).filter(|_| arrivals == Process::Deterministic),
+            syns_seen: Some(1100).filter(|_| arrivals == Process::Poisson),
+            interval: Some(spread(5.0, 50.0)).filter(|_| arrivals == Process::Deterministic),
+            achieved: Some(KolmogorovSmirnov { d: 0.0213, count: 1000, p_value: 0.7612 })
+                .filter(|_| arrivals == Process::Poisson),
+            planned: Some(KolmogorovSmirnov { d: 0.0187, count: 1000, p_value: 0.8765 })
+                .filter(|_| arrivals == Process::Poisson),
+        };
+        let highest = |per_second, limited_by| Highest {
+            per_second,
+            limited_by,
+            lag_p99_us: Some(312.0),
+            generator_cpu: 0.641,
+            server_cpu: 0.987,
+            trials: 12,
+        };
+        Results {
+            format: FORMAT,
+            version: VERSION,
+            finished_unix_s: 1_800_000_000,
+            quick: false,
+            machine: Machine {
+                cpu: "Some CPU".into(),
+                processors: 2,
+                kernel: "6.1".into(),
+                httperf: "1.0.0".into(),
+            },
+            processors_split: true,
+            kept_waiting_share: 0.0124,
+            capture_refused: None,
+            latency: vec![latency(Process::Deterministic, accuracy(8.5)), latency(Process::Poisson, None)],
+            latency_by_kernel: Protocol::ALL.map(by_kernel).to_vec(),
+            schedule: Process::ALL.map(schedule).to_vec(),
+            capacity: Capacity {
+                connections: highest(21_234.5, Limit::Server),
+                requests: highest(1_081_234.5, Limit::Search),
+                calls_per_connection: 100,
+                servers: 1,
+            },
+            bounds: Bounds::DOCUMENTED,
+            exceeded: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn bounds_are_kept_up_to_but_not_at_their_value() {
+        let good = results();
+        let exceeded = |results: &Results| Bounds::DOCUMENTED.exceeded(&results.latency, &results.schedule);
+        assert_eq!(exceeded(&good), Vec::<String>::new());
+
+        let mut bad = good.clone();
+        bad.schedule[0].start = Some(spread(100.0, 999.9));
+        bad.schedule[1].start = Some(spread(99.9, 1000.0));
+        bad.latency[0].server =
+            Some(Accuracy { true_us: 0.0, bias_us: -200.0, bias_p50_us: 0.0, error: spread(200.0, 300.0) });
+        assert_eq!(
+            exceeded(&bad),
+            [
+                "deterministic arrivals at 1000/s start 100.0 us late in the median, bound 100 us",
+                "Poisson arrivals at 1000/s start 1000.0 us late at p99, bound 1000 us",
+                "latency with a delay of 1000 us, deterministic arrivals: biased by -200.0 us, bound 200 us",
+            ]
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_measured_is_not_within_bounds() {
+        let mut nothing = results();
+        nothing.schedule[0].start = None;
+        nothing.latency[1].server = None;
+        assert_eq!(
+            Bounds::DOCUMENTED.exceeded(&nothing.latency, &nothing.schedule),
+            [
+                "deterministic arrivals at 1000/s: no call ended",
+                "latency with a delay of 1000 us, Poisson arrivals: no call was answered",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_document_is_described_by_its_fields() {
+        insta::assert_snapshot!(results().json());
+    }
+}

@@ -1,0 +1,213 @@
+//! The options of `httperf serve` that are about HTTP/2.
+
+use std::ops::RangeInclusive;
+
+use httperf_origin::{Http2, parse_size};
+
+use super::Args;
+use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+
+/// What was typed about HTTP/2.
+#[derive(Debug, Default)]
+pub(super) struct Http2Args {
+    is_unwanted: bool,
+    config: Http2,
+    /// The first option that says how it is to be spoken.
+    first: Option<&'static str>,
+}
+
+impl Http2Args {
+    /// What it means.
+    pub(super) fn config(self) -> Result<Option<Http2>, Stop> {
+        match (self.is_unwanted, self.first) {
+            (false, _) => Ok(Some(self.config)),
+            (true, None) => Ok(None),
+            (true, Some(option)) => {
+                Err(Stop::rejected(format!("{option}: expected no --no-http2 beside it")))
+            }
+        }
+    }
+}
+
+pub(super) const OPTIONS: &[Opt<Args>] = &[
+    Opt {
+        long: "no-http2",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "speaks HTTP/1 alone",
+        details: &[
+            "Default: with TLS the client's offer decides (ALPN). Without TLS, a connection that begins with HTTP/2's \
+             preface is one of HTTP/2 (prior knowledge), and a request without a body may ask for it (`Upgrade: h2c`).",
+        ],
+        apply: |args, _| {
+            args.http2.is_unwanted = true;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-window",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "lets clients send N bytes of a request's body ahead on each stream",
+        details: &[
+            "Default: 1m. From 1 byte to 2147483647. A request for /h2-window/N changes it for the streams of its \
+             connection, by a SETTINGS frame.",
+        ],
+        apply: |args, value| {
+            const OPTION: &str = "--h2-window";
+            let size = size(OPTION, "a window of 1 to 2147483647 bytes", WINDOWS, value)?;
+            with(args, OPTION).window = size;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-connection-window",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "lets clients send N bytes of bodies ahead on all streams of a connection together",
+        details: &[
+            "Default: 1m. From 1 byte to 2147483647. HTTP/2 grants 65535 at first: less takes effect when those are \
+             used up.",
+        ],
+        apply: |args, value| {
+            const OPTION: &str = "--h2-connection-window";
+            let size = size(OPTION, "a window of 1 to 2147483647 bytes", WINDOWS, value)?;
+            with(args, OPTION).connection_window = size;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-max-streams",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "lets clients have N streams open at once on a connection",
+        details: &["Default: 1000. A stream beyond that is refused (REFUSED_STREAM)."],
+        apply: |args, value| {
+            const OPTION: &str = "--h2-max-streams";
+            let streams = value.unsigned().and_then(|streams| u32::try_from(streams).ok());
+            let streams = streams.filter(|&streams| streams > 0);
+            with(args, OPTION).streams =
+                streams.ok_or_else(|| Stop::expected(OPTION, "a number of streams above 0", value))?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-max-frame",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "lets clients send frames of up to N bytes",
+        details: &["Default: 16k, which is the least. At most 16777215."],
+        apply: |args, value| {
+            const OPTION: &str = "--h2-max-frame";
+            let size = size(OPTION, "a frame size of 16384 to 16777215 bytes", FRAMES, value)?;
+            with(args, OPTION).frame_size = size;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "h2-header-table",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "lets clients compress headers by a table of N bytes",
+        details: &["Default: 4k. With 0 they can use no table but the fixed one."],
+        apply: |args, value| {
+            const OPTION: &str = "--h2-header-table";
+            let size = size(OPTION, "a table of 0 to 1048576 bytes", TABLES, value)?;
+            with(args, OPTION).header_table = size;
+            Ok(())
+        },
+    },
+];
+
+const WINDOWS: RangeInclusive<u32> = 1..=(1 << 31) - 1;
+const FRAMES: RangeInclusive<u32> = 1 << 14..=(1 << 24) - 1;
+/// HTTP/2 would allow more, of which each connection could make the server hold as much.
+const TABLES: RangeInclusive<u32> = 0..=1 << 20;
+
+/// The part of the arguments that this option is for.
+fn with<'a>(args: &'a mut Args, option: &'static str) -> &'a mut Http2 {
+    args.http2.first.get_or_insert(option);
+    &mut args.http2.config
+}
+
+fn size(option: &str, expected: &str, range: RangeInclusive<u32>, value: Value<'_>) -> Result<u32, Stop> {
+    let size = std::str::from_utf8(value.bytes()).ok().and_then(|text| parse_size(text).ok());
+    let size = size.and_then(|size| u32::try_from(size).ok()).filter(|size| range.contains(size));
+    size.ok_or_else(|| Stop::expected(option, expected, value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::settings;
+    use super::*;
+    use crate::command_line::grammar::parse::words;
+
+    fn http2(argv: &[&str]) -> Option<Http2> {
+        settings(&words(argv)).unwrap().config.http2
+    }
+
+    #[track_caller]
+    fn check_rejected(argv: &[&str], expected: &str) {
+        assert_eq!(settings(&words(argv)).unwrap_err(), Stop::rejected(expected), "{argv:?}");
+    }
+
+    #[test]
+    fn every_option_finds_its_place() {
+        let typed = [
+            "--h2-window=1",
+            "--h2-connection-window=2g",
+            "--h2-connection-window=64k",
+            "--h2-max-streams=7",
+            "--h2-max-frame=1m",
+            "--h2-header-table=0",
+        ];
+        let expected =
+            Http2 { window: 1, connection_window: 65_536, streams: 7, frame_size: 1 << 20, header_table: 0 };
+        check_rejected(
+            &typed[..2],
+            "--h2-connection-window: expected a window of 1 to 2147483647 bytes, got `2g`",
+        );
+        assert_eq!(http2(&[&typed[..1], &typed[2..]].concat()), Some(expected));
+        assert_eq!(http2(&[]), Some(Http2::default()));
+        assert_eq!(http2(&["--no-http2"]), None);
+    }
+
+    #[test]
+    fn a_bad_value_is_answered_with_what_would_do() {
+        for (argument, expected) in [
+            ("--h2-window=0", "--h2-window: expected a window of 1 to 2147483647 bytes, got `0`"),
+            ("--h2-window=x", "--h2-window: expected a window of 1 to 2147483647 bytes, got `x`"),
+            (
+                "--h2-connection-window=2147483648",
+                "--h2-connection-window: expected a window of 1 to 2147483647 bytes, got `2147483648`",
+            ),
+            ("--h2-max-streams=0", "--h2-max-streams: expected a number of streams above 0, got `0`"),
+            ("--h2-max-streams=-1", "--h2-max-streams: expected a number of streams above 0, got `-1`"),
+            (
+                "--h2-max-frame=16383",
+                "--h2-max-frame: expected a frame size of 16384 to 16777215 bytes, got `16383`",
+            ),
+            (
+                "--h2-max-frame=16m",
+                "--h2-max-frame: expected a frame size of 16384 to 16777215 bytes, got `16m`",
+            ),
+            ("--h2-header-table=2m", "--h2-header-table: expected a table of 0 to 1048576 bytes, got `2m`"),
+        ] {
+            check_rejected(&[argument], expected);
+        }
+    }
+
+    #[test]
+    fn without_http_2_nothing_can_be_said_about_it() {
+        check_rejected(
+            &["--h2-max-streams=7", "--no-http2", "--h2-window=1"],
+            "--h2-max-streams: expected no --no-http2 beside it",
+        );
+    }
+}

@@ -1,0 +1,591 @@
+//! `httperf tls-lab`: what key exchange, ciphers and resumption cost with a server.
+//!
+//! Here are its options and its words. `experiment` makes the trials; the `report` crate computes what they mean.
+
+mod experiment;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use httperf_engine::{Silent, Stop as EndOfRun};
+use httperf_plan::{Plan, Tls, TlsVersion};
+use httperf_proto::tls::{GROUPS, Group as KeyExchange};
+use httperf_report::tls_lab::{Outcome, Results, Settings, csv, json, table};
+
+use self::experiment::{Candidate, Experiment};
+use crate::command_line::args::{self, TypedUrl};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::planning;
+use crate::command_line::table;
+use crate::runner::signals::EndSignals;
+use crate::terminal::messages::Program;
+use crate::terminal::status_line::StatusLine;
+
+/// Runs `httperf tls-lab` with these words behind it. `program` is the program itself.
+#[must_use]
+pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+    let program = program.subcommand(COMMAND.name);
+    match parsed(words) {
+        Ok(args) => compare(&program, &args).unwrap_or_else(|status| status),
+        Err(stop) => program.stop(&COMMAND.describe(), &stop),
+    }
+}
+
+/// Compares and reports. An early end has been explained when its exit status comes back.
+fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
+    let failed = |error: &dyn std::fmt::Display| {
+        program.say(error);
+        ExitCode::FAILURE
+    };
+    let base = base_plan(program, args).map_err(|error| failed(&error))?;
+    httperf_engine::raise_descriptor_limit();
+    let candidates = args.candidates(base.tls.as_ref().expect("the plan of a https:// URL has TLS"));
+    let experiment = Experiment { base, candidates, resumes: args.resume, settings: args.settings };
+    let attempt = || -> anyhow::Result<(Results, EndOfRun, EndSignals)> {
+        let stop = EndOfRun::new().context("cannot make a descriptor for waking up")?;
+        let signals = EndSignals::watch(stop.clone())?;
+        let mut progress = StatusLine::new();
+        let mut carry_out = |plan: &Plan| Ok(httperf_engine::run(plan, &mut [&mut Silent], &stop)?);
+        let results = experiment
+            .run(args.server(), &mut carry_out, &|| stop.is_asked(), &mut |what| progress.show(what))?;
+        Ok((results, stop, signals))
+    };
+    let (results, stop, signals) = attempt().map_err(|error| failed(&format_args!("{error:#}")))?;
+    if let Some(reason) = nothing_measured(&results, stop.is_asked()) {
+        return Err(failed(&reason));
+    }
+    if results.is_interrupted() && stop.is_asked() {
+        program.say(format_args!("interrupted after {} of {} rounds", results.rounds, args.settings.rounds));
+    }
+    program.print_with(|out| match args.form {
+        Form::Table => write!(out, "{}", table(&results)),
+        Form::Csv => write!(out, "{}", csv(&results)),
+        Form::Json => write!(out, "{}", json(&results)),
+    })?;
+    Ok(signals.exit_code())
+}
+
+/// What all trials have in common: a connection to the server, and a handshake.
+fn base_plan(program: &Program, args: &Args) -> Result<Plan, planning::Error> {
+    planning::plan(program, &args.base, &mut |warning| program.say(warning))
+}
+
+/// Why there is nothing to report, if there is not: in one sentence.
+fn nothing_measured(results: &Results, is_interrupted: bool) -> Option<String> {
+    let mut reasons: Vec<&str> = Vec::new();
+    for variant in &results.variants {
+        match &variant.outcome {
+            Outcome::Measured { trials, .. } if !trials.is_empty() => return None,
+            Outcome::Measured { .. } => {}
+            Outcome::Refused { reason } | Outcome::Lost { reason, .. } => {
+                if !reasons.contains(&&reason[..]) {
+                    reasons.push(reason);
+                }
+            }
+        }
+    }
+    if is_interrupted {
+        return Some("interrupted before the first round was complete".to_owned());
+    }
+    let names: Vec<&str> = results.variants.iter().map(|variant| &variant.name[..]).collect();
+    Some(format!("{} accepts none of {}: {}", results.server, names.join(", "), reasons.join("; ")))
+}
+
+fn parsed(words: &[OsString]) -> Result<Args, Stop> {
+    let mut args = Args::default();
+    grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
+    args.check()?;
+    Ok(args)
+}
+
+/// What was typed.
+#[derive(Debug)]
+pub struct Args {
+    /// What would have been typed for a run of handshakes alone: server, names, trust, time limit.
+    base: args::Args,
+    /// `--groups`.
+    groups: Vec<&'static str>,
+    /// `--ciphers`.
+    ciphers: Vec<String>,
+    /// `--resume`.
+    resume: bool,
+    /// Numbers of rounds and handshakes, and the like.
+    settings: Settings,
+    /// `--csv`, `--json`.
+    form: Form,
+}
+
+/// What is printed on stdout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Table,
+    Csv,
+    Json,
+}
+
+/// `--groups`, unless it is given.
+const DEFAULT_GROUPS: &str = "X25519,X25519MLKEM768,MLKEM1024,P-256";
+
+/// A connect has this long, and then a handshake, unless `--timeout` says otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What would do as a server.
+const SERVER: &str = "a server such as https://www.example.com or localhost:8443";
+
+/// The most of each that can be asked for. Beyond them an experiment takes days, or a machine's ports.
+const ROUNDS_MAX: u64 = 1000;
+const HANDSHAKES_MAX: u64 = 1_000_000;
+const CONCURRENCY_MAX: u64 = 10_000;
+
+impl Default for Args {
+    fn default() -> Self {
+        let mut base = args::Args::default();
+        base.tls.handshake_only = true;
+        base.timeout = DEFAULT_TIMEOUT.as_secs_f64();
+        Self {
+            base,
+            groups: named_groups(DEFAULT_GROUPS).expect("the library has the groups that are the default"),
+            ciphers: Vec::new(),
+            resume: false,
+            settings: Settings {
+                rounds: 10,
+                handshakes: 100,
+                rate_handshakes: 200,
+                concurrency: 8,
+                timeout: DEFAULT_TIMEOUT,
+                seed: 1,
+                is_verified: false,
+            },
+            form: Form::Table,
+        }
+    }
+}
+
+impl Args {
+    /// What can only be judged when all words are known.
+    fn check(&self) -> Result<(), Stop> {
+        if self.base.url().is_none() {
+            return Err(Stop::rejected(format!("expected {SERVER}")));
+        }
+        if self.groups.is_empty() && self.ciphers.is_empty() {
+            return Err(Stop::rejected("--groups: expected --ciphers beside an empty list"));
+        }
+        Ok(())
+    }
+
+    /// The server as reports show it.
+    fn server(&self) -> String {
+        let host = String::from_utf8_lossy(self.base.server());
+        let port = self.base.port();
+        if host.contains(':') { format!("https://[{host}]:{port}") } else { format!("https://{host}:{port}") }
+    }
+
+    /// What is to be compared, in the order of the lists.
+    fn candidates(&self, tls: &Tls) -> Vec<Candidate> {
+        let groups = self.groups.iter().map(|&name| Candidate {
+            name: name.to_owned(),
+            tls: Tls { groups: Some(name.to_owned()), ..tls.clone() },
+        });
+        let ciphers = self.ciphers.iter().map(|name| Candidate {
+            name: name.clone(),
+            tls: Tls { ciphers: Some(name.clone()), max: TlsVersion::Tls12, ..tls.clone() },
+        });
+        groups.chain(ciphers).collect()
+    }
+}
+
+/// The command line of `httperf tls-lab`.
+pub const COMMAND: Command<Args> = Command {
+    name: "tls-lab",
+    summary: "Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.",
+    words: "URL",
+    groups: &[
+        Group { title: "Variants", options: VARIANTS },
+        Group { title: "Trials", options: TRIALS },
+        Group { title: "Server", options: SERVER_OPTIONS },
+        Group { title: "Results", options: RESULTS },
+        Group { title: "General", options: &[Opt::help()] },
+    ],
+    also: &[],
+    word: server,
+};
+
+const VARIANTS: &[Opt<Args>] = &[
+    Opt {
+        long: "groups",
+        short: None,
+        value: ValueForm::Required("LIST"),
+        tier: Tier::New,
+        help: "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3",
+        details: &[
+            "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf --tls-groups \
+             help` lists them. The first that the server accepts is what the others are compared with. One that is \
+             named twice shows how far figures can be trusted. An empty list leaves --ciphers alone.",
+            "What the server refuses is a row of the table that says why.",
+        ],
+        apply: |args, value| {
+            let text = String::from_utf8_lossy(value.bytes());
+            args.groups = named_groups(&text).ok_or_else(|| {
+                let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+                Stop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
+            })?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "ciphers",
+        short: None,
+        value: ValueForm::Required("LIST"),
+        tier: Tier::New,
+        help: "measures each of these cipher suites as well, alone, with TLS 1.2",
+        details: &["Default: none. Separated by commas or colons, as in \
+             ECDHE-ECDSA-AES128-GCM-SHA256,ECDHE-ECDSA-CHACHA20-POLY1305. The suites of TLS 1.3 cannot be \
+             chosen."],
+        apply: |args, value| {
+            let text = String::from_utf8_lossy(value.bytes());
+            if !names(&text).all(is_cipher) {
+                let what = "cipher suites of TLS 1.2 such as ECDHE-RSA-AES128-GCM-SHA256";
+                return Err(Stop::expected("--ciphers", what, value));
+            }
+            args.ciphers = names(&text).map(str::to_owned).collect();
+            Ok(())
+        },
+    },
+    Opt {
+        long: "resume",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "measures each variant with resumed sessions as well",
+        details: &["Of the handshakes of such a trial all but the first resume, if the server lets them."],
+        apply: |args, _| {
+            args.resume = true;
+            Ok(())
+        },
+    },
+];
+
+const TRIALS: &[Opt<Args>] = &[
+    Opt {
+        long: "rounds",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "makes N rounds, each with one trial of each variant, in an order that changes",
+        details: &[
+            "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % confidence \
+             (Student's t) become narrower with more of them. A single round gives no intervals.",
+            "Trials that warm up precede the first round and are left out.",
+        ],
+        apply: |args, value| {
+            args.settings.rounds = number("--rounds", 1..=ROUNDS_MAX, value)?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "handshakes",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "makes N handshakes in each trial, one after the other",
+        details: &[
+            "Default: 100. Range: 1 to 1000000. Below 100 there is no p99; of 100 it is the second slowest. A trial is \
+             ended after a minute.",
+        ],
+        apply: |args, value| {
+            args.settings.handshakes = number("--handshakes", 1..=HANDSHAKES_MAX, value)?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "rate-handshakes",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "makes N more handshakes in each trial, several at once, for the sustained rate",
+        details: &[
+            "Default: 200. Range: 0 to 1000000; 0 leaves that out. Each handshake takes a local port, which the \
+             system gives back after a minute: keep the sum over all trials of a minute below some 28000.",
+        ],
+        apply: |args, value| {
+            args.settings.rate_handshakes = number("--rate-handshakes", 0..=HANDSHAKES_MAX, value)?;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "concurrency",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "keeps N of the --rate-handshakes going at once",
+        details: &["Default: 8. Range: 1 to 10000."],
+        apply: |args, value| {
+            let concurrency = number("--concurrency", 1..=CONCURRENCY_MAX, value)?;
+            args.settings.concurrency = u32::try_from(concurrency).expect("the range ends before");
+            Ok(())
+        },
+    },
+    Opt {
+        long: "seed",
+        short: None,
+        value: ValueForm::Required("N"),
+        tier: Tier::New,
+        help: "starts the random order of the trials from N",
+        details: &["Default: 1."],
+        apply: |args, value| {
+            let seed = value.unsigned();
+            args.settings.seed = seed.ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
+            Ok(())
+        },
+    },
+];
+
+const SERVER_OPTIONS: &[Opt<Args>] = &[
+    Opt {
+        long: "timeout",
+        short: None,
+        value: ValueForm::Required("T"),
+        tier: Tier::New,
+        help: "gives a connect, and then its handshake, this long: a duration such as 500ms",
+        details: &["Default: 5s. Seconds if there is no unit."],
+        apply: |args, value| {
+            let text = String::from_utf8_lossy(value.bytes());
+            let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
+            let timeout = timeout
+                .ok_or_else(|| Stop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
+            args.settings.timeout = timeout;
+            args.base.timeout = timeout.as_secs_f64();
+            Ok(())
+        },
+    },
+    Opt {
+        long: "tls-server-name",
+        short: None,
+        value: ValueForm::Required("NAME"),
+        tier: Tier::New,
+        help: "calls the server by this name in TLS",
+        details: &["Default: the host of the URL. Of an address nothing is sent."],
+        apply: |args, value| {
+            args.base.tls.server_name = Some(table::parse_server_name(value)?);
+            Ok(())
+        },
+    },
+    Opt {
+        long: "ssl-verify",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "checks the server's certificate, which is part of what a handshake costs",
+        details: &["It must lead to a root of the system or of --ssl-ca-file and bear the server's name."],
+        apply: |args, _| {
+            args.verify();
+            Ok(())
+        },
+    },
+    Opt {
+        long: "ssl-ca-file",
+        short: None,
+        value: ValueForm::Required("FILE"),
+        tier: Tier::New,
+        help: "trusts the certificates in this file, in PEM, beside the system's",
+        details: &["Implies --ssl-verify."],
+        apply: |args, value| {
+            args.base.tls.ca_file = Some(value.os_str().to_owned());
+            args.verify();
+            Ok(())
+        },
+    },
+];
+
+const RESULTS: &[Opt<Args>] = &[
+    Opt {
+        long: "csv",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "prints CSV instead of the table: a line for each variant",
+        details: &["Of --csv and --json the last counts. docs/reference/tls-lab.md describes both."],
+        apply: |args, _| {
+            args.form = Form::Csv;
+            Ok(())
+        },
+    },
+    Opt {
+        long: "json",
+        short: None,
+        value: ValueForm::None,
+        tier: Tier::New,
+        help: "prints JSON instead of the table, with the figures of each round",
+        details: &[],
+        apply: |args, _| {
+            args.form = Form::Json;
+            Ok(())
+        },
+    },
+];
+
+impl Args {
+    fn verify(&mut self) {
+        self.base.tls.verify = true;
+        self.settings.is_verified = true;
+    }
+}
+
+/// Takes the word that names the server: a https:// URL, or what follows `https://` in one.
+fn server(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
+    let unusable = || Stop::rejected([b"expected ", SERVER.as_bytes(), b", got `", word, b"`"].concat());
+    if args.base.typed_url.is_some() {
+        return Err(Stop::rejected([b"expected a single server, got also `", word, b"`"].concat()));
+    }
+    let url =
+        if word.windows(3).any(|part| part == b"://") { word.to_vec() } else { [b"https://", word].concat() };
+    args.base.typed_url = TypedUrl::from_word(&url);
+    if args.base.url().is_some_and(|url| url.https) { Ok(()) } else { Err(unusable()) }
+}
+
+/// The names in a list; none if it is empty.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split([',', ':']).map(str::trim).filter(|name| !name.is_empty())
+}
+
+/// The groups in a list, as the library calls them; `None` if it has not all of them.
+fn named_groups(text: &str) -> Option<Vec<&'static str>> {
+    names(text).map(|name| KeyExchange::named(name).map(|group| group.name)).collect()
+}
+
+fn is_cipher(name: &str) -> bool {
+    let tls = Tls { ciphers: Some(name.to_owned()), max: TlsVersion::Tls12, ..Tls::default() };
+    httperf_engine::tls_context(&tls).is_ok()
+}
+
+fn number(option: &str, range: std::ops::RangeInclusive<u64>, value: Value<'_>) -> Result<u64, Stop> {
+    value.unsigned().filter(|number| range.contains(number)).ok_or_else(|| {
+        let what = format!("a number from {} to {}", range.start(), range.end());
+        Stop::expected(option, &what, value)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command_line::grammar::parse::words;
+
+    fn args(argv: &[&str]) -> Args {
+        parsed(&words(argv)).unwrap()
+    }
+
+    fn plan(argv: &[&str]) -> Plan {
+        base_plan(&Program::started_as(&"httperf".into()), &args(argv)).unwrap()
+    }
+
+    #[test]
+    fn a_server_is_a_url_or_a_host_with_or_without_a_port() {
+        for (word, expected) in [
+            ("https://127.0.0.1", "https://127.0.0.1:443"),
+            ("https://127.0.0.1:8443/ignored?path", "https://127.0.0.1:8443"),
+            ("HTTPS://LocalHost:443", "https://localhost:443"),
+            ("localhost:8443", "https://localhost:8443"),
+            ("localhost", "https://localhost:443"),
+            ("[::1]:8443", "https://[::1]:8443"),
+        ] {
+            assert_eq!(args(&[word]).server(), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn every_trial_is_a_handshake_with_the_server_under_the_time_limit() {
+        let plan = plan(&["localhost:8443", "--timeout=250ms", "--tls-server-name=www.example.com"]);
+        assert_eq!(plan.targets[0].endpoint.to_string(), "127.0.0.1:8443");
+        assert_eq!(plan.targets[0].tls_name.as_deref(), Some("www.example.com"));
+        assert_eq!(plan.timeouts.timeout, Some(Duration::from_millis(250)));
+        let httperf_plan::Workload::Connections(connections) = &plan.workload else {
+            panic!("connections were asked for")
+        };
+        assert_eq!(connections.calls, 0);
+        assert_eq!(plan.tls.as_ref().unwrap().verify, None);
+    }
+
+    #[test]
+    fn groups_and_ciphers_are_variants_in_the_order_of_their_lists() {
+        let args = args(&[
+            "localhost",
+            "--groups=p-256:x25519mlkem768",
+            "--ciphers=ECDHE-RSA-AES128-GCM-SHA256,ECDHE-RSA-CHACHA20-POLY1305",
+        ]);
+        let candidates = args.candidates(&Tls::default());
+        let names: Vec<&str> = candidates.iter().map(|candidate| &candidate.name[..]).collect();
+        let expected =
+            ["P-256", "X25519MLKEM768", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-RSA-CHACHA20-POLY1305"];
+        assert_eq!(names, expected);
+        let tls = &candidates[1].tls;
+        assert_eq!((tls.groups.as_deref(), tls.max), (Some("X25519MLKEM768"), TlsVersion::Tls13));
+        let tls = &candidates[2].tls;
+        assert_eq!(
+            (tls.ciphers.as_deref(), tls.max),
+            (Some("ECDHE-RSA-AES128-GCM-SHA256"), TlsVersion::Tls12)
+        );
+        assert_eq!(tls.groups, None);
+    }
+
+    #[test]
+    fn every_option_finds_its_place() {
+        let args = args(&[
+            "localhost",
+            "--rounds=3",
+            "--handshakes=7",
+            "--rate-handshakes=0",
+            "--concurrency=2",
+            "--seed=42",
+            "--resume",
+            "--ssl-verify",
+            "--csv",
+            "--json",
+        ]);
+        let expected = Settings {
+            rounds: 3,
+            handshakes: 7,
+            rate_handshakes: 0,
+            concurrency: 2,
+            timeout: DEFAULT_TIMEOUT,
+            seed: 42,
+            is_verified: true,
+        };
+        assert_eq!((args.settings, args.form, args.resume), (expected, Form::Json, true));
+    }
+
+    #[test]
+    fn every_option_is_described_in_one_line_without_full_stop() {
+        for option in COMMAND.options() {
+            assert!(!option.help.is_empty() && option.help.len() <= 90, "--{}", option.long);
+            assert!(!option.help.ends_with('.'), "--{}", option.long);
+            assert!(option.details.iter().all(|paragraph| paragraph.ends_with('.')), "--{}", option.long);
+        }
+    }
+
+    fn results(outcomes: Vec<Outcome>) -> Results {
+        let variants = outcomes.into_iter().map(|outcome| httperf_report::tls_lab::Variant {
+            name: "X25519".to_owned(),
+            kind: httperf_stats::HandshakeKind::Full,
+            outcome,
+        });
+        Results {
+            server: "https://localhost:443".to_owned(),
+            settings: Args::default().settings,
+            rounds: 0,
+            variants: variants.collect(),
+        }
+    }
+
+    #[test]
+    fn when_nothing_was_measured_one_sentence_says_why() {
+        let refused = |reason: &str| Outcome::Refused { reason: reason.to_owned() };
+        let none = results(vec![refused("timed out"), refused("no"), refused("timed out")]);
+        let expected = "https://localhost:443 accepts none of X25519, X25519, X25519: timed out; no";
+        assert_eq!(nothing_measured(&none, false).unwrap(), expected);
+        let interrupted = Some("interrupted before the first round was complete".to_owned());
+        assert_eq!(nothing_measured(&none, true), interrupted);
+        assert_eq!(nothing_measured(&results(Vec::new()), true), interrupted);
+    }
+}

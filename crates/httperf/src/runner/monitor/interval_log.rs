@@ -1,0 +1,241 @@
+//! `--interval-log`: a line of JSON for each interval, written as it ends. `docs/reference/interval-log.md` describes
+//! it.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use httperf_stats::{Classes, Errors, Interval, Phase, Series};
+use serde::Serialize;
+
+use crate::runner::results::file;
+use crate::terminal::messages::Program;
+
+use super::{Consumer, Outcome};
+
+/// The log of a run, complete up to the last interval that has ended: nothing is held back.
+pub(super) struct IntervalLog {
+    program: Program,
+    name: String,
+    file: File,
+    /// Bytes of complete lines.
+    length: u64,
+    /// The end of the last interval that is written.
+    end: Duration,
+    /// Times before `end` that no line covers: from, to.
+    gaps: Vec<(Duration, Duration)>,
+    has_failed: bool,
+}
+
+impl IntervalLog {
+    /// An empty log.
+    pub(super) fn create(path: &Path, program: Program) -> anyhow::Result<Self> {
+        let name = path.display().to_string();
+        let file =
+            file::create(path.as_os_str()).with_context(|| format!("--interval-log: cannot write {name}"))?;
+        let (end, gaps) = (Duration::ZERO, Vec::new());
+        Ok(Self { program, name, file, length: 0, end, gaps, has_failed: false })
+    }
+
+    /// Writes a line. If that fails it is said once, and nothing of the line remains.
+    fn write(&mut self, interval: &Interval) -> bool {
+        let mut line =
+            serde_json::to_vec(&Line::from(interval)).expect("a line is plain data with names for keys");
+        line.push(b'\n');
+        let Err(error) = self.file.write_all(&line) else {
+            self.length += line.len() as u64;
+            return true;
+        };
+        // Half a line would spoil the next one. What has no length to be cut (a pipe, a device) is beyond help.
+        let _cut = self.file.set_len(self.length).and_then(|()| self.file.seek(SeekFrom::Start(self.length)));
+        if !self.has_failed {
+            self.has_failed = true;
+            self.program.say(format_args!("--interval-log: cannot write {}: {error}", self.name));
+        }
+        false
+    }
+
+    fn add_gap(&mut self, from: Duration, to: Duration) {
+        match self.gaps.last_mut() {
+            Some(last) if last.1 == from => last.1 = to,
+            _ => self.gaps.push((from, to)),
+        }
+    }
+
+    fn is_missing(&self, interval: &Interval) -> bool {
+        let (from, to) = (interval.from, interval.end());
+        from >= self.end || self.gaps.iter().any(|gap| gap.0 <= from && to <= gap.1)
+    }
+}
+
+impl Consumer for IntervalLog {
+    fn interval(&mut self, interval: &Interval) {
+        if interval.from > self.end {
+            self.add_gap(self.end, interval.from);
+        }
+        if !self.write(interval) {
+            self.add_gap(interval.from, interval.end());
+        }
+        self.end = interval.end();
+    }
+
+    /// Adds what is missing: the last interval, which did not end by itself, and whatever could not be written in time.
+    fn finish(&mut self, series: Option<&Series>, outcome: &mut Outcome) {
+        let intervals = series.map_or(&[][..], Series::intervals);
+        for interval in intervals {
+            if self.is_missing(interval) {
+                self.write(interval);
+            }
+        }
+        outcome.has_failed = self.has_failed;
+    }
+}
+
+/// A line of the log. Lines of several generators can be added: counts and classes as they are, percentiles from the
+/// classes.
+#[derive(Serialize)]
+struct Line<'a> {
+    from_s: f64,
+    length_s: f64,
+    phase: Phase,
+    arrivals: u64,
+    offered: u64,
+    sent: u64,
+    replies: u64,
+    http_errors: u64,
+    unexpected: u64,
+    failed_calls: u64,
+    errors: &'a Errors,
+    open: u64,
+    lag_max_us: u64,
+    latency_us: Percentiles,
+    latency_classes_us: &'a Classes,
+}
+
+/// In microseconds; `None` where there are too few for it.
+#[derive(Serialize)]
+struct Percentiles {
+    p50: Option<u64>,
+    p90: Option<u64>,
+    p99: Option<u64>,
+    p999: Option<u64>,
+    max: Option<u64>,
+    count: u64,
+}
+
+impl<'a> From<&'a Interval> for Line<'a> {
+    fn from(interval: &'a Interval) -> Self {
+        Self {
+            from_s: interval.from.as_secs_f64(),
+            length_s: interval.length.as_secs_f64(),
+            phase: interval.phase,
+            arrivals: interval.arrivals,
+            offered: interval.offered,
+            sent: interval.sent,
+            replies: interval.replies,
+            http_errors: interval.http_errors,
+            unexpected: interval.unexpected,
+            failed_calls: interval.failed_calls,
+            errors: &interval.errors,
+            open: interval.open,
+            lag_max_us: whole_micros(interval.lag_max),
+            latency_us: Percentiles::from(&interval.latency),
+            latency_classes_us: &interval.latency,
+        }
+    }
+}
+
+impl From<&Classes> for Percentiles {
+    fn from(classes: &Classes) -> Self {
+        let quantile = |share| classes.supported_quantile(share).map(whole_micros);
+        Self {
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: quantile(1.0),
+            count: classes.total(),
+        }
+    }
+}
+
+fn whole_micros(duration: Duration) -> u64 {
+    u64::try_from((duration.as_nanos() + 500) / 1000).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::standing::examples::second;
+    use super::*;
+
+    fn program() -> Program {
+        Program::started_as(&"httperf".into())
+    }
+
+    /// The whole series of a run of these intervals.
+    fn series(intervals: &[Interval]) -> Series {
+        let text = serde_json::json!({ "width_ns": 1_000_000_000, "intervals": intervals }).to_string();
+        serde_json::from_str(&text).unwrap()
+    }
+
+    fn seconds_in(path: &Path) -> Vec<f64> {
+        let text = fs::read_to_string(path).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["from_s"].as_f64().unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_line_has_all_that_happened_in_the_interval() {
+        let line = serde_json::to_string(&Line::from(&second(9, Phase::Measured))).unwrap();
+        assert_eq!(
+            line,
+            r#"{"from_s":9.0,"length_s":1.0,"phase":"measured","arrivals":1000,"offered":1000,"sent":1000,"#
+                .to_owned()
+                + r#""replies":999,"http_errors":3,"unexpected":0,"failed_calls":0,"errors":{"client-timo":1,"connreset":1},"#
+                + r#""open":12,"lag_max_us":129,"#
+                + r#""latency_us":{"p50":310,"p90":310,"p99":920,"p999":null,"max":1590,"count":999},"#
+                + r#""latency_classes_us":[[310,979],[920,15],[1590,5]]}"#
+        );
+    }
+
+    #[test]
+    fn each_line_is_there_when_its_interval_has_ended() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut log = IntervalLog::create(&path, program()).unwrap();
+        log.interval(&second(0, Phase::Measured));
+        assert_eq!(seconds_in(&path), [0.0]);
+        log.interval(&second(1, Phase::Measured));
+        assert_eq!(seconds_in(&path), [0.0, 1.0]);
+    }
+
+    #[test]
+    fn what_was_not_told_in_time_follows_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let mut log = IntervalLog::create(&path, program()).unwrap();
+        let all: Vec<Interval> = (0..7).map(|number| second(number, Phase::Measured)).collect();
+        for told in [1, 2, 5] {
+            log.interval(&all[told]);
+        }
+        let mut outcome = Outcome::default();
+        log.finish(Some(&series(&all)), &mut outcome);
+        assert_eq!(seconds_in(&path), [1.0, 2.0, 5.0, 0.0, 3.0, 4.0, 6.0]);
+        assert!(!outcome.has_failed);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_is_a_failure_but_no_end() {
+        let mut log = IntervalLog::create(Path::new("/dev/full"), program()).unwrap();
+        let all: Vec<Interval> = (0..3).map(|number| second(number, Phase::Measured)).collect();
+        all.iter().for_each(|interval| log.interval(interval));
+        let mut outcome = Outcome::default();
+        log.finish(Some(&series(&all)), &mut outcome);
+        assert!(outcome.has_failed);
+    }
+}

@@ -1,0 +1,500 @@
+//! `--live`: the run on the whole screen of the terminal on stderr.
+
+use std::io::{self, Stderr};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use httperf_engine::Stop;
+use httperf_plan::Plan;
+use httperf_stats::{Classes, Failure, Interval, Phase, Series};
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::Marker;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType, Paragraph};
+use ratatui::{Frame, Terminal, backend::CrosstermBackend};
+use signal_hook::consts::SIGINT;
+
+use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
+use super::{Consumer, Outcome, figures};
+use crate::runner::signals::is_impatient;
+use crate::terminal::lines;
+
+/// How long a picture stands at most, so that the clock runs.
+const REDRAW: Duration = Duration::from_millis(500);
+
+/// How many events are taken at once: somebody leans on a key.
+const EVENTS_MAX: usize = 100;
+
+/// The view, and the keyboard.
+pub(super) struct Live {
+    standing: Standing,
+    clock: Clock,
+    stop: Stop,
+    colour: bool,
+    /// When whoever watches asked for the end.
+    ending_since: Option<Instant>,
+    /// Whether there is a keyboard to read.
+    has_keys: bool,
+    terminal: Terminal<CrosstermBackend<Stderr>>,
+    /// When the picture was drawn; `None` if it no longer holds.
+    drawn: Option<Instant>,
+}
+
+impl Live {
+    /// Takes the screen.
+    pub(super) fn start(plan: &Plan, stop: Stop) -> anyhow::Result<Self> {
+        lines::take_screen().context("--live: cannot set up the terminal")?;
+        let terminal = Terminal::new(CrosstermBackend::new(io::stderr())).inspect_err(|_| lines::restore());
+        let mut live = Self {
+            standing: Standing::new(plan),
+            clock: Clock::start(),
+            stop,
+            colour: lines::has_colour(),
+            ending_since: None,
+            has_keys: true,
+            terminal: terminal.context("--live: cannot find out the size of the terminal")?,
+            drawn: None,
+        };
+        live.draw();
+        Ok(live)
+    }
+
+    fn draw(&mut self) {
+        // Not after somebody else has given the terminal back: a panic, or a second signal.
+        if !lines::has_screen() {
+            return;
+        }
+        let message = lines::last_held();
+        let view = View {
+            standing: &self.standing,
+            elapsed: self.clock.elapsed(),
+            colour: self.colour,
+            is_ending: self.ending_since.is_some(),
+            message: message.as_deref(),
+        };
+        // A picture that cannot be drawn is missed by nobody; the next one may be.
+        let _missed = self.terminal.draw(|frame| view.draw(frame));
+        self.drawn = Some(Instant::now());
+    }
+
+    fn read_keys(&mut self) {
+        for _ in 0..EVENTS_MAX {
+            match event::poll(Duration::ZERO).and_then(|is_there| is_there.then(event::read).transpose()) {
+                Ok(None) => return,
+                Ok(Some(Event::Key(key))) if key.kind == KeyEventKind::Press => self.press(key),
+                Ok(Some(Event::Resize(..))) => self.drawn = None,
+                Ok(Some(_)) => {}
+                Err(_) => {
+                    self.has_keys = false;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Gives the terminal back. The cursor is shown before, so that the library does not write that behind the report's
+    /// first line.
+    fn give_back(&mut self) {
+        // A terminal that is gone has no cursor to show.
+        self.terminal.show_cursor().unwrap_or_default();
+        lines::restore();
+    }
+
+    fn press(&mut self, key: KeyEvent) {
+        let is_interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+        if is_interrupt && is_impatient(self.ending_since.map(|since| since.elapsed())) {
+            // As a further signal does.
+            self.give_back();
+            signal_hook::low_level::emulate_default_handler(SIGINT).unwrap_or_default();
+        }
+        if is_interrupt || key.code == KeyCode::Char('q') {
+            self.ending_since.get_or_insert_with(Instant::now);
+            self.drawn = None;
+            self.stop.ask();
+        }
+    }
+}
+
+/// For a view that nobody finishes, as what was to come after it failed.
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+impl Consumer for Live {
+    fn interval(&mut self, interval: &Interval) {
+        self.standing.add(interval);
+        self.clock.set(interval.end());
+        self.drawn = None;
+    }
+
+    fn partial_interval(&mut self, interval: &Interval) {
+        self.interval(interval);
+    }
+
+    fn tick(&mut self) {
+        if self.has_keys {
+            self.read_keys();
+        }
+        if self.drawn.is_none_or(|drawn| drawn.elapsed() >= REDRAW) {
+            self.draw();
+        }
+    }
+
+    fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
+        outcome.ended_by_user |= self.ending_since.is_some();
+    }
+}
+
+/// What the intervals say of the measurement, in a line. The report judges with more to go by.
+/// `due`: how many arrivals should have been due in an interval, if that is known.
+fn so_far(intervals: &[Interval], due: impl Fn(&Interval) -> Option<f64>) -> String {
+    let measured = || intervals.iter().filter(|interval| interval.phase == Phase::Measured);
+    let mut lags: Vec<Duration> = measured().map(|interval| interval.lag_max).collect();
+    if lags.is_empty() {
+        return "nothing measured yet".into();
+    }
+    // That of a usual second: one late second is no verdict.
+    lags.sort_unstable();
+    let lag = lags[lags.len() / 2];
+    let mut latency = Classes::default();
+    measured().for_each(|interval| latency.merge(&interval.latency));
+    let slow = latency.quantile(0.99);
+    if lag >= LAG_OF_NOTE && slow.is_some_and(|slow| lag.as_secs_f64() > slow.as_secs_f64() * LAG_SHARE) {
+        let [lag, slow] = [Some(lag), slow].map(figures::millis);
+        return format!("SUSPECT, the generator is up to {lag} ms late, with a p99 of {slow} ms");
+    }
+    let (due, started) = measured()
+        .filter_map(|interval| Some((due(interval)?, interval.arrivals)))
+        .fold((0.0, 0), |sums, (due, started)| (sums.0 + due, sums.1 + started));
+    // Random arrivals vary by the root of their number.
+    if due - started as f64 > due * MISSING_OF_NOTE + 3.0 * due.sqrt() {
+        return format!("SUSPECT, {started} arrivals have started of {due:.0} that were due");
+    }
+    "VALID".into()
+}
+
+/// A generator that is less late than this is no matter, however quick the server.
+const LAG_OF_NOTE: Duration = Duration::from_millis(1);
+
+/// The share of the latency from which on the generator's own delay matters.
+const LAG_SHARE: f64 = 0.5;
+
+/// The share of the arrivals that may be missing.
+const MISSING_OF_NOTE: f64 = 0.02;
+
+/// All that the picture is a function of.
+struct View<'a> {
+    standing: &'a Standing,
+    elapsed: Duration,
+    colour: bool,
+    is_ending: bool,
+    /// The last message for whoever watches.
+    message: Option<&'a str>,
+}
+
+/// Columns of the names of figures.
+const NAME_WIDTH: usize = 12;
+
+/// Columns of a figure of the table.
+const FIGURE_WIDTH: usize = 7;
+
+/// From this width on, two figures or charts are side by side.
+const TWO_COLUMNS: u16 = 72;
+
+/// The least height of a chart.
+const CHART_HEIGHT_MIN: u16 = 5;
+
+impl View<'_> {
+    fn draw(&self, frame: &mut Frame<'_>) {
+        let is_wide = frame.area().width >= TWO_COLUMNS;
+        let figures = self.figures(is_wide);
+        let [head, figures_area, table, charts, verdict, foot] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(figures.len() as u16),
+            Constraint::Length(3),
+            Constraint::Fill(1),
+            Constraint::Length(1),
+            Constraint::Length(1),
+        ])
+        .areas(frame.area());
+        frame.render_widget(self.head(head.width.into()), head);
+        frame.render_widget(Paragraph::new(figures), figures_area);
+        frame.render_widget(Paragraph::new(self.table(is_wide)), table);
+        self.charts(frame, charts, is_wide);
+        frame.render_widget(self.verdict(), verdict);
+        frame.render_widget(self.foot(), foot);
+    }
+
+    /// Where the load goes on the left, as much as there is room for, and where the run stands on the right.
+    fn head(&self, width: usize) -> Line<'static> {
+        let outline = &self.standing.outline;
+        let mut right =
+            format!("{} {}", phase_word(outline.phase(self.elapsed)), figures::clock(self.elapsed));
+        if let Some(left) = outline.left(self.elapsed) {
+            right += &format!(", {} left", figures::clock(left));
+        }
+        let room = width.saturating_sub(right.chars().count() + 1);
+        let target: String = outline.target.chars().take(room).collect();
+        Line::styled(format!("{target:<room$} {right}"), Style::new().add_modifier(Modifier::REVERSED))
+    }
+
+    /// Lines of names and figures.
+    fn figures(&self, is_wide: bool) -> Vec<Line<'static>> {
+        let Standing { so_far, outline, .. } = self.standing;
+        let empty = Interval::default();
+        let last = self.standing.last().unwrap_or(&empty);
+        let rate = |count| figures::rate(last.rate(count));
+        let arrivals = match outline.asked(last.from) {
+            Some(asked) => {
+                format!("{} {}/s of {}", rate(last.arrivals), outline.arrival, figures::rate(asked))
+            }
+            None if outline.is_timed() => "all offered".to_owned(),
+            None => "not timed".to_owned(),
+        };
+        let lags = [last.lag_max, so_far.lag_max].map(|lag| figures::millis(Some(lag)));
+        let is_late = last.lag_max > LAG_WARNING;
+        let warning = if is_late { "LATE: " } else { "" };
+        let classes: Vec<String> = Failure::ALL
+            .into_iter()
+            .filter(|&class| so_far.errors.count(class) > 0)
+            .map(|class| format!("{class} {}", so_far.errors.count(class)))
+            .collect();
+        let total = so_far.errors.total();
+        let errors = if total == 0 { "0".to_owned() } else { format!("{total}: {}", classes.join(", ")) };
+        let named = |name: &str, figure: String, style: Style| {
+            let name = Span::styled(format!("{name:<NAME_WIDTH$}"), self.style(Color::Cyan));
+            vec![name, Span::styled(figure, style)]
+        };
+        let plain = Style::new();
+        let alarm = |is_on: bool| if is_on { self.style(Color::Red) } else { plain };
+        let pairs = [
+            [
+                named("Arrivals", arrivals, plain),
+                named("Replies", format!("{}/s", rate(last.replies)), plain),
+            ],
+            [
+                named("Open", format!("{} connections", last.open), plain),
+                named("Lag max", format!("{warning}{} ms, {} ms so far", lags[0], lags[1]), alarm(is_late)),
+            ],
+            [
+                named("4xx, 5xx", so_far.http_errors.to_string(), alarm(so_far.http_errors > 0)),
+                named("Errors", errors, alarm(total > 0)),
+            ],
+        ];
+        if !is_wide {
+            return pairs.into_iter().flatten().map(Line::from).collect();
+        }
+        let side_by_side = |[mut left, right]: [Vec<Span<'static>>; 2]| {
+            let width: usize = left.iter().map(Span::width).sum();
+            left.push(" ".repeat(LEFT_WIDTH.saturating_sub(width)).into());
+            left.extend(right);
+            Line::from(left)
+        };
+        pairs.into_iter().map(side_by_side).collect()
+    }
+
+    /// Percentiles of the last interval and of all.
+    fn table(&self, is_wide: bool) -> Vec<Line<'static>> {
+        let columns: &[(&str, f64)] = if is_wide {
+            &[("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)]
+        } else {
+            &[("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0)]
+        };
+        let mut head = format!("{:<NAME_WIDTH$}", "Latency [ms]");
+        columns.iter().for_each(|(name, _)| head += &format!("{name:>FIGURE_WIDTH$}"));
+        if is_wide {
+            head += &format!("{:>12}", "replies");
+        }
+        let empty = Classes::default();
+        let last = self.standing.last().map_or(&empty, |last| &last.latency);
+        let mut lines = vec![Line::styled(head, self.style(Color::Cyan))];
+        for (name, classes) in [("last second", last), ("so far", &self.standing.so_far.latency)] {
+            let mut line = format!("{name:<NAME_WIDTH$}");
+            for &(_, share) in columns {
+                let figure = figures::millis(classes.supported_quantile(share));
+                line += &format!("{figure:>FIGURE_WIDTH$}");
+            }
+            if is_wide {
+                line += &format!("{:>12}", classes.total());
+            }
+            lines.push(line.into());
+        }
+        lines
+    }
+
+    /// Rates and latency over the last minutes, as far as there is room.
+    fn charts(&self, frame: &mut Frame<'_>, area: Rect, is_wide: bool) {
+        let enough = if is_wide { CHART_HEIGHT_MIN } else { 2 * CHART_HEIGHT_MIN };
+        if area.height < enough {
+            return;
+        }
+        let halves = [Constraint::Fill(1), Constraint::Fill(1)];
+        let [rates, latency]: [Rect; 2] =
+            if is_wide { Layout::horizontal(halves) } else { Layout::vertical(halves) }.areas(area);
+        let (asked, replies) = (
+            self.points(|interval| self.standing.outline.asked(interval.from)),
+            self.points(|interval| Some(interval.rate(interval.replies))),
+        );
+        // What the marks mean must not be told by colour alone.
+        let title = if asked.is_empty() { "replies/s" } else { "replies/s; dots: arrivals asked" };
+        self.chart(frame, rates, title, [(&asked, Marker::Dot), (&replies, Marker::Braille)]);
+        let quantile = |share| {
+            self.points(move |interval| {
+                interval.latency.supported_quantile(share).map(|latency| latency.as_secs_f64() * 1e3)
+            })
+        };
+        let (p50, p99) = (quantile(0.5), quantile(0.99));
+        let title = "p99 [ms]; dots: p50";
+        self.chart(frame, latency, title, [(&p50, Marker::Dot), (&p99, Marker::Braille)]);
+    }
+
+    /// A value over time: seconds and the value.
+    fn points(&self, value: impl Fn(&Interval) -> Option<f64>) -> Vec<(f64, f64)> {
+        let point = |interval: &Interval| Some((interval.end().as_secs_f64(), value(interval)?));
+        self.standing.recent().iter().filter_map(point).collect()
+    }
+
+    fn chart(&self, frame: &mut Frame<'_>, area: Rect, title: &str, sets: [(&[(f64, f64)], Marker); 2]) {
+        let recent = self.standing.recent();
+        let from = recent.first().map_or(0.0, |first| first.from.as_secs_f64());
+        let to = recent.last().map_or(1.0, |last| last.end().as_secs_f64());
+        let highest = sets.iter().flat_map(|(points, _)| *points).map(|&(_, y)| y).fold(0.0, f64::max);
+        // A little room above, and some height if all is zero.
+        let top = if highest > 0.0 { highest * 1.1 } else { 1.0 };
+        let colours = [Color::Green, Color::Yellow];
+        let datasets = sets.into_iter().zip(colours).map(|((points, marker), colour)| {
+            let kind = if marker == Marker::Dot { GraphType::Scatter } else { GraphType::Line };
+            Dataset::default().marker(marker).graph_type(kind).data(points).style(self.style(colour))
+        });
+        let clock = |seconds| figures::clock(Duration::from_secs_f64(seconds));
+        let chart = Chart::new(datasets.collect())
+            .block(Block::bordered().title(title.to_owned()))
+            .x_axis(Axis::default().bounds([from, to]).labels([clock(from), clock(to)]))
+            .y_axis(Axis::default().bounds([0.0, top]).labels(["0".to_owned(), axis_label(top)]));
+        frame.render_widget(chart, area);
+    }
+
+    fn verdict(&self) -> Line<'static> {
+        let verdict = so_far(self.standing.recent(), |interval| self.standing.outline.due(interval));
+        let style = if verdict.starts_with("SUSPECT") { self.style(Color::Red) } else { Style::new() };
+        Line::from(vec![
+            Span::styled("Verdict so far: ", self.style(Color::Cyan)),
+            Span::styled(verdict, style),
+        ])
+    }
+
+    fn foot(&self) -> Line<'static> {
+        match self.message {
+            Some(message) => Line::styled(message.to_owned(), self.style(Color::Red)),
+            None if self.is_ending => "ending the run".into(),
+            None => "q ends the run and reports".into(),
+        }
+    }
+
+    fn style(&self, colour: Color) -> Style {
+        if self.colour { Style::new().fg(colour) } else { Style::new() }
+    }
+}
+
+/// Columns of the left figure of a pair.
+const LEFT_WIDTH: usize = 38;
+
+fn axis_label(value: f64) -> String {
+    let decimals = if value < 10.0 { 1 } else { 0 };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui::backend::TestBackend;
+
+    use super::super::standing::examples;
+    use super::*;
+
+    /// The picture after these seconds, on a screen of this size.
+    fn picture(standing: &Standing, elapsed: u64, width: u16, height: u16) -> TestBackend {
+        let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        let view = View {
+            standing,
+            elapsed: Duration::from_secs(elapsed),
+            colour: false,
+            is_ending: false,
+            message: None,
+        };
+        terminal.draw(|frame| view.draw(frame)).unwrap();
+        terminal.backend().clone()
+    }
+
+    fn standing(argv: &[&str], measured: u64) -> Standing {
+        let mut standing = Standing::new(&examples::plan(argv));
+        (0..measured).for_each(|number| standing.add(&examples::second(number, Phase::Measured)));
+        standing
+    }
+
+    const TIMED: &[&str] = &["--rate=1000", "--num-conns=1000000", "--runtime=60"];
+
+    #[test]
+    fn a_usual_terminal_shows_it_all() {
+        insta::assert_snapshot!(picture(&standing(TIMED, 42), 42, 80, 24));
+    }
+
+    #[test]
+    fn a_small_one_shows_the_figures() {
+        insta::assert_snapshot!(picture(&standing(TIMED, 42), 42, 40, 12));
+    }
+
+    #[test]
+    fn before_the_first_second_there_is_a_picture_too() {
+        insta::assert_snapshot!(picture(&standing(&["--num-conns=5"], 0), 0, 80, 24));
+    }
+
+    #[test]
+    fn any_size_will_do() {
+        let standing = standing(TIMED, 400);
+        for width in [1, 2, 10, 30, 72, 300] {
+            for height in [1, 2, 5, 9, 14, 100] {
+                picture(&standing, 400, width, height);
+            }
+        }
+    }
+
+    #[test]
+    fn without_colour_there_is_none() {
+        let backend = picture(&standing(TIMED, 42), 42, 80, 24);
+        assert!(
+            backend.buffer().content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset)
+        );
+    }
+
+    fn judged(due: Option<f64>, change: impl Fn(&mut Interval)) -> String {
+        let mut intervals: Vec<Interval> =
+            (0..10).map(|number| examples::second(number, Phase::Measured)).collect();
+        intervals.iter_mut().for_each(change);
+        so_far(&intervals, |_| due)
+    }
+
+    #[test]
+    fn the_verdict_is_that_of_usual_seconds() {
+        assert_eq!(judged(Some(1000.0), |_| {}), "VALID");
+        assert_eq!(judged(None, |_| {}), "VALID");
+        let one_late_second = |interval: &mut Interval| {
+            if interval.from.is_zero() {
+                interval.lag_max = Duration::from_millis(50);
+            }
+        };
+        assert_eq!(judged(Some(1000.0), one_late_second), "VALID");
+        assert_eq!(
+            judged(Some(1000.0), |interval| interval.lag_max = Duration::from_millis(50)),
+            "SUSPECT, the generator is up to 50 ms late, with a p99 of 0.92 ms"
+        );
+        assert_eq!(
+            judged(Some(1000.0), |interval| interval.arrivals = 900),
+            "SUSPECT, 9000 arrivals have started of 10000 that were due"
+        );
+        assert_eq!(judged(Some(1000.0), |interval| interval.phase = Phase::WarmUp), "nothing measured yet");
+    }
+}

@@ -1,0 +1,362 @@
+//! What watches a run while it goes on: the progress line, the full-screen view, the interval log, and what ends it
+//! early.
+//!
+//! ```text
+//!   worker ─► observer ─► Feed ─┐
+//!   worker ─► observer ─► Feed ─┴─► bounded channel ─► thread: assembly ─► consumers
+//! ```
+//!
+//! A worker never waits for any of them: what does not fit into the channel is counted and left out. Consumers see one
+//! interval at a time, that of all workers together. A new way of watching is another `Consumer`, made in `consumers`.
+
+mod assembly;
+mod figures;
+mod interval_log;
+mod live;
+mod objectives;
+mod progress;
+mod standing;
+mod until;
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use httperf_engine::Stop;
+use httperf_plan::{Plan, Watch};
+use httperf_stats::{Interval, Series};
+
+use crate::terminal::lines;
+use crate::terminal::messages::Program;
+
+use self::assembly::{Assembled, Assembly};
+use self::interval_log::IntervalLog;
+use self::live::Live;
+use self::objectives::Objectives;
+use self::progress::Progress;
+use self::until::Until;
+
+pub(crate) use self::objectives::can_watch;
+
+/// How many intervals of each worker may wait for the consumers: a minute's.
+const WAITING_MAX: usize = 64;
+
+/// How often consumers are called that only follow the clock.
+const SLOW_TICK: Duration = Duration::from_secs(1);
+
+/// How often they are called if one of them reads the keyboard.
+const QUICK_TICK: Duration = Duration::from_millis(100);
+
+/// What is wanted beside the report.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Whose messages are printed.
+    pub program: Program,
+    /// Whether the run is shown on the whole screen.
+    pub live: bool,
+    /// Where a line for each second goes.
+    pub interval_log: Option<PathBuf>,
+}
+
+/// Takes a run in as it goes on, on the monitor's thread: it may take its time.
+trait Consumer: Send {
+    /// An interval has ended.
+    fn interval(&mut self, interval: &Interval);
+
+    /// An interval has ended of which a part is missing, as a worker was late. The series will have it.
+    fn partial_interval(&mut self, _interval: &Interval) {}
+
+    /// Some time has passed, a tick at most.
+    fn tick(&mut self) {}
+
+    /// The run is over: adds what became of this consumer to `outcome`. `series` is the whole run, unless it failed.
+    fn finish(&mut self, series: Option<&Series>, outcome: &mut Outcome);
+}
+
+type Consumers = Vec<Box<dyn Consumer>>;
+
+/// The thread that watches a run.
+#[derive(Debug)]
+pub struct Monitor {
+    /// Gives its consumers back. There is none if there is nothing to do.
+    thread: Option<JoinHandle<Consumers>>,
+    over: Arc<AtomicBool>,
+}
+
+/// What became of watching a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Something was asked for and is not complete, such as the interval log. The reason was printed.
+    pub has_failed: bool,
+    /// Whoever watched asked for the end of the run.
+    pub ended_by_user: bool,
+    /// The run was ended because it had measured as exactly as the plan asks for.
+    pub is_exact: bool,
+    /// The run was asked to end because it had missed an objective.
+    pub has_missed: bool,
+}
+
+impl Monitor {
+    /// Prepares what is wanted and starts a thread for it. What comes with it is for the observers of so many workers.
+    ///
+    /// # Errors
+    /// What is wanted and cannot be had: a terminal, a file.
+    pub fn start(
+        settings: &Settings,
+        plan: &Plan,
+        workers: usize,
+        stop: &Stop,
+    ) -> anyhow::Result<(Self, Vec<Feed>)> {
+        let consumers = consumers(settings, plan, stop)?;
+        let tick = if settings.live { QUICK_TICK } else { SLOW_TICK };
+        Self::watch(consumers, workers, tick)
+    }
+
+    fn watch(mut consumers: Consumers, workers: usize, tick: Duration) -> anyhow::Result<(Self, Vec<Feed>)> {
+        let over = Arc::new(AtomicBool::new(false));
+        let feeds = |channel: Option<SyncSender<Message>>| {
+            (0..workers).map(|worker| Feed { worker, channel: channel.clone(), missed: 0 }).collect()
+        };
+        if consumers.is_empty() {
+            return Ok((Self { thread: None, over }, feeds(None)));
+        }
+        let (channel, messages) = sync_channel(WAITING_MAX * workers);
+        let is_over = Arc::clone(&over);
+        let thread = std::thread::Builder::new()
+            .name("monitor".into())
+            .spawn(move || {
+                consume(&messages, Assembly::new(workers), &mut consumers, tick, &is_over);
+                consumers
+            })
+            .context("cannot start the thread that watches the run")?;
+        Ok((Self { thread: Some(thread), over }, feeds(Some(channel))))
+    }
+
+    /// Ends the thread and gives the terminal back. The feeds that came with it must be gone. `series` is the whole
+    /// run, unless it failed.
+    pub fn finish(mut self, series: Option<&Series>) -> Outcome {
+        let mut outcome = Outcome::default();
+        match self.thread.take().map(JoinHandle::join) {
+            None => {}
+            Some(Ok(mut consumers)) => {
+                consumers.iter_mut().for_each(|consumer| consumer.finish(series, &mut outcome));
+            }
+            // It panicked, and has said so itself.
+            Some(Err(_)) => outcome.has_failed = true,
+        }
+        lines::restore();
+        outcome
+    }
+}
+
+/// For runs that end without an end: the terminal is given back all the same.
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+        lines::restore();
+    }
+}
+
+/// All that is wanted, the log first, so that what is said of it is not behind the screen.
+fn consumers(settings: &Settings, plan: &Plan, stop: &Stop) -> anyhow::Result<Consumers> {
+    let mut consumers = Consumers::new();
+    if let Some(precision) = plan.until {
+        consumers.push(Box::new(Until::new(precision, stop.clone())));
+    }
+    if plan.objectives.abort {
+        consumers.push(Box::new(Objectives::new(plan, stop.clone())));
+    }
+    if let Some(path) = &settings.interval_log {
+        consumers.push(Box::new(IntervalLog::create(path, settings.program.clone())?));
+    }
+    if settings.live {
+        ensure!(io::stderr().is_terminal(), "--live: expected a terminal on standard error");
+        ensure!(
+            !(prints(&plan.watch) && io::stdout().is_terminal()),
+            "--live: expected no option that prints to the same terminal while the run goes on"
+        );
+        consumers.push(Box::new(Live::start(plan, stop.clone())?));
+    } else if progress::is_welcome() && !settings.program.is_quiet() && !prints(&plan.watch) {
+        consumers.push(Box::new(Progress::new(plan)));
+    }
+    Ok(consumers)
+}
+
+/// Whether the run prints while it goes on.
+fn prints(watch: &Watch) -> bool {
+    watch.verbose > 0
+        || watch.requests.is_some()
+        || watch.replies.is_some()
+        || watch.lifetimes
+        || watch.periodic
+}
+
+/// Hands out what arrives until nothing more will.
+fn consume(
+    messages: &Receiver<Message>,
+    mut assembly: Assembly,
+    consumers: &mut Consumers,
+    tick: Duration,
+    over: &AtomicBool,
+) {
+    while !over.load(Ordering::Relaxed) {
+        match messages.recv_timeout(tick) {
+            Ok(Message { worker, interval: Some(interval) }) => {
+                assembly.add(worker, interval, Instant::now());
+            }
+            Ok(Message { worker, interval: None }) => assembly.end(worker),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        while let Some(assembled) = assembly.next(Instant::now()) {
+            consumers.iter_mut().for_each(|consumer| match &assembled {
+                Assembled::Whole(interval) => consumer.interval(interval),
+                Assembled::Partial(interval) => consumer.partial_interval(interval),
+            });
+        }
+        consumers.iter_mut().for_each(|consumer| consumer.tick());
+    }
+}
+
+/// What a worker tells the monitor.
+#[derive(Debug)]
+struct Message {
+    worker: usize,
+    /// An interval that has ended; `None` when there will be no more.
+    interval: Option<Interval>,
+}
+
+/// A worker's end of the channel. Dropping it says that the worker has ended.
+#[derive(Debug)]
+pub struct Feed {
+    worker: usize,
+    channel: Option<SyncSender<Message>>,
+    missed: u64,
+}
+
+impl Feed {
+    /// Tells of an interval, unless the consumers are far behind. Never waits.
+    pub fn interval(&mut self, interval: &Interval) {
+        let Some(channel) = &self.channel else { return };
+        let message = Message { worker: self.worker, interval: Some(interval.clone()) };
+        self.missed += u64::from(channel.try_send(message).is_err());
+    }
+
+    /// How many intervals the consumers were not told of.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        if let Some(channel) = &self.channel {
+            // This may wait, as the worker has nothing left to do. Where nobody listens any more, there is nobody to
+            // tell.
+            drop(channel.send(Message { worker: self.worker, interval: None }));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Sender, channel};
+
+    use super::*;
+
+    /// Takes one interval, and no other before it is told to go on.
+    struct Slow {
+        go_on: Receiver<()>,
+        seen: Sender<Duration>,
+    }
+
+    impl Consumer for Slow {
+        fn interval(&mut self, interval: &Interval) {
+            self.seen.send(interval.from).unwrap();
+            // An error is what telling it for good looks like.
+            self.go_on.recv().unwrap_or_default();
+        }
+
+        fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
+            outcome.ended_by_user = true;
+        }
+    }
+
+    /// A monitor of one worker.
+    fn watch(consumer: Slow, tick: Duration) -> (Monitor, Feed) {
+        let (monitor, mut feeds) = Monitor::watch(vec![Box::new(consumer)], 1, tick).unwrap();
+        (monitor, feeds.remove(0))
+    }
+
+    fn second(number: u64) -> Interval {
+        Interval { from: Duration::from_secs(number), ..Interval::default() }
+    }
+
+    #[test]
+    fn a_consumer_that_sleeps_does_not_hold_up_the_worker() {
+        let (go_on, may_go_on) = channel();
+        let (seen, was_seen) = channel();
+        let slow = Slow { go_on: may_go_on, seen };
+        let (monitor, mut feed) = watch(slow, SLOW_TICK);
+        feed.interval(&second(0));
+        assert_eq!(was_seen.recv().unwrap(), Duration::ZERO);
+        // From here on it sleeps, and this thread goes on.
+        (1..=100).for_each(|number| feed.interval(&second(number)));
+        assert_eq!(feed.missed(), 100 - WAITING_MAX as u64);
+        drop(go_on);
+        drop(feed);
+        let outcome = monitor.finish(None);
+        assert!(outcome.ended_by_user, "the consumer was not asked");
+        assert_eq!(was_seen.into_iter().count(), WAITING_MAX, "what fitted was lost");
+    }
+
+    #[test]
+    fn a_monitor_that_is_dropped_ends_its_thread() {
+        let (go_on, may_go_on) = channel();
+        let (seen, was_seen) = channel();
+        drop(go_on);
+        let slow = Slow { go_on: may_go_on, seen };
+        let (monitor, feed) = watch(slow, QUICK_TICK);
+        drop(monitor);
+        assert!(was_seen.recv().is_err(), "the consumer is still there");
+        drop(feed);
+    }
+
+    #[test]
+    fn without_consumers_there_is_no_thread_and_nothing_is_missed() {
+        let (monitor, mut feeds) = Monitor::watch(Consumers::new(), 2, SLOW_TICK).unwrap();
+        for feed in &mut feeds {
+            feed.interval(&second(0));
+            assert_eq!(feed.missed(), 0);
+        }
+        drop(feeds);
+        assert_eq!(monitor.finish(None), Outcome::default());
+    }
+
+    #[test]
+    fn consumers_see_one_interval_of_all_workers_together() {
+        let (go_on, may_go_on) = channel();
+        let (seen, was_seen) = channel();
+        drop(go_on);
+        let slow = Slow { go_on: may_go_on, seen };
+        let (monitor, mut feeds) = Monitor::watch(vec![Box::new(slow)], 2, QUICK_TICK).unwrap();
+        let mut second_feed = feeds.pop().unwrap();
+        let mut first_feed = feeds.pop().unwrap();
+        (0..3).for_each(|number| first_feed.interval(&second(number)));
+        second_feed.interval(&second(0));
+        // The others no longer wait for the worker that has ended.
+        drop(second_feed);
+        drop(first_feed);
+        monitor.finish(None);
+        assert_eq!(was_seen.into_iter().map(|from| from.as_secs()).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+}

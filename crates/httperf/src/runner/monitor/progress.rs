@@ -1,0 +1,222 @@
+//! The progress line: one line on stderr, for whoever sits before a terminal.
+
+use std::io::{self, IsTerminal};
+use std::time::Duration;
+
+use httperf_plan::Plan;
+use httperf_stats::{Classes, Interval, Series};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
+use super::{Consumer, Outcome, figures};
+use crate::terminal::lines;
+
+/// Between the parts of the line.
+const SEPARATOR: &str = "  ";
+
+/// The width of a terminal unless it says otherwise.
+const USUAL_WIDTH: usize = 80;
+
+/// A run that is over before this has no line.
+const SHOWN_FROM: Duration = Duration::from_millis(900);
+
+/// Whether there is somebody to read it, on something that can show it.
+pub(super) fn is_welcome() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|name| name != "dumb")
+}
+
+/// The line. It shows from the first interval on, so that a short run has none.
+pub(super) struct Progress {
+    standing: Standing,
+    clock: Clock,
+    bar: ProgressBar,
+    plain: ProgressStyle,
+    warning: ProgressStyle,
+}
+
+impl Progress {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let style = |template| ProgressStyle::with_template(template).expect("the template is a good one");
+        let plain = style("{wide_msg}");
+        let warning = if lines::has_colour() { style("{wide_msg:.yellow}") } else { plain.clone() };
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        Self { standing: Standing::new(plan), clock: Clock::start(), bar, plain, warning }
+    }
+
+    fn draw(&self) {
+        if self.clock.elapsed() < SHOWN_FROM {
+            return;
+        }
+        let Some(last) = self.standing.last() else { return };
+        if self.bar.is_hidden() {
+            lines::show_line();
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        let style = if last.lag_max > LAG_WARNING { &self.warning } else { &self.plain };
+        self.bar.set_style(style.clone());
+        let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
+        // A terminal that does not know its size says 0.
+        let width = if columns > 0 { columns.into() } else { USUAL_WIDTH };
+        self.bar.set_message(text(&self.standing, self.clock.elapsed(), width));
+    }
+}
+
+impl Consumer for Progress {
+    fn interval(&mut self, interval: &Interval) {
+        self.standing.add(interval);
+        self.clock.set(interval.end());
+    }
+
+    fn partial_interval(&mut self, interval: &Interval) {
+        self.interval(interval);
+    }
+
+    fn tick(&mut self) {
+        self.draw();
+    }
+
+    fn finish(&mut self, _: Option<&Series>, _: &mut Outcome) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// The line for a terminal of this width. Parts that do not fit are left out, the least important first.
+fn text(standing: &Standing, elapsed: Duration, width: usize) -> String {
+    let parts = parts(standing, elapsed);
+    let mut importance_min = 0;
+    loop {
+        let shown: Vec<&str> = parts
+            .iter()
+            .filter(|part| part.importance >= importance_min)
+            .map(|part| &part.text[..])
+            .collect();
+        let line = shown.join(SEPARATOR);
+        if line.chars().count() <= width || shown.len() <= 1 {
+            return line;
+        }
+        importance_min += 1;
+    }
+}
+
+/// A part of the line. The less important go first where room is scarce.
+struct Part {
+    importance: u8,
+    text: String,
+}
+
+fn parts(standing: &Standing, elapsed: Duration) -> Vec<Part> {
+    let Some(last) = standing.last() else { return Vec::new() };
+    let outline = &standing.outline;
+    let mut parts = Vec::new();
+    let mut add = |importance, text| parts.push(Part { importance, text });
+
+    add(10, figures::clock(elapsed));
+    if let Some(left) = outline.left(elapsed) {
+        add(3, format!("{} left", figures::clock(left)));
+    }
+    add(6, phase_word(outline.phase(elapsed)).to_owned());
+    if last.lag_max > LAG_WARNING {
+        add(9, format!("LAG {} ms!", figures::millis(Some(last.lag_max))));
+    }
+    let replies = format!("{} replies/s", figures::rate(last.rate(last.replies)));
+    if let Some(asked) = outline.asked(last.from) {
+        let achieved = figures::rate(last.rate(last.arrivals));
+        add(8, format!("{achieved}/{} {}/s", figures::rate(asked), outline.arrival));
+        add(2, replies);
+    } else {
+        add(8, replies);
+    }
+    let so_far = &standing.so_far;
+    let errors = so_far.errors.total();
+    add(7, format!("{errors} error{}", if errors == 1 { "" } else { "s" }));
+    if so_far.http_errors > 0 {
+        add(4, format!("{} of 4xx/5xx", so_far.http_errors));
+    }
+    let millis = |classes: &Classes, share| figures::millis(classes.supported_quantile(share));
+    add(5, format!("p50 {} p99 {} ms", millis(&last.latency, 0.5), millis(&last.latency, 0.99)));
+    add(1, format!("(so far {}, {})", millis(&so_far.latency, 0.5), millis(&so_far.latency, 0.99)));
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use httperf_stats::Phase;
+
+    use super::super::standing::examples;
+    use super::*;
+
+    const TIMED: &[&str] = &["--rate=1000", "--num-conns=1000000", "--runtime=60"];
+
+    /// The line after these seconds, each with its phase.
+    fn line(argv: &[&str], seconds: &[Phase], width: usize) -> String {
+        let mut standing = Standing::new(&examples::plan(argv));
+        for (number, &phase) in seconds.iter().enumerate() {
+            standing.add(&examples::second(number as u64, phase));
+        }
+        text(&standing, Duration::from_secs(seconds.len() as u64), width)
+    }
+
+    fn seconds(warmup: usize, measured: usize, drain: usize) -> Vec<Phase> {
+        [(Phase::WarmUp, warmup), (Phase::Measured, measured), (Phase::Drain, drain)]
+            .into_iter()
+            .flat_map(|(phase, count)| std::iter::repeat_n(phase, count))
+            .collect()
+    }
+
+    #[test]
+    fn each_phase_has_its_line() {
+        let lines = [(3, 0, 0), (5, 12, 0), (5, 60, 2)]
+            .map(|(warmup, measured, drain)| line(TIMED, &seconds(warmup, measured, drain), 200));
+        assert_eq!(
+            lines,
+            [
+                "3s  1:02 left  warm-up  1000/1000 conn/s  992 replies/s  0 errors  p50 0.31 p99 0.92 ms  \
+             (so far 0.31, 0.92)",
+                "17s  48s left  measuring  1000/1000 conn/s  1006 replies/s  2 errors  3 of 4xx/5xx  \
+             p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)",
+                "1:07  3s left  draining  996 replies/s  12 errors  18 of 4xx/5xx  p50 0.31 p99 0.92 ms  \
+             (so far 0.31, 0.92)",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_run_without_a_schedule_shows_replies_alone() {
+        assert_eq!(
+            line(&["--num-conns=1000000"], &seconds(0, 8, 0), 200),
+            "8s  measuring  997 replies/s  0 errors  p50 0.31 p99 0.92 ms  (so far 0.31, 0.92)"
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_out() {
+        let seconds = seconds(5, 12, 0);
+        for width in 0..120 {
+            let line = line(TIMED, &seconds, width);
+            assert!(line.chars().count() <= width.max(3), "{width}: {line}");
+        }
+        assert_eq!(
+            [80, 40, 20].map(|width| line(TIMED, &seconds, width)),
+            [
+                "17s  measuring  1000/1000 conn/s  2 errors  3 of 4xx/5xx  p50 0.31 p99 0.92 ms",
+                "17s  1000/1000 conn/s  2 errors",
+                "17s",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_lag_is_pointed_out_in_words() {
+        let mut standing = Standing::new(&examples::plan(TIMED));
+        let mut interval = examples::second(0, Phase::Measured);
+        interval.lag_max = Duration::from_millis(12);
+        standing.add(&interval);
+        let text = text(&standing, Duration::from_secs(1), 80);
+        assert!(text.contains("  LAG 12 ms!  "), "{text}");
+    }
+
+    #[test]
+    fn before_the_first_interval_there_is_nothing() {
+        assert_eq!(line(TIMED, &[], 80), "");
+    }
+}

@@ -1,0 +1,269 @@
+//! What a run prints while it goes on: the classic lines of `-v`, `--print-request`, `--print-reply`,
+//! `--print-lifetimes` and `--periodic-stats`.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::mem;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use httperf_engine::{Observation, Observer};
+use httperf_plan::{Parts, Watch};
+use httperf_proto::ProtocolError;
+use httperf_stats::TickRates;
+
+use crate::runner::gather::{Gathering, Part};
+use crate::terminal::messages::Program;
+
+/// How many bytes are held back before they are written.
+const HELD_MAX: usize = 64 * 1024;
+
+/// What is printed of a run, whichever of its workers tells it.
+#[derive(Debug)]
+pub struct Printing<'a> {
+    program: &'a Program,
+    watch: Watch,
+    /// What is printed for all workers together: touched when a second is over, and if the plan asks for it.
+    sums: Mutex<Sums>,
+    /// What is said once in a run and has been.
+    unexpected_error: AtomicBool,
+    protocol_error: AtomicBool,
+    tunnel_refused: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Sums {
+    rates: Gathering<Rates>,
+    seconds: Gathering<Second>,
+}
+
+/// A rate sample.
+#[derive(Clone, Copy, Debug)]
+struct Rates {
+    rates: TickRates,
+    /// Whether the workload has sessions.
+    sessions: bool,
+}
+
+/// A second of the periodic statistics.
+#[derive(Clone, Copy, Debug)]
+struct Second {
+    elapsed: Duration,
+    ok: u64,
+    found: u64,
+}
+
+impl<'a> Printing<'a> {
+    /// Prints for `program` what `watch` asks for, of so many workers.
+    #[must_use]
+    pub fn new(program: &'a Program, watch: Watch, workers: usize) -> Self {
+        let sums = Sums { rates: Gathering::new(workers), seconds: Gathering::new(workers) };
+        Self {
+            program,
+            watch,
+            sums: Mutex::new(sums),
+            unexpected_error: AtomicBool::default(),
+            protocol_error: AtomicBool::default(),
+            tunnel_refused: AtomicBool::default(),
+        }
+    }
+
+    /// What a worker tells, by its number from 0.
+    #[must_use]
+    pub fn printer(&'a self, worker: usize) -> Printer<'a> {
+        Printer { printing: self, worker, held: Vec::new(), failed: None, partial_lines: HashMap::new() }
+    }
+
+    fn sums(&self) -> MutexGuard<'_, Sums> {
+        self.sums.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Prints what a worker tells it, data to stdout and the rest to stderr.
+#[derive(Debug)]
+pub struct Printer<'a> {
+    printing: &'a Printing<'a>,
+    worker: usize,
+    /// What waits to be written: whole lines, so that those of other workers can come between any two.
+    held: Vec<u8>,
+    /// The first error of stdout; after it nothing is written there any more.
+    failed: Option<io::Error>,
+    /// The last line of each reply body that goes on, as far as it has come.
+    partial_lines: HashMap<u64, Vec<u8>>,
+}
+
+impl Printer<'_> {
+    /// Writes out what is still held back. An error of stdout, now or before, comes back.
+    ///
+    /// # Errors
+    /// The first error of stdout.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.flush();
+        self.failed.map_or(Ok(()), Err)
+    }
+
+    /// Adds whole lines to what is held back.
+    fn write(&mut self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) {
+        if self.failed.is_none() {
+            self.failed = write(&mut self.held).err();
+        }
+        if self.held.len() >= HELD_MAX {
+            self.flush();
+        }
+    }
+
+    /// Writes out what is held back, in one piece.
+    fn flush(&mut self) {
+        let held = mem::take(&mut self.held);
+        if self.failed.is_none() {
+            let mut out = io::stdout().lock();
+            self.failed = out.write_all(&held).and_then(|()| out.flush()).err();
+        }
+    }
+
+    /// Prints the sums of which this worker told the last part.
+    fn write_sums(&mut self, sums: &mut Sums) {
+        let mut lines = Vec::new();
+        while let Some(Rates { rates, sessions }) = sums.rates.next() {
+            lines.push(format!("reply-rate = {:<8.1}\n", rates.replies));
+            if sessions {
+                lines.push(format!("session-rate = {:<8.1}\n", rates.sessions));
+            }
+        }
+        while let Some(Second { elapsed, ok, found }) = sums.seconds.next() {
+            lines.push(format!("[{:.6} s] 200={ok}, 302={found}\n", elapsed.as_secs_f64()));
+        }
+        if !lines.is_empty() {
+            self.write(|out| out.write_all(lines.concat().as_bytes()));
+            self.flush();
+        }
+    }
+
+    /// Prints each line of `text` behind a prefix. An unterminated last line counts as one.
+    fn write_lines(&mut self, kind: &str, call: u64, text: &[u8]) {
+        self.write(|out| {
+            for line in text.split_inclusive(|&byte| byte == b'\n') {
+                write!(out, "{kind}{call}:")?;
+                out.write_all(line.strip_suffix(b"\n").unwrap_or(line))?;
+                out.write_all(b"\n")?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Prints the lines that are complete and keeps the rest: where a body is cut must not show.
+    fn write_body(&mut self, call: u64, data: &[u8]) {
+        let mut text = self.partial_lines.remove(&call).unwrap_or_default();
+        text.extend_from_slice(data);
+        let complete = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
+        let rest = text.split_off(complete);
+        self.write_lines("RB", call, &text);
+        if !rest.is_empty() {
+            self.partial_lines.insert(call, rest);
+        }
+    }
+}
+
+impl Part for Rates {
+    fn add(&mut self, other: Self) {
+        self.rates.replies += other.rates.replies;
+        self.rates.sessions += other.rates.sessions;
+    }
+}
+
+impl Part for Second {
+    fn add(&mut self, other: Self) {
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.ok += other.ok;
+        self.found += other.found;
+    }
+}
+
+impl Observer for Printer<'_> {
+    fn observe(&mut self, what: Observation<'_>) {
+        let Printing { program, watch, .. } = *self.printing;
+        match what {
+            Observation::Request { call, head, contents } => {
+                if watch.requests.is_some_and(Parts::header) {
+                    self.write_lines("SH", call, head);
+                }
+                if watch.requests.is_some_and(Parts::body) {
+                    self.write_lines("SB", call, contents);
+                }
+                let (head, contents) = (head.len(), contents.len());
+                self.write(|out| writeln!(out, "SS{call}: header {head} content {contents}"));
+            }
+            Observation::ReplyHead { call, head } => self.write_lines("RH", call, head),
+            Observation::ReplyBody { call, data } => self.write_body(call, data),
+            Observation::ReplyDone { call, size } => {
+                if let Some(rest) = self.partial_lines.remove(&call) {
+                    self.write_lines("RB", call, &rest);
+                }
+                let (header, content, footer) = (size.header, size.content, size.footer);
+                self.write(|out| {
+                    writeln!(out, "RS{call}: header {header} content {content} footer {footer}")
+                });
+            }
+            Observation::Accessing { uri } => self.write(|out| {
+                write!(out, "{}: accessing URI `", program.name_text())?;
+                out.write_all(uri)?;
+                out.write_all(b"'\n")
+            }),
+            Observation::Fetching { uri } => self.write(|out| {
+                write!(out, "{}: fetching `", program.name_text())?;
+                out.write_all(uri)?;
+                out.write_all(b"'\n")
+            }),
+            Observation::Rates { rates, sessions } => {
+                let mut sums = self.printing.sums();
+                sums.rates.tell(self.worker, Rates { rates, sessions });
+                self.write_sums(&mut sums);
+            }
+            Observation::Second { elapsed, ok, found } => {
+                let mut sums = self.printing.sums();
+                sums.seconds.tell(self.worker, Second { elapsed, ok, found });
+                self.write_sums(&mut sums);
+            }
+            Observation::Lifetime { lifetime } => {
+                self.write(|out| writeln!(out, "Connection lifetime = {:.1}", lifetime.as_secs_f64() * 1e3));
+            }
+            Observation::ArrivalDelay { .. } | Observation::Ignoring { .. } if program.is_quiet() => {}
+            Observation::ArrivalDelay { delay } => {
+                program.say_bare(format_args!("next arrival delay = {delay:.4}"));
+            }
+            Observation::Ignoring { uri } => {
+                program.say_bytes(&[b": ignoring absolute URI `", uri, b"'"].concat());
+            }
+            Observation::BadStatusLine { line } => {
+                let message = [b".parse_status_line: invalid status line `", line, b"'!!"].concat();
+                program.say_bytes(&message);
+            }
+            Observation::UnexpectedError { errno } => {
+                if !self.printing.unexpected_error.swap(true, Ordering::Relaxed) {
+                    program.say(format_args!("connection failed with unexpected error {errno}"));
+                }
+            }
+            // What is wrong with HTTP/2 is counted by reason, and told when the run is over.
+            Observation::ProtocolError { error: ProtocolError::Http2(_) } => {}
+            Observation::ProtocolError { error } => {
+                if !self.printing.protocol_error.swap(true, Ordering::Relaxed) {
+                    program.say(format_args!("a reply could not be understood: {error}"));
+                }
+            }
+            Observation::TunnelRefused { status } => {
+                if !self.printing.tunnel_refused.swap(true, Ordering::Relaxed) {
+                    program.say(format_args!("the proxy refused a tunnel with status {status}"));
+                }
+            }
+            Observation::Call { .. } | Observation::Interval { .. } => {}
+        }
+    }
+
+    fn ended(&mut self) {
+        let mut sums = self.printing.sums();
+        sums.rates.end(self.worker);
+        sums.seconds.end(self.worker);
+        self.write_sums(&mut sums);
+    }
+}

@@ -1,0 +1,204 @@
+//! Results on their way out: the document of a run, the files that options name, and the subcommands that take
+//! documents up again.
+
+mod call_log;
+pub(crate) mod file;
+mod machine;
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, RandomState};
+
+use anyhow::Context;
+use httperf_plan::Plan;
+use httperf_report::result::{Capacity, Document, EarlyEnd, Part};
+use httperf_report::{csv_header, csv_row, hgrm, junit};
+use httperf_stats::Summary;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use crate::command_line::args::ResultArgs;
+use crate::commands::self_check;
+
+use self::file::{Fault, Spoilt, Writable};
+
+pub use self::call_log::{CallLog, CallSender};
+
+/// What is known of a run before it begins.
+#[derive(Clone, Debug)]
+pub struct Provenance {
+    started: OffsetDateTime,
+    run: String,
+    command: Vec<String>,
+    open_files: u64,
+}
+
+impl Provenance {
+    /// A run that begins now, by this command line.
+    #[must_use]
+    pub fn now(open_files: u64) -> Self {
+        let command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        Self { started: OffsetDateTime::now_utc(), run: random_name(), command, open_files }
+    }
+
+    /// The document of the run.
+    #[must_use]
+    pub fn document(self, plan: Plan, summary: Summary, ended_early: Option<EarlyEnd>) -> Document {
+        let started = self.started.replace_nanosecond(0).unwrap_or(self.started);
+        let part = Part {
+            started: started.format(&Rfc3339).unwrap_or_default(),
+            run: Some(self.run),
+            client: Some(plan.client),
+            command: self.command,
+            httperf: env!("CARGO_PKG_VERSION").to_owned(),
+            ended_early,
+            machine: machine::this(self.open_files),
+            capacity: self_check::store::capacity(&summary, &plan).map(|found| Capacity {
+                connections_per_second: found.connections_most as u64,
+                requests_per_second: found.requests_most as u64,
+            }),
+        };
+        Document::new(part, plan, summary)
+    }
+}
+
+/// 32 digits that no other run has: the standard library's hashers are keyed with random numbers of the system's.
+fn random_name() -> String {
+    let half = || RandomState::new().hash_one((std::process::id(), std::time::SystemTime::now()));
+    format!("{:016x}{:016x}", half(), half())
+}
+
+/// The files that a run's result goes to.
+#[derive(Debug)]
+pub struct Outputs {
+    /// Files of a disk come first: what may wait for a reader is not to keep them waiting.
+    files: Vec<Output>,
+}
+
+#[derive(Debug)]
+struct Output {
+    option: &'static str,
+    name: OsString,
+    kind: Kind,
+    file: Writable,
+}
+
+impl Outputs {
+    /// Looks whether the files can be written, so that nobody measures for an hour in vain. `meanwhile`: those that are
+    /// written while the run goes on, with their options.
+    ///
+    /// # Errors
+    /// A file that cannot be written, by its option.
+    pub fn prepare(args: &ResultArgs, meanwhile: &[(&'static str, &OsStr)]) -> anyhow::Result<Self> {
+        let document = args.output.as_ref().filter(|_| !args.document_on_stdout());
+        let all = [
+            ("--output", document, Kind::Document),
+            ("--html", args.html.as_ref(), Kind::Html),
+            ("--csv", args.csv.as_ref(), Kind::Csv),
+            ("--hgrm", args.hgrm.as_ref(), Kind::Hgrm),
+            ("--junit", args.junit.as_ref(), Kind::Junit),
+        ];
+        let named: Vec<_> =
+            all.into_iter().filter_map(|(option, name, kind)| Some((option, name?, kind))).collect();
+        let names = named.iter().map(|&(option, name, _)| (option, name.as_os_str()));
+        ensure_distinct(names.chain(meanwhile.iter().copied()))?;
+        let mut files = Vec::new();
+        for (option, name, kind) in named {
+            let file = Writable::new(name).with_context(|| cannot_write(option, name))?;
+            if matches!(kind, Kind::Csv) && !file.is_special() {
+                ensure_takes_rows(option, name)?;
+            }
+            files.push(Output { option, name: name.clone(), kind, file });
+        }
+        files.sort_by_key(|output| output.file.is_special());
+        Ok(Self { files })
+    }
+
+    /// Writes the files. What went wrong with some of them comes back; the others are there. `before_special` is called
+    /// before the first that somebody must read.
+    #[must_use]
+    pub fn write(&self, document: &Document, before_special: impl FnOnce()) -> Vec<anyhow::Error> {
+        let count = self.files.iter().filter(|output| !output.file.is_special()).count();
+        let (regular, special) = self.files.split_at(count);
+        let mut errors: Vec<anyhow::Error> =
+            regular.iter().filter_map(|output| output.write(document).err()).collect();
+        before_special();
+        errors.extend(special.iter().filter_map(|output| output.write(document).err()));
+        errors
+    }
+}
+
+impl Output {
+    fn write(&self, document: &Document) -> anyhow::Result<()> {
+        let outcome = match self.kind {
+            Kind::Document => self.file.replace(document.json().as_bytes()),
+            Kind::Html => self.file.replace(httperf_report::html::page(document).as_bytes()),
+            Kind::Csv => self.file.append(&csv_header(), &csv_row(document)),
+            Kind::Hgrm => {
+                let latency = document.summary.completed().latency;
+                self.file.replace(hgrm(&latency).to_string().as_bytes())
+            }
+            Kind::Junit => {
+                let text = junit::xml("httperf", &[junit::Suite::of(document)]);
+                self.file.replace(text.as_bytes())
+            }
+        };
+        outcome.with_context(|| cannot_write(self.option, &self.name))
+    }
+}
+
+/// Refuses a file that two options name: what one writes, the other would replace.
+pub(crate) fn ensure_distinct<'a>(
+    names: impl IntoIterator<Item = (&'static str, &'a OsStr)>,
+) -> anyhow::Result<()> {
+    match file::named_twice(names) {
+        Some((option, name, other)) => {
+            anyhow::bail!(
+                "{option}: expected a file of its own, got `{}`, which {other} names too",
+                name.to_string_lossy()
+            )
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a table below which a row of ours would not be one.
+fn ensure_takes_rows(option: &str, name: &OsStr) -> anyhow::Result<()> {
+    let spoilt = file::spoilt(name, &csv_header())
+        .with_context(|| format!("{option}: cannot read `{}`", name.to_string_lossy()))?;
+    let Some(Spoilt { line, fault, found }) = spoilt else { return Ok(()) };
+    let place = format!("{option}: {}:{line}", name.to_string_lossy());
+    let found = shortened(&found);
+    match fault {
+        Fault::Header => anyhow::bail!(
+            "{place}: expected the names of httperf's columns ({}), got `{found}`\nhint: name a file that is not there \
+             yet, or one that --csv of this version has written",
+            shortened(csv_header().trim_end())
+        ),
+        Fault::Unfinished => anyhow::bail!(
+            "{place}: expected a line that ends, got `{found}`, which a new row would continue\nhint: end that line, or \
+             remove it"
+        ),
+    }
+}
+
+/// The beginning of a text that is long.
+fn shortened(text: &str) -> String {
+    const LENGTH: usize = 60;
+    match text.char_indices().nth(LENGTH) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Document,
+    Html,
+    Csv,
+    Hgrm,
+    Junit,
+}
+
+pub(crate) fn cannot_write(option: &str, name: &OsStr) -> String {
+    format!("{option}: cannot write `{}`", name.to_string_lossy())
+}

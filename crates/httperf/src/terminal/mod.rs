@@ -1,0 +1,5 @@
+//! What the program says: messages, and lines that come and go while something is under way.
+
+pub(crate) mod lines;
+pub mod messages;
+pub(crate) mod status_line;
