@@ -3,7 +3,6 @@
 //! [`run`] drives one [`Worker`] over real sockets. The worker itself knows only the [`Network`] trait, so
 //! tests drive whole runs on a virtual clock.
 
-mod deadlines;
 mod failure;
 mod network;
 mod observer;
@@ -191,12 +190,12 @@ fn carry_out(
     worker.run().map_err(Error::Wait)
 }
 
-fn worker<'p, 'o>(
-    plan: &'p Plan,
+fn worker<'a>(
+    plan: &'a Plan,
     shard: Shard,
-    observer: &'o mut dyn Observer,
+    observer: &'a mut dyn Observer,
     stop: &Stop,
-) -> Result<Worker<'p, 'o, OsNetwork>, Error> {
+) -> Result<Worker<'a, OsNetwork>, Error> {
     let context = plan.tls.as_ref().map(tls_context).transpose()?;
     let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
     Ok(Worker::new(plan, shard, context, network, observer))

@@ -50,6 +50,13 @@ impl Target {
         }
     }
 
+    /// The name by which a proxy is asked for this server.
+    #[must_use]
+    pub fn proxied_authority(&self) -> Authority {
+        let own = || Authority { host: self.host.clone(), port: self.port().unwrap_or_default() };
+        self.authority.clone().unwrap_or_else(own)
+    }
+
     /// The address of the server that is meant, as far as it is known; it may have more.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {

@@ -1,15 +1,11 @@
-//! Warm-up, measured phase and drain: when each ends, and what the machine's counters said between them.
+//! Warm-up, measured phase and drain: when each ends, and what was measured between them.
 
 use std::time::Duration;
 
-use httperf_plan::{Excess, Plan};
-use httperf_stats::{Counters, End, Instant, Phase, Summary, Usage};
+use httperf_plan::Plan;
+use httperf_stats::{Counters, Instant, Phase, Usage};
 
-use super::Worker;
-use super::pool::Pool;
-use crate::Network;
-
-/// Where a run stands.
+/// The progress of a run.
 ///
 /// ```text
 ///   WarmUp ──► Measured ──► Drain ──► over
@@ -21,22 +17,23 @@ pub(super) struct Phases {
     has_begun: bool,
     is_over: bool,
     measured_from: Instant,
-    /// When no more is offered, if the plan says when.
+    /// The instant from which no more is offered, if the plan sets it.
     measured_to: Option<Instant>,
     drain: Duration,
-    /// When measuring really began, and what the counters said then.
+    /// The instant at which measuring really began, and the counters then.
     began: (Instant, Counters),
-    /// How long the measured phase was and what it took, once it is over.
+    /// Length and cost of the measured phase, once it is over.
     measured: Option<Measured>,
 }
 
-struct Measured {
-    duration: Duration,
-    usage: Usage,
-    /// What was due before then was to be offered.
-    end: Instant,
-    /// Whether arrivals waited for room then: what has not begun still does.
-    is_full: bool,
+/// The measured phase.
+pub(super) struct Measured {
+    pub(super) duration: Duration,
+    pub(super) usage: Usage,
+    /// Arrivals due before this instant were to be offered.
+    pub(super) end: Instant,
+    /// Arrivals waited for room at its end, and those that have not begun still do.
+    pub(super) was_full: bool,
 }
 
 impl Phases {
@@ -54,7 +51,63 @@ impl Phases {
         }
     }
 
-    /// The last instant at which what is due is offered, if `now` is later.
+    /// The run starts: arrivals are offered from now on.
+    pub(super) fn open(&mut self) {
+        self.has_begun = true;
+    }
+
+    /// Counts duration and cost from `now` on.
+    pub(super) fn set_began(&mut self, now: Instant, counters: Counters) {
+        self.began = (now, counters);
+    }
+
+    /// The warm-up is over.
+    pub(super) fn begin_measuring(&mut self, now: Instant, counters: Counters) {
+        self.now = Phase::Measured;
+        self.set_began(now, counters);
+    }
+
+    /// Measures no further. `was_full`: arrivals waited for room.
+    pub(super) fn end_measuring(&mut self, now: Instant, counters: &Counters, was_full: bool) {
+        let (from, before) = &self.began;
+        let end = self.measured_to.unwrap_or(now).min(now);
+        self.measured =
+            Some(Measured { duration: now - *from, usage: counters.since(before), end, was_full });
+    }
+
+    /// Goes on with the drain. Returns false if there is none: then the run is over.
+    pub(super) fn begin_draining(&mut self) -> bool {
+        if self.drain.is_zero() {
+            self.is_over = true;
+        } else {
+            self.now = Phase::Drain;
+        }
+        !self.is_over
+    }
+
+    pub(super) fn end(&mut self) {
+        self.is_over = true;
+    }
+
+    /// Returns what was measured, now that the run is over.
+    pub(super) fn finish(&mut self, now: Instant, counters: &Counters, was_full: bool) -> Measured {
+        if self.now == Phase::WarmUp {
+            // It was stopped before anything was measured.
+            self.began.0 = now;
+        }
+        if self.measured.is_none() {
+            self.end_measuring(now, counters, was_full);
+        }
+        self.measured.take().expect("measuring has ended")
+    }
+
+    /// Returns the phase that is over at `now`, and the instant at which it was.
+    pub(super) fn ended(&self, now: Instant) -> Option<(Phase, Instant)> {
+        let at = self.next_change().filter(|&at| !self.is_over && now >= at)?;
+        Some((self.now, at))
+    }
+
+    /// Returns the last instant at which an arrival that is due is offered, if `now` is later.
     pub(super) fn offered_to(&self, now: Instant) -> Instant {
         let last = self.measured_to.map(|end| Instant::from_nanos(end.as_nanos().saturating_sub(1)));
         last.map_or(now, |last| now.min(last))
@@ -68,118 +121,22 @@ impl Phases {
         self.is_over
     }
 
-    /// Whether new work is offered.
+    /// Returns whether new work is offered.
     pub(super) fn is_offering(&self) -> bool {
         self.has_begun && !self.is_over && self.now != Phase::Drain
     }
 
-    /// When the measured phase was over, if what was due in it may still begin.
+    /// Returns the end of the measured phase while arrivals that were due in it may still begin.
     pub(super) fn draining_since(&self) -> Option<Instant> {
         self.measured_to.filter(|_| !self.is_over && self.now == Phase::Drain)
     }
 
-    /// When the present phase ends at the latest.
+    /// Returns the instant at which the present phase ends at the latest.
     pub(super) fn next_change(&self) -> Option<Instant> {
         match self.now {
             Phase::WarmUp => Some(self.measured_from),
             Phase::Measured => self.measured_to,
             Phase::Drain => self.measured_to.map(|end| end + self.drain),
         }
-    }
-}
-
-impl<N: Network> Worker<'_, '_, N> {
-    /// Starts what is due at once, and begins to measure if there is no warm-up.
-    pub(super) fn begin(&mut self) {
-        let counters = self.network.counters();
-        self.phases.has_begun = true;
-        self.start_due(self.start);
-        // As in the classic tool, the test lasts from when the first are under way.
-        self.phases.began = (self.network.now(), counters);
-    }
-
-    /// Goes on to the next phase if it is time.
-    pub(super) fn change_phase(&mut self, now: Instant) {
-        while !self.phases.is_over
-            && let Some(at) = self.phases.next_change()
-            && now >= at
-        {
-            match self.phases.now {
-                Phase::WarmUp => {
-                    self.take_all_counts(self.start);
-                    self.phases.now = Phase::Measured;
-                    self.phases.began = (now, self.network.counters());
-                    self.recorder.begin_measuring(now);
-                }
-                Phase::Measured => {
-                    // A worker that wakes up late still starts what was due just before the end.
-                    self.start_due(now);
-                    self.end_measuring(now);
-                    if self.phases.drain.is_zero() {
-                        self.phases.is_over = true;
-                    } else {
-                        self.phases.now = Phase::Drain;
-                        self.recorder.begin_draining(at);
-                        self.cut_sessions(now);
-                    }
-                }
-                Phase::Drain => self.phases.is_over = true,
-            }
-        }
-    }
-
-    fn end_measuring(&mut self, now: Instant) {
-        let (from, before) = self.phases.began;
-        let usage = self.network.counters().since(&before);
-        let end = self.phases.measured_to.unwrap_or(now).min(now);
-        let is_full = self.is_full() == Some(Excess::Waits);
-        self.phases.measured = Some(Measured { duration: now - from, usage, end, is_full });
-    }
-
-    /// Notes the arrivals that were due and have not begun, now that the run ends.
-    fn note_missed(&mut self, measured: &Measured, now: Instant) {
-        if self.requests_are_used_up() {
-            return;
-        }
-        for due in self.arrivals.missed(measured.end) {
-            self.recorder.arrival_missed(due, measured.is_full, now);
-        }
-    }
-
-    /// The run is over: what it measured.
-    pub(super) fn finish(mut self) -> Summary {
-        let now = self.network.now();
-        if self.phases.now == Phase::WarmUp {
-            // It was stopped before anything was measured.
-            self.phases.began.0 = now;
-        }
-        if self.phases.measured.is_none() {
-            self.end_measuring(now);
-        }
-        for call in self.calls.values() {
-            self.recorder.unfinished(call.intended, now);
-        }
-        for due in self.pool.iter().flat_map(Pool::waiting) {
-            self.recorder.call_made(due);
-            self.recorder.unfinished(due, now);
-        }
-        let measured = self.phases.measured.take().expect("measuring has ended");
-        if self.pool.is_none() {
-            for session in self.sessions.values() {
-                self.recorder.session_unfinished(session.intended, now);
-            }
-        }
-        self.note_missed(&measured, now);
-        self.close_pool(now);
-        self.take_all_counts(now);
-        self.recorder.clock_stepped(self.network.clock_steps());
-        self.recorder.end_last_interval(now);
-        self.tell_intervals(now);
-        self.recorder.finish(End {
-            at: now,
-            duration: measured.duration,
-            usage: measured.usage,
-            calls_not_logged: self.observer.calls_not_logged(),
-        })
     }
 }

@@ -6,7 +6,7 @@ use std::iter::Peekable;
 use std::time::Duration;
 
 use httperf_load::schedule::{Arrival, Schedule};
-use httperf_plan::{Assignment, Limits, Plan, Shard, UNLIMITED, Workload};
+use httperf_plan::{Assignment, Excess, Limits, Plan, Shard, UNLIMITED, Workload};
 use httperf_stats::Instant;
 
 /// Most arrivals counted of those that a run could not start.
@@ -206,6 +206,50 @@ fn pause(limits: &Limits, most: usize, unreached: u64) -> Duration {
     let doublings = (unreached / most.max(1) as u64).min(20) as u32;
     let between = limits.unreached_pause.saturating_mul(1 << doublings).min(limits.unreached_pause_max);
     between.saturating_mul(u32::try_from(most).unwrap_or(u32::MAX)).min(limits.retry_pause_max)
+}
+
+/// A shard's part of a cap on connections or sessions.
+pub(super) struct Cap {
+    /// The number that may go on at once.
+    most: u64,
+    excess: Excess,
+    /// The instant at which there was room again for an arrival after there had been none.
+    room_since: Option<Instant>,
+}
+
+impl Cap {
+    pub(super) fn new(plan: &Plan, shard: Shard) -> Option<Self> {
+        let (most, excess) = match &plan.workload {
+            Workload::Connections(connections) => {
+                connections.max_open.map(|cap| (cap.connections, cap.excess))?
+            }
+            Workload::Sessions(sessions) => (sessions.max_open?, Excess::Waits),
+            Workload::Calls(_) => return None,
+        };
+        Some(Self { most: shard.share(most.get().into()), excess, room_since: None })
+    }
+
+    /// Returns what becomes of an arrival while `open` others go on; `None` if there is room for it.
+    pub(super) fn excess(&self, open: u64) -> Option<Excess> {
+        (open >= self.most).then_some(self.excess)
+    }
+
+    /// Returns whether arrivals wait for room rather than be skipped.
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.excess == Excess::Waits
+    }
+
+    /// One of `open` that went on ends, at `at`.
+    pub(super) fn make_room(&mut self, open: u64, at: Instant) {
+        if self.excess(open) == Some(Excess::Waits) {
+            self.room_since = Some(at);
+        }
+    }
+
+    /// Returns the instant since which there is room for an arrival that was due at `due`, if it had to wait for that.
+    pub(super) fn waited_until(&self, due: Instant) -> Option<Instant> {
+        self.room_since.filter(|since| *since > due)
+    }
 }
 
 /// Which arrivals of a schedule are a shard's.

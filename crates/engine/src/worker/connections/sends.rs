@@ -4,14 +4,10 @@
 //! It is asked about each write that may hold a part of such a request. When the reply is complete, its stamp of the write
 //! with which the request ended is looked up.
 
-use std::io;
-
 use httperf_stats::{Instant, KernelTimes};
-use slotmap::SlotMap;
 
-use super::calls::Call;
-use super::{CallKey, ConnectionKey, Worker};
-use crate::{Network, SentStamp};
+use crate::SentStamp;
+use crate::worker::CallKey;
 
 /// The calls of a connection about which the kernel is asked.
 #[derive(Debug, Default)]
@@ -57,7 +53,7 @@ impl Sends {
     }
 
     /// The kernel told of a write. If it sent the same bytes again, the first time counts.
-    fn stamped(&mut self, stamp: SentStamp) {
+    pub(super) fn stamped(&mut self, stamp: SentStamp) {
         for awaited in &mut self.awaited {
             if awaited.last_byte == stamp.last_byte {
                 awaited.sent_at = awaited.sent_at.or(stamp.at);
@@ -65,67 +61,36 @@ impl Sends {
         }
     }
 
+    /// Returns whether a request to ask about is not written entirely. `is_alive`: whether a call was not given up.
+    pub(super) fn is_asking(&mut self, is_alive: impl Fn(CallKey) -> bool) -> bool {
+        self.unwritten.retain(|&call| is_alive(call));
+        !self.unwritten.is_empty()
+    }
+
+    /// The socket took `count` bytes.
+    pub(super) fn written(&mut self, count: usize) {
+        self.written = self.written.wrapping_add(count as u32);
+    }
+
+    /// Takes the times of a call whose reply arrived at `received_at`.
+    pub(super) fn times(&mut self, call: CallKey, received_at: Option<Instant>) -> KernelTimes {
+        let found = self.awaited.iter().find(|awaited| awaited.call == call);
+        let sent = found.and_then(|awaited| Some((awaited.written_at, awaited.sent_at?)));
+        self.forget(call);
+        KernelTimes {
+            send_lag: sent.map(|(written_at, sent_at)| sent_at - written_at),
+            service: sent.zip(received_at).map(|((_, sent_at), received_at)| received_at - sent_at),
+        }
+    }
+
+    /// Forgets the calls that were given up.
+    pub(super) fn retain(&mut self, is_alive: impl Fn(CallKey) -> bool) {
+        self.awaited.retain(|awaited| is_alive(awaited.call));
+    }
+
     fn forget(&mut self, call: CallKey) {
         self.unwritten.retain(|&other| other != call);
         self.awaited.retain(|other| other.call != call);
-    }
-}
-
-/// Writes what the socket takes, and asks the kernel about that if it is a part of a request to ask about.
-pub(super) fn write<N: Network>(
-    network: &mut N,
-    calls: &SlotMap<CallKey, Call>,
-    sends: Option<&mut Sends>,
-    socket: &N::Socket,
-    pieces: [&[u8]; 2],
-) -> io::Result<usize> {
-    let Some(sends) = sends else { return network.write(socket, pieces) };
-    // A call may be given up before its request is written.
-    sends.unwritten.retain(|&call| calls.contains_key(call));
-    let count = if sends.unwritten.is_empty() {
-        network.write(socket, pieces)?
-    } else {
-        network.write_stamped(socket, pieces)?
-    };
-    sends.written = sends.written.wrapping_add(count as u32);
-    Ok(count)
-}
-
-impl<N: Network> Worker<'_, '_, N> {
-    /// The transport of a connection is there, and nothing under way on it: prepares to ask about what is written.
-    pub(super) fn number_sent(&mut self, key: ConnectionKey) {
-        let connection = &mut self.connections[key];
-        if self.plan.recording.kernel_sends.is_none() || self.network.number_sent(&connection.socket).is_err()
-        {
-            return;
-        }
-        let mut sends = Sends::default();
-        let waiting = connection.engine.pending().into_iter().map(CallKey::from);
-        waiting
-            .filter(|&call| self.plan.recording.asks_of(self.calls[call].serial))
-            .for_each(|call| sends.submitted(call));
-        connection.sends = Some(Box::new(sends));
-    }
-
-    /// The kernel's times of a call whose reply is complete, if it was to be asked. To be called before the call goes.
-    pub(super) fn kernel_times(&mut self, key: ConnectionKey, call: CallKey) -> Option<KernelTimes> {
-        if !self.plan.recording.asks_of(self.calls[call].serial) {
-            return None;
-        }
-        let connection = &mut self.connections[key];
-        let Some(sends) = &mut connection.sends else { return Some(KernelTimes::default()) };
-        while let Some(stamp) = self.network.take_sent(&connection.socket) {
-            sends.stamped(stamp);
-        }
-        let found = sends.awaited.iter().find(|awaited| awaited.call == call);
-        let sent = found.and_then(|awaited| Some((awaited.written_at, awaited.sent_at?)));
-        sends.forget(call);
-        // Of calls that were given up nobody asks.
-        sends.awaited.retain(|awaited| self.calls.contains_key(awaited.call));
-        Some(KernelTimes {
-            send_lag: sent.map(|(written_at, sent_at)| sent_at - written_at),
-            service: sent.zip(self.stamp).map(|((_, sent_at), received_at)| received_at - sent_at),
-        })
     }
 }
 

@@ -1,0 +1,297 @@
+//! One connection: its transport, its protocol, and the instants by which it is measured.
+
+use std::time::Duration;
+
+use httperf_plan::{Arrivals, Workload};
+use httperf_proto::{Awaited, Engine, Protocol, Sent};
+use httperf_stats::{Carrier, Failure, Instant};
+
+use super::tls::Secured;
+use super::transport::Transport;
+use super::{Owner, at_instant, protocol};
+use crate::Observation;
+use crate::worker::CallKey;
+use crate::worker::run::Run;
+
+/// One connection.
+///
+/// ```text
+///   connecting ──► (tunnelling) ──► (handshaking) ──► established ──► gone
+/// ```
+///
+/// It goes when it is closed by us, ended by the peer, failed, or timed out.
+pub(super) struct Connection<S> {
+    pub(super) transport: Transport<S>,
+    pub(super) engine: Engine,
+    pub(super) owner: Owner,
+    /// The place of its target among the plan's.
+    pub(super) target: usize,
+    /// Its number in the order in which connections were initiated, from 0.
+    serial: u64,
+    /// The instant at which it was due: that of the call for which it was opened.
+    due: Instant,
+    connect_started: Instant,
+    /// The time it took to establish.
+    connect: Duration,
+    /// Calls whose first byte was sent on it.
+    calls_sent: u64,
+    /// Complete replies.
+    replies: u64,
+    /// The instant at which the request at the head of the queue got there, or the socket took the last part of it.
+    progress: Instant,
+    /// The instant at which bytes of the server came last.
+    heard: Instant,
+    /// Its protocol is recorded, if it may be HTTP/2.
+    is_recorded: bool,
+    /// It was read as often as a turn allows, and is to be read on.
+    pub(super) is_unread: bool,
+}
+
+/// Calls of a connection whose time limit may be over.
+pub(super) struct Expired {
+    /// Those whose limit is over.
+    pub(super) calls: Vec<CallKey>,
+    /// The earliest deadline of the others.
+    pub(super) next: Option<Instant>,
+}
+
+impl<S> Connection<S> {
+    pub(super) fn new(
+        transport: Transport<S>,
+        engine: Engine,
+        owner: Owner,
+        target: usize,
+        serial: u64,
+        due: Instant,
+        now: Instant,
+    ) -> Self {
+        Self {
+            transport,
+            engine,
+            owner,
+            target,
+            serial,
+            due,
+            connect_started: now,
+            connect: Duration::ZERO,
+            calls_sent: 0,
+            replies: 0,
+            progress: now,
+            heard: now,
+            is_recorded: false,
+            is_unread: false,
+        }
+    }
+
+    /// Returns the instant at which it was due.
+    pub(super) fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// Returns the time since connecting began.
+    pub(super) fn age(&self, now: Instant) -> Duration {
+        now - self.connect_started
+    }
+
+    /// Returns whether it has delivered a reply.
+    pub(super) fn has_answered(&self) -> bool {
+        self.replies > 0
+    }
+
+    /// Returns whether it is established and has no calls.
+    pub(super) fn is_idle(&self) -> bool {
+        self.transport.is_established() && self.engine.pending_count() == 0
+    }
+
+    /// Returns whether a server that refuses calls will answer the ones that it has, and has none left.
+    pub(super) fn is_drained(&self) -> bool {
+        self.engine.is_draining() && self.engine.pending_count() == 0
+    }
+
+    /// Returns whether there are bytes for the socket.
+    pub(super) fn wants_write(&self) -> bool {
+        self.engine.wants_write() || self.transport.has_unwritten()
+    }
+
+    pub(super) fn awaits_ticket(&self) -> bool {
+        self.transport.secured().is_some_and(Secured::awaits_ticket)
+    }
+
+    /// Returns the instant at which its next event was due: that of the call at the head of its queue, or its own.
+    pub(super) fn due_of(&self, run: &Run<'_>) -> Instant {
+        self.engine.front().map_or(self.due, |front| run.call(front.into()).intended())
+    }
+
+    /// It is ready for calls.
+    pub(super) fn establish(&mut self, now: Instant, run: &mut Run<'_>) {
+        self.transport.establish();
+        self.progress = now;
+        self.connect = self.age(now);
+        if self.transport.is_secured() {
+            run.recorder.handshake_settled();
+        }
+        run.recorder.connect_done(self.due, self.connect);
+    }
+
+    /// Bytes of the server arrived.
+    pub(super) fn handle_heard(&mut self, now: Instant) {
+        self.heard = now;
+    }
+
+    /// A reply is complete.
+    pub(super) fn count_reply(&mut self) {
+        self.replies += 1;
+    }
+
+    /// A call is about to join the queue.
+    pub(super) fn expect_call(&mut self, now: Instant) {
+        if self.engine.pending_count() == 0 {
+            self.progress = now;
+        }
+    }
+
+    /// The transport took `count` further bytes of requests, at `at`.
+    pub(super) fn handle_written(&mut self, count: usize, at: Instant, run: &mut Run<'_>) {
+        self.engine.handle_written(count);
+        if count > 0 {
+            self.progress = at;
+        }
+        while let Some(sent) = self.engine.poll_sent() {
+            match sent {
+                Sent::Started(call) => {
+                    let carrier = Carrier {
+                        connection: self.serial,
+                        reused: self.calls_sent > 0,
+                        connect: self.connect,
+                    };
+                    self.calls_sent += 1;
+                    run.call_sent(call.into(), at, carrier);
+                }
+                Sent::Finished(call) => self.handle_request_sent(call.into(), at, run),
+            }
+        }
+        self.record_stalls(run);
+    }
+
+    fn handle_request_sent(&mut self, key: CallKey, at: Instant, run: &mut Run<'_>) {
+        if let Some(sends) = self.transport.sends_mut() {
+            sends.finished(key, at);
+        }
+        let size = self.engine.request_size(run.call(key).request());
+        run.call_written(key, at, size);
+        if run.plan.watch.requests.is_some() {
+            let request = run.call(key).request().clone();
+            let head = &self.engine.request_head(&request);
+            let call = run.call(key).serial();
+            run.observe(Observation::Request { call, head, contents: request.body() });
+        }
+        if self.transport.secured_mut().is_some_and(Secured::take_replay) {
+            let replayed = httperf_stats::EarlyRequests { replayed: 1, ..Default::default() };
+            run.recorder.early_requests(self.due, replayed);
+        }
+    }
+
+    /// Records what calls had to wait for.
+    pub(super) fn record_stalls(&mut self, run: &mut Run<'_>) {
+        if !run.may_speak_http2() {
+            return;
+        }
+        while let Some(stall) = self.engine.poll_stall() {
+            let key = CallKey::from(stall.call);
+            let Some(call) = run.find_call(key) else { continue };
+            let intended = call.intended();
+            match stall.what {
+                Awaited::Stream => {
+                    run.recorder.http2(intended, |http2| http2.stream_waits.add(stall.time));
+                }
+                Awaited::Window => {
+                    run.call_stalled(key, stall.time);
+                    run.recorder.http2(intended, |http2| http2.window_waits.add(stall.time));
+                }
+            }
+        }
+    }
+
+    /// Records its protocol once that is clear.
+    pub(super) fn record_protocol(&mut self, run: &mut Run<'_>) {
+        if !run.may_speak_http2() || self.is_recorded {
+            return;
+        }
+        if self.engine.peer_settings().is_some() || self.has_answered() {
+            self.record_protocol_now(run);
+        }
+    }
+
+    /// Records its protocol, which is clear before the server has said anything in it.
+    pub(super) fn record_protocol_now(&mut self, run: &mut Run<'_>) {
+        self.is_recorded = true;
+        let (protocol, settings) = (self.engine.protocol(), self.engine.peer_settings());
+        run.recorder.http2(self.due, |http2| {
+            http2.spoken.add(match protocol {
+                Protocol::Http1 => "HTTP/1.1",
+                Protocol::Http2 => "HTTP/2",
+            });
+            if http2.server_settings.is_none() {
+                http2.server_settings = settings.map(protocol::server_settings);
+            }
+        });
+    }
+
+    /// Records the end of a connection in the clear whose server closed it without a word: the server may not know
+    /// HTTP/2.
+    pub(super) fn record_silence(&self, failure: Failure, run: &mut Run<'_>) {
+        let is_open = self.transport.is_established() && !self.transport.is_secured();
+        let is_silent = !self.is_recorded && self.engine.protocol() == Protocol::Http2;
+        if is_open && is_silent && failure == Failure::Reset {
+            let due = self.due_of(run);
+            run.recorder.http2(due, |http2| {
+                // It is no violation, and may have other reasons, unless HTTP/2 is never spoken.
+                http2.first_violation.get_or_insert_with(|| "the server closes without a word".to_owned());
+            });
+        }
+    }
+
+    /// Records the counts of its protocol so far, in the phase to which `at` belongs.
+    pub(super) fn record_counts(&mut self, at: Instant, run: &mut Run<'_>) {
+        if let Some(counts) = self.engine.take_counts() {
+            run.recorder.http2(at, |http2| protocol::add(http2, &counts));
+        }
+    }
+
+    /// Returns the deadline of the call at the head of the queue: for its request to be written, or for its reply.
+    pub(super) fn front_deadline(&self, run: &Run<'_>) -> Option<Instant> {
+        let call = run.call(self.engine.front()?.into());
+        call.deadline().or_else(|| run.plan.timeouts.timeout.map(|limit| self.progress + limit))
+    }
+
+    /// Returns the calls to give up at `now` while the connection goes on; `None` if it is to fail as a whole. It goes
+    /// on if calls are due by themselves or in a closed loop, and the server goes on talking.
+    pub(super) fn expired(&self, now: Instant, run: &Run<'_>) -> Option<Expired> {
+        if self.engine.is_in_order() || !self.transport.is_established() {
+            return None;
+        }
+        let (mut calls, mut next, mut is_silent) = (Vec::new(), None, false);
+        for key in self.engine.pending().into_iter().map(CallKey::from) {
+            let call = run.call(key);
+            let since = if call.is_sent() { self.progress } else { call.submitted() };
+            let to_be_written = run.plan.timeouts.timeout.map(|limit| since + limit);
+            let Some(deadline) = call.deadline().or(to_be_written) else { continue };
+            if deadline > now {
+                next = Some(next.map_or(deadline, |next: Instant| next.min(deadline)));
+            } else {
+                is_silent |= self.heard < call.sent().unwrap_or(call.submitted());
+                calls.push(key);
+            }
+        }
+        let are_alone = matches!(run.plan.workload, Workload::Calls(_))
+            || matches!(run.plan.arrivals, Arrivals::Concurrent(_));
+        (calls.is_empty() || are_alone && !is_silent).then_some(Expired { calls, next })
+    }
+
+    /// Gives up a call, which is not the last that the connection has.
+    pub(super) fn cancel(&mut self, call: CallKey, now: Instant, run: &mut Run<'_>) {
+        let is_cancelled = self.engine.cancel(at_instant(now), call.into());
+        debug_assert!(is_cancelled, "replies do not come in order");
+        self.record_stalls(run);
+    }
+}

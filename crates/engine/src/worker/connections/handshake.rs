@@ -1,0 +1,360 @@
+//! TLS on a connection: from the handshake to the bytes that it protects.
+
+use std::time::UNIX_EPOCH;
+
+use httperf_plan::HttpVersion;
+use httperf_proto::tls::{self, Kind, Progress};
+use httperf_stats::{
+    Certificate, Failure, Handshake, HandshakeFailure, HandshakeFailureClass, HandshakeKind, Instant,
+};
+
+use super::connection::Connection;
+use super::progress::Stage;
+use super::tls::{Secured, Tls};
+use super::{Connections, EventKind, Handler, at_instant};
+use crate::Network;
+use crate::worker::ConnectionKey;
+use crate::worker::run::Run;
+
+impl<N: Network> Connections<N> {
+    /// The transport is there: begins the handshake.
+    pub(super) fn start_handshake<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let connection = &mut self.connections[key];
+        run.recorder.transport_done(connection.due(), connection.age(now));
+        let started = self.network.now();
+        run.recorder.handshake_awaited(started);
+        connection.transport.start_handshake(started);
+        self.set_deadline(key, run.plan.timeouts.timeout.map(|limit| started + limit));
+        self.advance_handshake(key, now, run, handler);
+    }
+
+    fn advance_handshake<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        while let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) {
+            let Some(secured) = connection.transport.secured_mut() else { return };
+            match secured.advance(tls) {
+                Ok(Progress::Pending | Progress::EarlyData) => return,
+                Ok(Progress::EarlyDataRejected) => {
+                    connection.engine.rewind(at_instant(now));
+                    if let Some(sends) = connection.transport.sends_mut() {
+                        sends.rewound();
+                    }
+                    let pending = connection.engine.pending();
+                    pending.into_iter().for_each(|call| run.reset_call(call.into(), now));
+                }
+                Ok(Progress::Done) => {
+                    self.handle_secured(key, run, handler);
+                    return;
+                }
+                Err(error) => {
+                    connection.transport.send_last(&mut self.network, Some(tls), &[]);
+                    self.handshake_failed(key, HandshakeFailureClass::Protocol, error, run);
+                    let now = self.network.now();
+                    self.fail_and_tell(key, Failure::Other, now, run, handler);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The handshake is complete.
+    fn handle_secured<H: Handler<N>>(&mut self, key: ConnectionKey, run: &mut Run<'_>, handler: &mut H) {
+        let now = self.network.now();
+        self.record_handshake(key, now, run);
+        // Before TLS 1.3 the session is there now.
+        self.keep_sessions(key, now, run, handler);
+        if !self.choose_protocol(key, now, run, handler) {
+            return;
+        }
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.establish(now, run);
+        self.tell(key, EventKind::Established, now, run, handler);
+        if run.plan.request.version == HttpVersion::Auto && self.connections.contains_key(key) {
+            // There may be room for more calls, now that the protocol is known.
+            self.tell(key, EventKind::HasRoom, now, run, handler);
+        }
+    }
+
+    fn record_handshake(&mut self, key: ConnectionKey, now: Instant, run: &mut Run<'_>) {
+        let connection = &self.connections[key];
+        let (due, target) = (connection.due(), connection.target);
+        let Some(secured) = connection.transport.secured() else { return };
+        let handshake = secured.client().handshake();
+        let kind = match handshake.kind {
+            Kind::Full => HandshakeKind::Full,
+            Kind::Resumed => HandshakeKind::Resumed,
+            Kind::EarlyData => HandshakeKind::EarlyData,
+        };
+        let done = Handshake {
+            kind,
+            time: now - secured.started(),
+            sent: handshake.sent,
+            received: handshake.received,
+            hello_retry: handshake.hello_retry,
+            version: handshake.version,
+            cipher: handshake.cipher,
+            group: handshake.group,
+            signature: handshake.signature,
+            protocol: handshake.protocol,
+            compressed_certificate: handshake.compressed_certificate,
+        };
+        run.recorder.handshake_done(due, &done);
+        if let Some(early) = secured.early_requests() {
+            run.recorder.early_requests(due, early);
+        }
+        if kind == HandshakeKind::Full {
+            let unix_now = self.network.wall_clock().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+            run.recorder.certificate_shown(due, || {
+                let shown = secured.client().certificate(i64::try_from(unix_now).unwrap_or(i64::MAX))?;
+                Some(Certificate {
+                    subject: shown.subject,
+                    key: shown.key,
+                    chain_length: shown.chain_length,
+                    days_left: shown.days_left,
+                })
+            });
+        }
+        let is_refused = secured.offered() && kind == HandshakeKind::Full;
+        if is_refused && let Some(tls) = &mut self.tls {
+            tls.handle_refusal(target);
+        }
+    }
+
+    /// Goes by the protocol that the server has chosen in the handshake. Returns whether the connection can be used.
+    fn choose_protocol<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) -> bool {
+        let version = run.plan.request.version;
+        if !version.may_be_http2() {
+            return true;
+        }
+        let Some(connection) = self.connections.get_mut(key) else { return false };
+        let chosen = connection.transport.secured().and_then(|secured| secured.protocol());
+        if chosen == Some(b"h2") {
+            if version == HttpVersion::Auto {
+                let mut engine = self.protocols.http2_engine();
+                for call in connection.engine.pending() {
+                    let request = run.call(call.into()).request().clone();
+                    let submitted = engine.submit(at_instant(now), call, request);
+                    submitted.expect("HTTP/2 takes as many calls as HTTP/1");
+                }
+                connection.engine = engine;
+            }
+            return true;
+        }
+        if version == HttpVersion::Auto {
+            connection.record_protocol_now(run);
+            return true;
+        }
+        let reason = match chosen.map(String::from_utf8_lossy) {
+            Some(name) => format!("the server chose {name} (ALPN)"),
+            None => "the server chose no protocol (ALPN)".to_owned(),
+        };
+        self.record_violation(key, reason, run);
+        self.fail_and_tell(key, Failure::Other, now, run, handler);
+        false
+    }
+
+    /// Records a handshake that failed.
+    fn handshake_failed(
+        &mut self,
+        key: ConnectionKey,
+        class: HandshakeFailureClass,
+        error: tls::Failure,
+        run: &mut Run<'_>,
+    ) {
+        let failure = HandshakeFailure { class, reason: error.reason, details: error.details };
+        run.recorder.handshake_failed(self.connections[key].due(), failure);
+        self.give_up_handshake(key);
+    }
+
+    /// A connection goes without having completed its handshake.
+    fn give_up_handshake(&mut self, key: ConnectionKey) {
+        let connection = &self.connections[key];
+        let offered = connection.transport.secured().is_some_and(Secured::offered);
+        if let Some(tls) = &mut self.tls {
+            tls.handle_failure(connection.target, offered);
+        }
+    }
+
+    /// A connection fails for a reason outside TLS. Records its handshake as failed, if it was to make one and has not
+    /// made it.
+    pub(super) fn record_insecure(&mut self, key: ConnectionKey, failure: Failure, run: &mut Run<'_>) {
+        let reason = match failure {
+            Failure::ClientTimeout => "no answer in time",
+            Failure::SocketTimeout => "the transport timed out",
+            Failure::Refused => "connection refused",
+            Failure::Reset => "the server closed the connection",
+            _ => "the transport failed",
+        };
+        self.record_insecure_because(key, reason, run);
+    }
+
+    /// As [`record_insecure`](Self::record_insecure), for this reason.
+    pub(super) fn record_insecure_because(
+        &mut self,
+        key: ConnectionKey,
+        reason: &'static str,
+        run: &mut Run<'_>,
+    ) {
+        let Connection { transport, .. } = &self.connections[key];
+        if !transport.is_secured() {
+            return;
+        }
+        let error = tls::Failure::plain(reason);
+        let class = HandshakeFailureClass::Transport;
+        match transport.stage() {
+            Stage::Connecting | Stage::Tunnelling => {
+                let failure = HandshakeFailure { class, reason: error.reason, details: Vec::new() };
+                run.recorder.handshake_impossible(self.connections[key].due(), failure);
+                self.give_up_handshake(key);
+            }
+            Stage::Handshaking => self.handshake_failed(key, class, error, run),
+            Stage::Established => {}
+        }
+    }
+
+    /// Uses the `count` bytes of ciphertext at the beginning of TLS's room. To be followed by a flush.
+    pub(super) fn handle_ciphertext<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        count: usize,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        if let Some(tls) = &mut self.tls {
+            tls.fill(count);
+        }
+        if self.stage(key) == Some(Stage::Handshaking) {
+            run.recorder.handshake_heard(now);
+            self.advance_handshake(key, now, run, handler);
+        }
+        if self.stage(key) == Some(Stage::Established) {
+            self.reading = Some(key);
+            self.use_ciphertext(key, now, run, handler);
+            self.reading = None;
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.discard();
+        }
+    }
+
+    fn stage(&self, key: ConnectionKey) -> Option<Stage> {
+        self.connections.get(key).map(|connection| connection.transport.stage())
+    }
+
+    fn use_ciphertext<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let mut plaintext = self.tls.as_mut().map(Tls::take_plaintext).unwrap_or_default();
+        while let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) {
+            let Some(secured) = connection.transport.secured_mut() else { break };
+            let read = secured.read(tls, &mut plaintext);
+            // A ticket may have come before the bytes of a reply that ends the connection.
+            self.keep_sessions(key, now, run, handler);
+            let Some(connection) = self.connections.get_mut(key) else {
+                // The ticket was all that it waited for.
+                break;
+            };
+            match read {
+                Ok(tls::Read::Plaintext(count)) => {
+                    self.use_bytes(key, &plaintext[..count], now, run, handler);
+                }
+                Ok(tls::Read::Pending) => break,
+                Ok(tls::Read::Closed) => {
+                    self.handle_end(key, now, run, handler);
+                    break;
+                }
+                Err(error) => {
+                    connection.transport.send_last(&mut self.network, self.tls.as_mut(), &[]);
+                    let due = connection.due_of(run);
+                    run.recorder.tls_error(due, error.reason);
+                    self.fail_and_tell(key, Failure::Other, now, run, handler);
+                    break;
+                }
+            }
+        }
+        if let Some(tls) = &mut self.tls {
+            tls.return_plaintext(plaintext);
+        }
+    }
+
+    /// Keeps the sessions that the server has given for other connections to resume.
+    fn keep_sessions<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) else { return };
+        let target = connection.target;
+        let Some(secured) = connection.transport.secured_mut().filter(|_| tls.resumes()) else { return };
+        let given = secured.take_sessions();
+        if given.is_empty() {
+            return;
+        }
+        let awaits_ticket = secured.awaits_ticket();
+        if let Some(session) = tls.keep(target, given) {
+            self.tell(key, EventKind::TlsSession(session), now, run, handler);
+        }
+        if awaits_ticket {
+            let now = self.network.now();
+            self.tell(key, EventKind::TicketSettled, now, run, handler);
+        }
+    }
+
+    /// Lets a connection that has done its work stay for a ticket that others need, until a deadline. Returns whether
+    /// any need one.
+    pub(in crate::worker) fn stay_for_ticket(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &Run<'_>,
+    ) -> bool {
+        let connection = &mut self.connections[key];
+        let (Some(secured), Some(tls)) = (connection.transport.secured_mut(), &self.tls) else {
+            return false;
+        };
+        if !tls.needs_ticket(connection.target) {
+            return false;
+        }
+        secured.await_ticket();
+        self.set_deadline(key, Some(now + run.plan.limits.tls_ticket_wait));
+        true
+    }
+
+    /// A connection stayed for a ticket long enough.
+    pub(super) fn give_up_ticket<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        if let Some(tls) = &mut self.tls {
+            tls.handle_vain_wait(self.connections[key].target);
+        }
+        self.tell(key, EventKind::TicketSettled, now, run, handler);
+    }
+}

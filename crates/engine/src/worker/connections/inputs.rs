@@ -1,0 +1,575 @@
+//! What happens to connections by itself: sockets that are ready, bytes that arrive, deadlines that pass.
+
+use std::io;
+
+use httperf_proto::{Event as Reply, ProtocolError};
+use httperf_stats::{Failure, Instant, SlowDetail};
+use rustix::io::Errno;
+use slotmap::KeyData;
+
+use super::connection::Connection;
+use super::progress::Stage;
+use super::transport::Read;
+use super::tunnel::Progress;
+use super::{Connections, Cx, Event, EventKind, Handler, at_instant, poll_key};
+use crate::worker::run::{Answer, Run};
+use crate::worker::{CallKey, ConnectionKey};
+use crate::{Network, Observation, Ready, Received, failure};
+
+/// The number of reads of a connection in a turn before the others have theirs.
+const READS_PER_TURN: u32 = 8;
+
+impl<N: Network> Connections<N> {
+    /// Handles what the poller says of a socket.
+    pub(in crate::worker) fn handle_ready<H: Handler<N>>(
+        &mut self,
+        ready: &Ready,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let key = ConnectionKey::from(KeyData::from_ffi(ready.key));
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.transport.handle_ready(ready);
+        if connection.transport.stage() == Stage::Connecting {
+            if ready.failed {
+                let error = self.network.take_error(connection.transport.socket());
+                let error = error.unwrap_or_else(|| Errno::CONNRESET.into());
+                let event = self.fail_io(key, &error, now, run);
+                handler.handle(event, &mut Cx { connections: self, run, now });
+                return;
+            }
+            if !ready.writable {
+                return;
+            }
+            self.tell(key, EventKind::Reached, now, run, handler);
+            self.connected(key, now, run, handler);
+            self.flush_and_tell(key, now, run, handler);
+        }
+        // A server may answer before it has the whole request and then reset the connection: what it said is read
+        // before a write finds that out.
+        if ready.readable || ready.ended || ready.failed {
+            self.read(key, now, run, handler);
+        }
+        if ready.writable {
+            self.flush_and_tell(key, now, run, handler);
+        }
+    }
+
+    /// Hands an event of a connection, which exists, to the handler.
+    pub(super) fn tell<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        kind: EventKind,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let owner = self.connections[key].owner;
+        handler.handle(Event { connection: key, owner, kind }, &mut Cx { connections: self, run, now });
+    }
+
+    /// Fails a connection, and tells the handler.
+    pub(super) fn fail_and_tell<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        failure: Failure,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let event = self.fail(key, failure, now, run);
+        handler.handle(event, &mut Cx { connections: self, run, now });
+    }
+
+    /// Flushes a connection, and tells the handler if that was its end.
+    pub(super) fn flush_and_tell<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        if let Some(event) = self.flush(key, now, run) {
+            handler.handle(event, &mut Cx { connections: self, run, now });
+        }
+    }
+
+    /// The socket is connected: asks a proxy for a tunnel, if there is to be one. It has as much time as the socket had.
+    fn connected<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let connection = &mut self.connections[key];
+        match &self.tunnels {
+            Some(tunnels) => {
+                connection.transport.start_tunnel(tunnels.open(connection.target));
+                self.set_deadline(key, run.plan.timeouts.timeout.map(|limit| now + limit));
+            }
+            None => self.transport_ready(key, now, run, handler),
+        }
+    }
+
+    /// There is a way to the server. If TLS is to secure it, the handshake begins.
+    fn transport_ready<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let connection = &mut self.connections[key];
+        if run.plan.recording.kernel_sends.is_some() {
+            let waiting = connection.engine.pending().into_iter().map(CallKey::from);
+            let asked = waiting.filter(|&call| run.plan.recording.asks_of(run.call(call).serial()));
+            connection.transport.number_sent(&mut self.network, asked);
+        }
+        if connection.transport.is_secured() {
+            self.start_handshake(key, now, run, handler);
+        } else {
+            connection.establish(now, run);
+            self.tell(key, EventKind::Established, now, run, handler);
+        }
+    }
+
+    /// Reads until there is nothing more, or until it is others' turn.
+    ///
+    /// As long as replies are due on other streams of the connection, the requests that a reply led to are not sent
+    /// until nothing more has arrived: servers answer at once, one after the other, and each answer would be a write.
+    pub(in crate::worker) fn read<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        mut now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let mut buffer = std::mem::take(&mut self.read_buffer);
+        let mut reads = 0;
+        let mut is_unsettled = false;
+        while let Some(connection) = self.connections.get_mut(key) {
+            if reads == READS_PER_TURN {
+                if !std::mem::replace(&mut connection.is_unread, true) {
+                    self.unread.push(key);
+                }
+                break;
+            }
+            reads += 1;
+            let transport = &connection.transport;
+            let (is_ending, is_broken) = (transport.is_ending(), transport.is_broken());
+            let skippable = connection.engine.skippable();
+            let (read, wanted) =
+                match transport.read(&mut self.network, self.tls.as_mut(), &mut buffer, skippable) {
+                    Ok(read) => read,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock && !is_broken => break,
+                    Err(error) => {
+                        let is_exhausted = error.kind() == io::ErrorKind::WouldBlock;
+                        let error = if is_exhausted { Errno::PIPE.into() } else { error };
+                        let event = self.fail_io(key, &error, now, run);
+                        handler.handle(event, &mut Cx { connections: self, run, now });
+                        break;
+                    }
+                };
+            connection.handle_heard(now);
+            let mut is_tunnelling = false;
+            let count = match read {
+                Read::End => {
+                    self.handle_eof(key, now, run, handler);
+                    break;
+                }
+                Read::Skipped(Received { count, stamp }) => {
+                    self.stamp = stamp;
+                    run.recorder.heard(now);
+                    connection.engine.handle_skipped(count as u64);
+                    self.handle_bytes(key, &[], now, run, handler);
+                    count
+                }
+                Read::Plain(Received { count, stamp }) => {
+                    self.stamp = stamp;
+                    self.handle_bytes(key, &buffer[..count], now, run, handler);
+                    count
+                }
+                Read::Tunnel(Received { count, stamp }) => {
+                    self.stamp = stamp;
+                    is_tunnelling = true;
+                    self.handle_tunnel_bytes(key, &buffer[..count], now, run, handler);
+                    count
+                }
+                Read::Ciphertext(Received { count, stamp }) => {
+                    self.stamp = stamp;
+                    self.handle_ciphertext(key, count, now, run, handler);
+                    count
+                }
+            };
+            self.stamp = None;
+            is_unsettled = self.awaits_more(key, run);
+            if is_unsettled {
+                now = self.network.now();
+                continue;
+            }
+            if !is_tunnelling {
+                self.settle(key, now, run, handler);
+            }
+            if count < wanted && !is_ending {
+                break;
+            }
+        }
+        self.read_buffer = buffer;
+        if is_unsettled {
+            self.settle(key, now, run, handler);
+        }
+    }
+
+    /// Reads a connection that had more than a turn allows.
+    pub(in crate::worker) fn read_on<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.is_unread = false;
+            self.read(key, now, run, handler);
+        }
+    }
+
+    /// Returns whether replies are due on streams of a connection.
+    fn awaits_more(&self, key: ConnectionKey, run: &Run<'_>) -> bool {
+        run.may_speak_http2()
+            && self.connections.get(key).is_some_and(|connection| connection.engine.open_streams() > 0)
+    }
+
+    /// The bytes that arrived are used up: sends what they led to.
+    fn settle<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let Some(connection) = self.connections.get(key) else { return };
+        if connection.wants_write() {
+            self.flush_and_tell(key, now, run, handler);
+        } else {
+            self.refresh_deadline(key, run);
+        }
+    }
+
+    /// Bytes came from a proxy that was asked for a tunnel.
+    fn handle_tunnel_bytes<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        bytes: &[u8],
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let mut input = bytes;
+        while let Some(tunnel) = self.connections[key].transport.tunnel_mut() {
+            match tunnel.advance(&mut input) {
+                Progress::Pending => return,
+                Progress::Open => self.connections[key].transport.end_tunnel(),
+                Progress::BadStatusLine(line) => run.observe(Observation::BadStatusLine { line: &line }),
+                Progress::Refused(status) => {
+                    run.tunnel_refused(status);
+                    self.record_insecure_because(key, "the proxy refused a tunnel", run);
+                    self.fail_and_tell(key, Failure::Other, now, run, handler);
+                    return;
+                }
+                Progress::Failed(error) => {
+                    self.record_insecure(key, failure::of_protocol(&error), run);
+                    self.fail_protocol(key, &error, now, run, handler);
+                    return;
+                }
+            }
+        }
+        self.transport_ready(key, now, run, handler);
+        // Bytes of the server may come right behind the reply of the proxy, before anything was sent to it.
+        if let Some(connection) = self.connections.get(key)
+            && !input.is_empty()
+        {
+            match &mut self.tls {
+                Some(tls) if connection.transport.is_secured() => {
+                    tls.room()[..input.len()].copy_from_slice(input);
+                    self.handle_ciphertext(key, input.len(), now, run, handler);
+                }
+                _ => self.handle_bytes(key, input, now, run, handler),
+            }
+        }
+        self.flush_and_tell(key, now, run, handler);
+    }
+
+    /// Uses bytes that have arrived. To be followed by [`Connections::settle`].
+    fn handle_bytes<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        bytes: &[u8],
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        self.reading = Some(key);
+        self.use_bytes(key, bytes, now, run, handler);
+        self.reading = None;
+    }
+
+    /// Uses bytes of the server, as the protocol has them.
+    pub(super) fn use_bytes<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        bytes: &[u8],
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let (mut input, mut is_news) = (bytes, !bytes.is_empty());
+        while let Some(connection) = self.connections.get_mut(key) {
+            let polled = connection.engine.poll_event(at_instant(now), &mut input, &mut self.header_cache);
+            // Not all that comes over HTTP/2 is about replies.
+            let is_heard = match &polled {
+                _ if connection.engine.is_in_order() => std::mem::take(&mut is_news),
+                Ok(Some(event)) => event.call().is_some(),
+                Ok(None) => connection.engine.take_content_received(),
+                Err(_) => false,
+            };
+            if is_heard {
+                run.recorder.heard(now);
+            }
+            match polled {
+                Ok(Some(event)) => self.handle_reply(key, event, now, run, handler),
+                Ok(None) => {
+                    connection.record_protocol(run);
+                    // Until its status line is complete, each piece of a reply renews its deadline, for a while.
+                    if connection.engine.has_partial_head()
+                        && let Some(front) = connection.engine.front()
+                    {
+                        run.status_line_heard(front.into(), now);
+                    }
+                    return;
+                }
+                Err(error) => {
+                    self.fail_protocol(key, &error, now, run, handler);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn handle_reply<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        reply: Reply<'_>,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let connection = &mut self.connections[key];
+        let kind = match reply {
+            Reply::BadStatusLine { line, .. } => {
+                run.observe(Observation::BadStatusLine { line: &line });
+                return;
+            }
+            Reply::ReplyStarted { call, status } => {
+                run.reply_started(call.into(), status, now, self.stamp);
+                return;
+            }
+            Reply::ReplyHead { call, head } => {
+                let call = call.into();
+                run.reply_head(call, &head);
+                EventKind::ReplyHead { call, head }
+            }
+            Reply::ReplyBody { call, data } => {
+                let call = call.into();
+                let links = run.reply_body(call, &data);
+                if links.is_empty() {
+                    return;
+                }
+                EventKind::LinksFound { call, links }
+            }
+            Reply::ReplyDone { call, size, reuse } => {
+                let call = CallKey::from(call);
+                connection.record_stalls(run);
+                let kernel = run
+                    .plan
+                    .recording
+                    .asks_of(run.call(call).serial())
+                    .then(|| connection.transport.kernel_times(&mut self.network, call, self.stamp, run));
+                let answer = Answer { size, now, stamp: self.stamp, kernel };
+                let status = run.reply_done(call, answer, || SlowDetail {
+                    transport: self.network.transport(connection.transport.socket()),
+                    server_timing: text(connection.engine.server_timing()),
+                });
+                connection.count_reply();
+                connection.record_protocol(run);
+                EventKind::Answered { call, status, reuse }
+            }
+            Reply::CallReturned { call } => {
+                connection.record_stalls(run);
+                EventKind::Returned { call: call.into(), is_draining: connection.engine.capacity() == 0 }
+            }
+            Reply::CallFailed { call } => {
+                connection.record_stalls(run);
+                EventKind::CallFailed { call: call.into(), failure: Failure::Reset }
+            }
+            Reply::Draining => EventKind::Draining,
+            Reply::Drained => {
+                let event = self.end(key, now, run);
+                handler.handle(event, &mut Cx { connections: self, run, now });
+                return;
+            }
+            Reply::Upgraded { call } => {
+                let request = run.call(call.into()).request().clone();
+                connection.engine = self.protocols.upgraded_engine(call, request);
+                EventKind::HasRoom
+            }
+        };
+        self.tell(key, kind, now, run, handler);
+    }
+
+    /// The transport ended.
+    fn handle_eof<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let connection = &self.connections[key];
+        if matches!(connection.transport.stage(), Stage::Tunnelling | Stage::Handshaking) {
+            self.record_insecure(key, Failure::Reset, run);
+            self.fail_and_tell(key, Failure::Reset, now, run, handler);
+            return;
+        }
+        let is_cut = connection.engine.ends_with_connection();
+        if connection.transport.is_broken() && is_cut {
+            // A write has taken the error that would tell a reset from an end.
+            self.fail_and_tell(key, Failure::Reset, now, run, handler);
+            return;
+        }
+        if connection.transport.is_secured() {
+            // TLS ends with a close_notify, which ends the connection before this. Without one, a reply that seems
+            // to be complete may have been cut short (RFC 9112, section 9.8).
+            if is_cut {
+                run.recorder.truncated(connection.due_of(run));
+                self.fail_and_tell(key, Failure::Reset, now, run, handler);
+                return;
+            }
+            if connection.engine.pending_count() == 0 {
+                run.recorder.unclean_close(connection.due());
+            }
+        }
+        self.handle_end(key, now, run, handler);
+    }
+
+    /// The peer sends nothing more, and has said so in the way of its transport.
+    pub(super) fn handle_end<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        match self.connections[key].engine.handle_eof() {
+            Ok(Some(reply)) => self.handle_reply(key, reply, now, run, handler),
+            Ok(None) => {
+                let event = self.end(key, now, run);
+                handler.handle(event, &mut Cx { connections: self, run, now });
+            }
+            Err(error) => self.fail_protocol(key, &error, now, run, handler),
+        }
+    }
+
+    fn fail_protocol<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        error: &ProtocolError,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        if let ProtocolError::Http2(error) = error {
+            self.record_violation(key, error.reason.to_owned(), run);
+        }
+        let failure = run.classify_protocol(error);
+        self.fail_and_tell(key, failure, now, run, handler);
+    }
+
+    /// A connection ends because the server does not speak HTTP/2, or breaks its rules.
+    pub(super) fn record_violation(&self, key: ConnectionKey, reason: String, run: &mut Run<'_>) {
+        let due = self.connections[key].due_of(run);
+        run.recorder.http2(due, |http2| http2.add_violation(reason));
+    }
+
+    /// The deadline of a connection has come.
+    pub(in crate::worker) fn time_out<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        let Some(connection) = self.connections.get(key) else { return };
+        // The poller tells of a limited number of sockets at once. After a pause of this program, bytes that came in
+        // time may not have had their turn yet: they have it now.
+        if connection.transport.stage() == Stage::Connecting {
+            let ready = self.network.readiness(connection.transport.socket(), poll_key(key));
+            self.handle_ready(&ready, now, run, handler);
+        } else {
+            self.read(key, now, run, handler);
+            if self.connections.get(key).is_some_and(|connection| connection.engine.wants_write()) {
+                self.flush_and_tell(key, now, run, handler);
+            }
+        }
+        let Some(connection) = self.connections.get(key) else { return };
+        let awaits_ticket = connection.awaits_ticket();
+        let is_settled = connection.is_idle() && !awaits_ticket;
+        if is_settled || self.deadlines.get(poll_key(key)).is_some_and(|next| next > now) {
+            return;
+        }
+        if let Some(expired) = connection.expired(now, run) {
+            self.set_deadline(key, expired.next);
+            self.cancel(key, &expired.calls, now, run, handler);
+            return;
+        }
+        if awaits_ticket {
+            self.give_up_ticket(key, now, run, handler);
+            return;
+        }
+        self.record_insecure(key, Failure::ClientTimeout, run);
+        self.fail_and_tell(key, Failure::ClientTimeout, now, run, handler);
+    }
+
+    /// Gives up calls of a connection that goes on, unless they were all that it was kept for.
+    fn cancel<H: Handler<N>>(
+        &mut self,
+        key: ConnectionKey,
+        calls: &[CallKey],
+        now: Instant,
+        run: &mut Run<'_>,
+        handler: &mut H,
+    ) {
+        for &call in calls {
+            // What became of one may have ended the connection, and with it the others.
+            let Some(connection) = self.connections.get_mut(key) else { break };
+            connection.cancel(call, now, run);
+            let kind = EventKind::CallFailed { call, failure: Failure::ClientTimeout };
+            self.tell(key, kind, now, run, handler);
+        }
+        if !calls.is_empty() {
+            self.flush_and_tell(key, now, run, handler);
+        }
+        if self.connections.get(key).is_some_and(Connection::is_drained) {
+            let event = self.end(key, now, run);
+            handler.handle(event, &mut Cx { connections: self, run, now });
+        }
+    }
+}
+
+/// Returns bytes from the server as text; `None` for none.
+fn text(bytes: &[u8]) -> Option<String> {
+    (!bytes.is_empty()).then(|| String::from_utf8_lossy(bytes).into_owned())
+}

@@ -1,0 +1,157 @@
+//! The protocol of a connection: the options of its engine, how it comes to HTTP/2, and figures of HTTP/2.
+
+use httperf_plan::{HttpVersion, Parts, Plan, Script, UriSource, Workload};
+use httperf_proto::http1;
+use httperf_proto::http2::{self, Counts};
+use httperf_proto::request::{Request, Scheme};
+use httperf_proto::{CallId, Engine};
+use httperf_stats::{Compression, Http2Summary, ServerSettings};
+
+/// The options with which engines are made.
+#[derive(Debug)]
+pub(super) struct Protocols {
+    http1: http1::Options,
+    http2: http2::Options,
+    /// A connection begins with HTTP/2, whatever the server says.
+    begins_with_http2: bool,
+    /// The first request of a connection asks for an upgrade to HTTP/2.
+    upgrades: bool,
+}
+
+impl Protocols {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let http1 = http1_options(plan);
+        let http2 = http2_options(plan, &http1);
+        Self {
+            http1: undecided(plan, http1),
+            http2,
+            begins_with_http2: plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade,
+            upgrades: plan.http2.upgrade,
+        }
+    }
+
+    /// Returns the engine of a new connection.
+    pub(super) fn engine(&self) -> Engine {
+        if self.begins_with_http2 { self.http2_engine() } else { Engine::http1(self.http1) }
+    }
+
+    pub(super) fn http2_engine(&self) -> Engine {
+        Engine::http2(self.http2)
+    }
+
+    /// Returns the engine of a connection whose server goes over to HTTP/2, and will answer this call in it.
+    pub(super) fn upgraded_engine(&self, call: CallId, request: Request) -> Engine {
+        Engine::upgraded(self.http2, call, request)
+    }
+
+    /// Returns a request as it goes out on a connection. `is_new`: nothing was answered on it yet.
+    pub(super) fn form_of(&self, request: &Request, engine: &Engine, is_new: bool) -> Request {
+        if self.upgrades && engine.is_in_order() && is_new {
+            return http2::asking_for_upgrade(request, &self.http2);
+        }
+        request.clone()
+    }
+
+    /// Returns the limits of replies.
+    pub(super) fn http1_limits(&self) -> http1::Limits {
+        self.http1.limits
+    }
+}
+
+fn http1_options(plan: &Plan) -> http1::Options {
+    let (cookies, pages, pipeline) = match &plan.workload {
+        Workload::Connections(_) => (false, false, usize::MAX),
+        Workload::Calls(calls) => (false, false, calls.pipeline.get() as usize),
+        Workload::Sessions(sessions) => {
+            let pipeline = match plan.request.version {
+                // A session speaks HTTP/1.0 one call to a connection.
+                HttpVersion::Http10 => 1,
+                _ => sessions.max_piped_calls.get() as usize,
+            };
+            (sessions.cookies, matches!(sessions.script, Script::Pages { .. }), pipeline)
+        }
+    };
+    let watched = plan.watch.replies;
+    let reads_bodies = pages || plan.replies.reads_bodies();
+    http1::Options {
+        pipeline,
+        header_blocks: cookies || reads_bodies || watched.is_some_and(Parts::header),
+        bodies: reads_bodies || watched.is_some_and(Parts::body),
+        server_timing: plan.recording.detail && plan.recording.slowest > 0,
+        upgrades: plan.http2.upgrade,
+        limits: http1::Limits {
+            head_size: plan.limits.reply_head_size,
+            fields: plan.limits.reply_fields,
+            chunk_line_size: plan.limits.chunk_line_size,
+            interim_replies: plan.limits.interim_replies,
+        },
+    }
+}
+
+fn http2_options(plan: &Plan, http1: &http1::Options) -> http2::Options {
+    let scripted = matches!(
+        &plan.workload,
+        Workload::Sessions(sessions) if !matches!(sessions.script, Script::Uniform { .. })
+    );
+    http2::Options {
+        streams: http1.pipeline,
+        scheme: if plan.tls.is_some() { Scheme::Https } else { Scheme::Http },
+        window: plan.http2.window.get(),
+        connection_window: plan.http2.connection_window.get(),
+        header_table: plan.http2.header_table.get(),
+        max_frame: plan.http2.max_frame.get(),
+        indexes_targets: matches!(plan.uris, UriSource::Fixed(_)) && !scripted,
+        header_blocks: http1.header_blocks,
+        bodies: http1.bodies,
+        server_timing: http1.server_timing,
+        limits: http2::Limits {
+            head_size: plan.limits.reply_head_size,
+            fields: plan.limits.reply_fields,
+            interim_replies: plan.limits.interim_replies,
+            ..http2::Limits::default()
+        },
+    }
+}
+
+/// Returns the options of HTTP/1 while the protocol of a connection is open: as many calls as may be outstanding over
+/// HTTP/2 are too many for HTTP/1.
+fn undecided(plan: &Plan, options: http1::Options) -> http1::Options {
+    let bounds_streams = match &plan.workload {
+        Workload::Calls(_) => true,
+        Workload::Connections(connections) => connections.pipeline.get() > 1,
+        Workload::Sessions(_) => false,
+    };
+    let is_open = plan.request.version == HttpVersion::Auto;
+    let pipeline = if is_open && bounds_streams || plan.http2.upgrade { 1 } else { options.pipeline };
+    http1::Options { pipeline, ..options }
+}
+
+/// Adds the counts of a connection to the figures of HTTP/2.
+pub(super) fn add(summary: &mut Http2Summary, counts: &Counts) {
+    summary.streams += counts.streams;
+    summary.concurrent_max = summary.concurrent_max.max(counts.concurrent_max);
+    summary.concurrent_sum += counts.concurrent_sum;
+    summary.unprocessed += counts.unprocessed;
+    for &(code, count) in &counts.resets_received {
+        summary.resets_received.add_count(code.to_string(), count);
+    }
+    for &(reason, count) in &counts.resets_sent {
+        summary.resets_sent.add_count(reason, count);
+    }
+    for &(code, count) in &counts.goaways {
+        summary.goaways.add_count(code.to_string(), count);
+    }
+    summary.request_headers += compression(counts.headers_sent);
+    summary.reply_headers += compression(counts.headers_received);
+    summary.bytes_sent += counts.bytes_sent;
+    summary.bytes_received += counts.bytes_received;
+}
+
+fn compression(headers: http2::Compressed) -> Compression {
+    Compression { plain: headers.plain, encoded: headers.encoded }
+}
+
+pub(super) fn server_settings(settings: http2::PeerSettings) -> ServerSettings {
+    let http2::PeerSettings { header_table, max_streams, window, max_frame, header_list } = settings;
+    ServerSettings { header_table, max_streams, window, max_frame, header_list }
+}

@@ -1,0 +1,290 @@
+//! The transport of a connection: a socket, perhaps a tunnel through a proxy, perhaps TLS.
+
+use std::io;
+
+use httperf_proto::Engine;
+use httperf_stats::{Instant, KernelTimes};
+
+use super::at_instant;
+use super::progress::{Stage, Write, taken};
+use super::sends::Sends;
+use super::tls::{Secured, Tls};
+use super::tunnel::Tunnel;
+use crate::network::DISCARD_MAX;
+use crate::worker::CallKey;
+use crate::worker::run::Run;
+use crate::{Network, Ready, Received};
+
+/// Unwanted content of at least this many bytes is discarded in the kernel. Less comes with one read, together with what
+/// follows.
+const SKIP_SIZE: u64 = 64 * 1024;
+
+/// The transport of a connection.
+///
+/// ```text
+///   connecting ──► (tunnelling) ──► (handshaking) ──► established
+/// ```
+pub(super) struct Transport<S> {
+    socket: S,
+    stage: Stage,
+    /// The request for a tunnel, while it is not answered.
+    tunnel: Option<Box<Tunnel>>,
+    secured: Option<Box<Secured>>,
+    /// The calls whose send times the kernel is asked for.
+    sends: Option<Box<Sends>>,
+    /// An end or an error is known to follow the bytes that can be read, so that a short read is not the last.
+    is_ending: bool,
+    /// It takes no more bytes. It fails once the server's last bytes are read.
+    is_broken: bool,
+}
+
+/// Outcome of a read.
+pub(super) enum Read {
+    /// The peer sends no more.
+    End,
+    /// Bytes of content that nobody wants were discarded.
+    Skipped(Received),
+    /// Bytes are in the buffer.
+    Plain(Received),
+    /// Bytes of a proxy are in the buffer.
+    Tunnel(Received),
+    /// Ciphertext is in TLS's room.
+    Ciphertext(Received),
+}
+
+impl<S> Transport<S> {
+    pub(super) fn new(socket: S, secured: Option<Box<Secured>>) -> Self {
+        Self {
+            socket,
+            stage: Stage::Connecting,
+            tunnel: None,
+            secured,
+            sends: None,
+            is_ending: false,
+            is_broken: false,
+        }
+    }
+
+    pub(super) fn socket(&self) -> &S {
+        &self.socket
+    }
+
+    pub(super) fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    pub(super) fn is_established(&self) -> bool {
+        self.stage == Stage::Established
+    }
+
+    pub(super) fn is_secured(&self) -> bool {
+        self.secured.is_some()
+    }
+
+    pub(super) fn secured(&self) -> Option<&Secured> {
+        self.secured.as_deref()
+    }
+
+    pub(super) fn secured_mut(&mut self) -> Option<&mut Secured> {
+        self.secured.as_deref_mut()
+    }
+
+    pub(super) fn tunnel_mut(&mut self) -> Option<&mut Tunnel> {
+        self.tunnel.as_deref_mut()
+    }
+
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_ending
+    }
+
+    /// Takes what the poller says.
+    pub(super) fn handle_ready(&mut self, ready: &Ready) {
+        self.is_ending |= ready.ended || ready.failed;
+    }
+
+    /// A write failed: what the peer has sent is still read.
+    pub(super) fn handle_broken(&mut self) {
+        (self.is_broken, self.is_ending) = (true, true);
+    }
+
+    /// Asks the proxy for a tunnel first.
+    pub(super) fn start_tunnel(&mut self, tunnel: Tunnel) {
+        (self.stage, self.tunnel) = (Stage::Tunnelling, Some(Box::new(tunnel)));
+    }
+
+    /// The tunnel is there.
+    pub(super) fn end_tunnel(&mut self) {
+        self.tunnel = None;
+    }
+
+    pub(super) fn start_handshake(&mut self, at: Instant) {
+        self.stage = Stage::Handshaking;
+        if let Some(secured) = &mut self.secured {
+            secured.start(at);
+        }
+    }
+
+    pub(super) fn establish(&mut self) {
+        self.stage = Stage::Established;
+    }
+
+    /// Returns whether bytes wait for the socket that the protocol does not know of.
+    pub(super) fn has_unwritten(&self) -> bool {
+        self.secured.as_ref().is_some_and(|secured| secured.has_unwritten())
+    }
+
+    /// Reads once: into TLS's room if the transport is secured, otherwise into `buffer`. `skippable`: bytes of unwanted
+    /// content that come next.
+    pub(super) fn read<N: Network<Socket = S>>(
+        &self,
+        network: &mut N,
+        tls: Option<&mut Tls>,
+        buffer: &mut [u8],
+        skippable: u64,
+    ) -> io::Result<(Read, usize)> {
+        let is_plain = self.tunnel.is_none() && self.secured.is_none();
+        if is_plain && skippable >= SKIP_SIZE {
+            let wanted = skippable.min(DISCARD_MAX as u64) as usize;
+            return Ok((outcome(network.discard(&self.socket, wanted)?, Read::Skipped), wanted));
+        }
+        let (room, kind): (&mut [u8], fn(Received) -> Read) = match tls {
+            _ if is_plain => (buffer, Read::Plain),
+            _ if self.tunnel.is_some() => (buffer, Read::Tunnel),
+            Some(tls) => (tls.room(), Read::Ciphertext),
+            None => (buffer, Read::Plain),
+        };
+        let wanted = room.len();
+        Ok((outcome(network.read(&self.socket, room)?, kind), wanted))
+    }
+
+    /// Writes once what comes next: of the request for a tunnel, of TLS, or of the protocol.
+    pub(super) fn write<N: Network<Socket = S>>(
+        &mut self,
+        network: &mut N,
+        tls: Option<&mut Tls>,
+        engine: &mut Engine,
+        buffer: &mut Vec<u8>,
+        now: Instant,
+        run: &Run<'_>,
+    ) -> io::Result<Write> {
+        buffer.clear();
+        if let Some(tunnel) = &mut self.tunnel {
+            return tunnel.write(network, &self.socket, buffer);
+        }
+        if let (Some(secured), Some(tls)) = (&mut self.secured, tls) {
+            secured.seal(tls, engine, self.stage, now, run.plan);
+            secured.poll_transmit(tls, buffer);
+            if buffer.is_empty() {
+                return Ok(Write::Idle);
+            }
+            let at = network.now();
+            let sends = self.sends.as_deref_mut();
+            let written = write(network, run, sends, &self.socket, [buffer, &[]]);
+            let Some(count) = taken(written)? else {
+                secured.handle_blocked(buffer);
+                return Ok(Write::Blocked);
+            };
+            let plaintext = secured.handle_written(buffer, count);
+            // Whether there is more is found out by the next attempt.
+            return Ok(Write::Sent { count: plaintext, at, is_all: true });
+        }
+        if self.stage != Stage::Established {
+            return Ok(Write::Idle);
+        }
+        let last = engine.poll_transmit_shared(at_instant(now), buffer);
+        let size = buffer.len() + last.len();
+        if size == 0 {
+            return Ok(Write::Idle);
+        }
+        let at = network.now();
+        let sends = self.sends.as_deref_mut();
+        match taken(write(network, run, sends, &self.socket, [&buffer[..], last]))? {
+            Some(count) => Ok(Write::Sent { count, at, is_all: count == size }),
+            None => {
+                engine.handle_blocked();
+                Ok(Write::Blocked)
+            }
+        }
+    }
+
+    /// Prepares to ask the kernel when it sends the requests of `calls`, if it can say.
+    pub(super) fn number_sent<N: Network<Socket = S>>(
+        &mut self,
+        network: &mut N,
+        calls: impl Iterator<Item = CallKey>,
+    ) {
+        if network.number_sent(&self.socket).is_ok() {
+            let mut sends = Sends::default();
+            calls.for_each(|call| sends.submitted(call));
+            self.sends = Some(Box::new(sends));
+        }
+    }
+
+    pub(super) fn sends_mut(&mut self) -> Option<&mut Sends> {
+        self.sends.as_deref_mut()
+    }
+
+    /// Returns the kernel's times of a call whose reply is complete and arrived at `received_at`.
+    pub(super) fn kernel_times<N: Network<Socket = S>>(
+        &mut self,
+        network: &mut N,
+        call: CallKey,
+        received_at: Option<Instant>,
+        run: &Run<'_>,
+    ) -> KernelTimes {
+        let Some(sends) = &mut self.sends else { return KernelTimes::default() };
+        while let Some(stamp) = network.take_sent(&self.socket) {
+            sends.stamped(stamp);
+        }
+        let times = sends.times(call, received_at);
+        sends.retain(|call| run.find_call(call).is_some());
+        times
+    }
+
+    /// Sends what waits on a connection that is about to go, and `last` in the clear, as far as the socket takes it.
+    pub(super) fn send_last<N: Network<Socket = S>>(
+        &mut self,
+        network: &mut N,
+        tls: Option<&mut Tls>,
+        last: &[u8],
+    ) {
+        let sealed;
+        let last = match (&mut self.secured, tls) {
+            (Some(secured), Some(tls)) => {
+                sealed = secured.last_words(tls, self.stage);
+                &sealed[..]
+            }
+            _ => last,
+        };
+        if !last.is_empty() {
+            // A peer that does not take it does not miss it.
+            let _: io::Result<usize> = network.write(&self.socket, [last, &[]]);
+        }
+    }
+}
+
+/// Writes, and asks the kernel when it sends the bytes if they may be of a request to ask about.
+fn write<N: Network>(
+    network: &mut N,
+    run: &Run<'_>,
+    sends: Option<&mut Sends>,
+    socket: &N::Socket,
+    pieces: [&[u8]; 2],
+) -> io::Result<usize> {
+    let Some(sends) = sends else { return network.write(socket, pieces) };
+    let count = if sends.is_asking(|call| run.find_call(call).is_some()) {
+        network.write_stamped(socket, pieces)?
+    } else {
+        network.write(socket, pieces)?
+    };
+    sends.written(count);
+    Ok(count)
+}
+
+fn outcome(received: Received, kind: impl FnOnce(Received) -> Read) -> Read {
+    if received.count == 0 { Read::End } else { kind(received) }
+}

@@ -1,0 +1,467 @@
+//! The policy of a run: when arrivals start, what a session does next, and what follows a reply or a failure.
+//!
+//! ```text
+//!   Arrivals ──► due ──► Session or Pool ──► calls ──► Connections
+//!                             ▲                             │
+//!                             └──────────  events  ◄────────┘
+//! ```
+
+mod arrivals;
+mod numbers;
+mod page;
+mod pool;
+mod sessions;
+mod source;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::time::Duration;
+
+use httperf_plan::{Arrivals as Pacing, Excess, HttpVersion, Limits, Plan, Sessions, Shard, Workload};
+use httperf_proto::Reuse;
+use httperf_stats::Instant;
+use slotmap::SlotMap;
+
+use self::arrivals::{Arrivals, Cap};
+use self::pool::{Pool, Waiting};
+use self::sessions::Session;
+use self::source::Source;
+use super::connections::{Cx, Event, EventKind, Handler, Owner};
+use super::phases::Phases;
+use super::run::Run;
+use super::{CallKey, SessionKey};
+use crate::{Network, Observation};
+
+/// Arrivals started in a turn before the worker looks for replies again, so that a generator that fell behind does not
+/// read its clock late for every reply that came meanwhile.
+const ARRIVALS_PER_TURN: u32 = 64;
+
+/// Events, timers or deadlines handled before the worker looks for arrivals again.
+const EVENTS_PER_LOOK: usize = 16;
+
+/// Starts what is due, and decides what follows from what happens.
+pub(super) struct Dispatch<'a> {
+    plan: &'a Plan,
+    shard: Shard,
+    arrivals: Arrivals,
+    /// The bound on connections, or sessions, that go on at once.
+    cap: Option<Cap>,
+    /// The instant since which the events of this turn may have been there: its beginning, or that at which the worker
+    /// should have woken up.
+    noticed: Instant,
+    policy: Policy<'a>,
+    sessions: SlotMap<SessionKey, Session<'a>>,
+    source: Source<'a>,
+    timers: BinaryHeap<Reverse<(Instant, Timer)>>,
+}
+
+/// The policy of each kind of workload.
+enum Policy<'a> {
+    /// A session is a connection that nothing replaces.
+    Connections {
+        /// Connections are opened only to be closed again (`--num-calls=0`).
+        opens_without_calls: bool,
+        /// Calls that the server did not process, as it closed their connection, are made again on another: in a closed
+        /// loop, and where calls are pipelined. Otherwise such a call ends with its connection.
+        makes_calls_again: bool,
+    },
+    Sessions {
+        sessions: &'a Sessions,
+        /// A connection is closed after each reply: HTTP/1.0 is spoken that way, as by the classic tool.
+        closes_after_reply: bool,
+    },
+    /// Calls are due by themselves.
+    Pool(Pool<'a>),
+}
+
+/// An action at an instant that always comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Timer {
+    /// A session's pause ends.
+    Think(SessionKey),
+    /// A slot of a session tries again to connect.
+    Retry(SessionKey, u32),
+    /// A slot of a session tries a call again whose stream was refused.
+    Again(SessionKey, u32, CallKey),
+}
+
+impl<'a> Dispatch<'a> {
+    pub(super) fn new(plan: &'a Plan, shard: Shard, start: Instant) -> Self {
+        let policy = match &plan.workload {
+            Workload::Connections(connections) => Policy::Connections {
+                opens_without_calls: !plan.makes_calls(),
+                makes_calls_again: connections.pipeline.get() > 1
+                    || matches!(plan.arrivals, Pacing::Concurrent(_)),
+            },
+            Workload::Sessions(sessions) => {
+                Policy::Sessions { sessions, closes_after_reply: plan.request.version == HttpVersion::Http10 }
+            }
+            Workload::Calls(calls) => Policy::Pool(Pool::new(plan, calls, shard)),
+        };
+        Self {
+            plan,
+            shard,
+            arrivals: Arrivals::new(plan, shard, start),
+            cap: Cap::new(plan, shard),
+            noticed: start,
+            policy,
+            sessions: SlotMap::with_key(),
+            source: Source::new(plan, shard),
+            timers: BinaryHeap::new(),
+        }
+    }
+
+    /// Sets the instant at which the schedule begins.
+    pub(super) fn restart(&mut self, start: Instant) {
+        self.arrivals = Arrivals::new(self.plan, self.shard, start);
+    }
+
+    /// A turn begins. Its events may have been there since `noticed`.
+    pub(super) fn begin_turn(&mut self, noticed: Instant) {
+        self.noticed = noticed;
+    }
+
+    /// Returns whether the workload is done.
+    pub(super) fn is_finished(&mut self, phases: &Phases, run: &Run<'_>) -> bool {
+        if self.arrivals.all_ended() {
+            return true;
+        }
+        self.open_count(run) == 0 && (!self.may_start(phases) || self.requests_are_used_up())
+    }
+
+    /// Returns whether arrivals may still start. The drain starts those of a schedule that waited for room when no more
+    /// was offered, but no sessions: it cuts them.
+    fn may_start(&mut self, phases: &Phases) -> bool {
+        if phases.is_offering() {
+            return true;
+        }
+        let waits = matches!(self.policy, Policy::Connections { .. })
+            && self.cap.as_ref().is_some_and(Cap::is_waited_for);
+        waits && phases.draining_since().is_some_and(|end| self.arrivals.is_due_before(end))
+    }
+
+    /// Returns the number of arrivals that have started and have not ended.
+    fn open_count(&self, run: &Run<'_>) -> usize {
+        match &self.policy {
+            Policy::Pool(pool) => run.calls_count() + pool.waiting_count(),
+            Policy::Connections { .. } | Policy::Sessions { .. } => self.sessions.len(),
+        }
+    }
+
+    fn requests_are_used_up(&mut self) -> bool {
+        let arrivals = &mut self.arrivals;
+        self.source.is_used_up(|| arrivals.next_index())
+    }
+
+    /// Returns whether a call waits that can be given to a connection at once.
+    pub(super) fn can_serve(&self) -> bool {
+        matches!(&self.policy, Policy::Pool(pool) if pool.can_serve())
+    }
+
+    /// Returns the instant at which an arrival or a timer is due; `at_once` for an arrival that is due already.
+    pub(super) fn next_instant(
+        &mut self,
+        at_once: Instant,
+        phases: &Phases,
+        run: &Run<'_>,
+    ) -> Option<Instant> {
+        let is_waiting = self.excess(run) == Some(Excess::Waits);
+        let arrival = if is_waiting || !self.may_start(phases) || self.requests_are_used_up() {
+            None
+        } else {
+            let open = self.open_count(run);
+            self.arrivals.next_due(open, at_once)
+        };
+        let timer = self.timers.peek().map(|Reverse((at, _))| *at);
+        arrival.into_iter().chain(timer).min()
+    }
+
+    /// Returns what becomes of an arrival if as many connections or sessions go on as may.
+    fn excess(&self, run: &Run<'_>) -> Option<Excess> {
+        let cap = self.cap.as_ref()?;
+        cap.excess(match &self.policy {
+            Policy::Connections { .. } | Policy::Pool(_) => run.recorder.open(),
+            Policy::Sessions { .. } => self.sessions.len() as u64,
+        })
+    }
+
+    /// Returns whether arrivals wait for room.
+    pub(super) fn is_full(&self, run: &Run<'_>) -> bool {
+        self.excess(run) == Some(Excess::Waits)
+    }
+
+    /// One of `open` connections or sessions ends. There is room since what ended it arrived, or, where that is not
+    /// known, since it could be noticed.
+    fn make_room(&mut self, open: u64, stamp: Option<Instant>, now: Instant) {
+        if let Some(cap) = &mut self.cap {
+            cap.make_room(open, stamp.unwrap_or(self.noticed).min(now));
+        }
+    }
+
+    /// Starts the arrivals that are due, as far as there is room for them.
+    pub(super) fn start_due<N: Network>(&mut self, phases: &Phases, cx: &mut Cx<'_, '_, N>) {
+        if !self.may_start(phases) {
+            return;
+        }
+        for _ in 0..ARRIVALS_PER_TURN {
+            let excess = self.excess(cx.run);
+            if excess == Some(Excess::Waits) || self.requests_are_used_up() {
+                return;
+            }
+            let open = self.open_count(cx.run);
+            let Some(arrival) = self.arrivals.take_due(phases.offered_to(cx.now), open) else { return };
+            if let Some(delay) = arrival.delay
+                && self.plan.watch.verbose >= 3
+            {
+                cx.run.observe(Observation::ArrivalDelay { delay });
+            }
+            if excess == Some(Excess::Skipped) {
+                cx.run.recorder.arrival_skipped(arrival.at);
+                self.arrivals.ended();
+                continue;
+            }
+            if self.arrivals.is_scheduled() {
+                let room_since = self.cap.as_ref().and_then(|cap| cap.waited_until(arrival.at));
+                cx.run.recorder.arrival_started(arrival.at, room_since, cx.connections.now());
+            }
+            match &mut self.policy {
+                Policy::Pool(pool) => {
+                    let call = Waiting { index: arrival.index, due: arrival.at };
+                    match pool.offer(call) {
+                        Some(session) => self.give_call(session, call, cx),
+                        None => cx.run.recorder.arrival_held(arrival.at),
+                    }
+                }
+                Policy::Connections { .. } | Policy::Sessions { .. } => {
+                    let is_late = phases.draining_since().is_some();
+                    self.start_session(arrival.index, arrival.at, is_late, cx);
+                }
+            }
+        }
+    }
+
+    /// Counts one of the things that a turn does, and looks for arrivals after each [`EVENTS_PER_LOOK`] of them.
+    pub(super) fn look_for_arrivals<N: Network>(
+        &mut self,
+        done: &mut usize,
+        phases: &Phases,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        *done += 1;
+        if done.is_multiple_of(EVENTS_PER_LOOK) {
+            let now = cx.connections.now();
+            self.start_due(phases, &mut Cx { connections: cx.connections, run: cx.run, now });
+        }
+    }
+
+    /// Does what the timers say that are over.
+    pub(super) fn fire_timers<N: Network>(&mut self, phases: &Phases, cx: &mut Cx<'_, '_, N>) {
+        let mut fired = 0;
+        while let Some(&Reverse((at, timer))) = self.timers.peek() {
+            if at > cx.now {
+                return;
+            }
+            self.timers.pop();
+            match timer {
+                Timer::Think(session) => {
+                    cx.run.recorder.timer_fired(at, cx.connections.now());
+                    self.resume_session(session, cx);
+                }
+                Timer::Retry(session, slot) => self.retry_slot(session, slot as usize, cx),
+                Timer::Again(session, slot, call) => self.end_pause(session, slot as usize, call, cx),
+            }
+            self.look_for_arrivals(&mut fired, phases, cx);
+        }
+    }
+
+    fn set_timer(&mut self, at: Instant, timer: Timer) {
+        self.timers.push(Reverse((at, timer)));
+    }
+
+    /// Opens a connection of a pool, as the `nth` of this shard. Returns its session; `None` if there is no pool, or it
+    /// has no more.
+    pub(super) fn open_of_pool<N: Network>(
+        &mut self,
+        nth: usize,
+        cx: &mut Cx<'_, '_, N>,
+    ) -> Option<SessionKey> {
+        let Policy::Pool(pool) = &self.policy else { return None };
+        if nth >= pool.connections() {
+            return None;
+        }
+        let (target, group) = pool.place_of(nth);
+        let key = self.sessions.insert(Session::of_pool(self.plan, nth as u64, target, group, cx.now));
+        self.open_connection(Owner { session: key, slot: 0 }, cx);
+        Some(key)
+    }
+
+    /// Returns the number of connections that a pool opens before the run.
+    pub(super) fn pool_size(&self) -> usize {
+        match &self.policy {
+            Policy::Pool(pool) => pool.connections(),
+            Policy::Connections { .. } | Policy::Sessions { .. } => 0,
+        }
+    }
+
+    /// Offers the places of a pool's connections: in rounds, so that calls spread over all of them before one has a
+    /// second.
+    pub(super) fn offer_places(&mut self, connections: &[SessionKey]) {
+        let Policy::Pool(pool) = &mut self.policy else { return };
+        for _ in 0..pool.places_each() {
+            for &key in connections {
+                pool.free(self.sessions[key].group(), key);
+            }
+        }
+    }
+
+    /// Gives a call that is due to a connection of the pool.
+    fn give_call<N: Network>(&mut self, key: SessionKey, call: Waiting, cx: &mut Cx<'_, '_, N>) {
+        self.sessions[key].assign(call);
+        if !self.create_call(key, 0, &httperf_load::visit::Next::FromSource, cx) {
+            self.arrivals.ended();
+            self.free_place(key);
+            return;
+        }
+        self.drive_slot(Owner { session: key, slot: 0 }, cx);
+    }
+
+    /// A call on a connection of the pool was answered: its place is for the next.
+    fn handle_pool_answer<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        self.arrivals.ended();
+        let Policy::Pool(pool) = &mut self.policy else { return };
+        if let Some(call) = pool.next_for(self.sessions[key].group(), key) {
+            self.give_call(key, call, cx);
+        }
+        // Calls that were behind it on a connection which the server closed go to another.
+        if self.sessions[key].has_queued(0) {
+            self.drive_slot(Owner { session: key, slot: 0 }, cx);
+        }
+    }
+
+    /// A connection of the pool failed, and its calls with it: the first `count` of its queue. Calls that wait for their
+    /// places are served in the next turn, as they may fail as well.
+    fn handle_pool_failure<N: Network>(&mut self, key: SessionKey, count: usize, cx: &mut Cx<'_, '_, N>) {
+        for _ in 0..count {
+            let Some(call) = self.sessions[key].pop_queued(0) else { break };
+            self.give_up_call(key, call, cx);
+        }
+        if self.sessions[key].has_queued(0) {
+            self.drive_slot(Owner { session: key, slot: 0 }, cx);
+        }
+    }
+
+    /// A call of the pool has failed: its place is for another.
+    fn give_up_call<N: Network>(&mut self, key: SessionKey, call: CallKey, cx: &mut Cx<'_, '_, N>) {
+        cx.run.abandon_call(call, cx.now);
+        self.arrivals.ended();
+        self.free_place(key);
+    }
+
+    fn free_place(&mut self, key: SessionKey) {
+        if let Policy::Pool(pool) = &mut self.policy {
+            pool.free(self.sessions[key].group(), key);
+        }
+    }
+
+    /// Gives calls that wait to the places that failures have freed.
+    pub(super) fn serve_waiting<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        for _ in 0..ARRIVALS_PER_TURN {
+            let Policy::Pool(pool) = &mut self.policy else { return };
+            let Some((key, call)) = pool.next_served() else { return };
+            self.give_call(key, call, cx);
+        }
+    }
+
+    /// Closes what a run leaves open that nobody waits for: the connections of a pool without calls.
+    pub(super) fn close_idle<N: Network>(&self, cx: &mut Cx<'_, '_, N>) {
+        if let Policy::Pool(_) = &self.policy {
+            cx.connections.close_idle(cx.now, cx.run);
+        }
+    }
+
+    /// Records the calls and sessions that have not ended, now that the run is over.
+    pub(super) fn record_unfinished(&self, run: &mut Run<'_>, now: Instant) {
+        run.record_unfinished_calls(now);
+        if let Policy::Pool(pool) = &self.policy {
+            for due in pool.waiting() {
+                run.recorder.call_made(due);
+                run.recorder.unfinished(due, now);
+            }
+            return;
+        }
+        for session in self.sessions.values() {
+            run.recorder.session_unfinished(session.intended(), now);
+        }
+    }
+
+    /// Records the arrivals that were due before `end` and have not started. `was_full`: they waited for room then.
+    pub(super) fn record_missed(&mut self, end: Instant, was_full: bool, run: &mut Run<'_>, now: Instant) {
+        if self.requests_are_used_up() {
+            return;
+        }
+        for due in self.arrivals.missed(end) {
+            run.recorder.arrival_missed(due, was_full, now);
+        }
+    }
+}
+
+impl<N: Network> Handler<N> for Dispatch<'_> {
+    fn handle(&mut self, event: Event, cx: &mut Cx<'_, '_, N>) {
+        let Event { connection, owner, kind } = event;
+        match kind {
+            EventKind::Reached => {
+                self.sessions[owner.session].handle_reached();
+                self.arrivals.reached();
+            }
+            EventKind::Established => self.handle_established(connection, owner, cx),
+            EventKind::HasRoom => self.drive_slot(owner, cx),
+            EventKind::TlsSession(session) => self.sessions[owner.session].keep_tls_session(session),
+            EventKind::TicketSettled => self.end_session(owner.session, true, cx),
+            EventKind::ReplyHead { call, head } => self.handle_head(call, &head, cx),
+            EventKind::LinksFound { call, links } => {
+                let session = cx.run.call(call).session();
+                self.add_objects(session, links, cx);
+                self.pump(session, cx);
+            }
+            EventKind::Answered { call, status, reuse } => {
+                let is_last = reuse == Reuse::Close;
+                self.handle_answered(connection, owner, call, status, is_last, cx);
+            }
+            EventKind::Returned { call, is_draining } => self.handle_returned(owner, call, is_draining, cx),
+            EventKind::CallFailed { call, failure } => self.handle_call_failed(owner, call, failure, cx),
+            EventKind::Draining => self.let_drain(connection, owner, cx),
+            EventKind::Ended(calls) => {
+                self.detach(connection, owner, &calls, cx);
+                self.handle_ended(owner, cx);
+            }
+            EventKind::Lost(lost) => {
+                self.sessions[owner.session].set_unreached(lost.is_unreached);
+                let (failure, has_answered) = (lost.failure, lost.has_answered);
+                let count = self.detach(connection, owner, &lost.calls, cx);
+                self.handle_lost(owner, failure, has_answered, count, cx);
+            }
+        }
+    }
+}
+
+/// Returns the pause before retry number `attempt` (from 1) in a row: none, then doubling.
+fn retry_pause(limits: &Limits, attempt: u32) -> Duration {
+    if attempt <= 1 {
+        return Duration::ZERO;
+    }
+    limits.retry_pause.saturating_mul(1 << (attempt - 2).min(20)).min(limits.retry_pause_max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_pause_longer_each_time_up_to_a_bound() {
+        let limits = Limits::default();
+        let pauses: Vec<u128> =
+            (1..=limits.retries).map(|attempt| retry_pause(&limits, attempt).as_millis()).collect();
+        assert_eq!(pauses, [0, 10, 20, 40, 80, 160, 320, 640, 1000, 1000]);
+        assert_eq!(retry_pause(&limits, u32::MAX), limits.retry_pause_max);
+    }
+}

@@ -1,0 +1,130 @@
+//! The call workload: calls that are due by themselves, and the kept connections that take them.
+//!
+//! Each connection of the pool is a session that never ends, whose calls are given to it. Its places, as many as calls
+//! may be outstanding on it, wait in a queue for calls, or calls wait for them.
+
+use std::collections::VecDeque;
+
+use httperf_plan::{Assignment, Calls, Plan, Shard};
+use httperf_stats::Instant;
+
+use crate::worker::SessionKey;
+
+/// The connections that take calls.
+pub(super) struct Pool<'a> {
+    plan: &'a Plan,
+    calls: &'a Calls,
+    shard: Shard,
+    /// Calls and places that find each other: those of a target, or of a single connection.
+    groups: Vec<Group>,
+}
+
+/// Only one of the two queues ever holds anything, but between a failure and the next turn.
+#[derive(Default)]
+struct Group {
+    /// Places for calls, by the connection they belong to.
+    free: VecDeque<SessionKey>,
+    /// Calls that are due and have no place.
+    waiting: VecDeque<Waiting>,
+}
+
+/// A call that is due and has no place.
+#[derive(Clone, Copy)]
+pub(super) struct Waiting {
+    /// The number of its arrival.
+    pub(super) index: u64,
+    pub(super) due: Instant,
+}
+
+impl<'a> Pool<'a> {
+    pub(super) fn new(plan: &'a Plan, calls: &'a Calls, shard: Shard) -> Self {
+        let connections = shard.share(calls.connections.get().into()) as usize;
+        let groups = match calls.assignment {
+            Assignment::AnyFree => plan.targets.len(),
+            Assignment::InTurn => connections,
+        };
+        Self { plan, calls, shard, groups: (0..groups).map(|_| Group::default()).collect() }
+    }
+
+    /// Returns the number of connections of this shard.
+    pub(super) fn connections(&self) -> usize {
+        self.shard.share(self.calls.connections.get().into()) as usize
+    }
+
+    /// Returns the number of calls that may be outstanding on a connection.
+    pub(super) fn places_each(&self) -> u32 {
+        self.calls.pipeline.get()
+    }
+
+    /// Returns the target and the group of the `nth` connection of this shard.
+    pub(super) fn place_of(&self, nth: usize) -> (usize, usize) {
+        let targets = self.plan.targets.len();
+        match self.calls.assignment {
+            Assignment::AnyFree => (nth % targets, nth % targets),
+            Assignment::InTurn => (self.shard.nth(nth as u64) as usize % targets, nth),
+        }
+    }
+
+    /// Returns the group that takes an arrival.
+    fn group_of(&self, index: u64) -> usize {
+        match self.calls.assignment {
+            Assignment::AnyFree => self.plan.target_of(index),
+            Assignment::InTurn => {
+                (index % u64::from(self.calls.connections.get()) / u64::from(self.shard.count)) as usize
+            }
+        }
+    }
+
+    /// Returns the instants at which the calls were due that wait for a place.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = Instant> + '_ {
+        self.groups.iter().flat_map(|group| group.waiting.iter().map(|call| call.due))
+    }
+
+    /// Returns the number of calls that wait for a place.
+    pub(super) fn waiting_count(&self) -> usize {
+        self.groups.iter().map(|group| group.waiting.len()).sum()
+    }
+
+    /// Returns whether a call waits that has a place.
+    pub(super) fn can_serve(&self) -> bool {
+        self.groups.iter().any(Group::can_serve)
+    }
+
+    /// Returns the connection that takes a call which is due. If there is none, the call waits.
+    pub(super) fn offer(&mut self, call: Waiting) -> Option<SessionKey> {
+        let group = self.group_of(call.index);
+        let group = &mut self.groups[group];
+        let place = group.free.pop_front();
+        if place.is_none() {
+            group.waiting.push_back(call);
+        }
+        place
+    }
+
+    /// A place of a connection in this group is free. It is not for calls that wait before the next turn.
+    pub(super) fn free(&mut self, group: usize, connection: SessionKey) {
+        self.groups[group].free.push_back(connection);
+    }
+
+    /// A place of a connection in this group is free. Returns the call that it is for; if none waits, the place does.
+    pub(super) fn next_for(&mut self, group: usize, connection: SessionKey) -> Option<Waiting> {
+        let group = &mut self.groups[group];
+        let call = group.waiting.pop_front();
+        if call.is_none() {
+            group.free.push_back(connection);
+        }
+        call
+    }
+
+    /// Returns a call that waited, and the connection that takes it.
+    pub(super) fn next_served(&mut self) -> Option<(SessionKey, Waiting)> {
+        let group = self.groups.iter_mut().find(|group| group.can_serve())?;
+        Some((group.free.pop_front()?, group.waiting.pop_front()?))
+    }
+}
+
+impl Group {
+    fn can_serve(&self) -> bool {
+        !self.free.is_empty() && !self.waiting.is_empty()
+    }
+}

@@ -1,0 +1,819 @@
+//! Sessions: which connections they use, and what follows a reply or a failure.
+//!
+//! A connection workload is the degenerate case: a session of one connection that nothing replaces.
+
+use std::collections::VecDeque;
+use std::time::SystemTime;
+
+use httperf_load::cookies::Jar;
+use httperf_load::page::Link;
+use httperf_load::visit::{Next, Step, Visit};
+use httperf_plan::{Plan, Script, UNLIMITED, Workload};
+use httperf_proto::{http1, tls};
+use httperf_stats::{Failure, Instant, SessionEnd};
+use smallvec::SmallVec;
+
+use super::page::Page;
+use super::pool::Waiting;
+use super::{Dispatch, Policy, Timer, retry_pause};
+use crate::worker::connections::{Cx, Opening, Owner};
+use crate::worker::run::{Call, NewCall};
+use crate::worker::{CallKey, ConnectionKey, SessionKey};
+use crate::{Network, Observation};
+
+/// One session.
+pub(super) struct Session<'a> {
+    visit: Visit<'a>,
+    /// The number of its arrival; in a pool, of the last call that it was given.
+    index: u64,
+    /// Calls made for that arrival so far, with a URI of the run's source.
+    issued: u64,
+    /// Its group in a pool.
+    group: usize,
+    /// The place of its target among the plan's.
+    target: usize,
+    started: Instant,
+    /// The instant at which it was due.
+    intended: Instant,
+    /// The instant at which the calls that are ready became so: they are due since then.
+    ready_at: Instant,
+    slots: SmallVec<[Slot; 1]>,
+    /// Connections that take no further calls, but answer those that they have.
+    draining: Vec<ConnectionKey>,
+    /// Calls that pause before another attempt.
+    pausing: Vec<CallKey>,
+    cookies: Option<Box<Jar>>,
+    page: Option<Box<Page>>,
+    /// The TLS session that its next connection offers to resume.
+    tls_session: Option<tls::Session>,
+    replies: u64,
+    established: u64,
+    /// The run's time was over before it had issued all its calls.
+    is_cut: bool,
+    /// Its last attempt to connect came to no server.
+    is_unreached: bool,
+}
+
+/// A place for a connection, and the calls that are to travel on it.
+#[derive(Debug, Default)]
+struct Slot {
+    connection: Option<ConnectionKey>,
+    /// Calls that the connection does not have yet, in order.
+    queue: VecDeque<CallKey>,
+    /// Connections in a row that failed without a reply.
+    failures: u32,
+    /// A retry timer runs: nothing is to be done until it fires.
+    is_waiting: bool,
+}
+
+impl<'a> Session<'a> {
+    fn new(plan: &'a Plan, index: u64, target: usize, intended: Instant, now: Instant) -> Self {
+        let (cookies, pages) = match &plan.workload {
+            Workload::Connections(_) | Workload::Calls(_) => (false, false),
+            Workload::Sessions(sessions) => {
+                (sessions.cookies, matches!(sessions.script, Script::Pages { .. }))
+            }
+        };
+        let port = plan.targets[target].port();
+        Self {
+            visit: Visit::new(&plan.workload, index),
+            index,
+            issued: 0,
+            group: 0,
+            target,
+            started: now,
+            intended,
+            ready_at: intended,
+            slots: SmallVec::new(),
+            draining: Vec::new(),
+            pausing: Vec::new(),
+            cookies: cookies.then(|| Box::new(Jar::new(plan.limits.cookies))),
+            page: pages.then(|| Box::new(Page::new(&plan.targets[target].host, port, plan.tls.is_some()))),
+            tls_session: None,
+            replies: 0,
+            established: 0,
+            is_cut: false,
+            is_unreached: false,
+        }
+    }
+
+    /// A session that stands for a connection of a pool.
+    pub(super) fn of_pool(plan: &'a Plan, nth: u64, target: usize, group: usize, now: Instant) -> Self {
+        let mut session = Self::new(plan, nth, target, now, now);
+        session.group = group;
+        session.slots.push(Slot::default());
+        session
+    }
+
+    /// Takes a call of a pool.
+    pub(super) fn assign(&mut self, call: Waiting) {
+        (self.ready_at, self.index, self.issued) = (call.due, call.index, 0);
+    }
+
+    pub(super) fn group(&self) -> usize {
+        self.group
+    }
+
+    pub(super) fn target(&self) -> usize {
+        self.target
+    }
+
+    pub(super) fn intended(&self) -> Instant {
+        self.intended
+    }
+
+    /// Returns the number of the arrival for which a call is made, and the number of calls made for it before.
+    pub(super) fn count_issued(&mut self) -> (u64, u64) {
+        self.issued += 1;
+        (self.index, self.issued - 1)
+    }
+
+    /// Returns whether anything depends on which URI a call has.
+    pub(super) fn needs_uris(&self) -> bool {
+        self.cookies.is_some() || self.page.is_some()
+    }
+
+    pub(super) fn start_page(&mut self, uri: &[u8], objects_max: usize) {
+        if let Some(page) = &mut self.page {
+            page.start(uri, objects_max);
+        }
+    }
+
+    /// Returns the cookies for a URI, as a header field has them.
+    pub(super) fn cookie(&mut self, uri: &[u8], clock: impl FnOnce() -> SystemTime) -> Option<Vec<u8>> {
+        self.cookies.as_mut().and_then(|jar| jar.header(uri, clock()))
+    }
+
+    pub(super) fn keep_tls_session(&mut self, session: tls::Session) {
+        self.tls_session = Some(session);
+    }
+
+    /// Its connection came to a server.
+    pub(super) fn handle_reached(&mut self) {
+        self.is_unreached = false;
+    }
+
+    pub(super) fn set_unreached(&mut self, is_unreached: bool) {
+        self.is_unreached = is_unreached;
+    }
+
+    /// Returns whether calls wait for the connection of a slot.
+    pub(super) fn has_queued(&self, slot: usize) -> bool {
+        !self.slots[slot].queue.is_empty()
+    }
+
+    pub(super) fn pop_queued(&mut self, slot: usize) -> Option<CallKey> {
+        self.slots[slot].queue.pop_front()
+    }
+
+    /// Makes no further calls. It is cut if there were any to make.
+    fn stop_issuing(&mut self) {
+        self.is_cut |= self.visit.stop_issuing();
+    }
+
+    /// Returns all its connections.
+    fn connections(&self) -> impl Iterator<Item = ConnectionKey> {
+        self.draining.iter().copied().chain(self.slots.iter().filter_map(|slot| slot.connection))
+    }
+}
+
+/// From an arrival to calls on connections.
+impl<'a> Dispatch<'a> {
+    /// Starts a session that was due at `intended`. `is_late`: it had waited for room, and the run's time is over.
+    pub(super) fn start_session<N: Network>(
+        &mut self,
+        index: u64,
+        intended: Instant,
+        is_late: bool,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let target = self.plan.target_of(index);
+        let key = self.sessions.insert(Session::new(self.plan, index, target, intended, cx.now));
+        if self.opens_without_calls() {
+            self.sessions[key].slots.push(Slot::default());
+            self.open_connection(Owner { session: key, slot: 0 }, cx);
+        } else {
+            self.pump(key, cx);
+        }
+        if is_late && let Some(session) = self.sessions.get_mut(key) {
+            // Only the calls that were due with it are made.
+            session.stop_issuing();
+        }
+    }
+
+    fn opens_without_calls(&self) -> bool {
+        matches!(self.policy, Policy::Connections { opens_without_calls: true, .. })
+    }
+
+    fn makes_calls_again(&self) -> bool {
+        matches!(self.policy, Policy::Connections { makes_calls_again: true, .. })
+    }
+
+    fn closes_after_reply(&self) -> bool {
+        matches!(self.policy, Policy::Sessions { closes_after_reply: true, .. })
+    }
+
+    fn is_made_of_connections(&self) -> bool {
+        matches!(self.policy, Policy::Connections { .. })
+    }
+
+    pub(super) fn resume_session<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        if let Some(session) = self.sessions.get_mut(key) {
+            session.visit.resume();
+            self.pump(key, cx);
+        }
+    }
+
+    pub(super) fn retry_slot<N: Network>(&mut self, key: SessionKey, slot: usize, cx: &mut Cx<'_, '_, N>) {
+        if let Some(session) = self.sessions.get_mut(key) {
+            session.slots[slot].is_waiting = false;
+            self.drive_slot(Owner { session: key, slot }, cx);
+        }
+    }
+
+    /// Issues the calls that are ready, as far as the session's slots have room.
+    pub(super) fn pump<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        loop {
+            let Some(session) = self.sessions.get(key) else { return };
+            if !session.visit.is_ready() {
+                break;
+            }
+            let Some(slot) = self.free_slot(key, cx) else { break };
+            let next = self.sessions[key].visit.next_call().expect("a call is ready");
+            if !self.create_call(key, slot, &next, cx) {
+                let visit = &mut self.sessions[key].visit;
+                visit.untake();
+                visit.stop_issuing();
+                if visit.is_idle() {
+                    self.end_session(key, true, cx);
+                    return;
+                }
+                break;
+            }
+            self.submit_slot(Owner { session: key, slot }, cx);
+        }
+        self.flush_session(key, cx);
+    }
+
+    /// Creates the next call of a session's visit, and queues it in a slot. Returns false if the run has no URI left for
+    /// it.
+    pub(super) fn create_call<N: Network>(
+        &mut self,
+        key: SessionKey,
+        slot: usize,
+        next: &Next<'_>,
+        cx: &mut Cx<'_, '_, N>,
+    ) -> bool {
+        let session = &mut self.sessions[key];
+        let clock = || cx.connections.wall_clock();
+        let Some(request) = self.source.next(next, session, clock, cx.run) else { return false };
+        let call = cx.run.create_call(NewCall { session: key, intended: session.ready_at, request });
+        session.slots[slot].queue.push_back(call);
+        true
+    }
+
+    /// Returns the first slot that takes another call; a new one if the session may have more.
+    fn free_slot<N: Network>(&mut self, key: SessionKey, cx: &Cx<'_, '_, N>) -> Option<usize> {
+        let (slots_max, calls_max) = match &self.policy {
+            Policy::Connections { .. } | Policy::Pool(_) => (1, usize::MAX),
+            Policy::Sessions { sessions, .. } => {
+                (sessions.max_connections.get() as usize, sessions.max_piped_calls.get() as usize)
+            }
+        };
+        let slots = &mut self.sessions[key].slots;
+        let has_room = |slot: &Slot| {
+            let submitted = slot.connection.map_or(0, |key| cx.connections.pending_count(key));
+            slot.queue.len() + submitted < calls_max
+        };
+        slots.iter().position(has_room).or_else(|| {
+            (slots.len() < slots_max).then(|| {
+                slots.push(Slot::default());
+                slots.len() - 1
+            })
+        })
+    }
+
+    /// Moves on what waits on a slot: to its connection, opening one if there is none.
+    pub(super) fn drive_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        self.submit_slot(owner, cx);
+        self.flush_session(owner.session, cx);
+    }
+
+    fn submit_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        let Some(session) = self.sessions.get_mut(owner.session) else { return };
+        let slot = &session.slots[owner.slot];
+        if slot.is_waiting || slot.queue.is_empty() {
+            return;
+        }
+        if slot.connection.is_none() {
+            self.open_connection(owner, cx);
+        }
+        let Some(session) = self.sessions.get_mut(owner.session) else { return };
+        let slot = &mut session.slots[owner.slot];
+        if let Some(connection) = slot.connection {
+            cx.connections.submit(connection, &mut slot.queue, cx.now, cx.run);
+        }
+    }
+
+    /// Opens a connection for a slot.
+    pub(super) fn open_connection<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        let session = &mut self.sessions[owner.session];
+        let tls_session = session.tls_session.clone();
+        let opening = Opening { owner, target: session.target, due: session.ready_at, tls_session };
+        match cx.connections.open(opening, cx.run) {
+            Ok(connection) => session.slots[owner.slot].connection = Some(connection),
+            Err(failure) => {
+                session.is_unreached = true;
+                let count = session.slots[owner.slot].queue.len();
+                self.handle_lost(owner, failure, false, count, cx);
+            }
+        }
+    }
+
+    /// Sends what the session's connections have been given.
+    fn flush_session<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        let mut slot = 0;
+        while let Some(session) = self.sessions.get(key)
+            && let Some(place) = session.slots.get(slot)
+        {
+            if let Some(connection) = place.connection
+                && let Some(event) = cx.connections.flush_submitted(connection, cx.now, cx.run)
+            {
+                super::Handler::handle(self, event, cx);
+            }
+            slot += 1;
+        }
+    }
+
+    pub(super) fn handle_established<N: Network>(
+        &mut self,
+        connection: ConnectionKey,
+        owner: Owner,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        self.sessions[owner.session].established += 1;
+        if self.opens_without_calls() && !cx.connections.stay_for_ticket(connection, cx.now, cx.run) {
+            self.end_session(owner.session, true, cx);
+        }
+    }
+}
+
+/// Replies.
+impl<'a> Dispatch<'a> {
+    /// Takes the cookies and the objects that a header block has.
+    pub(super) fn handle_head<N: Network>(&mut self, key: CallKey, head: &[u8], cx: &mut Cx<'_, '_, N>) {
+        let call = cx.run.call(key);
+        let session_key = call.session();
+        let session = &mut self.sessions[session_key];
+        let uri = call.request().target();
+        if let Some(jar) = &mut session.cookies {
+            let wall_clock = cx.connections.wall_clock();
+            for (_, value) in http1::fields(head).filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"))
+            {
+                jar.store(value, uri, wall_clock);
+            }
+        }
+        let Some(page) = &session.page else { return };
+        let (scanner, links) = page.handle_head(uri, head);
+        if let Some(scanner) = scanner {
+            cx.run.scan_reply(key, scanner);
+        }
+        self.add_objects(session_key, links, cx);
+    }
+
+    /// Adds objects to the page of a session. They are due since they were found; those that are found while others
+    /// still wait for room on a connection count with them.
+    pub(super) fn add_objects<N: Network>(
+        &mut self,
+        session: SessionKey,
+        links: Vec<Link>,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let session = &mut self.sessions[session];
+        if !session.visit.is_ready() {
+            session.ready_at = cx.now;
+        }
+        for link in links {
+            match link {
+                Link::Local(uri) => session.visit.add_object(uri),
+                Link::Foreign(url) if self.plan.watch.verbose >= 2 => {
+                    cx.run.observe(Observation::Ignoring { uri: url.as_bytes() });
+                }
+                Link::Foreign(_) => {}
+            }
+        }
+    }
+
+    /// A call was answered. `is_last`: the server processes nothing behind this reply (RFC 9112, section 9.6).
+    pub(super) fn handle_answered<N: Network>(
+        &mut self,
+        connection: ConnectionKey,
+        owner: Owner,
+        call: CallKey,
+        status: u16,
+        is_last: bool,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let session = &mut self.sessions[owner.session];
+        session.replies += 1;
+        session.slots[owner.slot].failures = 0;
+        if is_last || self.closes_after_reply() {
+            let unanswered = self.sessions[owner.session].visit.unanswered();
+            if self.makes_calls_again() && cx.connections.pending_count(connection) > 0 {
+                self.stop_issuing_early(owner.session, cx);
+            } else if self.is_made_of_connections() && unanswered > 1 {
+                // The workload is made of connections: this one ends here, though it did not fail.
+                cx.run.remove_call(call);
+                let sent = self.drop_calls(owner.session, cx);
+                self.record_closed_early(owner.session, unanswered - 1 - sent, cx);
+                self.end_session(owner.session, false, cx);
+                return;
+            }
+            self.retire_unprocessed(connection, owner, cx);
+        }
+        if let Policy::Sessions { sessions, .. } = &self.policy
+            && sessions.failure_status == Some(status)
+        {
+            if sessions.retry_on_failure {
+                self.repeat_call(owner, call, cx);
+            } else {
+                cx.run.remove_call(call);
+                self.end_session(owner.session, false, cx);
+            }
+            return;
+        }
+        cx.run.remove_call(call);
+        if let Policy::Pool(_) = &self.policy {
+            self.handle_pool_answer(owner.session, cx);
+        } else {
+            self.go_on(owner, cx);
+        }
+    }
+
+    /// A call of a session has ended: goes on with what follows it.
+    fn go_on<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        let key = owner.session;
+        let session = &mut self.sessions[key];
+        // Calls that only wait for room on a connection have been due since before this reply.
+        let had_ready = session.visit.is_ready();
+        match session.visit.handle_reply() {
+            Step::Finished => self.end_session(key, true, cx),
+            Step::Think(pause) => {
+                let at = cx.now + pause;
+                session.ready_at = at;
+                self.set_timer(at, Timer::Think(key));
+                self.drive_slot(owner, cx);
+            }
+            Step::Continue => {
+                if !had_ready {
+                    session.ready_at = cx.now;
+                }
+                self.submit_slot(owner, cx);
+                self.pump(key, cx);
+            }
+        }
+    }
+
+    /// Closes a connection behind whose last reply the server processes nothing. Calls that were sent there are made
+    /// again, and count as sent once; but for sessions, where they count each time, as in the classic tool.
+    fn retire_unprocessed<N: Network>(
+        &mut self,
+        connection: ConnectionKey,
+        owner: Owner,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let mut behind: Vec<CallKey> = cx.connections.pending(connection).collect();
+        behind.retain(|&call| cx.run.call(call).is_written());
+        let calls = cx.connections.retire(connection, cx.now, cx.run);
+        self.detach(connection, owner, &calls, cx);
+        if !matches!(self.policy, Policy::Sessions { .. }) {
+            behind.into_iter().for_each(|call| cx.run.keep_written(call));
+        }
+    }
+
+    /// The server has closed a connection some of whose calls are made again. If a number of calls was planned on it, no
+    /// more are made than those; otherwise the connection that replaces it goes on.
+    fn stop_issuing_early<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        if self.plan.calls_per_arrival() == UNLIMITED {
+            return;
+        }
+        let visit = &mut self.sessions[key].visit;
+        let unanswered = visit.unanswered();
+        visit.stop_issuing();
+        let not_made = unanswered - visit.unanswered();
+        if not_made > 0 {
+            self.record_closed_early(key, not_made, cx);
+        }
+    }
+
+    /// The server ended a connection of a connection workload before `calls_left` of its calls were made.
+    fn record_closed_early<N: Network>(&mut self, key: SessionKey, calls_left: u64, cx: &mut Cx<'_, '_, N>) {
+        if self.plan.calls_per_arrival() != UNLIMITED {
+            cx.run.recorder.closed_early(self.sessions[key].ready_at, calls_left);
+        }
+    }
+
+    /// Makes a call again whose reply had the failure status.
+    fn repeat_call<N: Network>(&mut self, owner: Owner, call: CallKey, cx: &mut Cx<'_, '_, N>) {
+        cx.run.repeat_call(call);
+        let attempts = cx.run.count_attempt(call);
+        if attempts > self.plan.limits.retries {
+            cx.run.remove_call(call);
+        } else {
+            // Its reply is recorded: what is made now is another call, which was due when the first was.
+            cx.run.call_repeated(call);
+            self.sessions[owner.session].slots[owner.slot].queue.push_front(call);
+        }
+        self.wait_and_retry(owner, attempts, cx);
+    }
+}
+
+/// Failures.
+impl<'a> Dispatch<'a> {
+    fn wait_and_retry<N: Network>(&mut self, owner: Owner, attempts: u32, cx: &mut Cx<'_, '_, N>) {
+        let limits = &self.plan.limits;
+        if attempts > limits.retries {
+            cx.run.recorder.retries_exhausted(self.sessions[owner.session].ready_at);
+            self.end_session(owner.session, false, cx);
+            return;
+        }
+        let pause = retry_pause(limits, attempts);
+        if pause.is_zero() {
+            self.drive_slot(owner, cx);
+        } else {
+            self.sessions[owner.session].slots[owner.slot].is_waiting = true;
+            self.set_timer(cx.now + pause, Timer::Retry(owner.session, owner.slot as u32));
+        }
+    }
+
+    /// A connection is gone: its calls without a reply wait for another, before those that waited already. Returns the
+    /// number of them.
+    pub(super) fn detach<N: Network>(
+        &mut self,
+        connection: ConnectionKey,
+        owner: Owner,
+        calls: &[CallKey],
+        cx: &mut Cx<'_, '_, N>,
+    ) -> usize {
+        self.make_room_of_connection(cx);
+        let session = &mut self.sessions[owner.session];
+        session.draining.retain(|&draining| draining != connection);
+        let slot = &mut session.slots[owner.slot];
+        if slot.connection == Some(connection) {
+            slot.connection = None;
+        }
+        calls.iter().rev().for_each(|&call| slot.queue.push_front(call));
+        calls.len()
+    }
+
+    /// A connection was closed.
+    fn make_room_of_connection<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        if !matches!(self.policy, Policy::Sessions { .. }) {
+            self.make_room(cx.run.recorder.open() + 1, cx.connections.stamp(), cx.now);
+        }
+    }
+
+    /// The connection of a slot failed, or could not be opened. Its calls are the first `count` of the slot's queue.
+    pub(super) fn handle_lost<N: Network>(
+        &mut self,
+        owner: Owner,
+        failure: Failure,
+        has_answered: bool,
+        count: usize,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let sessions = match &self.policy {
+            Policy::Sessions { sessions, .. } => sessions,
+            Policy::Connections { .. } => {
+                self.end_session(owner.session, false, cx);
+                return;
+            }
+            Policy::Pool(_) => {
+                self.handle_pool_failure(owner.session, count, cx);
+                return;
+            }
+        };
+        let slot = &mut self.sessions[owner.session].slots[owner.slot];
+        if failure == Failure::ClientTimeout {
+            self.end_session(owner.session, false, cx);
+        } else if slot.queue.is_empty() {
+            // It was idle: the next call opens another.
+        } else if has_answered {
+            self.drive_slot(owner, cx);
+        } else if sessions.retry_on_failure {
+            slot.failures += 1;
+            let failures = slot.failures;
+            self.wait_and_retry(owner, failures, cx);
+        } else {
+            self.end_session(owner.session, false, cx);
+        }
+    }
+
+    /// The server ended the connection of a slot while no reply was due: no failure.
+    pub(super) fn handle_ended<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        let session = &self.sessions[owner.session];
+        if self.makes_calls_again() && session.has_queued(owner.slot) {
+            self.stop_issuing_early(owner.session, cx);
+            self.drive_slot(owner, cx);
+        } else if self.is_made_of_connections() {
+            // During a pause there may be calls left, or calls that the server did not process.
+            let left = session.visit.unanswered();
+            if left > 0 {
+                self.drop_calls(owner.session, cx);
+                self.record_closed_early(owner.session, left, cx);
+            }
+            self.end_session(owner.session, false, cx);
+        } else {
+            self.drive_slot(owner, cx);
+        }
+    }
+
+    /// A connection takes no further calls, and still answers those that it has. Its place is another's.
+    pub(super) fn let_drain<N: Network>(
+        &mut self,
+        connection: ConnectionKey,
+        owner: Owner,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        if self.is_made_of_connections() {
+            return;
+        }
+        let session = &mut self.sessions[owner.session];
+        if session.slots[owner.slot].connection == Some(connection) {
+            session.slots[owner.slot].connection = None;
+            session.draining.push(connection);
+        }
+        self.drive_slot(owner, cx);
+    }
+
+    /// The server has not processed a call: makes it again. `is_draining`: its connection takes no further calls.
+    pub(super) fn handle_returned<N: Network>(
+        &mut self,
+        owner: Owner,
+        call: CallKey,
+        is_draining: bool,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let was_sent = cx.run.call(call).is_sent();
+        let intended = cx.run.call(call).intended();
+        cx.run.reset_call(call, cx.now);
+        if self.is_made_of_connections() && is_draining {
+            // It goes to another connection once this one is gone, or is not made.
+            if self.makes_calls_again() {
+                cx.run.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
+            }
+            self.sessions[owner.session].slots[owner.slot].queue.push_back(call);
+        } else if self.try_again(owner, call, cx) {
+            cx.run.recorder.http2(intended, |http2| http2.retried += u64::from(was_sent));
+        } else {
+            self.handle_call_failed(owner, call, Failure::Reset, cx);
+        }
+    }
+
+    /// Makes a call again, at once if it is the first time, and later each time after. Returns whether it may be.
+    fn try_again<N: Network>(&mut self, owner: Owner, call: CallKey, cx: &mut Cx<'_, '_, N>) -> bool {
+        let attempts = cx.run.count_attempt(call);
+        if attempts > self.plan.limits.retries {
+            return false;
+        }
+        let pause = retry_pause(&self.plan.limits, attempts);
+        if pause.is_zero() {
+            self.make_again(owner, call, cx);
+        } else {
+            self.sessions[owner.session].pausing.push(call);
+            self.set_timer(cx.now + pause, Timer::Again(owner.session, owner.slot as u32, call));
+        }
+        true
+    }
+
+    /// The pause before another attempt is over, if the call is still to be made.
+    pub(super) fn end_pause<N: Network>(
+        &mut self,
+        session: SessionKey,
+        slot: usize,
+        call: CallKey,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        if let Some(paused) = self.sessions.get_mut(session)
+            && let Some(place) = paused.pausing.iter().position(|&pausing| pausing == call)
+        {
+            paused.pausing.swap_remove(place);
+            self.make_again(Owner { session, slot }, call, cx);
+        }
+    }
+
+    fn make_again<N: Network>(&mut self, owner: Owner, call: CallKey, cx: &mut Cx<'_, '_, N>) {
+        self.sessions[owner.session].slots[owner.slot].queue.push_back(call);
+        self.drive_slot(owner, cx);
+    }
+
+    /// A call failed, and its connection goes on.
+    pub(super) fn handle_call_failed<N: Network>(
+        &mut self,
+        owner: Owner,
+        call: CallKey,
+        failure: Failure,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        cx.run.recorder.failed(cx.run.call(call).intended(), failure);
+        match &self.policy {
+            Policy::Pool(_) => self.give_up_call(owner.session, call, cx),
+            Policy::Connections { .. } => {
+                cx.run.abandon_call(call, cx.now);
+                self.go_on(owner, cx);
+            }
+            Policy::Sessions { sessions, .. } if sessions.retry_on_failure => {
+                cx.run.reset_call(call, cx.now);
+                if !self.try_again(owner, call, cx) {
+                    cx.run.recorder.retries_exhausted(self.sessions[owner.session].ready_at);
+                    cx.run.abandon_call(call, cx.now);
+                    self.end_session(owner.session, false, cx);
+                }
+            }
+            Policy::Sessions { .. } => {
+                cx.run.abandon_call(call, cx.now);
+                self.end_session(owner.session, false, cx);
+            }
+        }
+    }
+}
+
+/// Ends.
+impl<'a> Dispatch<'a> {
+    /// Drops the calls of a session that have not been answered: those that were sent have failed, the others were
+    /// never made. Returns the number of those that were sent.
+    fn drop_calls<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) -> u64 {
+        let session = &mut self.sessions[key];
+        let mut dropped: Vec<CallKey> = Vec::new();
+        session.connections().for_each(|connection| dropped.extend(cx.connections.pending(connection)));
+        for slot in &mut session.slots {
+            dropped.extend(slot.queue.drain(..));
+        }
+        dropped.append(&mut session.pausing);
+        let mut sent = 0;
+        for call in dropped {
+            if cx.run.find_call(call).is_some_and(Call::is_sent) {
+                sent += 1;
+                cx.run.abandon_call(call, cx.now);
+            } else {
+                cx.run.withdraw_call(call);
+            }
+        }
+        sent
+    }
+
+    /// Ends a session and all that belongs to it. Calls that have not been answered count as failed.
+    pub(super) fn end_session<N: Network>(
+        &mut self,
+        key: SessionKey,
+        completed: bool,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        if matches!(self.policy, Policy::Sessions { .. }) {
+            self.make_room(self.sessions.len() as u64, cx.connections.stamp(), cx.now);
+        }
+        let Some(session) = self.sessions.remove(key) else { return };
+        let connections = session.slots.iter().filter_map(|slot| slot.connection).chain(session.draining);
+        for connection in connections {
+            cx.connections.keep_transport(connection, cx.now, cx.run);
+            for call in cx.connections.close(connection, cx.now, cx.run) {
+                cx.run.abandon_call(call, cx.now);
+            }
+            self.make_room_of_connection(cx);
+        }
+        let queued = session.slots.iter().flat_map(|slot| &slot.queue);
+        for call in queued.chain(&session.pausing) {
+            cx.run.abandon_call(*call, cx.now);
+        }
+        if !session.is_cut || !completed {
+            cx.run.recorder.session_ended(SessionEnd {
+                completed,
+                intended: session.intended,
+                started: session.started,
+                ended: cx.now,
+                replies: session.replies,
+                connections: session.established,
+            });
+        }
+        if session.is_unreached {
+            self.arrivals.unreached(&self.plan.limits, cx.now);
+        }
+        self.arrivals.ended();
+    }
+
+    /// The run's time is over: sessions issue nothing more, and end with the replies they wait for.
+    pub(in crate::worker) fn cut_sessions<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        if let Policy::Pool(_) = &self.policy {
+            // Its calls are given to it, and those that are due are still to be made.
+            return;
+        }
+        let opens_without_calls = self.opens_without_calls();
+        for key in self.sessions.keys().collect::<Vec<SessionKey>>() {
+            let session = &mut self.sessions[key];
+            session.stop_issuing();
+            if session.visit.is_idle() && !opens_without_calls {
+                self.end_session(key, true, cx);
+            }
+        }
+    }
+}

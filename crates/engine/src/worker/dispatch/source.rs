@@ -1,0 +1,122 @@
+//! The requests of calls: which one a call sends, and the ones that are kept because they never change.
+
+use std::time::SystemTime;
+
+use httperf_load::requests::{Content, Material, Requests};
+use httperf_load::visit::Next;
+use httperf_plan::{HttpVersion, Plan, Shard, UriSource};
+use httperf_proto::request::{Forward, Request, RequestBody, RequestParts};
+
+use super::numbers::Numbers;
+use super::sessions::Session;
+use crate::Observation;
+use crate::worker::run::Run;
+
+/// Makes the requests of a shard.
+pub(super) struct Source<'a> {
+    requests: Requests<'a>,
+    numbers: Numbers,
+    /// Requests that never change, at their [places](Requests::place).
+    kept: Vec<Option<Request>>,
+    forwards: Option<Forwards<'a>>,
+    /// The observer is told of the URIs that calls have.
+    tells_uris: bool,
+}
+
+/// What requests need to be passed on by a proxy.
+struct Forwards<'a> {
+    /// The beginning of the absolute form, for each target.
+    origins: Vec<String>,
+    authorization: Option<&'a str>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn new(plan: &'a Plan, shard: Shard) -> Self {
+        let requests = Requests::new(plan);
+        let forwards = plan.proxy.as_ref().filter(|proxy| !proxy.tunnel).map(|proxy| Forwards {
+            origins: plan.targets.iter().map(|target| target.proxied_authority().http_origin()).collect(),
+            authorization: proxy.authorization.as_deref(),
+        });
+        Self {
+            kept: vec![None; requests.places(plan.targets.len())],
+            requests,
+            numbers: Numbers::new(plan, shard),
+            forwards,
+            tells_uris: !matches!(plan.uris, UriSource::Fixed(_)) && plan.watch.verbose >= 1,
+        }
+    }
+
+    /// Returns whether no request is left for the arrival with this number, if there is one.
+    pub(super) fn is_used_up(&self, next_arrival: impl FnOnce() -> Option<u64>) -> bool {
+        self.numbers.are_used_up(next_arrival, &self.requests)
+    }
+
+    /// Returns the next request of a session's visit. `None` when the run has no URI left for it.
+    pub(super) fn next(
+        &mut self,
+        next: &Next<'_>,
+        session: &mut Session<'a>,
+        clock: impl FnOnce() -> SystemTime,
+        run: &mut Run<'_>,
+    ) -> Option<Request> {
+        let plan = run.plan;
+        let target = session.target();
+        let mut place = None;
+        let Material { method, uri, headers, replaces, body } = match next {
+            Next::FromSource | Next::Page => {
+                let (index, issued) = session.count_issued();
+                let number = self.numbers.next(index, issued);
+                if !session.needs_uris() && !self.tells_uris {
+                    // The commonest case by far sends the same bytes every time.
+                    place = self.requests.place(number, target);
+                    if let Some(place) = place
+                        && let Some(request) = &self.kept[place]
+                    {
+                        return Some(request.clone());
+                    }
+                }
+                self.numbers.material(number, &mut self.requests)?
+            }
+            Next::Scripted(request) => {
+                self.requests.around(run.next_serial(), &request.method, &request.uri, &request.contents)
+            }
+            Next::Object(uri) => self.requests.around(run.next_serial(), b"GET", uri, b""),
+        };
+        match next {
+            Next::FromSource | Next::Page if self.tells_uris => run.observe(Observation::Accessing { uri }),
+            Next::Object(uri) if plan.watch.verbose >= 2 => run.observe(Observation::Fetching { uri }),
+            _ => {}
+        }
+        if matches!(next, Next::Page) {
+            session.start_page(uri, plan.limits.page_objects);
+        }
+        let cookie = session.cookie(uri, clock);
+        let template = &plan.request;
+        let forward = self.forwards.as_ref().map(|forwards| Forward {
+            origin: &forwards.origins[target],
+            authorization: forwards.authorization,
+        });
+        let parts = RequestParts {
+            method,
+            uri,
+            http10: template.version == HttpVersion::Http10,
+            keep_alive: !replaces.connection,
+            user_agent: (!replaces.user_agent).then_some(&template.user_agent),
+            host: (template.host_header && !replaces.host).then_some(&plan.targets[target].host),
+            forward,
+            extra_headers: &template.extra_headers,
+            headers,
+            cookie: cookie.as_deref(),
+            body: match body {
+                Content::None => RequestBody::None,
+                Content::Rendered(bytes) => RequestBody::Copied(bytes),
+                Content::Shared(bytes) => RequestBody::Shared(bytes),
+            },
+        };
+        let request = parts.request();
+        if let Some(place) = place {
+            self.kept[place] = Some(request.clone());
+        }
+        Some(request)
+    }
+}

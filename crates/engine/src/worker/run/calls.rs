@@ -1,0 +1,441 @@
+//! Calls: a request and its reply, from creation to the last byte.
+
+use std::time::Duration;
+
+use httperf_load::page::{Link, Scanner};
+use httperf_plan::{Plan, ReplyClock, Split};
+use httperf_proto::ReplySize;
+use httperf_proto::request::Request;
+use httperf_stats::{Carrier, Instant, KernelTimes, Recorder, Sample, SlowDetail, Transport};
+
+use super::super::{CallKey, SessionKey};
+use super::Run;
+use super::inspection::{self, Finding, Inspection};
+use crate::{Observation, Observer};
+
+/// One call.
+pub(in crate::worker) struct Call {
+    session: SessionKey,
+    /// The instant at which it was due.
+    intended: Instant,
+    /// Its number in order of creation, from 0.
+    serial: u64,
+    request: Request,
+    phase: Phase,
+    /// The instant at which its connection took it.
+    submitted: Instant,
+    /// The instant at which its first byte was last sent.
+    sent: Option<Instant>,
+    /// The connection that carried that byte.
+    carrier: Option<Carrier>,
+    /// The time for which its body waited for the server's windows there.
+    stalled: Duration,
+    /// The state of the transport of a connection that ended without answering it. Only slow calls have it.
+    transport: Option<Box<Transport>>,
+    /// Its request counts as written. A request that the server cannot have processed, and that is written again,
+    /// counts once.
+    is_written: bool,
+    /// The instant by which its reply must be complete, or go on before the status line is complete. `None` before the
+    /// request is written, or without a time limit.
+    deadline: Option<Instant>,
+    /// The instant by which its status line must be complete, once it has begun.
+    status_line_due: Option<Instant>,
+    /// Attempts in a row that ended in the failure status, or that the server did not process.
+    attempts: u32,
+    /// The parser of its reply, if that is a page.
+    scanner: Option<Box<Scanner>>,
+    /// The state of its reply's body, if bodies are inspected.
+    inspection: Option<Box<Inspection>>,
+}
+
+/// Progress of a call on its present connection.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Nothing of it was sent.
+    Waiting,
+    /// Its first byte was sent.
+    Sent { at: Instant },
+    /// The status line of its reply was complete.
+    Answering { at: Instant, status: u16 },
+}
+
+/// A call to create.
+pub(in crate::worker) struct NewCall {
+    pub(in crate::worker) session: SessionKey,
+    /// The instant at which it is due.
+    pub(in crate::worker) intended: Instant,
+    pub(in crate::worker) request: Request,
+}
+
+/// A complete reply, as its connection saw it.
+#[derive(Clone, Copy)]
+pub(in crate::worker) struct Answer {
+    pub(in crate::worker) size: ReplySize,
+    pub(in crate::worker) now: Instant,
+    /// The kernel's stamp of the last segment.
+    pub(in crate::worker) stamp: Option<Instant>,
+    pub(in crate::worker) kernel: Option<KernelTimes>,
+}
+
+impl Call {
+    pub(in crate::worker) fn session(&self) -> SessionKey {
+        self.session
+    }
+
+    pub(in crate::worker) fn intended(&self) -> Instant {
+        self.intended
+    }
+
+    pub(in crate::worker) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    pub(in crate::worker) fn request(&self) -> &Request {
+        &self.request
+    }
+
+    pub(in crate::worker) fn submitted(&self) -> Instant {
+        self.submitted
+    }
+
+    /// Returns the instant at which its first byte was last sent, on whichever connection.
+    pub(in crate::worker) fn sent(&self) -> Option<Instant> {
+        self.sent
+    }
+
+    pub(in crate::worker) fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    pub(in crate::worker) fn is_written(&self) -> bool {
+        self.is_written
+    }
+
+    /// Returns whether its first byte was sent on its present connection.
+    pub(in crate::worker) fn is_sent(&self) -> bool {
+        !matches!(self.phase, Phase::Waiting)
+    }
+
+    /// Returns its sample if it ends at `now` without a reply.
+    fn sample(&self, now: Instant) -> Sample<'_> {
+        Sample {
+            call: self.serial,
+            uri: self.request.target(),
+            status: None,
+            intended: self.intended,
+            sent: self.sent,
+            stalled: self.stalled,
+            first_byte: None,
+            done: now,
+            header_size: 0,
+            content_size: 0,
+            footer_size: 0,
+            decoded_size: None,
+            mismatch: None,
+            carrier: self.carrier,
+            receive_lag: None,
+            kernel: None,
+        }
+    }
+
+    fn is_answering(&self) -> bool {
+        matches!(self.phase, Phase::Answering { .. })
+    }
+
+    /// Forgets the connection that it was on: it is made again.
+    fn reset(&mut self) {
+        self.phase = Phase::Waiting;
+        self.stalled = Duration::ZERO;
+        self.is_written = false;
+        self.deadline = None;
+        self.status_line_due = None;
+        self.scanner = None;
+        self.inspection = None;
+    }
+}
+
+/// Creation and the ways to end.
+impl Run<'_> {
+    pub(in crate::worker) fn create_call(&mut self, call: NewCall) -> CallKey {
+        let NewCall { session, intended, request } = call;
+        let serial = self.next_serial();
+        self.calls_created += 1;
+        self.recorder.call_made(intended);
+        self.calls.insert(Call {
+            session,
+            intended,
+            serial,
+            request,
+            phase: Phase::Waiting,
+            submitted: intended,
+            sent: None,
+            carrier: None,
+            stalled: Duration::ZERO,
+            transport: None,
+            is_written: false,
+            deadline: None,
+            status_line_due: None,
+            attempts: 0,
+            scanner: None,
+            inspection: None,
+        })
+    }
+
+    /// Returns the number of the next call that is created.
+    pub(in crate::worker) fn next_serial(&self) -> u64 {
+        self.shard.nth(self.calls_created)
+    }
+
+    pub(in crate::worker) fn call(&self, key: CallKey) -> &Call {
+        &self.calls[key]
+    }
+
+    /// Returns a call, unless it has ended.
+    pub(in crate::worker) fn find_call(&self, key: CallKey) -> Option<&Call> {
+        self.calls.get(key)
+    }
+
+    pub(in crate::worker) fn calls_count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Drops a call whose reply is recorded.
+    pub(in crate::worker) fn remove_call(&mut self, key: CallKey) {
+        self.calls.remove(key);
+    }
+
+    /// Drops a call that was never sent, as if it had not been created.
+    pub(in crate::worker) fn withdraw_call(&mut self, key: CallKey) {
+        if let Some(call) = self.calls.remove(key) {
+            self.recorder.call_withdrawn(call.intended);
+        }
+    }
+
+    /// Ends a call that will have no reply.
+    pub(in crate::worker) fn abandon_call(&mut self, key: CallKey, now: Instant) {
+        let Some(call) = self.calls.remove(key) else { return };
+        if call.is_sent() {
+            self.recorder.reply_given_up(now);
+        }
+        let sample = call.sample(now);
+        let detail = || SlowDetail { transport: call.transport.as_deref().copied(), server_timing: None };
+        record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
+    }
+
+    /// Records the calls that have not ended, now that the run is over.
+    pub(in crate::worker) fn record_unfinished_calls(&mut self, now: Instant) {
+        self.calls.values().for_each(|call| self.recorder.unfinished(call.intended, now));
+    }
+
+    /// Takes a call back from a connection that does not answer it.
+    pub(in crate::worker) fn reset_call(&mut self, key: CallKey, now: Instant) {
+        let call = &mut self.calls[key];
+        if call.is_sent() {
+            self.recorder.reply_given_up(now);
+        }
+        call.reset();
+    }
+
+    /// Takes a call back that was answered, and is to be made again.
+    pub(in crate::worker) fn repeat_call(&mut self, key: CallKey) {
+        self.calls[key].reset();
+    }
+
+    /// Records a call that was answered and is made again as another one, due when the first was.
+    pub(in crate::worker) fn call_repeated(&mut self, key: CallKey) {
+        self.recorder.call_made(self.calls[key].intended);
+    }
+
+    /// Counts a further attempt. Returns the number of them in a row.
+    pub(in crate::worker) fn count_attempt(&mut self, key: CallKey) -> u32 {
+        let call = &mut self.calls[key];
+        call.attempts += 1;
+        call.attempts
+    }
+
+    /// Counts the request of a call as written, though the call is to be sent again.
+    pub(in crate::worker) fn keep_written(&mut self, key: CallKey) {
+        self.calls[key].is_written = true;
+    }
+}
+
+/// Progress on a connection.
+impl Run<'_> {
+    pub(in crate::worker) fn call_submitted(&mut self, key: CallKey, now: Instant) -> &Call {
+        let call = &mut self.calls[key];
+        call.submitted = now;
+        call
+    }
+
+    /// The first byte of a request was sent.
+    pub(in crate::worker) fn call_sent(&mut self, key: CallKey, at: Instant, carrier: Carrier) {
+        let call = &mut self.calls[key];
+        (call.phase, call.sent, call.carrier) = (Phase::Sent { at }, Some(at), Some(carrier));
+        self.recorder.reply_awaited(at);
+    }
+
+    /// The last byte of a request was sent. `size`: in bytes.
+    pub(in crate::worker) fn call_written(&mut self, key: CallKey, at: Instant, size: u64) {
+        let deadline = self.reply_deadline(at);
+        let call = &mut self.calls[key];
+        if !std::mem::replace(&mut call.is_written, true) {
+            self.recorder.request_sent(call.intended, size);
+        }
+        if !call.is_answering() {
+            call.deadline = deadline;
+        }
+    }
+
+    /// A part of a call's status line has arrived: renews its deadline, a few times.
+    pub(in crate::worker) fn status_line_heard(&mut self, key: CallKey, now: Instant) {
+        let call = &mut self.calls[key];
+        if call.is_answering() {
+            return;
+        }
+        let Some(limit) = self.plan.timeouts.reply() else { return };
+        let line_limit = limit.saturating_mul(self.plan.limits.status_line_timeouts);
+        let due = *call.status_line_due.get_or_insert(now + line_limit);
+        call.deadline = Some(due.min(now + limit));
+    }
+
+    /// A call had to wait for the server's windows for this long.
+    pub(in crate::worker) fn call_stalled(&mut self, key: CallKey, time: Duration) {
+        self.calls[key].stalled += time;
+    }
+
+    /// Keeps the state of the transport for a call whose connection ends without answering it, if the call is slow.
+    pub(in crate::worker) fn keep_transport(
+        &mut self,
+        key: CallKey,
+        now: Instant,
+        transport: impl FnOnce() -> Option<Transport>,
+    ) {
+        // A call that was given up is not reported again.
+        let Some(call) = self.calls.get_mut(key) else { return };
+        if call.is_sent() && self.recorder.is_slow(call.intended, now) {
+            call.transport = transport().map(Box::new);
+        }
+    }
+}
+
+/// Replies.
+impl Run<'_> {
+    /// Returns the arrival of a segment, by the clock that measures replies.
+    fn received_at(&self, now: Instant, stamp: Option<Instant>) -> Instant {
+        match (self.plan.recording.clock, stamp) {
+            (ReplyClock::Kernel, Some(stamp)) => stamp,
+            (ReplyClock::Program, _) | (_, None) => now,
+        }
+    }
+
+    pub(in crate::worker) fn reply_started(
+        &mut self,
+        key: CallKey,
+        status: u16,
+        now: Instant,
+        stamp: Option<Instant>,
+    ) {
+        let deadline = self.reply_deadline(now);
+        let now = self.received_at(now, stamp);
+        let call = &mut self.calls[key];
+        let Phase::Sent { at } = call.phase else { unreachable!("a reply answers a request that was sent") };
+        call.phase = Phase::Answering { at: now.max(at), status };
+        call.deadline = deadline;
+        self.recorder.reply_started(call.intended, status, now - at);
+    }
+
+    /// Takes the header block of a reply.
+    pub(in crate::worker) fn reply_head(&mut self, key: CallKey, head: &[u8]) {
+        let call = &mut self.calls[key];
+        if self.plan.watch.replies.is_some_and(httperf_plan::Parts::header) {
+            self.observer.observe(Observation::ReplyHead { call: call.serial, head });
+        }
+        if self.plan.replies.reads_bodies() {
+            call.inspection = Some(Box::new(Inspection::new(head, self.plan)));
+        }
+    }
+
+    /// Looks for links in the body of a reply from here on.
+    pub(in crate::worker) fn scan_reply(&mut self, key: CallKey, scanner: Scanner) {
+        self.calls[key].scanner = Some(Box::new(scanner));
+    }
+
+    /// Takes the next piece of a reply's body. Returns the links found in it.
+    pub(in crate::worker) fn reply_body(&mut self, key: CallKey, data: &[u8]) -> Vec<Link> {
+        let call = &mut self.calls[key];
+        if self.plan.watch.replies.is_some_and(httperf_plan::Parts::body) {
+            self.observer.observe(Observation::ReplyBody { call: call.serial, data });
+        }
+        if let Some(inspection) = &mut call.inspection {
+            inspection.push(data);
+        }
+        let Some(scanner) = &mut call.scanner else { return Vec::new() };
+        scanner.push(data);
+        scanner.take_found()
+    }
+
+    /// Records a call whose reply is complete. `detail` is asked only if the call is one of the slowest. Returns the
+    /// status of the reply.
+    pub(in crate::worker) fn reply_done(
+        &mut self,
+        key: CallKey,
+        answer: Answer,
+        detail: impl FnOnce() -> SlowDetail,
+    ) -> u16 {
+        let Answer { size, now, stamp, kernel } = answer;
+        let received_at = self.received_at(now, stamp);
+        let call = &mut self.calls[key];
+        let Phase::Answering { at, status } = call.phase else {
+            unreachable!("a reply ends after it started")
+        };
+        let inspection = call.inspection.take().map(|inspection| *inspection);
+        let Finding { decoded_size, mismatch } = inspection::judge(self.plan, status, inspection);
+        let call = &*call;
+        let sample = Sample {
+            status: Some(status),
+            first_byte: Some(at),
+            header_size: size.header,
+            content_size: size.content,
+            footer_size: size.footer,
+            decoded_size,
+            mismatch,
+            receive_lag: stamp.map(|stamp| now - stamp),
+            kernel,
+            ..call.sample(received_at.max(at))
+        };
+        self.recorder.reply_settled();
+        if !call.is_written {
+            self.recorder.answered_early(call.intended);
+        }
+        record(self.plan, &mut self.recorder, &mut *self.observer, self.start, &sample, detail);
+        if self.plan.watch.replies.is_some() {
+            self.observer.observe(Observation::ReplyDone { call: call.serial, size });
+        }
+        status
+    }
+}
+
+/// Records a call that has ended. `detail` is asked only if the call is one of the slowest.
+fn record(
+    plan: &Plan,
+    recorder: &mut Recorder,
+    observer: &mut dyn Observer,
+    start: Instant,
+    sample: &Sample<'_>,
+    detail: impl FnOnce() -> SlowDetail,
+) {
+    match plan.recording.split {
+        None => recorder.record(sample, None),
+        Some(Split::Uri) => recorder.record(sample, Some(sample.uri)),
+        Some(Split::Status) => {
+            let status = sample.status.map_or_else(|| "none".to_owned(), |status| status.to_string());
+            recorder.record(sample, Some(status.as_bytes()));
+        }
+    }
+    if recorder.is_slow(sample.intended, sample.done) {
+        recorder.record_slow(sample, detail());
+    }
+    if plan.watch.calls {
+        observer.observe(Observation::Call { sample, start });
+    }
+}

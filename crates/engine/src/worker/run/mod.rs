@@ -1,0 +1,130 @@
+//! The run as every part of a worker sees it: its plan, the calls under way, and the sinks for figures and events.
+
+mod calls;
+mod inspection;
+
+use std::io;
+use std::time::Duration;
+
+use httperf_plan::{Plan, Shard};
+use httperf_proto::ProtocolError;
+use httperf_stats::{End, Failure, Instant, Recorder, Summary};
+use slotmap::SlotMap;
+
+pub(super) use self::calls::{Answer, Call, NewCall};
+use super::CallKey;
+use crate::{Observation, Observer, failure};
+
+/// A run in progress, as one worker has it.
+///
+/// The recorder and the observer are sinks: any part may write to them, none reads what another wrote. A call lives here
+/// from its creation to its end; it changes only through the methods in `calls.rs`.
+pub(super) struct Run<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) shard: Shard,
+    pub(super) recorder: Recorder,
+    observer: &'a mut dyn Observer,
+    start: Instant,
+    calls: SlotMap<CallKey, Call>,
+    /// Calls created so far.
+    calls_created: u64,
+    told: Told,
+}
+
+/// Observations that are made once in a run, and have been.
+#[derive(Debug, Default)]
+struct Told {
+    unexpected_error: bool,
+    protocol_error: bool,
+    tunnel_refused: bool,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(
+        plan: &'a Plan,
+        shard: Shard,
+        recorder: Recorder,
+        observer: &'a mut dyn Observer,
+        start: Instant,
+    ) -> Self {
+        Self {
+            plan,
+            shard,
+            recorder,
+            observer,
+            start,
+            calls: SlotMap::with_key(),
+            calls_created: 0,
+            told: Told::default(),
+        }
+    }
+
+    /// Sets the instant of the start again, and that from which the run is measured. Forgets what was recorded.
+    pub(super) fn restart(&mut self, start: Instant, measured_from: Instant) {
+        self.start = start;
+        self.recorder.restart(start, measured_from);
+    }
+
+    pub(super) fn start(&self) -> Instant {
+        self.start
+    }
+
+    pub(super) fn observe(&mut self, observation: Observation<'_>) {
+        self.observer.observe(observation);
+    }
+
+    /// Returns the number of calls that the observer was to log and could not.
+    pub(super) fn calls_not_logged(&self) -> u64 {
+        self.observer.calls_not_logged()
+    }
+
+    /// Returns whether a connection may speak HTTP/2. Where none does, calls do not pay for it.
+    pub(super) fn may_speak_http2(&self) -> bool {
+        self.plan.request.version.may_be_http2()
+    }
+
+    /// Returns the class of an error of the system, and reports the first one that has no class of its own.
+    pub(super) fn classify(&mut self, error: &io::Error) -> Failure {
+        let failure = failure::of_io(error);
+        if failure == Failure::Other && !std::mem::replace(&mut self.told.unexpected_error, true) {
+            let errno = error.raw_os_error().unwrap_or_default();
+            self.observer.observe(Observation::UnexpectedError { errno });
+        }
+        failure
+    }
+
+    /// Returns the class of a breach of the protocol, and reports the first one.
+    pub(super) fn classify_protocol(&mut self, error: &ProtocolError) -> Failure {
+        let failure = failure::of_protocol(error);
+        if failure == Failure::Other && !std::mem::replace(&mut self.told.protocol_error, true) {
+            self.observer.observe(Observation::ProtocolError { error });
+        }
+        failure
+    }
+
+    /// Reports the first tunnel that a proxy refused.
+    pub(super) fn tunnel_refused(&mut self, status: u16) {
+        if !std::mem::replace(&mut self.told.tunnel_refused, true) {
+            self.observer.observe(Observation::TunnelRefused { status });
+        }
+    }
+
+    /// Reports the intervals that have ended by `now`.
+    pub(super) fn report_intervals(&mut self, now: Instant) {
+        while self.plan.recording.detail
+            && let Some(interval) = self.recorder.end_interval(now)
+        {
+            self.observer.observe(Observation::Interval { interval: &interval });
+        }
+    }
+
+    /// Ends the run. Returns what was recorded.
+    pub(super) fn into_summary(self, end: End) -> Summary {
+        self.recorder.finish(end)
+    }
+
+    /// Returns the deadline of a reply that is awaited from `now` on.
+    fn reply_deadline(&self, now: Instant) -> Option<Instant> {
+        self.plan.timeouts.reply().map(|limit: Duration| now + limit)
+    }
+}
