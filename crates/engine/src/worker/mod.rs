@@ -1,8 +1,9 @@
-//! One worker: a loop that starts what is due, waits for readiness, and passes what happens to the policy of the run.
+//! One worker: a loop that starts arrivals when they are due, waits for readiness, and passes events to the policy of the
+//! run.
 //!
 //! ```text
 //!   Worker      the loop: clock, phases, ticks
-//!    ├─ Dispatch      arrivals, sessions or pool: what is done next      │ commands   ▲ events
+//!    ├─ Dispatch      arrivals, sessions or pool: the next step          │ commands   ▲ events
 //!    ├─ Connections   transport and protocol of each, deadlines          ▼            │
 //!    └─ Run           the plan, the calls under way, the recorder and the observer
 //!
@@ -11,8 +12,8 @@
 //!         ─► deadlines ─► ticks
 //! ```
 //!
-//! The clock is read once a turn, every few events to see what is due, and once for each connect and each write, whose
-//! instants are reported.
+//! The clock is read once a turn, every few events to see whether an arrival is due, and once for each connect and each
+//! write, whose instants are reported.
 
 mod connections;
 mod dispatch;
@@ -47,7 +48,7 @@ new_key_type! {
 /// Bytes read at once.
 const READ_SIZE: usize = 64 * 1024;
 
-/// The delay of a wake-up that counts as a pause of the worker: it has not heard what came meanwhile.
+/// The delay of a wake-up that counts as a pause of the worker: it has not seen the events of that time.
 const PAUSE: Duration = Duration::from_millis(1);
 
 /// The longest sleep of a worker, so that it notices when it was kept from running.
@@ -99,7 +100,7 @@ impl<'a, N: Network> Worker<'a, N> {
         }
     }
 
-    /// Does what comes before the start, from now on: opens the connections of a pool.
+    /// Prepares the run: opens the connections of a pool.
     ///
     /// # Errors
     /// When the poller is broken.
@@ -120,8 +121,7 @@ impl<'a, N: Network> Worker<'a, N> {
         self.run.restart(start, self.phases.measured_from());
     }
 
-    /// Runs to the end of the workload, of the plan's `runtime` and what follows it, or to the request to stop. Returns
-    /// what was measured.
+    /// Runs to the end of the workload, of the plan's `runtime` and drain, or to the request to stop. Returns the figures.
     ///
     /// # Errors
     /// When the poller is broken.
@@ -130,7 +130,7 @@ impl<'a, N: Network> Worker<'a, N> {
         let start = self.run.start();
         while self.connections.now() < start && !self.connections.network().stop_requested() {
             self.connections.network().wait(Some(start), &mut ready)?;
-            // What becomes of a pool's connections meanwhile is told once.
+            // Connections of a pool may fail meanwhile.
             let now = self.connections.now();
             ready.iter().for_each(|event| self.handle_ready(event, now));
         }
@@ -177,7 +177,7 @@ impl<'a, N: Network> Worker<'a, N> {
         Ok(self.finish())
     }
 
-    /// Borrows what the policy needs.
+    /// Borrows the policy, and all that its methods need.
     fn parts(&mut self, now: Instant) -> (&mut Dispatch<'a>, &Phases, Cx<'_, 'a, N>) {
         let cx = Cx { connections: &mut self.connections, run: &mut self.run, now };
         (&mut self.dispatch, &self.phases, cx)
@@ -195,12 +195,12 @@ impl<'a, N: Network> Worker<'a, N> {
         if self.connections.has_unread() || self.dispatch.can_serve() {
             return start;
         }
-        let next = self.dispatch.next_instant(start, &self.phases, &self.run);
-        let tick = self.ticks.next(&self.phases, &self.run);
-        [next, self.connections.next_deadline(), tick, self.phases.next_change()]
-            .into_iter()
-            .flatten()
-            .fold(latest, Instant::min)
+        let sooner = |at: Instant, other: Option<Instant>| other.map_or(at, |other| at.min(other));
+        let next = sooner(latest, self.dispatch.next_arrival(start, &self.phases, &self.run));
+        let next = sooner(next, self.dispatch.next_timer());
+        let next = sooner(next, self.connections.next_deadline());
+        let next = sooner(next, self.phases.next_change());
+        self.ticks.next(next, &self.phases, &self.run)
     }
 
     fn start_due(&mut self, now: Instant) {
@@ -214,6 +214,9 @@ impl<'a, N: Network> Worker<'a, N> {
 
     /// Goes on with connections that had more to read than a turn allows.
     fn read_on(&mut self) {
+        if !self.connections.has_unread() {
+            return;
+        }
         for key in self.connections.take_unread() {
             // The bytes of the others took their time to read.
             let now = self.connections.now();
@@ -223,6 +226,9 @@ impl<'a, N: Network> Worker<'a, N> {
     }
 
     fn fire_deadlines(&mut self, now: Instant) {
+        if self.connections.next_deadline().is_none_or(|next| next > now) {
+            return;
+        }
         let mut fired = 0;
         while let Some(key) = self.connections.pop_expired(now) {
             self.connections.time_out(key, now, &mut self.run, &mut self.dispatch);
@@ -272,7 +278,7 @@ impl<'a, N: Network> Worker<'a, N> {
         Ok(())
     }
 
-    /// Starts what is due at once, and begins to measure if there is no warm-up.
+    /// Starts the arrivals that are due at once, and begins to measure if there is no warm-up.
     fn begin(&mut self) {
         let counters = self.connections.network().counters();
         self.phases.open();
@@ -307,7 +313,7 @@ impl<'a, N: Network> Worker<'a, N> {
         }
     }
 
-    /// The run is over: returns what it measured.
+    /// The run is over: returns its figures.
     fn finish(mut self) -> Summary {
         let now = self.connections.now();
         let was_full = self.dispatch.is_full(&self.run);

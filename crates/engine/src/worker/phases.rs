@@ -1,4 +1,4 @@
-//! Warm-up, measured phase and drain: when each ends, and what was measured between them.
+//! Warm-up, measured phase and drain: their ends, and the length and cost of the measured one.
 
 use std::time::Duration;
 
@@ -89,7 +89,7 @@ impl Phases {
         self.is_over = true;
     }
 
-    /// Returns what was measured, now that the run is over.
+    /// Returns length and cost of the measured phase, now that the run is over.
     pub(super) fn finish(&mut self, now: Instant, counters: &Counters, was_full: bool) -> Measured {
         if self.now == Phase::WarmUp {
             // It was stopped before anything was measured.

@@ -9,13 +9,13 @@ use super::phases::Phases;
 use super::run::Run;
 use crate::Observation;
 
-/// When figures are taken next.
+/// The instants of the next figures.
 pub(super) struct Ticks {
     /// The next rate sample.
     next_sample: Instant,
     /// The next line of the periodic statistics, if they are shown.
     next_second: Option<Instant>,
-    /// The replies that the periodic statistics have shown so far: those that are fine, and all that were found.
+    /// The counts that the periodic statistics have shown so far.
     shown: (u64, u64),
 }
 
@@ -28,14 +28,20 @@ impl Ticks {
         }
     }
 
-    /// Returns the instant at which a figure is taken next.
-    pub(super) fn next(&self, phases: &Phases, run: &Run<'_>) -> Option<Instant> {
-        let interval = run.plan.recording.detail.then(|| run.recorder.interval_end());
-        let sample = phases.is_offering().then_some(self.next_sample);
-        [interval, sample, self.next_second].into_iter().flatten().min()
+    /// Returns the earlier of `latest` and the instant of the next figure.
+    #[inline]
+    pub(super) fn next(&self, mut latest: Instant, phases: &Phases, run: &Run<'_>) -> Instant {
+        if run.plan.recording.detail {
+            latest = latest.min(run.recorder.interval_end());
+        }
+        if phases.is_offering() {
+            latest = latest.min(self.next_sample);
+        }
+        self.next_second.map_or(latest, |second| latest.min(second))
     }
 
     /// Takes the figures whose time has come.
+    #[inline]
     pub(super) fn tick(&mut self, now: Instant, phases: &Phases, run: &mut Run<'_>) {
         run.report_intervals(now);
         if now >= self.next_sample && phases.is_offering() {

@@ -191,7 +191,7 @@ impl<S> Connection<S> {
         }
     }
 
-    /// Records what calls had to wait for.
+    /// Records the waits of calls for the server.
     pub(super) fn record_stalls(&mut self, run: &mut Run<'_>) {
         if !run.may_speak_http2() {
             return;

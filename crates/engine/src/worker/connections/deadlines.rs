@@ -1,10 +1,10 @@
-//! One deadline per connection, most of which never pass.
+//! One deadline per connection. Most never pass.
 //!
 //! A deadline is set when a connection starts and moves later with every step it takes; it hardly ever
 //! fires. So moving it later costs one store: the connection stays filed under the earlier instant and is
 //! filed anew when that passes. New connections are filed at the end of a queue, as their limits are of
 //! equal length; only those filed anew go to a heap. Nothing stays filed for a connection that is gone, but
-//! for heap entries, of which there are at most as many as connections that outlived a time limit.
+//! for heap entries, at most as many as connections that outlived a time limit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -28,7 +28,7 @@ struct Entry {
     filed: Filed,
 }
 
-/// Where an entry is filed, and under which instant (never later than its deadline).
+/// The place of an entry, and the instant under which it is filed (never later than its deadline).
 #[derive(Clone, Copy, Debug, Default)]
 enum Filed {
     #[default]

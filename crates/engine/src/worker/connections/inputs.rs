@@ -1,4 +1,4 @@
-//! What happens to connections by itself: sockets that are ready, bytes that arrive, deadlines that pass.
+//! Inputs of connections: sockets that are ready, bytes that arrive, deadlines that pass.
 
 use std::io;
 
@@ -20,7 +20,7 @@ use crate::{Network, Observation, Ready, Received, failure};
 const READS_PER_TURN: u32 = 8;
 
 impl<N: Network> Connections<N> {
-    /// Handles what the poller says of a socket.
+    /// Handles the readiness of a socket.
     pub(in crate::worker) fn handle_ready<H: Handler<N>>(
         &mut self,
         ready: &Ready,
@@ -46,7 +46,7 @@ impl<N: Network> Connections<N> {
             self.connected(key, now, run, handler);
             self.flush_and_tell(key, now, run, handler);
         }
-        // A server may answer before it has the whole request and then reset the connection: what it said is read
+        // A server may answer before it has the whole request and then reset the connection: its reply is read
         // before a write finds that out.
         if ready.readable || ready.ended || ready.failed {
             self.read(key, now, run, handler);
@@ -57,6 +57,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Hands an event of a connection, which exists, to the handler.
+    #[inline]
     pub(super) fn tell<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
@@ -83,6 +84,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Flushes a connection, and tells the handler if that was its end.
+    #[inline]
     pub(super) fn flush_and_tell<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
@@ -243,7 +245,8 @@ impl<N: Network> Connections<N> {
             && self.connections.get(key).is_some_and(|connection| connection.engine.open_streams() > 0)
     }
 
-    /// The bytes that arrived are used up: sends what they led to.
+    /// All bytes that arrived are used: sends the requests that they led to.
+    #[inline]
     fn settle<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
@@ -304,6 +307,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Uses bytes that have arrived. To be followed by [`Connections::settle`].
+    #[inline]
     fn handle_bytes<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
@@ -359,6 +363,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
+    #[inline]
     fn handle_reply<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
@@ -553,7 +558,7 @@ impl<N: Network> Connections<N> {
         handler: &mut H,
     ) {
         for &call in calls {
-            // What became of one may have ended the connection, and with it the others.
+            // The handler may have ended the connection, and with it the other calls.
             let Some(connection) = self.connections.get_mut(key) else { break };
             connection.cancel(call, now, run);
             let kind = EventKind::CallFailed { call, failure: Failure::ClientTimeout };

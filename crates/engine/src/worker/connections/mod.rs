@@ -7,8 +7,8 @@
 //!                                    └─ Engine      the protocol
 //! ```
 //!
-//! A command returns what came of it. What happens by itself, because a socket is ready or a deadline is over, goes to a
-//! [`Handler`], which may give further commands before it returns.
+//! A command returns its outcome. Events that happen by themselves, because a socket is ready or a deadline has passed, go
+//! to a [`Handler`], which may give further commands before it returns.
 
 mod connection;
 mod deadlines;
@@ -302,6 +302,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Gives a connection as many of these calls as it takes, from the first on.
+    #[inline]
     pub(super) fn submit(
         &mut self,
         key: ConnectionKey,
@@ -314,22 +315,22 @@ impl<N: Network> Connections<N> {
         while connection.engine.capacity() > 0
             && let Some(key) = calls.pop_front()
         {
-            let asks_kernel = run.plan.recording.asks_of(run.call(key).serial());
             let call = run.call_submitted(key, now);
             let is_new = !connection.has_answered();
             let request = self.protocols.form_of(call.request(), &connection.engine, is_new);
             let submitted = connection.engine.submit(at_instant(now), key.into(), request);
             submitted.expect("the engine has capacity");
             if let Some(sends) = connection.transport.sends_mut()
-                && asks_kernel
+                && run.plan.recording.asks_of(run.call(key).serial())
             {
                 sends.submitted(key);
             }
         }
     }
 
-    /// Sends what a connection has been given, as far as its socket takes it. Returns the end of the connection if that
-    /// came of it.
+    /// Sends the calls that a connection was given, as far as its socket takes them. Returns the event if that ends
+    /// the connection.
+    #[inline]
     pub(super) fn flush_submitted(
         &mut self,
         key: ConnectionKey,
@@ -344,8 +345,7 @@ impl<N: Network> Connections<N> {
         None
     }
 
-    /// Writes until everything is written or the socket takes no more. Returns the end of the connection if that came
-    /// of it.
+    /// Writes until everything is written or the socket takes no more. Returns the event if that ends the connection.
     ///
     /// Not while the same connection's bytes are being used: what follows a reply there cannot answer a request that
     /// goes out only now. It is flushed once they are used up.
@@ -393,7 +393,7 @@ impl<N: Network> Connections<N> {
         }
     }
 
-    /// After a failed write, has what is buffered read first: a server may answer before it has the whole request and
+    /// After a failed write, has the buffered bytes read first: a server may answer before it has the whole request and
     /// close, or say which calls it has not processed. Returns false if the connection should fail at once.
     fn drain_before_close(&mut self, key: ConnectionKey, error: &io::Error) -> bool {
         let connection = &mut self.connections[key];
@@ -425,7 +425,7 @@ impl<N: Network> Connections<N> {
         run.recorder.failed(connection.due_of(run), failure);
         connection.record_silence(failure, run);
         let (owner, has_answered) = (connection.owner, connection.has_answered());
-        // What timed out took its time.
+        // A connection that timed out took its time.
         let is_unreached =
             connection.transport.stage() == Stage::Connecting && failure != Failure::ClientTimeout;
         let calls = self.retire(key, now, run);

@@ -23,7 +23,7 @@ pub(super) enum Write {
     Idle,
     /// The socket takes no more for now.
     Blocked,
-    /// The socket took bytes, `count` of which belong to requests, at `at`. `is_all`: it took all that there were.
+    /// The socket took bytes, `count` of which belong to requests, at `at`. `is_all`: it took all of them.
     Sent { count: usize, at: Instant, is_all: bool },
 }
 

@@ -1,4 +1,4 @@
-//! Which connections of a connection workload resume an earlier TLS session.
+//! Choice of the connections that resume an earlier TLS session, in a connection workload.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use httperf_proto::tls::Session;
 /// Sessions to resume with one server, and how many connections do.
 ///
 /// It keeps the share of handshakes that resume as close to the plan's as the sessions at hand allow, over the run as
-/// a whole: what was missed for want of a session, or because the server refused one, is made up for later.
+/// a whole: resumptions missed for want of a session, or because the server refused one, are made up for later.
 #[derive(Debug)]
-pub(super) struct Pool<T = Session> {
+pub(super) struct ResumptionPool<T = Session> {
     sessions: VecDeque<T>,
-    /// How many sessions are kept.
+    /// Number of sessions to keep at most.
     most: usize,
     /// Handshakes begun that did not fail, and those among them with a session that was not refused.
     begun: u64,
@@ -22,7 +22,7 @@ pub(super) struct Pool<T = Session> {
     gives_none: bool,
 }
 
-impl<T: Clone> Pool<T> {
+impl<T: Clone> ResumptionPool<T> {
     pub(super) fn new(most: usize) -> Self {
         Self {
             sessions: VecDeque::new(),
@@ -73,7 +73,7 @@ impl<T: Clone> Pool<T> {
         self.resumed -= u64::from(offered);
     }
 
-    /// Whether a ticket is worth waiting for: without it, handshakes that should resume soon could not.
+    /// Returns whether a ticket is worth waiting for: without it, handshakes that should resume soon could not.
     pub(super) fn is_short(&self) -> bool {
         !self.gives_none && self.sessions.len() < if self.is_single_use { 2 } else { 1 }
     }
@@ -91,7 +91,7 @@ mod tests {
     /// Makes `count` handshakes one after the other with a server that gives one ticket in each. Returns how many
     /// resumed. `accepts`: whether it accepts a session that has been offered this often before.
     fn resumed(count: usize, share: f64, accepts: impl Fn(u32) -> bool) -> usize {
-        let mut pool: Pool<usize> = Pool::new(4);
+        let mut pool: ResumptionPool<usize> = ResumptionPool::new(4);
         let mut uses: Vec<u32> = Vec::new();
         let mut resumed = 0;
         for _ in 0..count {
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn failed_handshakes_are_in_neither_part() {
-        let mut pool: Pool<u32> = Pool::new(4);
+        let mut pool: ResumptionPool<u32> = ResumptionPool::new(4);
         pool.put(vec![1, 2]);
         let (mut resumed, mut whole) = (0, 0);
         for turn in 0..400 {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_tickets_that_do_not_come() {
-        let mut pool: Pool<u32> = Pool::new(4);
+        let mut pool: ResumptionPool<u32> = ResumptionPool::new(4);
         assert!(pool.is_short());
         pool.handle_vain_wait();
         assert!(!pool.is_short());
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn only_so_many_sessions_are_kept() {
-        let mut pool: Pool<u32> = Pool::new(4);
+        let mut pool: ResumptionPool<u32> = ResumptionPool::new(4);
         pool.put((0..10).collect());
         assert_eq!(pool.sessions, [6, 7, 8, 9]);
     }

@@ -1,4 +1,4 @@
-//! Calls of which the kernel is asked when it sent their requests (`Recording::kernel_sends`).
+//! The times at which the kernel sent the requests of selected calls (`Recording::kernel_sends`).
 //!
 //! The kernel numbers the bytes of a connection, and tells when it sent the last byte of a write about which it was asked.
 //! It is asked about each write that may hold a part of such a request. When the reply is complete, its stamp of the write
@@ -37,7 +37,7 @@ impl Sends {
         self.unwritten.push(call);
     }
 
-    /// The last of a request went with what was written last, at this instant.
+    /// The end of a request went with the last write, at this instant.
     pub(super) fn finished(&mut self, call: CallKey, written_at: Instant) {
         if !self.unwritten.contains(&call) {
             return;

@@ -9,13 +9,13 @@ use httperf_stats::{EarlyRequests, Instant};
 
 use super::at_instant;
 use super::progress::Stage;
-use super::resumption::Pool;
+use super::resumption::ResumptionPool;
 use crate::worker::READ_SIZE;
 
 /// Plaintext opened at once: a record holds no more (RFC 8446, section 5.1).
 const RECORD_SIZE: usize = 16 * 1024;
 
-/// What all secured connections of a worker share.
+/// The library's context, and the buffers and sessions that all secured connections of a worker share.
 pub(super) struct Tls {
     context: Context,
     /// Lent to one connection at a time, and empty of bytes to send in between.
@@ -25,7 +25,7 @@ pub(super) struct Tls {
     sealing: Vec<u8>,
     resumption: Resumption,
     /// For the connections of a connection workload, one per target.
-    pools: Vec<Pool>,
+    pools: Vec<ResumptionPool>,
 }
 
 impl Tls {
@@ -36,7 +36,7 @@ impl Tls {
             plaintext: vec![0; RECORD_SIZE],
             sealing: Vec::new(),
             resumption: plan.tls.as_ref().map_or(Resumption::Never, |tls| tls.resumption),
-            pools: plan.targets.iter().map(|_| Pool::new(plan.limits.tls_sessions)).collect(),
+            pools: plan.targets.iter().map(|_| ResumptionPool::new(plan.limits.tls_sessions)).collect(),
         }
     }
 
@@ -136,7 +136,7 @@ impl Tls {
     }
 
     /// Returns the pool of a target, if the plan wants a share of connections to resume.
-    fn pool(&mut self, place: usize) -> Option<&mut Pool> {
+    fn pool(&mut self, place: usize) -> Option<&mut ResumptionPool> {
         match self.resumption {
             Resumption::Share(_) => Some(&mut self.pools[place]),
             Resumption::Never | Resumption::WithinSession => None,
@@ -221,7 +221,7 @@ impl Secured {
         self.client.take_sessions()
     }
 
-    /// Returns what became of requests sent as early data, once that is known.
+    /// Returns the fate of requests sent as early data, once it is known.
     pub(super) fn early_requests(&self) -> Option<EarlyRequests> {
         match self.client.early_data() {
             EarlyData::Accepted => Some(EarlyRequests { accepted: self.early, ..EarlyRequests::default() }),

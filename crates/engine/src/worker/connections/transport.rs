@@ -101,12 +101,12 @@ impl<S> Transport<S> {
         self.is_ending
     }
 
-    /// Takes what the poller says.
+    /// Notes that the peer ends or has reset the transport.
     pub(super) fn handle_ready(&mut self, ready: &Ready) {
         self.is_ending |= ready.ended || ready.failed;
     }
 
-    /// A write failed: what the peer has sent is still read.
+    /// A write failed: the peer's last bytes are still read.
     pub(super) fn handle_broken(&mut self) {
         (self.is_broken, self.is_ending) = (true, true);
     }
@@ -161,7 +161,7 @@ impl<S> Transport<S> {
         Ok((outcome(network.read(&self.socket, room)?, kind), wanted))
     }
 
-    /// Writes once what comes next: of the request for a tunnel, of TLS, or of the protocol.
+    /// Writes the next bytes, once: of the request for a tunnel, of TLS, or of the protocol.
     pub(super) fn write<N: Network<Socket = S>>(
         &mut self,
         network: &mut N,
@@ -189,7 +189,7 @@ impl<S> Transport<S> {
                 return Ok(Write::Blocked);
             };
             let plaintext = secured.handle_written(buffer, count);
-            // Whether there is more is found out by the next attempt.
+            // The next attempt finds out whether there is more.
             return Ok(Write::Sent { count: plaintext, at, is_all: true });
         }
         if self.stage != Stage::Established {
@@ -245,7 +245,8 @@ impl<S> Transport<S> {
         times
     }
 
-    /// Sends what waits on a connection that is about to go, and `last` in the clear, as far as the socket takes it.
+    /// Sends the last bytes of a connection that is about to go, as far as the socket takes them: those of TLS, or `last`
+    /// in the clear.
     pub(super) fn send_last<N: Network<Socket = S>>(
         &mut self,
         network: &mut N,

@@ -28,7 +28,7 @@ pub(super) struct Tunnel {
 pub(super) enum Progress {
     /// The reply is not complete.
     Pending,
-    /// The tunnel is there: what follows is the server's.
+    /// The tunnel is there: all further bytes are the server's.
     Open,
     /// The status line of the reply is not one.
     BadStatusLine(Vec<u8>),
@@ -66,7 +66,7 @@ impl Tunnels {
 }
 
 impl Tunnel {
-    /// Writes once what is left of the request.
+    /// Writes the rest of the request, once.
     pub(super) fn write<N: Network>(
         &mut self,
         network: &mut N,
@@ -80,20 +80,20 @@ impl Tunnel {
         let at = network.now();
         let count = taken(network.write(socket, [buffer, last]))?;
         self.engine.handle_written(count.unwrap_or_default());
-        // What was not taken is handed out again.
+        // Bytes that were not taken are handed out again.
         self.engine.handle_blocked();
         // None of these bytes are of the connection's own calls.
         Ok(if count.is_some() { Write::Sent { count: 0, at, is_all: true } } else { Write::Blocked })
     }
 
-    /// Reads from `input`, which it shortens, up to what is to be done next.
+    /// Reads from `input`, which it shortens, up to the next progress.
     pub(super) fn advance(&mut self, input: &mut &[u8]) -> Progress {
         loop {
             return match self.engine.poll_event(input, &mut http1::HeaderCache::default()) {
                 Ok(Some(Event::ReplyStarted { status, .. })) if !(200..300).contains(&status) => {
                     Progress::Refused(status)
                 }
-                // What is left of the request would end up at the server.
+                // The rest of the request would end up at the server.
                 Ok(Some(Event::ReplyDone { .. })) if self.engine.wants_write() => {
                     Progress::Failed(ProtocolError::Unsolicited)
                 }

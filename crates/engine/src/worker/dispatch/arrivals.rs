@@ -1,4 +1,4 @@
-//! Which arrivals have started and ended, and when the next is due.
+//! The arrivals that have started and ended, and the instant of the next.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -15,16 +15,16 @@ const MISSED_MAX: usize = 10_000_000;
 /// The arrivals of a shard, started and ended.
 pub(super) struct Arrivals {
     start: Instant,
-    /// How many there are.
+    /// Number of arrivals in all.
     total: u64,
     started: u64,
     ended: u64,
     pace: Pace,
 }
 
-/// What makes an arrival due.
+/// The condition that makes an arrival due.
 enum Pace {
-    /// That fewer than `most` go on.
+    /// Fewer than the places go on.
     Open { shard: Shard, places: Places },
     /// Its time.
     Schedule(Peekable<Own>),
@@ -34,7 +34,7 @@ enum Pace {
 pub(super) struct Due {
     /// Its number among those of all shards, from 0.
     pub(super) index: u64,
-    /// When it was due.
+    /// The instant at which it was due.
     pub(super) at: Instant,
     /// Seconds to the next one, if it was drawn (the first of a run is not).
     pub(super) delay: Option<f64>,
@@ -82,8 +82,8 @@ impl Arrivals {
         Some(due)
     }
 
-    /// When the next arrival is due; `open` as in [`Arrivals::take_due`], and what depends on that is due at once,
-    /// at `at_once`.
+    /// Returns the instant at which the next arrival is due; `open` as in [`Arrivals::take_due`]. An arrival that only
+    /// depends on that is due at `at_once`.
     pub(super) fn next_due(&mut self, open: usize, at_once: Instant) -> Option<Instant> {
         if self.started == self.total {
             return None;
@@ -105,7 +105,7 @@ impl Arrivals {
         }
     }
 
-    /// When the arrivals were due that were due before `end` and have not started: the first [`MISSED_MAX`] of them.
+    /// Returns the instants of arrivals that were due before `end` and have not started: the first [`MISSED_MAX`].
     pub(super) fn missed(&self, end: Instant) -> impl Iterator<Item = Instant> + 'static {
         let schedule = match &self.pace {
             Pace::Schedule(schedule) => Some(schedule.clone()),
@@ -129,7 +129,7 @@ impl Arrivals {
             }
     }
 
-    /// Whether arrivals have times of their own, so that they can be late.
+    /// Returns whether arrivals have times of their own, so that they can be late.
     pub(super) fn is_scheduled(&self) -> bool {
         matches!(self.pace, Pace::Schedule(_))
     }
@@ -162,7 +162,7 @@ impl Arrivals {
 /// The places of a closed loop: an arrival takes one while it goes on.
 struct Places {
     most: usize,
-    /// Until when those rest whose arrivals came to no server.
+    /// The ends of the rests of places whose arrivals came to no server.
     resting: BinaryHeap<Reverse<Instant>>,
     /// Arrivals in a row that reached no server.
     unreached: u64,
@@ -229,7 +229,7 @@ impl Cap {
         Some(Self { most: shard.share(most.get().into()), excess, room_since: None })
     }
 
-    /// Returns what becomes of an arrival while `open` others go on; `None` if there is room for it.
+    /// Returns the fate of an arrival while `open` others go on; `None` if there is room for it.
     pub(super) fn excess(&self, open: u64) -> Option<Excess> {
         (open >= self.most).then_some(self.excess)
     }
@@ -252,7 +252,7 @@ impl Cap {
     }
 }
 
-/// Which arrivals of a schedule are a shard's.
+/// The share of a shard in the arrivals of a schedule.
 #[derive(Clone, Copy)]
 struct Share {
     shard: Shard,
@@ -275,7 +275,7 @@ impl Share {
         self.shard.owns(index % self.cycle)
     }
 
-    /// How many of `count` arrivals.
+    /// Returns the shard's number of arrivals among the first `count`.
     fn of(self, count: u64) -> u64 {
         if count == UNLIMITED || self.cycle == UNLIMITED {
             return self.shard.share(count);
@@ -284,8 +284,8 @@ impl Share {
     }
 }
 
-/// The arrivals of a schedule that are a shard's, with their numbers. It draws all of them: that is what makes the
-/// schedule the same for any number of shards.
+/// The arrivals of a schedule that are a shard's, with their numbers. It draws all of them, so
+/// that the schedule is the same for any number of shards.
 #[derive(Clone)]
 struct Own {
     schedule: Schedule,

@@ -1,4 +1,4 @@
-//! The policy of a run: when arrivals start, what a session does next, and what follows a reply or a failure.
+//! The policy of a run: the start of arrivals, the steps of sessions, the consequences of replies and failures.
 //!
 //! ```text
 //!   Arrivals ──► due ──► Session or Pool ──► calls ──► Connections
@@ -23,7 +23,7 @@ use httperf_stats::Instant;
 use slotmap::SlotMap;
 
 use self::arrivals::{Arrivals, Cap};
-use self::pool::{Pool, Waiting};
+use self::pool::{ConnectionPool, Waiting};
 use self::sessions::Session;
 use self::source::Source;
 use super::connections::{Cx, Event, EventKind, Handler, Owner};
@@ -39,7 +39,7 @@ const ARRIVALS_PER_TURN: u32 = 64;
 /// Events, timers or deadlines handled before the worker looks for arrivals again.
 const EVENTS_PER_LOOK: usize = 16;
 
-/// Starts what is due, and decides what follows from what happens.
+/// Starts arrivals when they are due, and decides the consequences of events.
 pub(super) struct Dispatch<'a> {
     plan: &'a Plan,
     shard: Shard,
@@ -71,7 +71,7 @@ enum Policy<'a> {
         closes_after_reply: bool,
     },
     /// Calls are due by themselves.
-    Pool(Pool<'a>),
+    Pool(ConnectionPool<'a>),
 }
 
 /// An action at an instant that always comes.
@@ -96,7 +96,7 @@ impl<'a> Dispatch<'a> {
             Workload::Sessions(sessions) => {
                 Policy::Sessions { sessions, closes_after_reply: plan.request.version == HttpVersion::Http10 }
             }
-            Workload::Calls(calls) => Policy::Pool(Pool::new(plan, calls, shard)),
+            Workload::Calls(calls) => Policy::Pool(ConnectionPool::new(plan, calls, shard)),
         };
         Self {
             plan,
@@ -122,6 +122,7 @@ impl<'a> Dispatch<'a> {
     }
 
     /// Returns whether the workload is done.
+    #[inline]
     pub(super) fn is_finished(&mut self, phases: &Phases, run: &Run<'_>) -> bool {
         if self.arrivals.all_ended() {
             return true;
@@ -131,6 +132,7 @@ impl<'a> Dispatch<'a> {
 
     /// Returns whether arrivals may still start. The drain starts those of a schedule that waited for room when no more
     /// was offered, but no sessions: it cuts them.
+    #[inline]
     fn may_start(&mut self, phases: &Phases) -> bool {
         if phases.is_offering() {
             return true;
@@ -141,6 +143,7 @@ impl<'a> Dispatch<'a> {
     }
 
     /// Returns the number of arrivals that have started and have not ended.
+    #[inline]
     fn open_count(&self, run: &Run<'_>) -> usize {
         match &self.policy {
             Policy::Pool(pool) => run.calls_count() + pool.waiting_count(),
@@ -148,6 +151,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
+    #[inline]
     fn requests_are_used_up(&mut self) -> bool {
         let arrivals = &mut self.arrivals;
         self.source.is_used_up(|| arrivals.next_index())
@@ -158,25 +162,28 @@ impl<'a> Dispatch<'a> {
         matches!(&self.policy, Policy::Pool(pool) if pool.can_serve())
     }
 
-    /// Returns the instant at which an arrival or a timer is due; `at_once` for an arrival that is due already.
-    pub(super) fn next_instant(
+    /// Returns the instant at which the next arrival is due; `at_once` if that is now.
+    #[inline]
+    pub(super) fn next_arrival(
         &mut self,
         at_once: Instant,
         phases: &Phases,
         run: &Run<'_>,
     ) -> Option<Instant> {
-        let is_waiting = self.excess(run) == Some(Excess::Waits);
-        let arrival = if is_waiting || !self.may_start(phases) || self.requests_are_used_up() {
-            None
-        } else {
-            let open = self.open_count(run);
-            self.arrivals.next_due(open, at_once)
-        };
-        let timer = self.timers.peek().map(|Reverse((at, _))| *at);
-        arrival.into_iter().chain(timer).min()
+        if self.is_full(run) || !self.may_start(phases) || self.requests_are_used_up() {
+            return None;
+        }
+        let open = self.open_count(run);
+        self.arrivals.next_due(open, at_once)
     }
 
-    /// Returns what becomes of an arrival if as many connections or sessions go on as may.
+    /// Returns the instant of the next timer.
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        self.timers.peek().map(|Reverse((at, _))| *at)
+    }
+
+    /// Returns the fate of an arrival that finds no room under the bound.
+    #[inline]
     fn excess(&self, run: &Run<'_>) -> Option<Excess> {
         let cap = self.cap.as_ref()?;
         cap.excess(match &self.policy {
@@ -190,8 +197,8 @@ impl<'a> Dispatch<'a> {
         self.excess(run) == Some(Excess::Waits)
     }
 
-    /// One of `open` connections or sessions ends. There is room since what ended it arrived, or, where that is not
-    /// known, since it could be noticed.
+    /// One of `open` connections or sessions ends. There is room since the bytes that ended it arrived, or, where
+    /// that is not known, since they could be noticed.
     fn make_room(&mut self, open: u64, stamp: Option<Instant>, now: Instant) {
         if let Some(cap) = &mut self.cap {
             cap.make_room(open, stamp.unwrap_or(self.noticed).min(now));
@@ -254,7 +261,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Does what the timers say that are over.
+    /// Takes the actions of timers that are over.
     pub(super) fn fire_timers<N: Network>(&mut self, phases: &Phases, cx: &mut Cx<'_, '_, N>) {
         let mut fired = 0;
         while let Some(&Reverse((at, timer))) = self.timers.peek() {
@@ -372,7 +379,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Closes what a run leaves open that nobody waits for: the connections of a pool without calls.
+    /// Closes the connections of a pool that have no calls, now that the run is over.
     pub(super) fn close_idle<N: Network>(&self, cx: &mut Cx<'_, '_, N>) {
         if let Policy::Pool(_) = &self.policy {
             cx.connections.close_idle(cx.now, cx.run);
@@ -406,6 +413,7 @@ impl<'a> Dispatch<'a> {
 }
 
 impl<N: Network> Handler<N> for Dispatch<'_> {
+    #[inline]
     fn handle(&mut self, event: Event, cx: &mut Cx<'_, '_, N>) {
         let Event { connection, owner, kind } = event;
         match kind {

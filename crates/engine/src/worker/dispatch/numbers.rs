@@ -1,4 +1,4 @@
-//! Which number a call has in its run: what it asks for follows from that, and from nothing else.
+//! The number of a call in its run. Its request follows from that, and from nothing else.
 
 use httperf_load::requests::{Material, Requests};
 use httperf_plan::{Plan, Shard, UNLIMITED, UriSource, Workload};
@@ -12,12 +12,12 @@ pub(super) struct Numbers {
     given: u64,
 }
 
-/// What numbers follow.
+/// The order that numbers follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     /// The order in which calls are made, as with the classic tool.
     Made,
-    /// The same, where others number calls beside this worker: each leaves out the numbers of the others.
+    /// The same, while other workers number calls too: each leaves out the numbers of the others.
     MadeApart,
     /// The schedule: the `k`-th call of arrival `i` has the number `i · per_arrival + k`, whoever makes it and when.
     Schedule { per_arrival: u64 },
@@ -47,7 +47,7 @@ impl Numbers {
         }
     }
 
-    /// What the call with this number sends, the last that was given; `None` when the requests are used up.
+    /// Returns the material of the call with this number, the last that was given; `None` when the requests are used up.
     pub(super) fn material<'r>(&self, number: u64, requests: &'r mut Requests<'_>) -> Option<Material<'r>> {
         match self.order {
             Order::Made => requests.next(number),
@@ -55,7 +55,7 @@ impl Numbers {
         }
     }
 
-    /// Whether there is no request left for the arrival with this number.
+    /// Returns whether no request is left for the arrival with this number.
     pub(super) fn are_used_up(
         &self,
         next_arrival: impl FnOnce() -> Option<u64>,

@@ -1,4 +1,4 @@
-//! The page at which a session is: which objects it has, and what the replies to their requests add.
+//! The page at which a session is: its objects, and those that replies add.
 
 use httperf_load::page::{Link, Objects, Scanner, Site, resolve_location};
 use httperf_proto::http1;

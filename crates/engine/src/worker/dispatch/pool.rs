@@ -11,7 +11,7 @@ use httperf_stats::Instant;
 use crate::worker::SessionKey;
 
 /// The connections that take calls.
-pub(super) struct Pool<'a> {
+pub(super) struct ConnectionPool<'a> {
     plan: &'a Plan,
     calls: &'a Calls,
     shard: Shard,
@@ -36,7 +36,7 @@ pub(super) struct Waiting {
     pub(super) due: Instant,
 }
 
-impl<'a> Pool<'a> {
+impl<'a> ConnectionPool<'a> {
     pub(super) fn new(plan: &'a Plan, calls: &'a Calls, shard: Shard) -> Self {
         let connections = shard.share(calls.connections.get().into()) as usize;
         let groups = match calls.assignment {

@@ -1,4 +1,4 @@
-//! Sessions: which connections they use, and what follows a reply or a failure.
+//! Sessions: the connections that they use, and their next step after a reply or a failure.
 //!
 //! A connection workload is the degenerate case: a session of one connection that nothing replaces.
 
@@ -293,7 +293,7 @@ impl<'a> Dispatch<'a> {
         })
     }
 
-    /// Moves on what waits on a slot: to its connection, opening one if there is none.
+    /// Moves the calls that wait on a slot to its connection, opening one if there is none.
     pub(super) fn drive_slot<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
         self.submit_slot(owner, cx);
         self.flush_session(owner.session, cx);
@@ -330,7 +330,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Sends what the session's connections have been given.
+    /// Sends the calls that the session's connections were given.
     fn flush_session<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
         let mut slot = 0;
         while let Some(session) = self.sessions.get(key)
@@ -450,7 +450,7 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// A call of a session has ended: goes on with what follows it.
+    /// A call of a session has ended: takes the next step of its visit.
     fn go_on<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
         let key = owner.session;
         let session = &mut self.sessions[key];
@@ -520,7 +520,7 @@ impl<'a> Dispatch<'a> {
         if attempts > self.plan.limits.retries {
             cx.run.remove_call(call);
         } else {
-            // Its reply is recorded: what is made now is another call, which was due when the first was.
+            // Its reply is recorded. The next attempt is another call, due when the first was.
             cx.run.call_repeated(call);
             self.sessions[owner.session].slots[owner.slot].queue.push_front(call);
         }

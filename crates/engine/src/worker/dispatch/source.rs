@@ -23,7 +23,7 @@ pub(super) struct Source<'a> {
     tells_uris: bool,
 }
 
-/// What requests need to be passed on by a proxy.
+/// The additions with which a proxy passes requests on.
 struct Forwards<'a> {
     /// The beginning of the absolute form, for each target.
     origins: Vec<String>,

@@ -328,6 +328,7 @@ impl Run<'_> {
         }
     }
 
+    #[inline]
     pub(in crate::worker) fn reply_started(
         &mut self,
         key: CallKey,

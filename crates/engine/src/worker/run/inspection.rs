@@ -1,4 +1,4 @@
-//! Replies looked into: decompressed as they come, and held against what was expected.
+//! Inspection of replies: decompressed as they arrive, and compared with the expected ones.
 
 use std::io::{self, Write};
 
@@ -13,20 +13,20 @@ pub(super) struct Inspection {
     /// `None` once it cannot be decompressed.
     decoder: Option<Decoder<Seen>>,
     is_compressed: bool,
-    /// Whether anything came of it: a reply to HEAD, for one, has a coding and no body.
+    /// A byte of it arrived. A reply to HEAD, for one, has a coding and no body.
     has_begun: bool,
 }
 
-/// What is found in a reply.
+/// The result of inspecting a reply.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Finding {
     /// Bytes of the body decompressed, if it came compressed.
     pub(super) decoded_size: Option<u64>,
-    /// What is unexpected in it, if anything is.
+    /// The first difference from the expected reply.
     pub(super) mismatch: Option<Mismatch>,
 }
 
-/// What is known of a body, decompressed, so far.
+/// Size and digest of a body, decompressed, so far.
 #[derive(Debug)]
 struct Seen {
     size: u64,
@@ -58,7 +58,7 @@ impl Inspection {
         }
     }
 
-    /// The body is complete: what it was, if it could be decompressed.
+    /// The body is complete. Returns its size and digest, if it could be decompressed.
     fn finish(self, plan: &Plan) -> Option<(Seen, Option<u64>)> {
         if !self.has_begun {
             return Some((Seen::new(plan), None));
@@ -69,7 +69,7 @@ impl Inspection {
     }
 }
 
-/// Judges a complete reply of this status, and what was seen of its body if that was looked into.
+/// Judges a complete reply by its status, and by its body if that was inspected.
 pub(super) fn judge(plan: &Plan, status: u16, inspection: Option<Inspection>) -> Finding {
     let Expect { statuses, size, sha256 } = &plan.replies.expect;
     let body = inspection.map(|inspection| inspection.finish(plan));

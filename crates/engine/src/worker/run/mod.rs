@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Sets the instant of the start again, and that from which the run is measured. Forgets what was recorded.
+    /// Sets the instant of the start again, and that from which the run is measured. Forgets all figures.
     pub(super) fn restart(&mut self, start: Instant, measured_from: Instant) {
         self.start = start;
         self.recorder.restart(start, measured_from);
@@ -110,6 +110,7 @@ impl<'a> Run<'a> {
     }
 
     /// Reports the intervals that have ended by `now`.
+    #[inline]
     pub(super) fn report_intervals(&mut self, now: Instant) {
         while self.plan.recording.detail
             && let Some(interval) = self.recorder.end_interval(now)
@@ -118,7 +119,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Ends the run. Returns what was recorded.
+    /// Ends the run. Returns the figures.
     pub(super) fn into_summary(self, end: End) -> Summary {
         self.recorder.finish(end)
     }
