@@ -1,4 +1,4 @@
-//! From the system's errors to the classes of the report.
+//! The mapping of errors to the classes of the report.
 
 use std::io;
 
@@ -6,8 +6,8 @@ use httperf_proto::ProtocolError;
 use httperf_stats::Failure;
 use rustix::io::Errno;
 
-/// The class of a system error, as documented (not as the classic tool mixed them up: EADDRNOTAVAIL is
-/// `addrunavail`, EINVAL is no shortage of descriptors).
+/// Returns the class of a system error, as documented. The classic tool mixed some of them up: EADDRNOTAVAIL is
+/// `addrunavail`, and EINVAL is not a shortage of descriptors.
 pub(crate) fn of_io(error: &io::Error) -> Failure {
     match Errno::from_io_error(error) {
         Some(Errno::TIMEDOUT) => Failure::SocketTimeout,
@@ -20,7 +20,7 @@ pub(crate) fn of_io(error: &io::Error) -> Failure {
     }
 }
 
-/// The class of a reply that cannot be understood.
+/// Returns the class of a malformed reply.
 pub(crate) fn of_protocol(error: &ProtocolError) -> Failure {
     match error {
         ProtocolError::Truncated => Failure::Reset,

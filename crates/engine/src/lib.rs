@@ -1,7 +1,7 @@
-//! Worker, poller, timers, sockets and connections: the part that does the work of a run.
+//! Worker, poller, timers, sockets and connections: the execution of a plan.
 //!
-//! [`run`] drives one [`Worker`] over real sockets. The worker itself knows only the [`Network`] trait, so
-//! tests drive whole runs on a virtual clock.
+//! [`run`] drives one [`Worker`] per thread over real sockets. The worker itself only uses the [`Network`] trait, so
+//! tests make whole runs on a virtual clock.
 
 mod failure;
 mod network;
@@ -26,16 +26,16 @@ use httperf_plan::{Plan, Shard};
 use httperf_stats::{Instant, Summary};
 use thiserror::Error;
 
-/// Why a run could not be carried out. What a server does is never among it: that is counted.
+/// The reason why a run could not be carried out. Failures of the server are counted instead.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The poller could not be set up.
     #[error("cannot set up the event loop")]
     Setup(#[source] io::Error),
-    /// A thread could not be started, or put where it belongs.
+    /// A thread could not be started, or pinned to its processor.
     #[error("cannot start a thread for each worker")]
     Thread(#[source] io::Error),
-    /// Connections cannot be secured as the plan says.
+    /// The TLS settings of the plan cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// Waiting for events failed.
@@ -43,17 +43,17 @@ pub enum Error {
     Wait(#[source] io::Error),
 }
 
-/// Carries out a plan over real sockets and returns what it measured, all workers together.
+/// Carries out a plan over real sockets and returns the merged measurements of all workers.
 ///
-/// As many workers share the work as there are observers: each tells its own. If the plan says how many threads there
-/// are to be, each is a thread of its own, tied to a processor. They share nothing while they run. The run ends with
-/// its workload, with the plan's `runtime` and drain, or when `stop` is asked for; what is open then is abandoned.
+/// There is one worker for each observer. If the plan sets a number of threads, each worker has a thread of its own,
+/// pinned to a processor. Workers share nothing while they run. The run ends with its workload, after the plan's
+/// `runtime` and drain, or when `stop` is requested; open connections are then abandoned.
 ///
 /// # Errors
-/// When an event loop or a thread cannot be set up or breaks. The other workers then end too.
+/// If an event loop or a thread cannot be set up or fails. The other workers then end too.
 ///
 /// # Panics
-/// If there is no observer, or if a worker panics: then it is that panic, once the others have ended.
+/// If there is no observer. If a worker panics, its panic is resumed once the others have ended.
 pub fn run(plan: &Plan, observers: &mut [&mut (dyn Observer + Send)], stop: &Stop) -> Result<Summary, Error> {
     let count = u32::try_from(observers.len()).expect("there are fewer threads than that");
     if let [observer] = observers
@@ -98,21 +98,21 @@ pub fn run(plan: &Plan, observers: &mut [&mut (dyn Observer + Send)], stop: &Sto
     Ok(whole)
 }
 
-/// How long after the last worker is ready they all start.
+/// The time from the readiness of the last worker to the start of all.
 const START_DELAY: Duration = Duration::from_micros(200);
 
-/// Lets the workers start at the same instant, or not at all.
+/// The agreement of the workers to start at the same instant, or not at all.
 struct Starting {
     state: Mutex<StartingState>,
     changed: Condvar,
 }
 
 struct StartingState {
-    /// How many workers are not ready yet.
+    /// The number of workers that are not ready yet.
     awaited: usize,
-    /// When they start, once all are ready.
+    /// The start, once all are ready.
     start: Option<Instant>,
-    /// One of them cannot start.
+    /// True if a worker cannot start.
     is_given_up: bool,
 }
 
@@ -122,7 +122,7 @@ impl Starting {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits for the others and returns when the run is to start; `None` if one of them cannot.
+    /// Waits for the others and returns the start of the run; `None` if one of them cannot start.
     fn agree(&self, now: impl FnOnce() -> Instant) -> Option<Instant> {
         let mut state = self.state();
         state.awaited -= 1;
@@ -135,7 +135,7 @@ impl Starting {
         state.start.filter(|_| !state.is_given_up)
     }
 
-    /// A worker cannot start or go on: nor do the others, which would offer a part of the load.
+    /// Stops the other workers when one cannot start or continue: alone they would offer only a part of the load.
     fn give_up(&self, stop: &Stop) {
         self.state().is_given_up = true;
         self.changed.notify_all();
@@ -147,7 +147,7 @@ impl Starting {
     }
 }
 
-/// Ends the other workers when one is left by a panic.
+/// Stops the other workers if this one panics.
 struct EndsOthers<'a>(&'a Starting, &'a Stop);
 
 impl Drop for EndsOthers<'_> {
@@ -174,7 +174,8 @@ fn run_shard(
     outcome
 }
 
-/// Does what [`run_shard`] is there for; `Ok` of nothing if another worker cannot start, whose error it is.
+/// Carries out a shard on a thread of its own. Returns an empty summary if another worker cannot start, which then
+/// reports the error.
 fn carry_out(
     plan: &Plan,
     shard: Shard,

@@ -1,4 +1,4 @@
-//! What a worker asks of the world: a clock, sockets and a poller.
+//! The interface between a worker and the world: a clock, sockets and a poller.
 
 use std::io;
 use std::net::IpAddr;
@@ -7,33 +7,33 @@ use std::time::SystemTime;
 use httperf_plan::Endpoint;
 use httperf_stats::{Counters, Instant, Transport};
 
-/// How many bytes are discarded at once.
+/// The maximum number of bytes discarded at once.
 pub(crate) const DISCARD_MAX: usize = 4 * 1024 * 1024;
 
 /// A clock, non-blocking stream sockets, and a poller over them.
 ///
-/// Readiness is edge-triggered: a socket is reported when its state changes, so whoever is told that it is
-/// readable reads until it would block (or until a short read, unless [`Ready::ended`] is set).
+/// Readiness is edge-triggered: a socket is reported when its state changes, so the worker must read a readable socket
+/// until it would block (or until a short read, unless [`Ready::ended`] is set).
 pub trait Network {
     /// An open socket. Dropping it closes it.
     type Socket;
 
-    /// The time now.
+    /// Returns the current time of the monotonic clock.
     fn now(&mut self) -> Instant;
 
-    /// The wall-clock time now, for what expires by date.
+    /// Returns the current wall-clock time, for cookies and certificates, which expire by date.
     fn wall_clock(&self) -> SystemTime;
 
-    /// Makes a socket of the kind that `endpoint` needs, with the plan's options set.
+    /// Creates a socket of the kind that `endpoint` needs, with the plan's options.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn open(&mut self, endpoint: &Endpoint) -> io::Result<Self::Socket>;
 
     /// Initiates a connect, from `source` if given, and watches the socket under `key`.
     ///
     /// # Errors
-    /// Those that show at once; others show as readiness and are told by [`Network::take_error`].
+    /// Immediate errors. Later ones show as readiness and are returned by [`Network::take_error`].
     fn connect(
         &mut self,
         socket: &Self::Socket,
@@ -42,37 +42,37 @@ pub trait Network {
         source: Option<IpAddr>,
     ) -> io::Result<()>;
 
-    /// The error that waits on a socket, if there is one.
+    /// Returns and clears the pending error of a socket, if there is one.
     fn take_error(&mut self, socket: &Self::Socket) -> Option<io::Error>;
 
-    /// Reads what has arrived; nothing is the end of the stream.
+    /// Reads the bytes that have arrived; none at the end of the stream.
     ///
     /// # Errors
-    /// `WouldBlock` when nothing has arrived; otherwise the system's.
+    /// `WouldBlock` if nothing has arrived; otherwise the system's error.
     fn read(&mut self, socket: &Self::Socket, buffer: &mut [u8]) -> io::Result<Received>;
 
-    /// Takes what has arrived, up to `count` bytes (4 MiB at most), and forgets it; nothing is the end of the stream.
+    /// Discards up to `count` bytes (4 MiB at most) that have arrived; none at the end of the stream.
     ///
     /// # Errors
     /// As [`Network::read`].
     fn discard(&mut self, socket: &Self::Socket, count: usize) -> io::Result<Received>;
 
-    /// Writes what the socket takes of two pieces, one after the other, of which one may be empty.
+    /// Writes as much of two consecutive pieces as the socket accepts; one of them may be empty.
     ///
     /// # Errors
-    /// `WouldBlock` when it takes nothing; otherwise the system's.
+    /// `WouldBlock` if the socket accepts nothing; otherwise the system's error.
     fn write(&mut self, socket: &Self::Socket, pieces: [&[u8]; 2]) -> io::Result<usize>;
 
-    /// Has what is written to an established socket stamped from now on, where [`Network::write_stamped`] asks for it.
-    /// What was written before must have been answered.
+    /// Enables stamps of [`Network::write_stamped`] on an established socket. Everything written before must have been
+    /// answered.
     ///
     /// # Errors
-    /// Where the transport, or the system, has no such stamps.
+    /// If the transport or the system does not support such stamps.
     fn number_sent(&mut self, _socket: &Self::Socket) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// As [`Network::write`], and has it stamped when the last byte of it leaves this machine.
+    /// Writes as [`Network::write`], and requests a stamp for the instant at which the last byte leaves this machine.
     ///
     /// # Errors
     /// As [`Network::write`].
@@ -80,45 +80,45 @@ pub trait Network {
         self.write(socket, pieces)
     }
 
-    /// The oldest stamp of what was sent that was not taken yet.
+    /// Returns the oldest stamp of sent bytes that was not returned before.
     fn take_sent(&mut self, _socket: &Self::Socket) -> Option<SentStamp> {
         None
     }
 
-    /// Waits until a socket is ready, until `deadline` (for ever if `None`), or until someone asks for the
-    /// end of the run. Clears `ready` and fills it; it may stay empty.
+    /// Waits until a socket is ready, until `deadline` (for ever if `None`), or until the end of the run is requested.
+    /// Clears `ready` and fills it; it may stay empty.
     ///
     /// # Errors
-    /// When the poller itself is broken.
+    /// If the poller itself fails.
     fn wait(&mut self, deadline: Option<Instant>, ready: &mut Vec<Ready>) -> io::Result<()>;
 
-    /// Readiness of a socket that was connected under `key`, whether or not a wait has told it. A network whose
-    /// waits tell all that is ready has nothing to say.
+    /// Returns the readiness of the socket connected under `key`, even if no wait has reported it yet. A network whose
+    /// waits report every ready socket need not implement this.
     fn readiness(&mut self, _socket: &Self::Socket, key: u64) -> Ready {
         Ready { key, ..Ready::default() }
     }
 
-    /// What the machine's counters say now.
+    /// Returns the machine's counters.
     fn counters(&mut self) -> Counters;
 
-    /// What the transport says of a connection, if it has anything to say.
+    /// Returns the transport's figures of a connection, if it has any.
     fn transport(&mut self, socket: &Self::Socket) -> Option<Transport>;
 
-    /// Number of times so far that the clock was set by which received data is stamped.
+    /// Returns how often the clock that stamps received data has been set so far.
     fn clock_steps(&self) -> u64 {
         0
     }
 
-    /// Whether someone asked for the end of the run.
+    /// Returns true if the end of the run was requested.
     fn stop_requested(&self) -> bool;
 }
 
 /// Bytes that were read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Received {
-    /// Their number; 0 is the end of the stream.
+    /// The number of bytes; 0 at the end of the stream.
     pub count: usize,
-    /// When the last segment of them reached this machine, if that is known.
+    /// The instant at which their last segment reached this machine, if known.
     pub stamp: Option<Instant>,
 }
 
@@ -128,26 +128,26 @@ impl From<usize> for Received {
     }
 }
 
-/// When bytes left this machine that were written with [`Network::write_stamped`].
+/// The instant at which bytes written by [`Network::write_stamped`] left this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentStamp {
-    /// The number of the last of them, from 0, counted since [`Network::number_sent`] modulo 2^32.
+    /// The number of the last byte, from 0, counted since [`Network::number_sent`], modulo 2^32.
     pub last_byte: u32,
-    /// When that was, if it is known.
+    /// The instant, if known.
     pub at: Option<Instant>,
 }
 
 /// A socket whose state changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ready {
-    /// The key it was connected under.
+    /// The key under which it was connected.
     pub key: u64,
-    /// There is something to read, perhaps the end of the stream.
+    /// Data can be read, or the end of the stream.
     pub readable: bool,
-    /// It takes bytes.
+    /// Data can be written.
     pub writable: bool,
-    /// The peer sends nothing more.
+    /// The peer has ended its side of the stream.
     pub ended: bool,
-    /// An error waits on it.
+    /// An error is pending.
     pub failed: bool,
 }

@@ -1,26 +1,25 @@
-//! What a worker tells whoever watches the run. Nothing is told that the plan's `watch` does not ask for,
-//! warnings aside.
+//! The observations that a worker reports during a run: warnings, and those that the plan's `watch` requests.
 
 use std::time::Duration;
 
 use httperf_proto::ReplySize;
 use httperf_stats::{Instant, Interval, Sample, TickRates};
 
-/// Watches a run. The worker waits for it, so whatever takes time is for another thread to do.
+/// A receiver of observations. The worker waits for it, so slow work belongs on another thread.
 pub trait Observer {
-    /// Something happened.
+    /// Handles an observation.
     fn observe(&mut self, what: Observation<'_>);
 
-    /// How many calls it was told of and could not keep. Asked when the run ends.
+    /// Returns the number of calls observed but not logged. Called at the end of the run.
     fn calls_not_logged(&self) -> u64 {
         0
     }
 
-    /// The worker has ended and will not tell of anything more, while others may go on. Not told where there is one.
+    /// Handles the end of this worker while others may continue. Not called if there is only one.
     fn ended(&mut self) {}
 }
 
-/// Something that happened. `call` is the serial number of a call, counted from 0 in order of creation.
+/// An observation. `call` is the number of a call, from 0 in order of creation.
 #[derive(Clone, Copy, Debug)]
 pub enum Observation<'a> {
     /// A request was sent: its header block and its body.
@@ -43,7 +42,7 @@ pub enum Observation<'a> {
     ReplyBody {
         /// The call.
         call: u64,
-        /// The bytes; how a body is divided into pieces means nothing.
+        /// The bytes. The division into pieces is arbitrary.
         data: &'a [u8],
     },
     /// A reply is complete.
@@ -72,63 +71,63 @@ pub enum Observation<'a> {
     Rates {
         /// The rates.
         rates: TickRates,
-        /// Whether the workload has sessions.
+        /// True if the workload has sessions.
         sessions: bool,
     },
     /// A call has ended.
     Call {
         /// The call.
         sample: &'a Sample<'a>,
-        /// When the run began.
+        /// The start of the run.
         start: Instant,
     },
-    /// An interval of the series has ended, some time ago if the worker was late. Always told.
+    /// An interval of the series has ended, some time ago if the worker was late. Always reported.
     Interval {
-        /// What happened in it.
+        /// The interval's figures.
         interval: &'a Interval,
     },
     /// A second has passed.
     Second {
-        /// Since the start of the run.
+        /// The time since the start of the run.
         elapsed: Duration,
-        /// Status lines of 200 in this second.
+        /// The number of replies of status 200 in this second.
         ok: u64,
-        /// Status lines of 302 in this second.
+        /// The number of replies of status 302 in this second.
         found: u64,
     },
-    /// An arrival was drawn: seconds to the one after it.
+    /// An arrival was drawn.
     ArrivalDelay {
-        /// Seconds.
+        /// The interval to the next arrival, in seconds.
         delay: f64,
     },
-    /// A connection that completed a call is gone.
+    /// A connection that completed a call has ended.
     Lifetime {
-        /// From its connect to its end.
+        /// The time from its connect to its end.
         lifetime: Duration,
     },
-    /// The first line of a reply was no status line. Always told.
+    /// The first line of a reply was not a status line. Always reported.
     BadStatusLine {
         /// The line.
         line: &'a [u8],
     },
-    /// The first connection failed for a reason outside the known classes. Told once per worker.
+    /// A connection failed for a reason outside the known classes. Reported once per worker.
     UnexpectedError {
         /// The system's error number.
         errno: i32,
     },
-    /// A proxy refused a tunnel for the first time. Told once per worker.
+    /// A proxy refused a tunnel. Reported once per worker.
     TunnelRefused {
-        /// The status of its reply; 599 stands for a line that is no status line.
+        /// The status of its reply; 599 for a malformed status line.
         status: u16,
     },
-    /// The first reply that could not be understood. Told once per worker.
+    /// A reply was malformed. Reported once per worker.
     ProtocolError {
-        /// What was wrong with it.
+        /// The error.
         error: &'a httperf_proto::ProtocolError,
     },
 }
 
-/// Watches nothing.
+/// An observer that ignores all observations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Silent;
 

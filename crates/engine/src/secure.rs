@@ -1,4 +1,4 @@
-//! From what a plan says of TLS to what the library needs for it.
+//! The TLS context of a plan.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,27 +9,27 @@ use httperf_plan::{CertificateCompression, Resumption, Tls, TlsVersion};
 use httperf_proto::tls::{ConfigError, Context, Identity, KeyLog, Options, Version};
 use thiserror::Error;
 
-/// Why connections cannot be secured as a plan says. What a server does is never among it.
+/// The reason why the TLS settings of a plan cannot be used. Failures of the server are not among them.
 #[derive(Debug, Error)]
 pub enum TlsError {
-    /// The library refuses it.
+    /// The library refuses a setting.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The file for session secrets cannot be opened.
     #[error("--tls-keylog, or SSLKEYLOGFILE: cannot open {}", path.display())]
     KeyLog {
-        /// Its path.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// What all connections of a worker share to carry out this part of a plan.
+/// Creates the TLS context that all connections of a worker share.
 ///
 /// # Errors
-/// When the library does not know a name in it, or the file for session secrets cannot be opened. It is created if
-/// it does not exist.
+/// If the library does not know a name in the settings, or the file for session secrets cannot be opened. The file is
+/// created if it does not exist.
 pub fn tls_context(tls: &Tls) -> Result<Context, TlsError> {
     let offers = |wanted| tls.certificate_compression.contains(&wanted);
     let options = Options {
@@ -68,8 +68,8 @@ fn open_key_log(path: &Path) -> Result<KeyLog, TlsError> {
     Ok(Arc::new(move |line| append_line(&file, line)))
 }
 
-/// Appends in one call, so that lines of several workers do not mix.
+/// Appends a line in a single write, so that lines of several workers do not mix.
 fn append_line(mut file: &File, line: &str) {
-    // Secrets that cannot be written are missed by whoever wants to read them; the run goes on.
+    // A failure to log secrets does not affect the run.
     file.write_all(format!("{line}\n").as_bytes()).unwrap_or_default();
 }

@@ -1,4 +1,4 @@
-//! When new work is due: the arrival process as a value. Drawing from it is the `load` crate's business.
+//! The arrival process as a value. The `load` crate draws the due instants from it.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -8,62 +8,63 @@ use serde::{Deserialize, Serialize};
 
 use crate::NonEmpty;
 
-/// A number of arrivals or calls that only the end of the run bounds.
+/// The number of arrivals or calls if only the end of the run bounds it.
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// How arrivals are spaced. Times are in seconds, as given, so that a report can say them exactly.
+/// The arrival process: the spacing of arrivals. Times are in seconds as they were given, so that a report shows them
+/// exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
-    /// The next one starts when the previous one has ended.
+    /// A closed loop of one: each arrival starts when the previous one has ended.
     Sequential,
-    /// This many go on at once; each that ends makes way for the next.
+    /// A closed loop of this many at once: when one ends, the next starts.
     Concurrent(NonZeroU32),
-    /// One every `period` seconds; 0 offers all at once.
+    /// Constant intervals.
     Deterministic {
-        /// Seconds between two arrivals.
+        /// The interval in seconds; 0 starts all at once.
         #[serde(with = "crate::text::real")]
         #[schemars(with = "crate::text::real::Real")]
         period: f64,
     },
     /// Intervals uniform in `[min, max)` seconds.
     Uniform {
-        /// Shortest interval, seconds.
+        /// The shortest interval in seconds, inclusive.
         #[serde(with = "crate::text::real")]
         #[schemars(with = "crate::text::real::Real")]
         min: f64,
-        /// Bound of the intervals, seconds.
+        /// The upper bound of the intervals in seconds, exclusive.
         #[serde(with = "crate::text::real")]
         #[schemars(with = "crate::text::real::Real")]
         max: f64,
     },
-    /// Exponential intervals: a Poisson process.
+    /// Exponentially distributed intervals: a Poisson process.
     Exponential {
-        /// Mean interval, seconds.
+        /// The mean interval in seconds.
         #[serde(with = "crate::text::real")]
         #[schemars(with = "crate::text::real::Real")]
         mean: f64,
     },
-    /// A cycle of deterministic steps.
+    /// Steps with constant intervals, repeated after the last.
     Variable(NonEmpty<Step>),
 }
 
 /// One step of [`Arrivals::Variable`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
-    /// Seconds between two arrivals during this step.
+    /// The interval between arrivals during this step, in seconds.
     #[serde(with = "crate::text::real")]
     #[schemars(with = "crate::text::real::Real")]
     pub period: f64,
-    /// Seconds until the next step.
+    /// The length of this step in seconds.
     #[serde(with = "crate::text::real")]
     #[schemars(with = "crate::text::real::Real")]
     pub duration: f64,
 }
 
 impl Arrivals {
-    /// Arrivals of the same kind at this rate per second, which is above 0 and finite. What was not timed comes at
-    /// constant intervals.
+    /// Returns the same kind of arrivals scaled to `rate` per second, which must be finite and above 0. A closed loop
+    /// becomes constant intervals.
     #[must_use]
     pub fn at_rate(&self, rate: f64) -> Self {
         let scale = 1.0 / (rate * self.mean_interval());
@@ -79,8 +80,8 @@ impl Arrivals {
         }
     }
 
-    /// The mean interval in seconds; 0 when nothing is timed, or all come at once. For [`Arrivals::Variable`] it is the
-    /// plain average of the periods, as the classic tool has it.
+    /// Returns the mean interval in seconds; 0 for a closed loop, or if all start at once. For [`Arrivals::Variable`],
+    /// it is the unweighted average of the periods, as in the classic tool.
     #[must_use]
     pub fn mean_interval(&self) -> f64 {
         match self {
@@ -96,20 +97,20 @@ impl Arrivals {
     }
 }
 
-/// Which of how many co-operating generators this is (`--client=I/N`).
+/// One of several generators that work together (`--client=I/N`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// Its number, from 0; below `count`.
     pub index: u32,
-    /// The number of generators.
+    /// The number of generators; at least 1.
     pub count: NonZeroU32,
-    /// Which of its random sequences this run draws from: 0, the classic one, in a run by itself; each of several
-    /// trials has its own.
+    /// The number of its random sequence: 0, the classic one, for a single run; each of several trials has its own.
+    /// 0 by default.
     #[serde(default, skip_serializing_if = "is_classic")]
     pub stream: u32,
 }
 
-/// Whether random numbers are those of a single run.
+/// Returns true if random numbers are those of a single run.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_classic(stream: &u32) -> bool {
     *stream == 0
@@ -122,7 +123,7 @@ impl Default for Client {
 }
 
 impl Client {
-    /// The generator `index` of `count`, in a run by itself.
+    /// Creates generator `index` of `count` for a single run.
     ///
     /// # Panics
     /// If `count` is 0.
@@ -132,50 +133,50 @@ impl Client {
         Self { index, count, stream: 0 }
     }
 
-    /// The same generator in one of several trials, which draw different random numbers.
+    /// Returns the same generator for one of several trials, which draw different random numbers.
     #[must_use]
     pub fn in_trial(self, stream: u32) -> Self {
         Self { stream, ..self }
     }
 
-    /// When this client takes its first rate sample: `(index + 1) · 5 s / count`, so that the samples of
-    /// co-operating clients do not fall together.
+    /// Returns the time from the start to this client's first rate sample: `(index + 1) · 5 s / count`, so that
+    /// co-operating clients sample at different instants.
     #[must_use]
     pub fn first_sample(&self) -> Duration {
         Duration::from_secs(5) * self.index.saturating_add(1) / self.count.get()
     }
 }
 
-/// One of the equal parts into which a run is split: threads of this process.
+/// One of the equal parts into which a run is split, one for each thread.
 ///
-/// Everything that a schedule numbers goes round the shards: number `n` is the business of shard `n` modulo their
-/// count. So no two shards have anything to settle between them while they run.
+/// Everything that the schedule numbers is dealt out in turn: number `n` belongs to shard `n` modulo their count, so
+/// shards need no coordination while they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
     /// Its number, from 0; below `count`.
     pub index: u32,
-    /// How many there are; at least 1.
+    /// The number of shards; at least 1.
     pub count: u32,
 }
 
 impl Shard {
-    /// The only one.
+    /// The only shard of a run that is not split.
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    /// Whether number `number` is this shard's.
+    /// Returns true if `number` belongs to this shard.
     #[must_use]
     pub fn owns(self, number: u64) -> bool {
         number % u64::from(self.count) == u64::from(self.index)
     }
 
-    /// How many of the numbers below `total` are this shard's. Of what is without end, it has no end either.
+    /// Returns how many of the numbers below `total` belong to this shard; [`UNLIMITED`] if `total` is.
     #[must_use]
     pub fn share(self, total: u64) -> u64 {
         let (index, count) = (u64::from(self.index), u64::from(self.count));
         if total == u64::MAX { total } else { total / count + u64::from(total % count > index) }
     }
 
-    /// The `nth` (from 0) of this shard's numbers.
+    /// Returns the `nth` of this shard's numbers, from 0.
     #[must_use]
     pub fn nth(self, nth: u64) -> u64 {
         nth.wrapping_mul(self.count.into()).wrapping_add(self.index.into())

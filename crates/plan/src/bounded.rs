@@ -1,4 +1,4 @@
-//! Numbers within bounds.
+//! Numbers whose type states their bounds.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A whole number from `MIN` to `MAX`.
+/// A whole number from `MIN` to `MAX`, both inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "u32", into = "u32")]
 pub struct Bounded<const MIN: u32, const MAX: u32>(u32);
@@ -15,29 +15,29 @@ pub struct Bounded<const MIN: u32, const MAX: u32>(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected a number from {min} to {max}, got {given}")]
 pub struct OutOfBounds {
-    /// The least that it may be.
+    /// The least value allowed.
     pub min: u32,
-    /// The most that it may be.
+    /// The greatest value allowed.
     pub max: u32,
-    /// The number.
+    /// The value given.
     pub given: u32,
 }
 
 impl<const MIN: u32, const MAX: u32> Bounded<MIN, MAX> {
-    /// The least.
+    /// The least value.
     pub const MIN: Self = Self(MIN);
 
-    /// The greatest.
+    /// The greatest value.
     pub const MAX: Self = Self(MAX);
 
-    /// A number that is known when the program is compiled, which fails if the number is out of bounds.
+    /// Creates a constant; compilation fails if it is out of bounds.
     #[must_use]
     pub const fn constant<const NUMBER: u32>() -> Self {
         const { assert!(MIN <= NUMBER && NUMBER <= MAX, "the number is within bounds") }
         Self(NUMBER)
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> u32 {
         self.0
@@ -73,18 +73,18 @@ impl<const MIN: u32, const MAX: u32> JsonSchema for Bounded<MIN, MAX> {
     }
 }
 
-/// A share of a whole that is neither nothing nor all of it: above 0 and below 1.
+/// A share above 0 and below 1.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Fraction(f64);
 
-/// A number that is no [`Fraction`].
+/// A number that is not above 0 and below 1.
 #[derive(Clone, Copy, Debug, PartialEq, Error)]
 #[error("expected a number between 0 and 1, got {0}")]
 pub struct NotAFraction(pub f64);
 
 impl Fraction {
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub const fn get(self) -> f64 {
         self.0

@@ -1,4 +1,4 @@
-//! A plan, which only [`PlanBuilder::build`] makes, and what holds of every plan beyond the types of its fields.
+//! The checked plan and its builder: the rules that hold between fields, beyond those of each field's type.
 
 use std::fmt::Display;
 use std::num::NonZeroU32;
@@ -15,15 +15,15 @@ use crate::{
     Workload,
 };
 
-/// Everything a run needs to know, complete and checked. Its fields are read as those of [`PlanFields`].
+/// A complete and checked plan of a run. It dereferences to [`PlanFields`], and its fields cannot be assigned.
 ///
-/// [`Plan::builder`] makes one, [`Plan::edit`] makes another of it, and reading a saved one makes the same checks.
+/// [`Plan::builder`] starts a new one and [`Plan::edit`] changes one. Reading a saved plan makes the same checks.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "PlanFields")]
 #[schemars(with = "PlanFields", description = "Everything a run needs to know, complete and checked.")]
 pub struct Plan(PlanFields);
 
-/// A plan in the making. A field that is not set has the value that it has in a run without options.
+/// A builder of a [`Plan`]. A field that is not set has the value of a run without options.
 ///
 /// ```
 /// use std::time::Duration;
@@ -41,20 +41,20 @@ pub struct Plan(PlanFields);
 #[derive(Clone, Debug)]
 pub struct PlanBuilder(PlanFields);
 
-/// A field of a plan that cannot be what it is.
+/// An invalid field of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{field}: expected {expected}, got {given}")]
 pub struct PlanError {
-    /// The names that lead to the field, as the plan is saved.
+    /// The path of the field in a saved plan, such as `workload.calls.connections`.
     pub field: String,
-    /// A description of the values that it may have.
+    /// A description of the values allowed.
     pub expected: String,
-    /// The value that it has.
+    /// The value given.
     pub given: String,
 }
 
 impl Plan {
-    /// A builder of a plan for this server and this workload.
+    /// Creates a builder of a plan for this server and this workload.
     #[must_use]
     pub fn builder(target: Target, workload: Workload) -> PlanBuilder {
         PlanBuilder(PlanFields {
@@ -83,30 +83,30 @@ impl Plan {
         })
     }
 
-    /// A builder that begins with this plan.
+    /// Returns a builder that starts from this plan.
     #[must_use]
     pub fn into_builder(self) -> PlanBuilder {
         PlanBuilder(self.0)
     }
 
-    /// The plan with some fields changed.
+    /// Returns the plan with some fields changed.
     ///
     /// # Errors
-    /// The field that cannot be what it has become.
+    /// The field that has become invalid.
     pub fn edit(self, change: impl FnOnce(&mut PlanFields)) -> Result<Self, PlanError> {
         let mut fields = self.0;
         change(&mut fields);
         fields.try_into()
     }
 
-    /// The same plan in one of several trials, which draw different random numbers.
+    /// Returns the same plan for one of several trials, which draw different random numbers.
     #[must_use]
     pub fn in_trial(mut self, stream: u32) -> Self {
         self.0.client = self.0.client.in_trial(stream);
         self
     }
 
-    /// The fields, to be taken apart.
+    /// Returns the fields by value.
     #[must_use]
     pub fn into_fields(self) -> PlanFields {
         self.0
@@ -121,7 +121,7 @@ impl Deref for Plan {
     }
 }
 
-/// The methods that set a field.
+/// Defines a method for each field that sets it.
 macro_rules! setters {
     ($($(#[$doc:meta])+ $field:ident: $type:ty,)+) => {$(
         $(#[$doc])+
@@ -135,54 +135,54 @@ macro_rules! setters {
 
 impl PlanBuilder {
     setters! {
-        /// Sets the word that prefixes messages; `httperf` by default.
+        /// Sets the prefix of messages; `httperf` by default.
         program: String,
-        /// Sets which of several generators this one is; the only one by default.
+        /// Sets this generator's place among several; the only one by default.
         client: Client,
-        /// Sets when connections or sessions start; each when the one before has ended by default.
+        /// Sets the arrival process; by default, each arrival starts when the previous one has ended.
         arrivals: Arrivals,
-        /// Sets where requests take their URI from; always `/` by default.
+        /// Sets the source of request URIs; always `/` by default.
         uris: UriSource,
-        /// Sets the servers, in round-robin order, instead of the one that the builder began with.
+        /// Sets the servers, in round-robin order, in place of the one that the builder started with.
         targets: NonEmpty<Target>,
-        /// Sets the parts of a request that every call shares; a GET of HTTP/1.1 by default.
+        /// Sets the parts of a request that every call shares; a GET over HTTP/1.1 by default.
         request: RequestTemplate,
-        /// Sets what is asked of replies, and what is checked in them; nothing by default.
+        /// Sets the reply encodings to ask for and the checks on replies; none by default.
         replies: Replies,
-        /// Sets how long to wait for a server; for ever by default.
+        /// Sets the time limits for the server's actions; none by default.
         timeouts: Timeouts,
-        /// Sets how connections are secured; not at all by default.
+        /// Sets the TLS settings; plaintext by default.
         tls: Option<Tls>,
-        /// Sets how HTTP/2 is spoken, if the request's version is HTTP/2; as browsers do by default.
+        /// Sets the HTTP/2 settings, used if the request's version allows HTTP/2; like those of browsers by default.
         http2: Http2,
         /// Sets the proxy that listens at every target's `endpoint`; none by default.
         proxy: Option<Proxy>,
-        /// Sets how sockets are made.
+        /// Sets the socket options; `Sockets::default()` by default.
         sockets: Sockets,
-        /// Sets how long load is offered and measured; to the end of the workload by default.
+        /// Sets the time for which load is offered and measured; to the end of the workload by default.
         runtime: Option<Duration>,
-        /// Sets what comes before the measured phase and after it; nothing by default.
+        /// Sets the phases before and after the measured one; none by default.
         phases: Phases,
-        /// Sets the precision at which the run ends; none by default.
+        /// Sets the precision at which the run ends early; none by default.
         until: Option<Precision>,
-        /// Sets what the server is to keep to; nothing by default.
+        /// Sets the objectives that the server must meet; none by default.
         objectives: Objectives,
-        /// Sets what is recorded; everything by default.
+        /// Sets the measurements to record; everything by default.
         recording: Recording,
-        /// Sets how many threads share the work; `None`, the default, is one in the classic order of URIs.
+        /// Sets the number of threads; `None`, the default, is one thread with URIs in the classic order.
         threads: Option<NonZeroU32>,
-        /// Sets whether the last stretch before a due instant is polled through; it is slept through by default.
+        /// Sets whether to busy-poll shortly before each due instant; sleeps by default.
         spin: bool,
-        /// Sets what is printed while the run goes on; nothing by default.
+        /// Sets the output to print during the run; none by default.
         watch: Watch,
-        /// Sets the bounds on what a peer or a plan may make the generator hold.
+        /// Sets the bounds on memory, retries and work that a peer or a plan may cause.
         limits: Limits,
     }
 
-    /// Checks the fields against one another and makes a plan of them.
+    /// Checks the fields against one another and returns the plan.
     ///
     /// # Errors
-    /// The field that cannot be what it is.
+    /// The first invalid field.
     pub fn build(self) -> Result<Plan, PlanError> {
         self.0.try_into()
     }
@@ -234,7 +234,7 @@ fn check_uris(plan: &PlanFields) -> Result<(), PlanError> {
         UriSource::Requests(requests) => {
             let stray = requests.iter().position(|request| request.server as usize >= count);
             stray.map_or(Ok(()), |index| {
-                let expected = format!("a number below {count}, that of the targets");
+                let expected = format!("a number below {count}, the number of targets");
                 Err(wrong(format!("uris.requests[{index}].server"), expected, requests[index].server))
             })
         }
@@ -324,7 +324,7 @@ mod tests {
         };
         refused(
             |plan| plan.uris = UriSource::Requests([request].into()),
-            "uris.requests[0].server: expected a number below 1, that of the targets, got 1",
+            "uris.requests[0].server: expected a number below 1, the number of targets, got 1",
         );
         let set = WorkingSet { prefix: Vec::new(), files: NonZeroU32::MIN, miss_rate: 1.5 };
         refused(

@@ -1,4 +1,4 @@
-//! What is asked of replies, and what a correct one looks like.
+//! The reply encodings to ask for and the checks on replies.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,50 +7,50 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What is asked of replies, and what is checked in them.
+/// The reply encodings to ask for and the checks on replies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replies {
-    /// Whether they may be compressed; those that are, are decompressed to count and to check them.
+    /// Accepts compressed replies (`Accept-Encoding`) and decompresses their bodies to count and check them.
     pub compressed: bool,
-    /// What a correct one looks like.
+    /// The checks on each reply.
     pub expect: Expect,
 }
 
 impl Replies {
-    /// Whether bodies are looked at.
+    /// Returns true if bodies must be read, to be decompressed or checked.
     #[must_use]
     pub fn reads_bodies(&self) -> bool {
         self.compressed || self.expect.size.is_some() || self.expect.sha256.is_some()
     }
 }
 
-/// What a correct reply looks like. What is `None` is not checked.
+/// The properties of a correct reply. `None` skips a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Expect {
-    /// Its status.
+    /// The statuses allowed.
     pub statuses: Option<Statuses>,
-    /// The size of its body, decompressed.
+    /// The size of the decompressed body in bytes.
     pub size: Option<SizeRange>,
-    /// The SHA-256 of its body, decompressed.
+    /// The SHA-256 of the decompressed body.
     pub sha256: Option<Sha256>,
 }
 
-/// A value of an option that is not of its form.
+/// An option value that does not match its syntax.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the text is not of the form that is expected")]
+#[error("the text does not match the expected form")]
 pub struct Malformed;
 
-/// Some of the statuses 100 to 599, written as `200,204,3xx,500-503`.
+/// A set of statuses from 100 to 599, written as `200,204,3xx,500-503`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
 pub struct Statuses {
-    /// First and last of each range; never empty.
+    /// The first and the last status of each range; never empty.
     ranges: Vec<(u16, u16)>,
 }
 
 impl Statuses {
-    /// Whether this is one of them.
+    /// Returns true if the set contains this status.
     #[must_use]
     pub fn contains(&self, status: u16) -> bool {
         self.ranges.iter().any(|&(first, last)| (first..=last).contains(&status))
@@ -75,7 +75,7 @@ impl FromStr for Statuses {
     }
 }
 
-/// Three digits from 100 to 599.
+/// Parses three digits from 100 to 599.
 fn status(text: &str) -> Option<u16> {
     let is_number = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|status| is_number && (100..=599).contains(status))
@@ -95,7 +95,7 @@ impl fmt::Display for Statuses {
     }
 }
 
-/// A size in bytes, or a range of sizes, written as `N` or `N-M`.
+/// A size or an inclusive range of sizes in bytes, written as `N` or `N-M`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -106,7 +106,7 @@ pub struct SizeRange {
 }
 
 impl SizeRange {
-    /// Whether this size is one of them.
+    /// Returns true if the range contains this size.
     #[must_use]
     pub fn contains(self, size: u64) -> bool {
         (self.min..=self.max).contains(&size)
@@ -134,7 +134,7 @@ impl fmt::Display for SizeRange {
     }
 }
 
-/// A digest, written as 64 hexadecimal digits; `sha256:` may stand before them.
+/// A SHA-256 digest, written as 64 hexadecimal digits with an optional `sha256:` before them.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -169,7 +169,7 @@ impl fmt::Debug for Sha256 {
     }
 }
 
-/// Saved as they are typed.
+/// Implements serde and the schema by way of the typed form.
 macro_rules! saved_as_text {
     ($($type:ty),+) => {$(
         impl TryFrom<String> for $type {

@@ -1,22 +1,22 @@
-//! The escapes of `--add-header`. What the expanded bytes are used for is not known here.
+//! The escape sequences of `--add-header`.
 
 use std::fmt;
 
-/// What an `--add-header` value stands for.
+/// An `--add-header` value with its escapes expanded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expanded {
-    /// The bytes to send. Nothing is appended: without a final `\n` the last line has no end.
+    /// The bytes to send. No line end is added: the last line lacks one unless the value ends with `\n`.
     pub bytes: Vec<u8>,
-    /// What looked like a mistake, in order.
+    /// The likely mistakes, in order.
     pub warnings: Vec<Warning>,
 }
 
-/// Something in an `--add-header` value that looks like a mistake but does not stop the run.
+/// A likely mistake in an `--add-header` value, which does not stop the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Warning {
-    /// A backslash before a character that needs none; the character was kept, the backslash was not.
+    /// A backslash before a character that needs none; the backslash was dropped.
     UnknownEscape(char),
-    /// A backslash with nothing after it; it was kept as it is.
+    /// A backslash at the end; it was kept.
     TrailingBackslash,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Warning {
 
 /// Expands the escapes in `raw`:
 ///
-/// | escape | stands for |
+/// | escape | result |
 /// |---|---|
 /// | `\n` | CR LF |
 /// | `\r` | CR |
@@ -45,7 +45,7 @@ impl fmt::Display for Warning {
 /// | `\` and another character | that character, with a warning |
 /// | `\` at the end | a backslash, with a warning |
 ///
-/// `\8` and `\9` begin no octal number: they give NUL, and the digit follows.
+/// `\8` and `\9` are not octal: they give NUL followed by the digit.
 #[must_use]
 pub fn expand(raw: &[u8]) -> Expanded {
     let mut expanded = Expanded::default();
@@ -82,8 +82,8 @@ pub fn expand(raw: &[u8]) -> Expanded {
     expanded
 }
 
-/// The low 8 bits of the octal number that `text` begins with, and what follows it. A number beyond 64 bits
-/// counts as the largest one, so it gives 255.
+/// Returns the low 8 bits of the octal number at the start of `text`, and the text after it. A number beyond 64 bits
+/// saturates, so it gives 255.
 fn octal_number(text: &[u8]) -> (u8, &[u8]) {
     let digits = text.iter().take_while(|byte| matches!(byte, b'0'..=b'7')).count();
     let (number, rest) = text.split_at(digits);
@@ -94,7 +94,7 @@ fn octal_number(text: &[u8]) -> (u8, &[u8]) {
     (value as u8, rest)
 }
 
-/// The character that `text`, which is not empty, begins with, for a message.
+/// Returns the first character of `text`, which must not be empty, for a message.
 fn first_character(text: &[u8]) -> char {
     text.utf8_chunks()
         .next()

@@ -1,48 +1,50 @@
-//! How HTTP/2 is spoken.
+//! The HTTP/2 settings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Bounded;
 
-/// How HTTP/2 is spoken, where it is: what we let the server do, and how a connection comes to it.
+/// The HTTP/2 settings that the client announces, and the way a connection starts HTTP/2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Http2 {
-    /// Bytes of a reply that the server may send before it hears that more are welcome.
+    /// The flow-control window of a stream in bytes (`SETTINGS_INITIAL_WINDOW_SIZE`). 6 MiB by default.
     pub window: Window,
-    /// The same for all replies of a connection together.
+    /// The flow-control window of a connection in bytes. 15 MiB by default.
     pub connection_window: ConnectionWindow,
-    /// Bytes of the table that the server may compress header fields with.
+    /// The size of the server's HPACK table in bytes (`SETTINGS_HEADER_TABLE_SIZE`). 4096 by default.
     pub header_table: HeaderTable,
-    /// Bytes of the largest frame that the server may send.
+    /// The size of the largest frame that the server may send, in bytes (`SETTINGS_MAX_FRAME_SIZE`). 16,384 by default.
     pub max_frame: MaxFrame,
-    /// Whether connections in the clear begin with HTTP/1.1 and ask for HTTP/2 (RFC 7540, section 3.2), and speak
-    /// HTTP/1.1 if the server does not take it up. Otherwise the server is known to speak it.
+    /// Starts plaintext connections with HTTP/1.1 and an `Upgrade` to HTTP/2 (RFC 7540, section 3.2); a server that
+    /// ignores it gets HTTP/1.1. Otherwise HTTP/2 starts with prior knowledge (RFC 9113, section 3.3), the default.
     pub upgrade: bool,
 }
 
-/// The largest window.
+/// The largest flow-control window in bytes.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.9.1>
 const WINDOW_MAX: u32 = (1 << 31) - 1;
 
-/// The window of a stream in bytes.
+/// The flow-control window of a stream in bytes.
 pub type Window = Bounded<1, WINDOW_MAX>;
 
-/// The window of a connection in bytes, which begins with 65,535 and cannot be made smaller.
+/// The flow-control window of a connection in bytes. It starts at 65,535 and cannot shrink.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.9.2>
 pub type ConnectionWindow = Bounded<65_535, WINDOW_MAX>;
 
-/// The size of the table of header fields in bytes: the server can make each connection hold that much.
+/// The size of the HPACK table in bytes, at most 16 MiB: the server can make each connection hold this much.
+///
+/// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2>
 pub type HeaderTable = Bounded<0, { 16 << 20 }>;
 
-/// The size of the largest frame in bytes.
+/// The maximum frame size in bytes.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc9113#section-6.5.2>
 pub type MaxFrame = Bounded<{ 1 << 14 }, { (1 << 24) - 1 }>;
 
-/// As browsers have it: a window that no server waits for, but at the end of a long path.
+/// Values like those of browsers: windows so large that only a long path makes a server wait for an update.
 impl Default for Http2 {
     fn default() -> Self {
         Self {

@@ -1,10 +1,10 @@
-//! What to run: targets, arrivals, workloads, limits and what to watch.
+//! The plan of a run: targets, arrivals, workload, limits, and what to record and print.
 //!
-//! A [`Plan`] is complete and checked; nothing changes it once a run has started. A value that no run can have is refused
-//! by the type of its field, or, where it depends on other fields, by [`PlanBuilder::build`]. This crate opens no
-//! file and no socket, starts no thread and reads no clock: the program reads the files that options name
-//! and hands their bytes to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]).
-//! Numbers in all of them, and on the command line, are read by [`number`].
+//! A [`Plan`] is complete, checked and immutable. The type of each field refuses invalid values;
+//! [`PlanBuilder::build`] refuses those that are invalid only together with other fields. This crate opens no file and
+//! no socket, starts no thread and reads no clock: the program reads the files that options name and passes their bytes
+//! to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]). Numbers in these files
+//! and on the command line are read by [`number`].
 
 pub mod header_escapes;
 pub mod number;
@@ -58,77 +58,78 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The most threads that share the work of a run: each takes some memory, and few machines have more processors.
+/// The maximum number of threads of a run: each takes some memory, and few machines have more processors.
 pub const THREADS_MAX: NonZeroU32 = NonZeroU32::new(1024).expect("it is not 0");
 
-/// Everything a run needs to know, fixed before it starts.
+/// The fields of a [`Plan`]: everything that a run needs to know, fixed before it starts.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Plan")]
 pub struct PlanFields {
-    /// The word that prefixes messages: the base name the program was started by.
+    /// The prefix of messages: the base name under which the program was started.
     pub program: String,
-    /// Which of how many co-operating generators this one is; seeds every random stream.
+    /// This generator's place among several that work together; seeds every random stream.
     pub client: Client,
-    /// When connections (or sessions) start.
+    /// The schedule on which connections, sessions or calls start.
     pub arrivals: Arrivals,
-    /// What each arrival does.
+    /// The work of each arrival.
     pub workload: Workload,
-    /// Where requests take their URI from, unless the workload brings its own.
+    /// The source of request URIs, unless the workload brings its own.
     pub uris: UriSource,
-    /// Servers in round-robin order.
+    /// The servers, used in round-robin order.
     pub targets: NonEmpty<Target>,
     /// The parts of a request that every call shares.
     pub request: RequestTemplate,
-    /// What is asked of replies, and what is checked in them.
+    /// The reply encodings to ask for and the checks on replies. No checks by default.
     #[serde(default)]
     pub replies: Replies,
-    /// How long to wait for a server.
+    /// The time limits for the server's actions.
     pub timeouts: Timeouts,
-    /// How connections are secured; `None` leaves them in the clear.
+    /// The TLS settings; `None` for plaintext connections.
     pub tls: Option<Tls>,
-    /// How HTTP/2 is spoken, if it is.
+    /// The HTTP/2 settings, used if connections speak HTTP/2.
     #[serde(default)]
     pub http2: Http2,
-    /// The proxy at every target's `endpoint`, if connections go through one.
+    /// The proxy that listens at every target's `endpoint`, if connections go through one.
     #[serde(default)]
     pub proxy: Option<Proxy>,
-    /// How sockets are made.
+    /// The socket options.
     pub sockets: Sockets,
-    /// How long load is offered and measured, not counting the warm-up; `None` runs to the end of the workload.
+    /// The time for which load is offered and measured, in nanoseconds, without the warm-up; `None` runs to the end of
+    /// the workload.
     #[serde(rename = "runtime_ns", with = "crate::nanos::option")]
     #[schemars(with = "Option<u64>")]
     pub runtime: Option<Duration>,
-    /// What comes before the measured phase and after it.
+    /// The lengths of the phases before and after the measured one.
     pub phases: Phases,
-    /// Ends the run as soon as it has measured this exactly.
+    /// The precision at which the run ends early; `None` to run to the end.
     pub until: Option<Precision>,
-    /// What the server is to keep to.
+    /// The objectives that the server must meet. None by default.
     #[serde(default)]
     pub objectives: Objectives,
-    /// What is recorded.
+    /// The measurements to record.
     pub recording: Recording,
-    /// The number of threads that share the work, all of which have some. Each call's number in the
-    /// schedule then says which URI it has, whatever their number. `None`: one thread, where URIs go to calls in the
-    /// order in which they are made, as with the classic tool.
+    /// The number of threads, from 1 to [`PlanFields::threads_max`]. A call's URI then follows from its number in the
+    /// schedule, so that it is the same for any number of threads. `None`, the default: one thread, which assigns URIs
+    /// to calls in the order in which they are made, as the classic tool does.
     #[serde(default)]
     pub threads: Option<NonZeroU32>,
-    /// Whether to poll through the last stretch before a due instant instead of sleeping.
+    /// Busy-polls shortly before each due instant instead of sleeping.
     pub spin: bool,
-    /// What to print while the run goes on.
+    /// The output to print during the run.
     pub watch: Watch,
-    /// Bounds on what a peer or a plan may make the generator hold.
+    /// The bounds on memory, retries and work that a peer or a plan may cause.
     pub limits: Limits,
 }
 
 impl PlanFields {
-    /// Returns whether the workload makes calls, and does not only open connections.
+    /// Returns true if the workload makes calls, false if it only opens connections.
     #[must_use]
     pub fn makes_calls(&self) -> bool {
         !matches!(&self.workload, Workload::Connections(connections) if connections.calls == 0)
     }
 
-    /// The number of calls of each arrival that take their URI from [`PlanFields::uris`]; [`UNLIMITED`] if nothing but
-    /// the end of the run bounds them.
+    /// Returns the number of calls per arrival that take their URI from [`PlanFields::uris`]; [`UNLIMITED`] if only the
+    /// end of the run bounds them.
     #[must_use]
     pub fn calls_per_arrival(&self) -> u64 {
         match &self.workload {
@@ -141,7 +142,7 @@ impl PlanFields {
         }
     }
 
-    /// The index of the target that the arrival with this number talks to: each in turn, unless its request says.
+    /// Returns the index of the target of this arrival: targets in turn, or the server that its listed request names.
     #[must_use]
     pub fn target_of(&self, arrival: u64) -> usize {
         match &self.uris {
@@ -153,7 +154,7 @@ impl PlanFields {
         }
     }
 
-    /// The most arrivals there can be.
+    /// Returns the maximum number of arrivals.
     #[must_use]
     pub fn arrivals_max(&self) -> u64 {
         match &self.workload {
@@ -163,14 +164,14 @@ impl PlanFields {
         }
     }
 
-    /// The number of threads that the run starts.
+    /// Returns the number of threads that the run starts.
     #[must_use]
     pub fn workers(&self) -> NonZeroU32 {
         self.threads.unwrap_or(NonZeroU32::MIN)
     }
 
-    /// The most threads that would have work: no more than there are arrivals, arrivals that may go on at once, and
-    /// connections that calls share. At most [`THREADS_MAX`].
+    /// Returns the maximum number of threads that would have work: the least of the number of arrivals, the number that
+    /// may be in progress at once, the connections per target in a pool, and [`THREADS_MAX`].
     #[must_use]
     pub fn threads_max(&self) -> NonZeroU32 {
         let at_once = match self.arrivals {
@@ -196,7 +197,7 @@ fn at_least_one(count: u32) -> NonZeroU32 {
     NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN)
 }
 
-/// The version of HTTP that is spoken.
+/// A version of HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HttpVersion {
@@ -206,40 +207,40 @@ pub enum HttpVersion {
     Http11,
     /// HTTP/2.
     Http2,
-    /// HTTP/2 or HTTP/1.1, as the server chooses when TLS is set up (ALPN).
+    /// HTTP/2 or HTTP/1.1, as the server selects by ALPN (RFC 7301).
     Auto,
 }
 
 impl HttpVersion {
-    /// Whether HTTP/2 is spoken, or may be.
+    /// Returns true if connections speak HTTP/2 or may negotiate it.
     #[must_use]
     pub fn may_be_http2(self) -> bool {
         matches!(self, Self::Http2 | Self::Auto)
     }
 }
 
-/// The parts of a request that every call of a run shares. Bytes are sent as they are.
+/// The parts of a request that every call of a run shares. Bytes are sent unchanged.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct RequestTemplate {
-    /// The version that is spoken.
+    /// The HTTP version.
     pub version: HttpVersion,
-    /// The method, unless a session file names another.
+    /// The method, unless a session file or a list of requests names another.
     #[serde(with = "crate::text")]
     #[schemars(with = "crate::text::Text")]
     pub method: Vec<u8>,
     /// The value of `User-Agent`.
     pub user_agent: String,
-    /// Whether to send `Host`.
+    /// Sends the `Host` field.
     pub host_header: bool,
-    /// Header lines (each with its own line end) placed after `Host`.
+    /// Header lines, each with its line end, placed after `Host`.
     #[serde(with = "crate::text")]
     #[schemars(with = "crate::text::Text")]
     pub extra_headers: Vec<u8>,
-    /// Header fields placed after those lines. They take the place of the lines of the same names that the program
-    /// writes itself.
+    /// Header fields placed after those lines. They replace fields of the same name that the program would write
+    /// itself.
     #[serde(default)]
     pub headers: Vec<Header>,
-    /// The body, unless the request comes with its own.
+    /// The body, unless the request brings its own.
     #[serde(default)]
     pub body: Option<Body>,
 }
@@ -259,31 +260,31 @@ impl Default for RequestTemplate {
     }
 }
 
-/// How sockets are made and closed.
+/// The options with which sockets are opened and closed.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sockets {
-    /// `SO_SNDBUF` in bytes; `None` leaves it to the kernel.
+    /// `SO_SNDBUF` in bytes (socket(7)); `None` leaves it to the kernel.
     pub send_buffer: Option<usize>,
-    /// `SO_RCVBUF` in bytes; `None` leaves it to the kernel.
+    /// `SO_RCVBUF` in bytes (socket(7)); `None` leaves it to the kernel.
     pub recv_buffer: Option<usize>,
-    /// `TCP_NODELAY`: small segments go out at once.
+    /// `TCP_NODELAY` (tcp(7)): sends small segments at once. On by default.
     #[serde(default = "always")]
     pub no_delay: bool,
-    /// `TCP_FASTOPEN_CONNECT`: the first bytes travel with the SYN, where the server allows it.
+    /// `TCP_FASTOPEN_CONNECT` (tcp(7)): sends the first bytes with the SYN if the server allows it. Off by default.
     #[serde(default)]
     pub fast_open: bool,
-    /// `IP_TOS` or `IPV6_TCLASS`: the DSCP in its upper six bits.
+    /// `IP_TOS` or `IPV6_TCLASS` (ip(7), ipv6(7)): the DSCP in the upper six bits. 0 by default.
     #[serde(default)]
     pub traffic_class: u8,
-    /// Close with RST (`SO_LINGER` on, 0 s).
+    /// Closes with a RST: `SO_LINGER` with 0 s (socket(7)).
     pub close_with_reset: bool,
-    /// Choose local ports here instead of leaving it to the kernel.
+    /// Selects local ports in the program instead of in the kernel (`--hog`).
     pub hog: bool,
-    /// Local addresses to bind, used in turn; empty leaves the choice to the kernel.
+    /// The local addresses to bind, used in turn; if empty, the kernel selects one.
     pub sources: SourceAddresses,
 }
 
-/// The buffers of the classic tool, and all else as the kernel has it.
+/// The buffer sizes of the classic tool, `TCP_NODELAY`, and the kernel's defaults otherwise.
 impl Default for Sockets {
     fn default() -> Self {
         Self {
@@ -299,48 +300,48 @@ impl Default for Sockets {
     }
 }
 
-/// The value in results that were saved before there was an option to turn it off.
+/// Returns the value of `no_delay` for results that were saved before it could be turned off.
 fn always() -> bool {
     true
 }
 
-/// What to print while the run goes on.
+/// The output to print during a run.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Watch {
-    /// `-v` given this many times.
+    /// The number of times `-v` was given.
     pub verbose: u8,
-    /// Requests as they are sent.
+    /// The parts of each request to print as it is sent.
     pub requests: Option<Parts>,
-    /// Replies as they arrive.
+    /// The parts of each reply to print as it arrives.
     pub replies: Option<Parts>,
-    /// One `Connection lifetime = X.Y` line per connection.
+    /// Prints a line `Connection lifetime = X.Y` for each connection.
     pub lifetimes: bool,
-    /// One line per second with the replies of status 200 and 302.
+    /// Prints a line every second with the number of replies of status 200 and 302.
     pub periodic: bool,
-    /// Each call as it ends.
+    /// Reports each call as it ends.
     pub calls: bool,
 }
 
-/// Which parts of a message to print.
+/// The parts of a message to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Parts {
-    /// Start line and header.
+    /// The start line and the header.
     Header,
-    /// Body.
+    /// The body.
     Body,
     /// Both.
     All,
 }
 
 impl Parts {
-    /// Whether the header is among them.
+    /// Returns true if the header is printed.
     #[must_use]
     pub fn header(self) -> bool {
         matches!(self, Self::Header | Self::All)
     }
 
-    /// Whether the body is among them.
+    /// Returns true if the body is printed.
     #[must_use]
     pub fn body(self) -> bool {
         matches!(self, Self::Body | Self::All)

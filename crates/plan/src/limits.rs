@@ -1,57 +1,60 @@
-//! Named bounds on what a peer or a plan may make the generator hold or do.
+//! Named bounds on the memory, retries and work that a peer or a plan may cause.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Bounds on what a peer or a plan may make the generator hold or do.
+/// The bounds on the memory, retries and work that a peer or a plan may cause.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Limits {
-    /// Bytes of a reply's header block, status line included; also of its trailers.
+    /// The maximum size of a reply's head, status line included, and of its trailers, in bytes. 65,536 by default.
     pub reply_head_size: usize,
-    /// Header fields in a reply.
+    /// The maximum number of header fields in a reply. 256 by default.
     pub reply_fields: usize,
-    /// Bytes of a chunk-size line with its extensions.
+    /// The maximum size of a chunk-size line with its extensions, in bytes. 4096 by default.
     pub chunk_line_size: usize,
-    /// Interim (1xx) replies before a final one.
+    /// The maximum number of interim (1xx) replies before the final one. 32 by default.
     pub interim_replies: u32,
-    /// How many times the time limit of a reply its status line may take, once it has begun. Each piece of it renews that
-    /// time limit.
+    /// The maximum duration of a status line from its first byte, as a multiple of the reply's time limit, which each
+    /// received piece of the line restarts. 4 by default.
     #[serde(default = "status_line_timeouts")]
     pub status_line_timeouts: u32,
-    /// Attempts in a row that a session makes for the same call, or for a connection that answers nothing,
-    /// before it counts as failed (`--retry-on-failure`).
+    /// The maximum number of consecutive attempts for the same call, or for a connection that answers nothing, before
+    /// the session fails (`--retry-on-failure`). 10 by default.
     pub retries: u32,
-    /// Pause before the second retry in a row; doubles with each one (the first is immediate).
+    /// The pause before the second consecutive retry, in nanoseconds; it doubles with each further one, and the first
+    /// retry is immediate. 10 ms by default.
     #[serde(rename = "retry_pause_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub retry_pause: Duration,
-    /// Longest pause between retries.
+    /// The longest pause between retries, in nanoseconds. 1 s by default.
     #[serde(rename = "retry_pause_max_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub retry_pause_max: Duration,
-    /// In a closed loop, pause before the next arrival when one came to no server (refused, or without port, descriptor
-    /// or route), where one goes on at a time; where several do, each of their places rests so many times as long, but no
-    /// longer than `retry_pause_max`. It doubles each time that as many as go on at once have failed in a row.
+    /// In a closed loop, the pause after an arrival that reached no server (connection refused; no port, descriptor or
+    /// route left), in nanoseconds. With `n` arrivals at once, each pauses `n` times as long, but at most
+    /// `retry_pause_max`. The pause doubles after every `n` consecutive failures, up to `unreached_pause_max`.
+    /// 1 ms by default.
     #[serde(rename = "unreached_pause_ns", with = "crate::nanos", default = "unreached_pause")]
     #[schemars(with = "u64")]
     pub unreached_pause: Duration,
-    /// The pause up to which that is doubled.
+    /// The upper bound of the doubled `unreached_pause`, in nanoseconds. 10 ms by default.
     #[serde(rename = "unreached_pause_max_ns", with = "crate::nanos", default = "unreached_pause_max")]
     #[schemars(with = "u64")]
     pub unreached_pause_max: Duration,
-    /// Cookies a session keeps; the oldest goes first.
+    /// The maximum number of cookies in a session; the oldest is dropped first. 128 by default.
     pub cookies: usize,
-    /// TLS sessions kept for other connections to resume, per target; the oldest goes first.
+    /// The maximum number of TLS sessions kept for resumption per target; the oldest is dropped first. 64 by default.
     pub tls_sessions: usize,
-    /// How long a connection that has nothing else to do waits for a session ticket that others need.
+    /// The time for which an otherwise finished connection waits for a session ticket that others need, in
+    /// nanoseconds. 1 s by default.
     #[serde(rename = "tls_ticket_wait_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub tls_ticket_wait: Duration,
-    /// Objects fetched for one page (`--wsesspage`).
+    /// The maximum number of objects fetched for a page (`--wsesspage`). 1000 by default.
     pub page_objects: usize,
-    /// Bytes of a reply's body, decompressed: beyond them it counts as one that cannot be decompressed.
+    /// The maximum size of a decompressed body in bytes; a larger one counts as undecodable. 4 GiB by default.
     #[serde(default = "decoded_size")]
     pub decoded_size: u64,
 }

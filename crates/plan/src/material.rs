@@ -1,4 +1,4 @@
-//! What requests are made of: header fields, bodies, and requests that a file lists one by one.
+//! The parts of requests: header fields, bodies, and whole requests listed in a file.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,43 +10,44 @@ use thiserror::Error;
 use crate::template::BadRange;
 use crate::{Sha256, Template};
 
-/// A header field. Its name is a token, and its value has no byte that would end it.
+/// A header field. Its name is a token, and its value contains no control character that would end it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Header {
     /// The name, as it was typed.
     pub name: String,
-    /// The value, without white space around it.
+    /// The value, without leading and trailing white space.
     pub value: Template,
 }
 
-/// Why something is no header field that can be sent.
+/// The reason why a header field cannot be sent.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HeaderError {
-    /// It has no colon, or no token before it.
+    /// There is no colon, or no token before it.
     #[error("a header field such as `Accept: text/html`")]
     NotAField,
-    /// Its value holds a byte that cannot be in one.
+    /// The value contains a control character.
     #[error("a header field without control characters in it")]
     ControlCharacter,
-    /// It says how long the request is.
+    /// The field would contradict the request's framing.
     #[error("a header field other than Content-Length and Transfer-Encoding, which follow from the body")]
     Framing,
-    /// A `{rand:` without a range.
+    /// A `{rand:` has no valid range.
     #[error(transparent)]
     Range(#[from] BadRange),
 }
 
 impl Header {
-    /// Reads `Name: value`.
+    /// Parses `Name: value`.
     ///
     /// # Errors
-    /// When it is no header field (RFC 9110, section 5), or says how the request is framed.
+    /// If it is not a header field (RFC 9110, section 5), or would frame the request (`Content-Length`,
+    /// `Transfer-Encoding`).
     pub fn parse(line: &[u8]) -> Result<Self, HeaderError> {
         let colon = line.iter().position(|&byte| byte == b':').ok_or(HeaderError::NotAField)?;
         Self::new(&line[..colon], &line[colon + 1..])
     }
 
-    /// A field of this name and this value, which may have white space around it.
+    /// Creates a field of this name and value; white space around the value is removed.
     ///
     /// # Errors
     /// As [`Header::parse`].
@@ -63,14 +64,14 @@ impl Header {
         Ok(header)
     }
 
-    /// Whether it is the field of this name.
+    /// Returns true if the field has this name, in upper or lower case.
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }
 }
 
-/// A token, as methods and names of header fields are (RFC 9110, section 5.6.2).
+/// Returns `bytes` as text if they are a token, as methods and field names must be (RFC 9110, section 5.6.2).
 pub(crate) fn token(bytes: &[u8]) -> Option<&str> {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
     let text = std::str::from_utf8(bytes).ok()?;
@@ -81,7 +82,7 @@ pub(crate) fn token(bytes: &[u8]) -> Option<&str> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Body {
-    /// The parts; none for a body that is there and empty.
+    /// The parts; empty for a body of length 0.
     pub parts: Vec<BodyPart>,
 }
 
@@ -89,42 +90,42 @@ pub struct Body {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BodyPart {
-    /// What was typed.
+    /// Text with placeholders.
     Text(Template),
-    /// What is in a file, as it is there.
+    /// The unchanged contents of a file.
     File(BodyFile),
 }
 
-/// A file whose contents are sent. It was read before the run.
+/// A file that is sent in request bodies, read before the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BodyFile {
-    /// The file.
+    /// The path of the file.
     #[serde(with = "crate::text::path")]
     #[schemars(with = "crate::text::Text")]
     pub path: PathBuf,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The digest of what is in it, by which a later run knows that it is the same.
+    /// The digest of the contents. `rerun` refuses a file with another one.
     pub sha256: Sha256,
-    /// What is in it. Not kept in results: whoever runs a saved plan reads the file again.
+    /// The contents. Not saved in results: `rerun` reads the file again.
     #[serde(skip)]
     pub contents: Arc<[u8]>,
 }
 
 impl Body {
-    /// A body of this text.
+    /// Creates a body of this text.
     #[must_use]
     pub fn text(text: Template) -> Self {
         Self { parts: vec![BodyPart::Text(text)] }
     }
 
-    /// A body of what is in this file.
+    /// Creates a body of the contents of this file.
     #[must_use]
     pub fn file(file: BodyFile) -> Self {
         Self { parts: vec![BodyPart::File(file)] }
     }
 
-    /// The files in it.
+    /// Returns the files among the parts.
     pub fn files_mut(&mut self) -> impl Iterator<Item = &mut BodyFile> {
         self.parts.iter_mut().filter_map(|part| match part {
             BodyPart::Text(_) => None,
@@ -136,7 +137,7 @@ impl Body {
 /// One request of a list (`--targets`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedRequest {
-    /// Which of the plan's servers it goes to: an index into them.
+    /// The index of its server in the plan's `targets`.
     pub server: u32,
     /// The method.
     #[serde(with = "crate::text")]
@@ -144,9 +145,9 @@ pub struct ListedRequest {
     pub method: Vec<u8>,
     /// The request target.
     pub uri: Template,
-    /// Its own header fields. They take the place of those of the same names that all requests share.
+    /// Its own header fields. They replace shared fields of the same name.
     pub headers: Vec<Header>,
-    /// Its body, if it has one.
+    /// Its own body, if any.
     pub body: Option<Body>,
 }
 

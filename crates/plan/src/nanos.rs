@@ -1,4 +1,4 @@
-//! Durations as whole nanoseconds. What does not fit (584 years and more) is the longest that does, and means for ever.
+//! Durations saved as whole nanoseconds. One beyond 64 bits (584 years) is saved as the maximum and read as for ever.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn duration(nanos: u64) -> Duration {
     if nanos == u64::MAX { Duration::MAX } else { Duration::from_nanos(nanos) }
 }
 
-/// Those that may be missing.
+/// Optional durations.
 pub(crate) mod option {
     use super::{Deserialize, Deserializer, Duration, Serialize, Serializer, duration, whole};
 

@@ -7,60 +7,60 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A list with at least one element. It grows, but its elements cannot be taken out.
+/// A list with at least one element. Elements can be added but not removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct NonEmpty<T>(Vec<T>);
 
-/// A list without an element where one is needed.
+/// An empty list where at least one element is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("expected at least one element, got none")]
 pub struct EmptyList;
 
 impl<T> NonEmpty<T> {
-    /// The first element.
+    /// Returns the first element.
     #[must_use]
     pub fn first(&self) -> &T {
         &self.0[0]
     }
 
-    /// The first element and those after it.
+    /// Returns the first element and the rest.
     #[must_use]
     pub fn split_first(&self) -> (&T, &[T]) {
         (&self.0[0], &self.0[1..])
     }
 
-    /// The last element.
+    /// Returns the last element.
     #[must_use]
     pub fn last(&self) -> &T {
         &self.0[self.0.len() - 1]
     }
 
-    /// The last element, to change it.
+    /// Returns the last element, mutably.
     pub fn last_mut(&mut self) -> &mut T {
         let last = self.0.len() - 1;
         &mut self.0[last]
     }
 
-    /// Adds an element at the end.
+    /// Appends an element.
     pub fn push(&mut self, element: T) {
         self.0.push(element);
     }
 
-    /// Keeps the first `count` elements, but at least one.
+    /// Returns the first `count` elements, at least one.
     #[must_use]
     pub fn take(mut self, count: usize) -> Self {
         self.0.truncate(count.max(1));
         self
     }
 
-    /// The list of what `change` makes of each element.
+    /// Returns a list with `change` applied to each element.
     #[must_use]
     pub fn map<'a, U>(&'a self, change: impl FnMut(&'a T) -> U) -> NonEmpty<U> {
         NonEmpty(self.0.iter().map(change).collect())
     }
 
-    /// The list of what `change` makes of each element, unless it fails for one.
+    /// Returns a list with `change` applied to each element, unless it fails for one.
     ///
     /// # Errors
     /// The first error of `change`.
@@ -68,7 +68,7 @@ impl<T> NonEmpty<T> {
         Ok(NonEmpty(self.0.iter().map(change).collect::<Result<_, _>>()?))
     }
 
-    /// The elements as an ordinary list.
+    /// Returns the elements as a `Vec`.
     #[must_use]
     pub fn into_vec(self) -> Vec<T> {
         self.0
@@ -83,7 +83,7 @@ impl<T> TryFrom<Vec<T>> for NonEmpty<T> {
     }
 }
 
-/// Does not compile for an array without elements.
+/// Compilation fails for an array without elements.
 impl<T, const N: usize> From<[T; N]> for NonEmpty<T> {
     fn from(elements: [T; N]) -> Self {
         const { assert!(N > 0, "a list needs an element") }

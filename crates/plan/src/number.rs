@@ -1,51 +1,51 @@
-//! Numbers as the classic tool reads them: the grammar of C's `strtoul` and `strtod`.
+//! Numbers as the classic tool reads them, in the syntax of `strtoul` and `strtod` (strtoul(3), strtod(3)).
 //!
-//! One thing differs: a negative number is refused where none makes sense, instead of wrapping round.
+//! There is one difference: a negative number is refused where an unsigned one is expected, instead of wrapping round.
 
-/// A number found at the start of a text.
+/// The result of scanning a number at the start of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scanned<'a, T> {
-    /// The number, or why there is none.
+    /// The number, or the reason why there is none.
     pub value: Result<T, Flaw>,
-    /// What follows the number; the whole text when there is none.
+    /// The text after the number; the whole text if there is none.
     pub rest: &'a [u8],
 }
 
-/// Why there is no usable number.
+/// The reason why a text has no usable number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flaw {
     /// The text does not begin with a number.
     Missing,
     /// The number is negative.
     Negative,
-    /// The number is too large, or too small, to be represented.
+    /// The number is too large or too close to 0 to be represented.
     OutOfRange,
 }
 
-/// How the digits of a whole number are read.
+/// The base of a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// As decimal digits.
+    /// Decimal.
     Decimal,
-    /// `0x…` is hexadecimal, a leading `0` octal, anything else decimal.
+    /// Hexadecimal after `0x`, octal after a leading `0`, otherwise decimal.
     Detected,
 }
 
-/// The whole text as a decimal number.
+/// Parses the whole text as an unsigned decimal number.
 #[must_use]
 pub fn unsigned(text: &[u8]) -> Option<u64> {
     let scanned = scan_unsigned(text, Base::Decimal);
     scanned.value.ok().filter(|_| scanned.rest.is_empty())
 }
 
-/// The whole text as a real number.
+/// Parses the whole text as a real number.
 #[must_use]
 pub fn real(text: &[u8]) -> Option<f64> {
     let scanned = scan_real(text);
     scanned.value.ok().filter(|_| scanned.rest.is_empty())
 }
 
-/// The whole number that the text begins with; blanks and a sign may precede it.
+/// Scans the whole number at the start of the text, after optional blanks and a sign.
 #[must_use]
 pub fn scan_unsigned(text: &[u8], base: Base) -> Scanned<'_, u64> {
     let (negative, unprefixed) = sign(skip_blanks(text));
@@ -74,7 +74,7 @@ pub fn scan_unsigned(text: &[u8], base: Base) -> Scanned<'_, u64> {
     Scanned { value, rest: &digits[count..] }
 }
 
-/// The real number that the text begins with: decimal, hexadecimal, `inf` or `nan`.
+/// Scans the real number at the start of the text: decimal, hexadecimal, `inf` or `nan`.
 #[must_use]
 pub fn scan_real(text: &[u8]) -> Scanned<'_, f64> {
     let (negative, unsigned) = sign(skip_blanks(text));
@@ -86,8 +86,8 @@ pub fn scan_real(text: &[u8]) -> Scanned<'_, f64> {
     Scanned { value: if in_range { Ok(value) } else { Err(Flaw::OutOfRange) }, rest }
 }
 
-/// The real number that the text begins with, whatever follows it; one that is too large is infinite, one
-/// too small is next to nothing.
+/// Returns the real number at the start of the text and ignores the rest. A number that is too large becomes
+/// infinite; one that is too small becomes 0 or subnormal.
 #[must_use]
 pub fn leading_real(text: &[u8]) -> Option<f64> {
     let (negative, unsigned) = sign(skip_blanks(text));
@@ -98,9 +98,9 @@ pub fn leading_real(text: &[u8]) -> Option<f64> {
 /// A number without its sign.
 struct Magnitude<'a> {
     value: f64,
-    /// Whether the value is the number, and not what comes nearest to it.
+    /// False if the number is out of range and `value` only the nearest representable one.
     in_range: bool,
-    /// What follows it.
+    /// The text after the number.
     rest: &'a [u8],
 }
 
@@ -112,7 +112,7 @@ fn named(text: &[u8]) -> Option<Magnitude<'_>> {
     Some(Magnitude { value: f64::NAN, in_range: true, rest: strip_payload(rest).unwrap_or(rest) })
 }
 
-/// What follows the parenthesis that may come after `nan`.
+/// Returns the text after the parenthesis that may follow `nan`.
 fn strip_payload(text: &[u8]) -> Option<&[u8]> {
     let inside = text.strip_prefix(b"(")?;
     let end = inside.iter().position(|&byte| !(byte.is_ascii_alphanumeric() || byte == b'_'))?;
@@ -133,7 +133,7 @@ fn hexadecimal(text: &[u8]) -> Option<Magnitude<'_>> {
     let (whole, fraction, mantissa_end) = mantissa(digits, u8::is_ascii_hexdigit)?;
     let (power, end) = exponent(digits, mantissa_end, b"pP").unwrap_or((0, mantissa_end));
 
-    // Sixty bits hold more than a mantissa; what is beyond them only matters for rounding, as one sticky bit.
+    // Sixty bits hold more than a mantissa; further digits only affect rounding, as one sticky bit.
     let mut bits = 0_u64;
     let mut dropped = 0_i64;
     for &byte in whole.iter().chain(fraction) {
@@ -151,7 +151,7 @@ fn hexadecimal(text: &[u8]) -> Option<Magnitude<'_>> {
     Some(Magnitude { value, in_range: bits == 0 || value.is_normal(), rest: &digits[end..] })
 }
 
-/// The digits before and after the point, and where they end; `None` without any digit.
+/// Returns the digits before and after the point, and their end; `None` without any digit.
 fn mantissa(text: &[u8], is_digit: fn(&u8) -> bool) -> Option<(&[u8], &[u8], usize)> {
     let count = |text: &[u8]| text.iter().take_while(|byte| is_digit(byte)).count();
     let whole = &text[..count(text)];
@@ -167,7 +167,7 @@ fn mantissa(text: &[u8], is_digit: fn(&u8) -> bool) -> Option<(&[u8], &[u8], usi
     (end > 0).then_some((whole, fraction, end))
 }
 
-/// The exponent that may stand at `start`, and where it ends.
+/// Returns the exponent at `start` and its end, if there is one.
 fn exponent(text: &[u8], start: usize, letters: &[u8; 2]) -> Option<(i64, usize)> {
     let after = text[start..].split_first().filter(|(letter, _)| letters.contains(letter))?.1;
     let (negative, digits) = sign(after);
@@ -195,7 +195,7 @@ fn sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// What follows `word`, whatever the case of its letters.
+/// Strips `word`, in upper or lower case, from the start of the text.
 fn strip_word<'a>(text: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
     let (start, rest) = text.split_at_checked(word.len())?;
     start.eq_ignore_ascii_case(word).then_some(rest)

@@ -1,4 +1,4 @@
-//! What of a run is measured, and how closely.
+//! The phases of a run and the measurements to record.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -8,42 +8,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::Fraction;
 
-/// The phases around the measured one.
+/// The phases before and after the measured one.
 ///
 /// ```text
 ///   start ─── warm-up ─── measured ─────────────── drain ─── end
-///             offered,    offered, measured        not offered: what is under way may end
+///             offered,    offered, measured        not offered: work in progress may end
 ///             not measured
 /// ```
 ///
-/// A call belongs to the phase in which it was due, and so does a connection or a session: what a slow start leaves
-/// behind does not count as measured, and what was due while it was measured counts however late it ends.
+/// Each call, connection and session belongs to the phase in which it was due. Work due during the warm-up is not
+/// measured even if it ends later, and work due during the measured phase is measured however late it ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Phases {
-    /// How long load is offered before it is measured.
+    /// The time for which load is offered before it is measured, in nanoseconds. 0 by default.
     #[serde(rename = "warmup_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub warmup: Duration,
-    /// How long what is under way has to end, once the plan's `runtime` is over.
+    /// The time that work in progress has to end after the plan's `runtime`, in nanoseconds. 0 by default.
     #[serde(rename = "drain_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub drain: Duration,
 }
 
-/// What is recorded of a run.
+/// The measurements to record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recording {
-    /// Everything: both clocks of a call by outcome, the series, the slowest calls. Otherwise only what the classic
-    /// report shows.
+    /// Records everything: latency and service time by outcome, the series, the slowest calls. Otherwise only the
+    /// figures of the classic report. On by default.
     pub detail: bool,
-    /// By what calls are told apart.
+    /// The property that splits calls into classes with figures of their own; none by default.
     pub split: Option<Split>,
-    /// How many of the slowest calls are kept.
+    /// The number of slowest calls to keep. 10 by default.
     pub slowest: u32,
-    /// By which clock replies end.
+    /// The clock that times the end of replies.
     #[serde(default)]
     pub clock: ReplyClock,
-    /// Of each so many calls, by number, one about which the kernel is asked when it sent its request.
+    /// The interval, in calls, at which the kernel is asked when it sent a request (`--kernel-sends`); `None` never
+    /// asks.
     #[serde(default)]
     pub kernel_sends: Option<NonZeroU32>,
 }
@@ -55,39 +56,39 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// Whether the kernel is asked when it sent the request of the call with this number.
+    /// Returns true if the kernel is asked when it sent the request of the call with this number.
     #[must_use]
     pub fn asks_of(&self, call: u64) -> bool {
         self.kernel_sends.is_some_and(|every| call.is_multiple_of(every.get().into()))
     }
 }
 
-/// By which clock a reply ends, and its status line is complete.
+/// The clock that times the status line and the end of a reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyClock {
-    /// When the program found it.
+    /// The instant at which the program read the bytes.
     #[default]
     Program,
-    /// When the kernel received its last segment, if that was stamped; otherwise when the program found it.
+    /// The instant at which the kernel received the last segment; without a time stamp, as [`ReplyClock::Program`].
     Kernel,
 }
 
-/// By what calls are told apart in a report.
+/// The property that splits calls into classes in a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Split {
-    /// By the request target.
+    /// The request target.
     Uri,
-    /// By the status of the reply; calls without one are one class.
+    /// The status of the reply; calls without a reply form one class.
     Status,
 }
 
-/// When a run has measured exactly enough: the 95 % confidence interval of a quantile of the latency is this narrow.
+/// The precision at which a run may end: the width of the 95 % confidence interval of a latency quantile.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Precision {
     /// The quantile.
     pub quantile: Fraction,
-    /// The width of half its interval as a share of its value.
+    /// Half the width of the interval as a share of the quantile's value.
     pub share: Fraction,
 }

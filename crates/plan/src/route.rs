@@ -1,4 +1,4 @@
-//! The way to a server: from which local address, to which of its own, and through which proxy.
+//! The route to a server: the local address, the server's address and the proxy.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -8,20 +8,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Endpoint, Plan, SourceAddresses, Target};
 
-/// The port of `http`, which an origin leaves out.
+/// The default port of `http` URLs, which an origin leaves out.
 const HTTP_PORT: u16 = 80;
 
-/// Host and port of a server, as they stand in a URL.
+/// The host and port of a server in a URL (RFC 3986, section 3.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Authority {
-    /// A name or an address, that of IPv6 in brackets.
+    /// A name or an address; an IPv6 address is in brackets.
     pub host: String,
     /// The port.
     pub port: u16,
 }
 
 impl Authority {
-    /// The host, if it is an address.
+    /// Returns the host if it is an address.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
         match self.host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')) {
@@ -30,7 +30,7 @@ impl Authority {
         }
     }
 
-    /// What the URLs of this server begin with, over HTTP in the clear.
+    /// Returns the origin of this server over plaintext HTTP, such as `http://localhost:8080`.
     #[must_use]
     pub fn http_origin(&self) -> String {
         match self.port {
@@ -46,25 +46,24 @@ impl fmt::Display for Authority {
     }
 }
 
-/// An HTTP proxy that connections go to in place of the servers.
+/// An HTTP proxy to which connections go instead of to the servers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Proxy {
-    /// What it is called.
+    /// The host and port of the proxy.
     pub authority: Authority,
-    /// The value of `Proxy-Authorization`, if it is sent.
+    /// The value of `Proxy-Authorization`; `None` sends none.
     pub authorization: Option<String>,
-    /// Whether each connection first asks for a tunnel to the server (`CONNECT`). Otherwise requests name the server
-    /// themselves: they are in absolute form.
+    /// Opens a tunnel to the server with `CONNECT` (RFC 9110, section 9.3.6). Otherwise requests name the server in
+    /// absolute form (RFC 9112, section 3.2.2).
     pub tunnel: bool,
 }
 
 impl Plan {
-    /// The way of the `turn`-th connection, which goes to this target: the local address, if it is given, and where to
-    /// connect.
+    /// Returns the local address, if one is set, and the endpoint of connection number `turn` to this target.
     ///
-    /// Each list is taken in turn. Lists whose lengths have a common divisor would run in step, and some addresses
-    /// would never meet: so one of them is moved on by one each time the pattern is about to repeat. All combinations
-    /// of local address, target and address of the target occur equally often.
+    /// Each list is used in turn. If their lengths had a common divisor, some combinations would never occur, so one
+    /// list advances by one more whenever the pattern would repeat. All combinations of local address, target and
+    /// address of the target occur equally often.
     #[must_use]
     pub fn route(&self, turn: u64, target: usize) -> (Option<IpAddr>, &Endpoint) {
         route(&self.sockets.sources, &self.targets, turn, target)
@@ -84,10 +83,10 @@ fn route<'a>(
     }
     let (turn, source_count) = (u128::from(turn), sources.len().max(1));
     let common = greatest_common_divisor(source_count, target_count);
-    // Sources and targets are in step for this long.
+    // The number of connections after which sources and targets would repeat.
     let cycle = source_count / common * target_count;
     let source = sources.nth(turn + turn / cycle % common);
-    // After this many, every source has met every target once.
+    // The number of connections in which every source meets every target once.
     let round = cycle * common;
     let count = 1 + target.further_endpoints.len() as u128;
     let step = (turn / round + turn % round / target_count) % count;
@@ -117,7 +116,7 @@ mod tests {
         pool
     }
 
-    /// So many servers, each with so many addresses.
+    /// Returns a number of servers with a number of addresses each.
     fn targets(count: u8, addresses: u8) -> Vec<Target> {
         let endpoint = |target, address| Endpoint::Tcp(([127, 1, target, address], 80).into());
         let target = |target| Target {
@@ -127,7 +126,7 @@ mod tests {
         (0..count).map(target).collect()
     }
 
-    /// The ways of so many connections, which take the targets in turn.
+    /// Returns the routes of a number of connections, which use the targets in turn.
     fn routes<'a>(
         sources: &SourceAddresses,
         targets: &'a [Target],

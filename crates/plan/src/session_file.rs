@@ -21,62 +21,62 @@ use thiserror::Error;
 
 use crate::{Burst, NonEmpty, Request, ScriptedSession, number};
 
-/// Methods that a request may name. What follows the name is ignored (`method=POSTX` is POST), as scripts
-/// have come to rely on. CONNECT is missing: its reply would turn the connection into a tunnel.
+/// The methods that a request may name. Text after the name is ignored (`method=POSTX` is POST), as existing scripts
+/// rely on it. CONNECT is missing: its reply would turn the connection into a tunnel.
 const METHODS: [&str; 10] =
     ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PROPFIND", "PUT", "REPORT", "TRACE"];
 
-/// Why a file is no list of sessions. The text of each is the classic tool's where that has one.
+/// An error in a session file. Messages are those of the classic tool where it has one.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Error {
-    /// A `method=` that names none of the methods known.
+    /// A `method=` with an unknown method.
     #[error("did not recognize method '{method}' in {file_name}")]
     UnknownMethod {
         /// The name given.
         method: String,
-        /// The file.
+        /// The name of the file.
         file_name: String,
     },
-    /// A word after the URI that is no argument.
+    /// An unknown argument after the URI.
     #[error("did not recognize arg '{word}' in {file_name}")]
     UnknownArgument {
-        /// The word.
+        /// The argument.
         word: String,
-        /// The file.
+        /// The name of the file.
         file_name: String,
     },
-    /// The file ends where a string promised to continue on the next line.
+    /// The file ends where a string should continue on the next line.
     #[error("premature EOF seen in '{file_name}'")]
     PrematureEnd {
-        /// The file.
+        /// The name of the file.
         file_name: String,
     },
-    /// There are only comments and blank lines.
+    /// The file has only comments and blank lines.
     #[error("{file_name} does not contain any session")]
     NoSessions {
-        /// The file.
+        /// The name of the file.
         file_name: String,
     },
 }
 
-/// Something in a session file that looks like a mistake but has a meaning all the same.
+/// A likely mistake in a session file, which does not stop the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// The file.
+    /// The name of the file.
     pub file_name: String,
     /// The line, from 1.
     pub line: usize,
-    /// What was found there.
+    /// The kind of mistake.
     pub kind: WarningKind,
 }
 
-/// What a [`Warning`] is about.
+/// The kind of mistake that a [`Warning`] describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarningKind {
-    /// The line ends inside quotes: its end is the last byte of the contents.
+    /// The line ends inside quotes; the line feed becomes the last byte of the contents.
     UnterminatedQuote,
-    /// The carriage return of the line's end is the last byte of the contents, as it was in the classic
-    /// tool; a blank before it would keep it out.
+    /// The carriage return of the line end becomes the last byte of the contents, as in the classic tool; a blank
+    /// before it would prevent that.
     CarriageReturn,
 }
 
@@ -95,12 +95,12 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The sessions in a file, in order. Bursts without `think=` are followed by `default_think`.
-/// `file_name` is for messages only.
+/// Parses the sessions of a file, in order. A burst without `think=` is followed by `default_think`. `file_name` is
+/// only for messages.
 ///
 /// # Errors
 ///
-/// A line has an unknown method or argument, the file ends within a string, or there is no session in it.
+/// If a line has an unknown method or argument, the file ends within a string, or it has no session.
 pub fn parse(
     text: &[u8],
     file_name: &str,
@@ -129,12 +129,12 @@ struct Parser<'a> {
     default_think: Duration,
     sessions: Vec<ScriptedSession>,
     warnings: Vec<Warning>,
-    /// Bursts of the session that has not ended yet.
+    /// The bursts of the session being read.
     bursts: Vec<Burst>,
 }
 
 impl Parser<'_> {
-    /// Reads one line (with those its contents continue on) that begins with the byte `first`.
+    /// Reads a line that starts with the byte `first`, and the lines on which its contents continue.
     fn line(&mut self, first: u8) -> Result<(), Error> {
         if first == b'#' {
             self.input.skip_line();
@@ -161,7 +161,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reads the arguments up to the end of the line into `request`; returns the last `think=`.
+    /// Reads the arguments up to the end of the line into `request`, and returns the value of the last `think=`.
     fn arguments(&mut self, request: &mut Request) -> Result<Option<Duration>, Error> {
         let mut think = None;
         loop {
@@ -197,8 +197,8 @@ impl Parser<'_> {
         )
     }
 
-    /// Reads the string after `contents=`, which may go on over several lines. What ends it (a blank, a tab,
-    /// a line feed) is left in the input.
+    /// Reads the string after `contents=`, which may continue over several lines. The blank, tab or line feed that ends
+    /// it stays in the input.
     fn contents(&mut self) -> Result<Vec<u8>, Error> {
         let mut contents = Vec::new();
         let mut quote = None;
@@ -222,7 +222,7 @@ impl Parser<'_> {
         let line_ends = !self.input.rest.is_empty();
         if quote.is_some() {
             self.warn(WarningKind::UnterminatedQuote);
-            // The classic tool's quotes take in the line feed that ends the line, though not what follows.
+            // As in the classic tool, open quotes include the line feed but not the next line.
             contents.extend(line_ends.then_some(b'\n'));
         } else if line_ends && string.last() == Some(&b'\r') {
             self.warn(WarningKind::CarriageReturn);
@@ -230,7 +230,7 @@ impl Parser<'_> {
         Ok(contents)
     }
 
-    /// What the escape whose backslash has just been read stands for; nothing at the end of the file.
+    /// Returns the byte for the escape whose backslash was just read; `None` at the end of the file.
     fn escaped(&mut self) -> Result<Option<u8>, Error> {
         let Some(&byte) = self.input.rest.first() else { return Ok(None) };
         self.input.advance(1);
@@ -257,11 +257,11 @@ impl Parser<'_> {
     }
 }
 
-/// The text not read yet.
+/// The text that is still to be read.
 #[derive(Clone, Copy)]
 struct Input<'a> {
     rest: &'a [u8],
-    /// The number of the line that `rest` begins in.
+    /// The number of the line in which `rest` starts.
     line: usize,
 }
 
@@ -284,24 +284,24 @@ impl<'a> Input<'a> {
         word
     }
 
-    /// Skips the rest of the line, its end included.
+    /// Skips the rest of the line and its end.
     fn skip_line(&mut self) {
         let size = self.rest.iter().position(|&byte| byte == b'\n').map_or(self.rest.len(), |end| end + 1);
         self.advance(size);
     }
 }
 
-/// White space as C has it, vertical tab included.
+/// Returns true for white space as in C's `isspace`, which includes the vertical tab.
 fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == b'\x0b'
 }
 
-/// What follows `name` in `word`, if that is not empty.
+/// Returns the text after `name` in `word`, if it is not empty.
 fn argument<'a>(word: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     word.strip_prefix(name).filter(|value| !value.is_empty())
 }
 
-/// A think time; negative numbers and NaN give none, and too large ones the longest there is.
+/// Returns a think time. Negative numbers and NaN become 0, numbers that are too large the maximum.
 fn saturating_duration(seconds: f64) -> Duration {
     if seconds > 0.0 { Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX) } else { Duration::ZERO }
 }

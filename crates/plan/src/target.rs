@@ -1,4 +1,4 @@
-//! Where requests go, and where they come from.
+//! The servers that requests go to, and the local addresses that they come from.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -9,38 +9,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::route::Authority;
 
-/// A server: what it is called in requests and where it listens.
+/// A server: its names in requests and TLS, and the endpoints at which it listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// The value of `Host`, sent as it is (the classic tool never adds the port).
+    /// The value of `Host`, sent unchanged (the classic tool never adds the port).
     pub host: String,
-    /// What it is called in TLS: sent as SNI, and the name that a checked certificate must bear. `None` for an
-    /// address, which is not sent, and which a checked certificate must bear itself.
+    /// The name sent as SNI (RFC 6066, section 3) and expected in a verified certificate. `None` for a server given by
+    /// address, which sends no SNI and must have that address in a verified certificate.
     pub tls_name: Option<String>,
-    /// Where to connect.
+    /// The endpoint to connect to.
     pub endpoint: Endpoint,
-    /// Where else to connect, in turn with `endpoint` (`--all-addresses`).
+    /// Further endpoints, used in turn with `endpoint` (`--all-addresses`).
     #[serde(default)]
     pub further_endpoints: Vec<Endpoint>,
-    /// The server that is meant, if it is not the one at `endpoint`: that is the proxy, or what `--connect-to` names in
-    /// its place.
+    /// The host and port of the origin server, if a proxy or the substitute of `--connect-to` listens at `endpoint`.
     #[serde(default)]
     pub authority: Option<Authority>,
 }
 
 impl Target {
-    /// A server to which connections go directly, always to the same address.
+    /// Creates a server to which connections go directly, always to the same endpoint.
     #[must_use]
     pub fn direct(host: impl Into<String>, tls_name: Option<String>, endpoint: Endpoint) -> Self {
         Self { host: host.into(), tls_name, endpoint, further_endpoints: Vec::new(), authority: None }
     }
 
-    /// All places to connect to.
+    /// Returns all endpoints.
     pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
         std::iter::once(&self.endpoint).chain(&self.further_endpoints)
     }
 
-    /// The port of the server that is meant; `None` for a unix-domain socket.
+    /// Returns the port of the origin server; `None` for a unix-domain socket.
     #[must_use]
     pub fn port(&self) -> Option<u16> {
         match (&self.authority, &self.endpoint) {
@@ -50,14 +49,14 @@ impl Target {
         }
     }
 
-    /// The name by which a proxy is asked for this server.
+    /// Returns the name by which a proxy is asked for the origin server.
     #[must_use]
     pub fn proxied_authority(&self) -> Authority {
         let own = || Authority { host: self.host.clone(), port: self.port().unwrap_or_default() };
         self.authority.clone().unwrap_or_else(own)
     }
 
-    /// The address of the server that is meant, as far as it is known; it may have more.
+    /// Returns an address of the origin server, if one is known; the server may have more.
     #[must_use]
     pub fn address(&self) -> Option<IpAddr> {
         match (&self.authority, &self.endpoint) {
@@ -68,7 +67,7 @@ impl Target {
     }
 }
 
-/// Where a server listens.
+/// The address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
@@ -91,7 +90,7 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Local addresses that connections use in turn: addresses and inclusive ranges, never expanded.
+/// The local addresses that connections use in turn, kept as inclusive ranges without being expanded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<(IpAddr, IpAddr)>", into = "Vec<(IpAddr, IpAddr)>")]
 #[schemars(with = "Vec<(IpAddr, IpAddr)>")]
@@ -119,8 +118,8 @@ impl TryFrom<Vec<(IpAddr, IpAddr)>> for SourceAddresses {
 }
 
 impl SourceAddresses {
-    /// Adds the addresses `first..=last`. Returns `false`, adding nothing, when the two are of different
-    /// families, in the wrong order, or more than 2^64 addresses apart.
+    /// Adds the addresses `first..=last`. Returns false and adds nothing if they are of different families, in the
+    /// wrong order, or more than 2^64 addresses apart.
     pub fn push(&mut self, first: IpAddr, last: IpAddr) -> bool {
         let Some(size) = range_size(first, last) else { return false };
         self.ranges.push((first, last));
@@ -128,25 +127,25 @@ impl SourceAddresses {
         true
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no addresses.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// How many addresses there are.
+    /// Returns the number of addresses.
     #[must_use]
     pub fn len(&self) -> u128 {
         self.count
     }
 
-    /// The ranges, as they were added: each the first and the last address.
+    /// Returns the ranges in the order in which they were added, each as its first and last address.
     #[must_use]
     pub fn ranges(&self) -> &[(IpAddr, IpAddr)] {
         &self.ranges
     }
 
-    /// The address for the `turn`-th connection (round robin); `None` if there are none.
+    /// Returns the address for connection number `turn`, round robin; `None` if there are no addresses.
     #[must_use]
     pub fn nth(&self, turn: u128) -> Option<IpAddr> {
         if self.count == 0 {

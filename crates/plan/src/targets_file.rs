@@ -1,7 +1,7 @@
-//! The file that `--targets` names: requests one by one, in either of the two formats that vegeta reads.
+//! The file that `--targets` names: a list of requests in either of the two formats of vegeta.
 //!
 //! ```text
-//! # The plain format. A blank line, or the next request, ends one.
+//! # The plain format. A blank line or the next request ends a request.
 //! GET http://shop.example/cart?id={seq}
 //! Accept: text/html
 //!
@@ -15,8 +15,8 @@
 //! {"method": "POST", "url": "http://shop.example/orders", "body": "eyJpdGVtIjogMX0="}
 //! ```
 //!
-//! A file whose first line (comments and blank lines aside) begins with a brace has an object of JSON on each line,
-//! with the body in base64.
+//! If the first line, apart from comments and blank lines, starts with a brace, each line is a JSON object with the
+//! body in base64 (RFC 4648, section 4).
 
 use std::fmt;
 
@@ -30,55 +30,55 @@ use crate::material::token;
 use crate::url::{HttpUrl, UrlError};
 use crate::{Header, HeaderError, NonEmpty, Template};
 
-/// A request as the file lists it.
+/// A request of the list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedTarget {
-    /// The line it begins on, from 1.
+    /// The number of its first line, from 1.
     pub line: usize,
     /// The method.
     pub method: String,
-    /// Where it goes.
+    /// The URL, which gives the server.
     pub url: HttpUrl,
     /// The path and query of `url`, with its placeholders.
     pub uri: Template,
-    /// Its header fields, in order.
+    /// The header fields, in order.
     pub headers: Vec<Header>,
-    /// Its body.
+    /// The body.
     pub body: ListedBody,
 }
 
 /// The body of a listed request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ListedBody {
-    /// There is none.
+    /// No body.
     None,
-    /// This text.
+    /// Text with placeholders.
     Text(Template),
-    /// What is in a file.
+    /// The contents of a file.
     File {
-        /// Its name, relative to the list's own place.
+        /// The path, relative to the folder of the list.
         path: Vec<u8>,
-        /// The line that names it, from 1.
+        /// The number of the line that names it, from 1.
         line: usize,
     },
 }
 
-/// What is wrong with a list, and where.
+/// An error in a list, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{line}:{column}: {reason}")]
 pub struct Error {
     /// The line, from 1.
     pub line: usize,
-    /// The byte in it, from 1.
+    /// The byte within the line, from 1.
     pub column: usize,
-    /// What was expected, and what was found.
+    /// A sentence with the expected and the actual text.
     pub reason: String,
 }
 
-/// The requests in a file, in order.
+/// Parses the requests of a file, in order.
 ///
 /// # Errors
-/// The first thing in it that is no request.
+/// The first line that is not part of a valid request.
 pub fn parse(bytes: &[u8]) -> Result<NonEmpty<ListedTarget>, Error> {
     let is_json = lines(bytes).next().is_some_and(|line| line.text.starts_with(b"{"));
     let targets = if is_json { parse_json(bytes) } else { parse_plain(bytes) }?;
@@ -86,11 +86,11 @@ pub fn parse(bytes: &[u8]) -> Result<NonEmpty<ListedTarget>, Error> {
     NonEmpty::try_from(targets).map_err(|_| none())
 }
 
-/// A line with its number, without white space around it.
+/// A line with its number, without leading and trailing white space.
 #[derive(Clone, Copy)]
 struct Line<'a> {
     number: usize,
-    /// How much white space was before it.
+    /// The number of bytes of white space before it.
     indent: usize,
     text: &'a [u8],
 }
@@ -105,7 +105,7 @@ impl Line<'_> {
     }
 }
 
-/// All lines that are not comments; blank ones are empty.
+/// Returns all lines except comments; blank lines are empty.
 fn all_lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let numbered = bytes.split(|&byte| byte == b'\n').enumerate();
     let trimmed = numbered.map(|(index, line)| {
@@ -115,14 +115,14 @@ fn all_lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     trimmed.filter(|line| !line.text.starts_with(b"#"))
 }
 
-/// The lines with something on them.
+/// Returns the lines that are neither comments nor blank.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     all_lines(bytes).filter(|line| !line.text.is_empty())
 }
 
 fn parse_plain(bytes: &[u8]) -> Result<Vec<ListedTarget>, Error> {
     let mut targets: Vec<ListedTarget> = Vec::new();
-    // Whether what comes may still belong to the last request.
+    // True while further lines may belong to the last request.
     let mut is_open = false;
     for line in all_lines(bytes) {
         if line.text.is_empty() {
@@ -148,14 +148,14 @@ fn parse_plain(bytes: &[u8]) -> Result<Vec<ListedTarget>, Error> {
     Ok(targets)
 }
 
-/// `METHOD URL`, if the line is of that form: a header field has its colon before any blank.
+/// Parses `METHOD URL`; `None` if the line has another form. A header field has its colon before any blank.
 fn request_line(line: &Line<'_>) -> Result<Option<ListedTarget>, Error> {
     let Some(blank) = line.text.iter().position(|byte| matches!(byte, b' ' | b'\t')) else { return Ok(None) };
     let Some(method) = token(&line.text[..blank]) else { return Ok(None) };
     let start = line.text.len() - line.text[blank..].trim_ascii_start().len();
     let text = &line.text[start..];
     if text.starts_with(b":") {
-        // A header field with a blank before its colon, which is none.
+        // A blank before the colon: an invalid header field.
         return Ok(None);
     }
     let url = HttpUrl::parse(text).map_err(|error| line.expected(start, url_wanted(&error)))?;
@@ -187,7 +187,7 @@ fn wrong_header(line: &Line<'_>, error: &HeaderError) -> Error {
     }
 }
 
-/// How much of a line is shown in a message.
+/// The maximum number of characters of a line in a message.
 const SHOWN: usize = 60;
 
 fn shown(bytes: &[u8]) -> String {
@@ -206,7 +206,7 @@ fn json_line(line: &Line<'_>) -> Result<ListedTarget, Error> {
     let Object { method, url: JsonUrl { url, uri }, header, body } = serde_json::from_slice(line.text)
         .map_err(|error| {
             let message = error.to_string();
-            // The place is told in our own way.
+            // Our own messages give the position in another form.
             let place = format!(" at line {} column {}", error.line(), error.column());
             let reason = message.strip_suffix(&place).unwrap_or(&message).to_owned();
             line.error(error.column().saturating_sub(1), reason)
@@ -259,7 +259,7 @@ impl<'de> Deserialize<'de> for JsonUrl {
     }
 }
 
-/// Header fields by name, in the order in which they are written, each with its values.
+/// The header fields of a JSON object: names with lists of values, in the order of the file.
 #[derive(Default)]
 struct JsonHeaders(Vec<Header>);
 
@@ -310,10 +310,10 @@ impl<'de> Deserialize<'de> for JsonBody {
     }
 }
 
-/// For fuzzing: whatever is read from `bytes` is read again from its JSON form, as far as that can hold it.
+/// Checks, for fuzzing, that requests read from `bytes` are the same when read from their JSON form.
 ///
 /// # Panics
-/// When it is not.
+/// If they differ.
 pub fn check_printed(bytes: &[u8]) {
     let Ok(targets) = parse(bytes) else { return };
     for target in targets {
@@ -323,7 +323,7 @@ pub fn check_printed(bytes: &[u8]) {
     }
 }
 
-/// A request as a line of JSON; `None` if that cannot hold it: a body in a file, a header that is not UTF-8.
+/// Returns a request as a line of JSON; `None` for a body in a file or a header that is not UTF-8.
 fn printed(target: &ListedTarget) -> Option<String> {
     let body = match &target.body {
         ListedBody::None => None,

@@ -1,4 +1,4 @@
-//! Bytes with placeholders: places that each call fills in anew.
+//! Byte strings with placeholders that each call fills in anew.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Bytes with places in them that each call fills in anew.
+/// A byte string with placeholders that each call fills in anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Vec<Piece>", into = "Vec<Piece>")]
 #[schemars(with = "Vec<Piece>")]
 pub struct Template {
-    /// No two literals follow each other, none is empty, and the least number of a range is not above the greatest.
+    /// No two literals are adjacent, none is empty, and `low` of a range is not above `high`.
     pieces: Vec<Piece>,
 }
 
@@ -20,51 +20,51 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Piece {
-    /// These bytes, each time.
+    /// Bytes that are the same in each call.
     Literal(
         #[serde(with = "crate::text")]
         #[schemars(with = "crate::text::Text")]
         Vec<u8>,
     ),
-    /// `{seq}`: the call's number, from 0.
+    /// `{seq}`: the number of the call, from 0.
     Sequence,
-    /// `{rand:LOW-HIGH}`: a number at random, both ends included.
+    /// `{rand:LOW-HIGH}`: a random number, both ends included.
     Random {
-        /// The least.
+        /// The least number.
         low: u64,
-        /// The greatest; not below the least.
+        /// The greatest number; not below `low`.
         high: u64,
     },
     /// `{uuid}`: a random UUID (RFC 9562, version 4).
     Uuid,
 }
 
-/// A saved template with a range that has no number in it.
+/// A saved template with an empty range.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("expected a range whose `low` is not above its `high`, got {0}")]
 pub struct EmptyRange(Piece);
 
-/// A `{rand:` that no range follows.
+/// A `{rand:` without a valid range.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{{rand:LOW-HIGH}} with whole numbers, LOW not above HIGH")]
 pub struct BadRange {
-    /// What stands there, up to its closing brace.
+    /// The text found, up to its closing brace.
     pub found: String,
-    /// Where it begins.
+    /// The offset of the text in bytes.
     pub at: usize,
 }
 
-/// How much of a range that is none is shown.
+/// The maximum number of characters of an invalid range in a message.
 const SHOWN: usize = 40;
 
 const RANDOM: &[u8] = b"{rand:";
 
 impl Template {
-    /// The placeholders in `text`, and what is between them. Only `{seq}`, `{uuid}` and `{rand:LOW-HIGH}` are
-    /// placeholders, in exactly these forms; any other brace is a byte like others.
+    /// Parses `text` into placeholders and literals. Only `{seq}`, `{uuid}` and `{rand:LOW-HIGH}`, in exactly these
+    /// forms, are placeholders; any other brace is an ordinary byte.
     ///
     /// # Errors
-    /// When something else than a range follows `{rand:`, which would otherwise be sent unnoticed.
+    /// If `{rand:` is not followed by a valid range. It would otherwise be sent unnoticed.
     pub fn parse(text: &[u8]) -> Result<Self, BadRange> {
         let mut template = Self::default();
         let mut rest = text;
@@ -96,7 +96,7 @@ impl Template {
         Ok(template)
     }
 
-    /// These bytes, with nothing to fill in.
+    /// Creates a template of these bytes, without placeholders.
     #[must_use]
     pub fn literal(bytes: &[u8]) -> Self {
         let mut template = Self::default();
@@ -104,13 +104,13 @@ impl Template {
         template
     }
 
-    /// The parts, in order.
+    /// Returns the pieces, in order.
     #[must_use]
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// The bytes, if they are always the same.
+    /// Returns the bytes if there are no placeholders.
     #[must_use]
     pub fn as_literal(&self) -> Option<&[u8]> {
         match &self.pieces[..] {
@@ -120,7 +120,7 @@ impl Template {
         }
     }
 
-    /// Appends bytes that are always the same.
+    /// Appends literal bytes.
     pub fn push_literal(&mut self, bytes: &[u8]) {
         match self.pieces.last_mut() {
             _ if bytes.is_empty() => {}
@@ -139,7 +139,7 @@ impl Template {
         }
     }
 
-    /// The same places with each run of bytes between them turned into another.
+    /// Returns the template with `change` applied to each literal.
     #[must_use]
     pub fn map_literals(&self, change: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         let mut changed = Self::default();
@@ -152,8 +152,8 @@ impl Template {
         changed
     }
 
-    /// The template as it is typed. What is a literal brace stays one: it reads as a placeholder again if it was
-    /// made with [`Template::literal`] from the text of one.
+    /// Returns the template as it is typed. Braces in literals are not escaped: the text of a placeholder in a
+    /// [`Template::literal`] would be parsed as one.
     #[must_use]
     pub fn typed(&self) -> Vec<u8> {
         let mut text = Vec::new();
@@ -189,7 +189,7 @@ impl From<Template> for Vec<Piece> {
     }
 }
 
-/// A placeholder as it is typed; of a literal, what of it is text.
+/// Writes a placeholder as it is typed, and a literal as text (lossy unless UTF-8).
 impl fmt::Display for Piece {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -201,7 +201,7 @@ impl fmt::Display for Piece {
     }
 }
 
-/// Two numbers of digits alone, the first not above the second.
+/// Parses two numbers of only digits, the first not above the second.
 fn range(text: &[u8]) -> Option<RangeInclusive<u64>> {
     let (low, high) = std::str::from_utf8(text).ok()?.split_once('-')?;
     let number = |digits: &str| {

@@ -1,4 +1,4 @@
-//! How bytes and numbers that JSON has no form for are written in result files.
+//! The form in result files of bytes and numbers that JSON cannot represent.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,13 +10,13 @@ use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes: text where they are UTF-8, else base64.
+/// Bytes: text if they are UTF-8, otherwise base64.
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Text {
-    /// The bytes are UTF-8.
+    /// Bytes that are UTF-8.
     Plain(String),
-    /// They are not.
+    /// Bytes that are not UTF-8.
     Encoded {
         /// The bytes in base64 (RFC 4648, section 4).
         base64: String,
@@ -47,7 +47,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     Text::deserialize(deserializer)?.bytes().map_err(D::Error::custom)
 }
 
-/// Lists of bytes.
+/// Lists of byte strings.
 pub(crate) mod list {
     use super::{Deserialize, Deserializer, Error, Serialize, Serializer, Text};
 
@@ -61,7 +61,7 @@ pub(crate) mod list {
     }
 }
 
-/// Lists of bytes with at least one element.
+/// Lists of byte strings with at least one element.
 pub(crate) mod non_empty_list {
     use super::{Deserializer, Error, Serializer, list};
     use crate::NonEmpty;
@@ -97,7 +97,7 @@ pub(crate) mod path {
     }
 }
 
-/// Paths that may be missing.
+/// Optional paths.
 pub(crate) mod optional_path {
     use super::{Deserialize, Deserializer, PathBuf, Serialize, Serializer, path};
 
@@ -116,7 +116,7 @@ pub(crate) mod optional_path {
     }
 }
 
-/// Real numbers, with the infinite ones and those that are none as words.
+/// Real numbers, with infinities and NaN as words.
 pub(crate) mod real {
     use super::{Deserialize, Deserializer, JsonSchema, Serialize, Serializer};
 

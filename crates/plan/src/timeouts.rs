@@ -1,26 +1,26 @@
-//! How long to wait for a server.
+//! The time limits for a server's actions.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// How long to wait for a server. `None` waits for ever.
+/// The time limits for a server's actions. `None`, the default, waits for ever.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Timeouts {
-    /// `--timeout`: for a connect, for a request to be written, and for a reply.
+    /// `--timeout`: the limit for a connect, for writing a request, and for a reply, in nanoseconds.
     #[serde(rename = "timeout_ns", with = "crate::nanos::option")]
     #[schemars(with = "Option<u64>")]
     pub timeout: Option<Duration>,
-    /// `--think-timeout`: further time that a server may take to form its reply.
+    /// `--think-timeout`: additional time for a reply, in nanoseconds.
     #[serde(rename = "think_timeout_ns")]
     #[schemars(with = "Option<i64>")]
     pub think_timeout: Option<ThinkTime>,
 }
 
 impl Timeouts {
-    /// The limits that two numbers of seconds set. As in the classic tool, a `timeout` of 0 or less sets none, and a
-    /// reply has the sum of both if that is above 0. What is beyond `longest` never comes.
+    /// Creates the limits from numbers of seconds. As in the classic tool, a `timeout` of 0 or less sets no limit, and
+    /// the limit of a reply is the sum of both if that is above 0. A limit beyond `longest` is dropped.
     #[must_use]
     pub fn from_seconds(timeout: f64, think_timeout: f64, longest: Duration) -> Self {
         let limit = |seconds: f64| {
@@ -38,8 +38,8 @@ impl Timeouts {
         Self { timeout: own, think_timeout }
     }
 
-    /// Time allowed from the end of a request to its reply: the sum of both, or `None` if neither is set. Where only the
-    /// reply has no limit, it is the longest time there is, so that the limit of the request does not go on.
+    /// Returns the time limit from the end of a request to its reply: the sum of both, or `None` if neither is set. If
+    /// only the reply has no limit, it is `Duration::MAX`, so that it replaces the request's limit.
     #[must_use]
     pub fn reply(&self) -> Option<Duration> {
         match self.think_timeout {
@@ -53,12 +53,12 @@ impl Timeouts {
     }
 }
 
-/// What `--think-timeout` does to the time for a reply. Saved as nanoseconds, below 0 for less.
+/// The effect of `--think-timeout` on the time limit of a reply. Saved as nanoseconds, negative for less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThinkTime {
-    /// It is longer by this.
+    /// The limit is longer by this much.
     More(Duration),
-    /// It is shorter by this, and unlimited if nothing is left: a negative `--think-timeout`.
+    /// The limit is shorter by this much, and unlimited if nothing is left: a negative `--think-timeout`.
     Less(Duration),
 }
 
@@ -74,7 +74,7 @@ impl Serialize for ThinkTime {
 
 impl<'de> Deserialize<'de> for ThinkTime {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// What is beyond the range of the second was saved as the longest time there is.
+        /// Earlier versions saved a time beyond the range of `i64` as `u64::MAX`.
         #[derive(Deserialize)]
         #[serde(untagged)]
         enum Nanos {

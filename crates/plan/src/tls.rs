@@ -1,41 +1,42 @@
-//! How connections are secured.
+//! The TLS settings.
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How connections are secured. Lists are in BoringSSL's syntax and words; whoever makes a plan has checked
-/// that the library knows them.
+/// The TLS settings of connections. Lists are in BoringSSL's syntax; the maker of a plan must have checked that the
+/// library knows their elements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tls {
-    /// The oldest version offered.
+    /// The oldest version offered. TLS 1.2 by default.
     pub min: TlsVersion,
-    /// The newest version offered; not below `min`.
+    /// The newest version offered; not below `min`. TLS 1.3 by default.
     pub max: TlsVersion,
     /// Cipher suites of TLS 1.2 and older, as an OpenSSL cipher list; `None` leaves the choice to the library.
     pub ciphers: Option<String>,
-    /// Key-exchange groups, most preferred first, separated by colons; `None` offers what browsers do.
+    /// Key-exchange groups, most preferred first, separated by colons; `None` offers those of browsers.
     pub groups: Option<String>,
-    /// Signature algorithms taken from the server, most preferred first, separated by colons.
+    /// Signature algorithms accepted from the server, most preferred first, separated by colons; `None` leaves the
+    /// choice to the library.
     pub signature_algorithms: Option<String>,
-    /// Protocols offered by ALPN, most preferred first; empty sends no ALPN.
+    /// Protocols offered by ALPN (RFC 7301), most preferred first; if empty, no ALPN is sent.
     #[serde(with = "crate::text::list")]
     #[schemars(with = "Vec<crate::text::Text>")]
     pub alpn: Vec<Vec<u8>>,
-    /// What to show to a server that asks for a certificate.
+    /// The certificate to present to a server that requests one.
     pub identity: Option<Identity>,
-    /// Whom to trust; `None` takes any certificate.
+    /// The roots to trust; `None`, the default, accepts any certificate.
     pub verify: Option<Trust>,
-    /// How certificates may be compressed (RFC 8879).
+    /// The certificate compression algorithms offered (RFC 8879); none by default.
     pub certificate_compression: Vec<CertificateCompression>,
     /// A file to append session secrets to, in the format of `SSLKEYLOGFILE`.
     #[serde(with = "crate::text::optional_path")]
     #[schemars(with = "Option<crate::text::Text>")]
     pub key_log: Option<PathBuf>,
-    /// Which connections resume an earlier TLS session.
+    /// The connections that resume an earlier TLS session.
     pub resumption: Resumption,
-    /// Whether safe requests travel as 0-RTT data where a resumed session allows it.
+    /// Sends safe requests as 0-RTT data (RFC 8446, section 2.3) if a resumed session allows it. Off by default.
     pub early_data: bool,
 }
 
@@ -62,36 +63,36 @@ impl Default for Tls {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TlsVersion {
-    /// RFC 2246.
+    /// TLS 1.0 (RFC 2246).
     Tls10,
-    /// RFC 4346.
+    /// TLS 1.1 (RFC 4346).
     Tls11,
-    /// RFC 5246.
+    /// TLS 1.2 (RFC 5246).
     Tls12,
-    /// RFC 8446.
+    /// TLS 1.3 (RFC 8446).
     Tls13,
 }
 
-/// A certificate with its key, to show to a server that asks for one.
+/// A client certificate with its key, for a server that requests one.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Identity {
-    /// The certificate and those that lead from it to a root, in PEM.
+    /// The certificate and its chain of issuers, in PEM.
     #[serde(with = "crate::text")]
     #[schemars(with = "crate::text::Text")]
     pub certificates: Vec<u8>,
-    /// Its private key, not encrypted, in PEM. It is not written into result files; empty if it was read from one.
+    /// The private key, not encrypted, in PEM. It is not saved in result files; empty if read from one.
     #[serde(skip)]
     pub key: Vec<u8>,
 }
 
 impl std::fmt::Debug for Identity {
-    /// Without the key.
+    /// Writes all but the key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Identity").field("certificates", &self.certificates.len()).finish_non_exhaustive()
     }
 }
 
-/// Whom to trust when certificates are checked: the system's roots, and these.
+/// The trusted roots for verifying certificates: those of the system, and further ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trust {
     /// Further roots, in PEM.
@@ -100,24 +101,24 @@ pub struct Trust {
     pub roots: Vec<u8>,
 }
 
-/// How a certificate may be compressed (RFC 8879).
+/// A certificate compression algorithm (RFC 8879).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CertificateCompression {
-    /// RFC 1950.
+    /// zlib (RFC 1950).
     Zlib,
-    /// RFC 7932.
+    /// Brotli (RFC 7932).
     Brotli,
 }
 
-/// Which connections resume an earlier TLS session.
+/// The connections that resume an earlier TLS session.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Resumption {
-    /// None: each connection makes a full handshake.
+    /// No connection: each makes a full handshake.
     Never,
-    /// Those of a session after its first. In a connection workload none does.
+    /// Each connection of a session after its first; none in a connection workload.
     WithinSession,
-    /// This share (0 to 1) of the connections of a connection workload, spread evenly over the run.
+    /// A share (0 to 1) of the connections of a connection workload, spread evenly over the run.
     Share(f64),
 }

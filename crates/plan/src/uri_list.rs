@@ -1,22 +1,22 @@
-//! The file that `--wlog` names: the URIs that requests take in turn.
+//! The file that `--wlog` names: a list of URIs that requests use in turn.
 
 use thiserror::Error;
 
 use crate::NonEmpty;
 
-/// Why a file gives no list of URIs.
+/// The reason why a file has no URIs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Error {
-    /// There is not a single byte in it.
+    /// The file is empty.
     #[error("the list of URIs is empty")]
     Empty,
-    /// There are only separators in it.
+    /// The file has only separators.
     #[error("the list does not contain any valid URIs")]
     NoUris,
 }
 
 impl Error {
-    /// The message with the name of the file in it, as the classic tool words it.
+    /// Returns the message of the classic tool, with the name of the file.
     #[must_use]
     pub fn message(self, file_name: &str) -> String {
         match self {
@@ -26,16 +26,15 @@ impl Error {
     }
 }
 
-/// The URIs in a file, in order.
+/// Parses the URIs of a file, in order.
 ///
-/// With a NUL byte anywhere in it, the file is in the classic form: URIs separated by NUL, and all other
-/// bytes belong to them. Without one it is a text file with one URI on each line; a line may end with LF or
-/// with CR LF. Either way the last URI needs no separator after it. Empty entries are skipped; in a text file
-/// so are lines of only white space.
+/// A file with a NUL byte is in the classic form: URIs separated by NUL, in which all other bytes belong to the URIs.
+/// A file without one is text with a URI on each line; lines end with LF or CR LF. In both forms, the separator after
+/// the last URI is optional. Empty entries are skipped, as are lines of only white space in a text file.
 ///
 /// # Errors
 ///
-/// The file is empty, or has nothing but separators in it.
+/// If the file is empty or has only separators.
 pub fn parse(bytes: &[u8]) -> Result<NonEmpty<Vec<u8>>, Error> {
     if bytes.is_empty() {
         return Err(Error::Empty);

@@ -1,50 +1,50 @@
-//! URLs that name a server and what to ask it for.
+//! `http` and `https` URLs.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// What a URL says: a server, and what to ask it for.
+/// An `http` or `https` URL: a server and a request target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpUrl {
-    /// Whether its scheme is https, not http.
+    /// True for the scheme https, false for http.
     pub https: bool,
     /// The host, without brackets.
     pub host: String,
-    /// The port, if it is given and not the usual one of the scheme.
+    /// The port, if it is given and not the scheme's default.
     pub port: Option<u16>,
-    /// Path and query as they were typed.
+    /// Path and query as typed, without the fragment; at least `/`.
     pub uri: Vec<u8>,
 }
 
-/// Why something is no URL of a server.
+/// The reason why a text is not an `http` or `https` URL.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UrlError {
-    /// It is not UTF-8.
+    /// The text is not UTF-8.
     #[error("it is not UTF-8")]
     NotUtf8,
-    /// A byte in it has no place in a URL.
+    /// The text contains white space or a control character.
     #[error("it contains a blank or a control character")]
     BlankOrControl,
-    /// It is no URL at all.
+    /// The text is not a URL.
     #[error(transparent)]
     Malformed(#[from] url::ParseError),
-    /// Its scheme is another than http and https.
+    /// The scheme is neither http nor https.
     #[error("it begins neither with http:// nor with https://")]
     Scheme,
-    /// It carries credentials.
+    /// The URL contains credentials.
     #[error("it contains a user name")]
     UserName,
-    /// It names no host.
+    /// The URL has no host.
     #[error("it names no host")]
     NoHost,
 }
 
 impl HttpUrl {
-    /// Reads a URL that begins with `http://` or `https://`.
+    /// Parses a URL that starts with `http://` or `https://`.
     ///
     /// # Errors
-    /// When it is none, or has a user name in it.
+    /// If it is not such a URL, or contains credentials.
     pub fn parse(bytes: &[u8]) -> Result<Self, UrlError> {
         let text = std::str::from_utf8(bytes).map_err(|_| UrlError::NotUtf8)?;
         if text.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
@@ -68,7 +68,7 @@ impl HttpUrl {
     }
 }
 
-/// The path and query of a URL exactly as typed, without the fragment.
+/// Returns the path and query of a URL exactly as typed, without the fragment.
 fn uri(url: &str) -> Vec<u8> {
     let after_scheme = url.split_once("//").map_or("", |(_, rest)| rest);
     let authority_end = after_scheme.find(['/', '\\', '?', '#']).unwrap_or(after_scheme.len());

@@ -1,4 +1,4 @@
-//! What each arrival does: a connection with its calls, or a session.
+//! The work of each arrival: a connection with its calls, a session, or a call.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ListedRequest, NonEmpty, Template};
 
-/// What each arrival does.
+/// The work of each arrival.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Workload {
@@ -16,33 +16,33 @@ pub enum Workload {
     Connections(Connections),
     /// Each arrival is one session.
     Sessions(Sessions),
-    /// Each arrival is one call, on connections that are kept.
+    /// Each arrival is one call on a pool of connections.
     Calls(Calls),
 }
 
-/// The connection workload: one connection, `calls` calls in bursts of `burst`.
+/// The connection workload: connections with `calls` calls each, in bursts of `burst`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Connections {
-    /// How many connections; 0 ends the run at once.
+    /// The number of connections; 0 ends the run at once.
     pub count: u64,
-    /// Calls on each; 0 opens the connection and closes it again.
+    /// The number of calls on each; with 0, the connection is opened and closed again.
     pub calls: u64,
-    /// Calls written back to back; the last burst may be shorter.
+    /// The number of calls written back to back; the last burst may be shorter.
     pub burst: NonZeroU64,
-    /// The number of calls outstanding at once; each that is answered makes way for the next. With more than 1, calls
-    /// come in no bursts.
+    /// The number of calls outstanding at once; each reply lets the next call start. Above 1, `burst` has no effect.
+    /// 1 by default.
     #[serde(default = "one")]
     pub pipeline: NonZeroU32,
-    /// Pause between a burst's last reply and the next burst.
+    /// The pause between the last reply of a burst and the next burst, in nanoseconds. 0 by default.
     #[serde(default, rename = "think_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub think: Duration,
-    /// How many connections may be open at once.
+    /// The cap on connections open at once; `None` sets none.
     pub max_open: Option<Cap>,
 }
 
 impl Connections {
-    /// `count` connections of `calls` calls each, one call after the other without a pause.
+    /// Creates a workload of `count` connections with `calls` calls each, one after the other without a pause.
     #[must_use]
     pub fn new(count: u64, calls: u64) -> Self {
         Self {
@@ -60,114 +60,114 @@ fn one() -> NonZeroU32 {
     NonZeroU32::MIN
 }
 
-/// The call workload: each call is due by itself, and takes a connection that has room for it out of a pool.
+/// The call workload: each call is due by itself and uses a connection with room for it from a pool.
 ///
-/// The connections are opened before the run starts. One that fails, or that the server closes, is opened again for the
-/// next call that is given to it.
+/// The connections are opened before the run starts. A connection that fails or that the server closes is reopened for
+/// the next call assigned to it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Calls {
-    /// How many calls; 0 ends the run at once.
+    /// The number of calls; 0 ends the run at once.
     pub count: u64,
-    /// The number of connections; at least as many as there are targets.
+    /// The number of connections; at least the number of targets.
     pub connections: NonZeroU32,
-    /// The most calls outstanding on each.
+    /// The maximum number of calls outstanding on each connection.
     pub pipeline: NonZeroU32,
-    /// Which connection takes a call.
+    /// The rule that assigns calls to connections.
     pub assignment: Assignment,
 }
 
 impl Calls {
-    /// The most calls that may be outstanding on all connections together: each place takes memory from the start.
+    /// The greatest value of [`Calls::places`]: memory for each place is allocated at the start.
     pub const PLACES_MAX: u64 = 1 << 24;
 
-    /// The number of calls that may be outstanding on all connections together.
+    /// Returns the maximum number of calls outstanding on all connections together.
     #[must_use]
     pub fn places(&self) -> u64 {
         u64::from(self.connections.get()) * u64::from(self.pipeline.get())
     }
 }
 
-/// Which connection of a pool takes a call.
+/// The rule that assigns calls to the connections of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Assignment {
-    /// Any to the call's target that has room, the one first that had it first.
+    /// A connection to the call's target that has room, the one that has had room for longest first.
     AnyFree,
-    /// Call `n` goes to connection `n` modulo their number, and waits for it: so each has a schedule of its own.
+    /// Connection `n` modulo their number takes call `n`, which waits for it: each connection has its own schedule.
     InTurn,
 }
 
 /// A cap on open connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cap {
-    /// The most that may be open.
+    /// The maximum number of open connections.
     pub connections: NonZeroU32,
-    /// What becomes of an arrival that finds as many.
+    /// The handling of an arrival at the maximum.
     pub excess: Excess,
 }
 
-/// What becomes of an arrival that finds as many connections open as there may be.
+/// The handling of an arrival when the maximum number of connections is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Excess {
-    /// It is skipped, and counted.
+    /// The arrival is skipped and counted.
     Skipped,
-    /// It waits until another has ended. The wait is a part of its latency.
+    /// The arrival waits until a connection has closed. The wait is part of its latency.
     Waits,
 }
 
 /// The session workload.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sessions {
-    /// How many sessions; 0 ends the run at once.
+    /// The number of sessions; 0 ends the run at once.
     pub count: u64,
-    /// What each session asks for.
+    /// The requests of each session.
     pub script: Script,
-    /// Connections a session may use at once.
+    /// The maximum number of connections that a session uses at once.
     pub max_connections: NonZeroU32,
-    /// Calls that may wait on one connection.
+    /// The maximum number of calls outstanding on each connection.
     pub max_piped_calls: NonZeroU32,
-    /// How many sessions may go on at once; arrivals beyond wait until another has ended.
+    /// The maximum number of sessions in progress; further arrivals wait until one has ended. `None` sets none.
     #[serde(default)]
     pub max_open: Option<NonZeroU32>,
-    /// Whether a failed call is tried again on a fresh connection.
+    /// Retries a failed call on a new connection (`--retry-on-failure`).
     pub retry_on_failure: bool,
-    /// A reply with this status fails the session.
+    /// The status that fails a session (`--failure-status`); `None` for no status.
     pub failure_status: Option<u16>,
-    /// Whether cookies are kept and sent.
+    /// Stores cookies and sends them back (RFC 6265).
     pub cookies: bool,
 }
 
 impl Sessions {
-    /// The number of calls that the connections of a session have room for.
+    /// Returns the maximum number of calls outstanding in a session.
     #[must_use]
     pub fn places(&self) -> u64 {
         u64::from(self.max_connections.get()) * u64::from(self.max_piped_calls.get())
     }
 }
 
-/// What a session asks for.
+/// The requests of a session.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Script {
     /// `--wsess`: calls in bursts with a think time between them.
     Uniform {
-        /// Calls in a session; 0 behaves as 1.
+        /// The number of calls in a session; 0 behaves as 1.
         calls: u64,
-        /// Calls in a burst; the last burst may be shorter.
+        /// The number of calls in a burst; the last burst may be shorter.
         burst: NonZeroU64,
-        /// Pause between bursts.
+        /// The pause between bursts, in nanoseconds.
         #[serde(rename = "think_ns", with = "crate::nanos")]
         #[schemars(with = "u64")]
         think: Duration,
     },
-    /// `--wsesslog`: session k follows definition k modulo their number.
+    /// `--wsesslog`: session `k` follows definition `k` modulo their number.
     File(NonEmpty<ScriptedSession>),
     /// `--wsesspage`: pages with the objects found in them.
     Pages {
-        /// Pages in a session; 0 behaves as 1.
+        /// The number of pages in a session; 0 behaves as 1.
         pages: u64,
-        /// Pause between pages.
+        /// The pause between pages, in nanoseconds.
         #[serde(rename = "think_ns", with = "crate::nanos")]
         #[schemars(with = "u64")]
         think: Duration,
@@ -177,22 +177,22 @@ pub enum Script {
 /// One session definition of a session file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptedSession {
-    /// Bursts in order.
+    /// The bursts, in order.
     pub bursts: NonEmpty<Burst>,
 }
 
-/// Requests of which the first goes alone and the others follow together once it was answered.
+/// A burst of a session: the first request is sent alone, the others together after its reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
-    /// Requests in order.
+    /// The requests, in order.
     pub requests: NonEmpty<Request>,
-    /// Pause after the burst.
+    /// The pause after the burst, in nanoseconds.
     #[serde(rename = "think_ns", with = "crate::nanos")]
     #[schemars(with = "u64")]
     pub think: Duration,
 }
 
-/// One request of a session file. Bytes are sent as they are.
+/// One request of a session file. Bytes are sent unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Request {
     /// The method.
@@ -203,49 +203,50 @@ pub struct Request {
     #[serde(with = "crate::text")]
     #[schemars(with = "crate::text::Text")]
     pub uri: Vec<u8>,
-    /// The body; empty sends no body and no `Content-length`.
+    /// The body; if empty, neither a body nor `Content-length` is sent.
     #[serde(with = "crate::text")]
     #[schemars(with = "crate::text::Text")]
     pub contents: Vec<u8>,
 }
 
-/// Where requests take their URI from.
+/// The source of request URIs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UriSource {
-    /// Always this one (`--uri`).
+    /// The same URI for each call (`--uri`).
     Fixed(
         #[serde(with = "crate::text")]
         #[schemars(with = "crate::text::Text")]
         Vec<u8>,
     ),
-    /// One after the other (`--wlog`).
+    /// A list of URIs, used in order (`--wlog`).
     List {
-        /// The URIs in order.
+        /// The URIs, in order.
         #[serde(with = "crate::text::non_empty_list")]
         #[schemars(with = "NonEmpty<crate::text::Text>")]
         uris: NonEmpty<Vec<u8>>,
-        /// Whether to start again after the last; otherwise the run ends with it.
+        /// Starts again after the last; otherwise the run ends there.
         wrap: bool,
     },
     /// A working set of generated names (`--wset`).
     WorkingSet(WorkingSet),
-    /// One with placeholders in it (`--uri`).
+    /// A URI with placeholders (`--uri`).
     Template(Template),
-    /// One request after the other, whole, and again from the first after the last (`--targets`).
+    /// Whole requests, used in order and again from the first after the last (`--targets`).
     Requests(NonEmpty<ListedRequest>),
 }
 
-/// `--wset=N,X`: names `PREFIX/0/0/0.html` … over a set of files, moving on with a given probability.
+/// A working set (`--wset=N,X`): names such as `PREFIX/0/0/0.html` over a set of files, moving to the next file with a
+/// given probability.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WorkingSet {
-    /// What every name begins with (`--uri`).
+    /// The prefix of every name (`--uri`).
     #[serde(with = "crate::text")]
     #[schemars(with = "crate::text::Text")]
     pub prefix: Vec<u8>,
-    /// Number of files.
+    /// The number of files.
     pub files: NonZeroU32,
-    /// Share of calls that move on to another file, 0 to 1.
+    /// The share of calls that move on to another file, 0 to 1.
     #[serde(with = "crate::text::real")]
     #[schemars(with = "crate::text::real::Real")]
     pub miss_rate: f64,

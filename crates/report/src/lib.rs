@@ -23,6 +23,7 @@ mod latency;
 mod number;
 mod objectives;
 mod table;
+mod text;
 mod tls;
 mod verdict;
 
@@ -33,27 +34,6 @@ pub use hgrm::hgrm;
 pub use http2::http2;
 pub use latency::latency;
 pub use objectives::{Judged, Kept, Measured, judge};
+pub use text::full;
 pub use tls::tls;
 pub use verdict::{Finding, Level, Reason, Verdict, verdict, verdict_section};
-
-use std::fmt::{self, Display};
-
-use crate::result::Document;
-
-/// Additions of the full report to the classic one: percentiles, TLS, HTTP/2, details, the verdict.
-#[must_use]
-pub fn full(document: &Document) -> impl Display + '_ {
-    Full { document }
-}
-
-struct Full<'a> {
-    document: &'a Document,
-}
-
-impl Display for Full<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Document { plan, summary, verdict, .. } = self.document;
-        write!(f, "{}{}{}", latency(summary), tls(plan, summary), http2(summary))?;
-        write!(f, "{}{}", details::details(self.document), verdict_section(verdict))
-    }
-}

@@ -1,4 +1,4 @@
-//! What Linux counts of this process, this thread and this machine.
+//! Linux's counters of this process, this thread and this machine.
 
 use std::fs;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use httperf_stats::{Counters, CpuTime, ThreadUsage};
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 
-/// Reads all counters. Those that the system does not have stay zero.
+/// Reads all counters. Those that the system lacks are 0.
 pub(super) fn read() -> Counters {
     let usage = |who| getrusage(who).expect("getrusage knows processes and threads");
     let thread = usage(UsageWho::RUSAGE_THREAD);
@@ -32,7 +32,7 @@ fn duration(time: TimeVal) -> Duration {
     Duration::from_secs(time.tv_sec().unsigned_abs()) + Duration::from_micros(time.tv_usec().unsigned_abs())
 }
 
-/// The second of the numbers of `schedstat`: nanoseconds spent waiting for a processor.
+/// Returns the time this thread waited for a processor: the second number of `schedstat`, in nanoseconds.
 ///
 /// <https://docs.kernel.org/scheduler/sched-stats.html#proc-pid-schedstat>
 fn kept_waiting() -> Option<Duration> {
@@ -40,15 +40,15 @@ fn kept_waiting() -> Option<Duration> {
     text.split_whitespace().nth(1)?.parse().ok().map(Duration::from_nanos)
 }
 
-/// What `/proc/stat` says (proc_stat(5)).
+/// The figures of `/proc/stat` (proc_stat(5)).
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Machine {
     stolen: Duration,
     processors: u32,
 }
 
-/// The `steal` column of the first line, in ticks, of which there are a hundred in a second; and how many processors
-/// have a line of their own. How many of them this thread may use has nothing to do with it.
+/// Parses the `steal` column of the first line, in ticks of 10 ms, and counts the processors, each with its own line,
+/// whether or not this thread may use them.
 fn machine(stat: &str) -> Option<Machine> {
     let mut lines = stat.lines();
     let ticks: u64 = lines.next()?.split_whitespace().nth(8)?.parse().ok()?;
@@ -81,7 +81,7 @@ mod tests {
         }
         let usage = read().since(&before);
         assert!(usage.workers[0].cpu.total() > Duration::ZERO, "after {sum} additions");
-        // Both are read one after the other.
+        // The two are read one after the other.
         let slack = Duration::from_millis(50);
         assert!(usage.cpu.total() + slack >= usage.workers[0].cpu.total());
         assert!(usage.processors > 0);

@@ -1,4 +1,4 @@
-//! The real world: Linux sockets, epoll and the monotonic clock.
+//! The real network: Linux sockets, epoll and the monotonic clock.
 
 mod counters;
 mod ports;
@@ -29,39 +29,38 @@ use crate::{Network, Ready, Received, SentStamp, Stop};
 
 pub use self::sockets::{SocketError, rehearse, try_sources};
 
-/// Readiness taken from the kernel at once.
+/// The maximum number of events taken from the kernel at once.
 const EVENTS_MAX: usize = 1024;
 
-/// The same when connections speak TLS: an event may be a tenth of a millisecond's cryptography, and time limits are
-/// only looked at between one lot and the next.
+/// The same for TLS: an event may cost a tenth of a millisecond of cryptography, and time limits are only checked
+/// between batches.
 const SECURED_EVENTS_MAX: usize = 32;
 
-/// Readiness taken at once where the system waits in whole milliseconds only.
+/// The same if the system only waits in whole milliseconds.
 const COARSE_EVENTS_MAX: usize = 256;
 
-/// With `--spin`, how long before a deadline sleeping ends and polling begins: longer than it takes Linux to
-/// wake a thread up on most machines, short enough to leave the processor idle at moderate rates.
+/// The time before a deadline at which `--spin` stops sleeping and starts polling: longer than Linux takes to wake a
+/// thread on most machines, and short enough to leave the processor idle at moderate rates.
 const SPIN: Duration = Duration::from_micros(300);
 
-/// The poller's key for the request to stop; no connection has it.
+/// The poller's key for the request to stop. No connection has this key.
 const STOP_KEY: u64 = u64::MAX;
 
-/// Sockets of the operating system, over one epoll instance.
+/// The sockets of the operating system, polled by one epoll instance (epoll(7)).
 pub struct OsNetwork {
     epoll: Epoll,
     stop: Stop,
     options: Sockets,
     spin: bool,
     ports: Ports,
-    /// The kernel's time stamps, if the plan wants them and the system has them.
+    /// The kernel's time stamps, if the plan requests and the system supports them.
     stamps: Option<Stamps>,
-    /// Stamps of what was sent come as errors of a connection that goes on.
+    /// True if stamps of sent bytes are requested, which appear as errors on a working connection.
     stamps_sent: bool,
     events: Vec<epoll::Event>,
-    /// Room for events where the system waits in whole milliseconds only; empty where it is exact.
+    /// The buffer for events if the system only waits in whole milliseconds; empty otherwise.
     coarse_events: Vec<EpollEvent>,
-    /// Where bytes go that nobody wants to see. Nothing is ever read from it, and over TCP nothing written, so that it
-    /// takes no memory.
+    /// The buffer for discarded bytes. It is never read, and never written over TCP, so it occupies no memory.
     discarded: Vec<u8>,
 }
 
@@ -75,12 +74,12 @@ impl OsNetwork {
     /// Sets up the poller.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn new(plan: &Plan, stop: &Stop) -> io::Result<Self> {
         let epoll = Epoll(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         let key = epoll::EventData::new_u64(STOP_KEY);
         epoll::add(&epoll.0, stop.wake_fd(), key, epoll::EventFlags::IN)?;
-        // Linux delays wake-ups by 50 µs to bundle them, unless told not to.
+        // By default, Linux delays wake-ups by up to 50 µs to combine them.
         rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
         let mut network = Self {
             epoll,
@@ -98,7 +97,7 @@ impl OsNetwork {
         Ok(network)
     }
 
-    /// Waits for readiness this long, for ever if `None`.
+    /// Waits for readiness up to `timeout`, for ever if `None`.
     fn poll(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         self.events.clear();
         if !self.coarse_events.is_empty() {
@@ -116,7 +115,8 @@ impl OsNetwork {
         }
     }
 
-    /// Waits in whole milliseconds, rounded up, from now on: valgrind and Linux before 5.11 lack `epoll_pwait2`.
+    /// Waits in whole milliseconds, rounded up, from now on: valgrind and Linux before 5.11 lack `epoll_pwait2`
+    /// (epoll_wait(2)).
     fn poll_coarsely(&mut self, timeout: Option<Duration>) -> io::Result<()> {
         let millis = timeout.map_or(EpollTimeout::NONE, |timeout| {
             EpollTimeout::try_from(timeout.as_nanos().div_ceil(1_000_000)).unwrap_or(EpollTimeout::MAX)
@@ -135,7 +135,7 @@ impl OsNetwork {
         }
     }
 
-    /// Connects from a port that is chosen here, if this run chooses them.
+    /// Connects from a port selected here, if this run selects ports itself.
     fn connect_tcp(
         &mut self,
         socket: &OwnedFd,
@@ -172,9 +172,9 @@ impl OsNetwork {
             match found {
                 Ok(Search::Found) => return Ok(()),
                 Err(Attempt::Failed(errno)) => return Err(errno),
-                // The next ones in the round have been closed for longest: if those are not free yet, hardly any is.
+                // The next ports in the round have been closed for longest: if they are not free yet, hardly any is.
                 Ok(Search::InVainAgain) => return Err(Errno::ADDRNOTAVAIL),
-                // But who knows: the kernel looks at all of them.
+                // The kernel searches all ports, so it may still find one.
                 Ok(Search::InVain) => {
                     httperf_sys::set_local_port_range(socket, 0, 0).map_err(|error| errno_of(&error))?;
                 }
@@ -184,18 +184,18 @@ impl OsNetwork {
         rustix::net::connect(socket, server)
     }
 
-    /// Whether a connection has failed of which the poller tells an error, and perhaps its end. One over TCP that failed
-    /// has ended as well: where that is not so, the error is a stamp.
+    /// Returns true if a connection for which the poller reports an error has failed. A failed TCP connection has ended
+    /// as well; if it has not ended, the error is a stamp.
     fn is_failure(&self, has_error: bool, has_ended: bool) -> bool {
         has_error && (has_ended || !self.stamps_sent)
     }
 }
 
-/// Why a port could not be tried.
+/// The reason why a port could not be tried.
 enum Attempt {
-    /// This system does not know how to name one.
+    /// The system does not let a program name the port.
     Unsupported,
-    /// The connection cannot be made, from whatever port.
+    /// The connection cannot be made from any port.
     Failed(Errno),
 }
 
@@ -221,7 +221,7 @@ impl Network for OsNetwork {
     fn open(&mut self, endpoint: &Endpoint) -> io::Result<OwnedFd> {
         let socket = sockets::open(endpoint, &self.options)?;
         if let (Some(_), Endpoint::Tcp(_)) = (&self.stamps, endpoint) {
-            // A connection without stamps is as good.
+            // A connection also works without stamps.
             httperf_sys::stamp_received(&socket).ok();
         }
         Ok(socket)
@@ -258,14 +258,14 @@ impl Network for OsNetwork {
     fn read(&mut self, socket: &OwnedFd, buffer: &mut [u8]) -> io::Result<Received> {
         match &mut self.stamps {
             Some(stamps) => stamps.receive(socket, buffer, false),
-            // Not `read`, which takes a tenth of a microsecond more.
+            // `recv` takes a tenth of a microsecond less than `read`.
             None => Ok(rustix::net::recv(socket, buffer, RecvFlags::empty())?.1.into()),
         }
     }
 
     fn discard(&mut self, socket: &OwnedFd, count: usize) -> io::Result<Received> {
         let room = &mut self.discarded[..count];
-        // TCP copies nothing then (tcp(7), `MSG_TRUNC`); other sockets do.
+        // With `MSG_TRUNC`, TCP copies nothing (tcp(7)); other sockets do.
         match &mut self.stamps {
             Some(stamps) => stamps.receive(socket, room, true),
             None => Ok(rustix::net::recv(socket, room, RecvFlags::TRUNC)?.1.into()),
@@ -273,7 +273,7 @@ impl Network for OsNetwork {
     }
 
     fn write(&mut self, socket: &OwnedFd, pieces: [&[u8]; 2]) -> io::Result<usize> {
-        // Not `write`: a peer that is gone must give an error, not a signal.
+        // Unlike `write`, this returns an error instead of raising SIGPIPE if the peer is gone.
         let flags = SendFlags::NOSIGNAL;
         Ok(match pieces {
             [bytes, []] | [[], bytes] => rustix::net::send(socket, bytes, flags)?,
@@ -304,7 +304,7 @@ impl Network for OsNetwork {
         loop {
             let left = deadline.map(|deadline| deadline - now());
             let is_last = match left {
-                // Sleep up to the last stretch, then poll through it.
+                // Sleeps until shortly before the deadline, then polls.
                 Some(left) if self.spin => {
                     self.poll(Some(left.saturating_sub(SPIN)))?;
                     left.is_zero()
@@ -372,14 +372,14 @@ impl Network for OsNetwork {
     }
 }
 
-/// The monotonic clock's reading.
+/// Returns the time of the monotonic clock.
 pub(crate) fn now() -> Instant {
     let now = clock_gettime(ClockId::Monotonic);
     Instant::from_nanos((now.tv_sec * 1_000_000_000 + now.tv_nsec).cast_unsigned())
 }
 
-/// Ties the calling thread to one of the processors that it may use, another one for each `index` as far as there are
-/// enough.
+/// Pins the calling thread to one of the processors that it may use: a different one for each `index`, as long as there
+/// are enough.
 pub(crate) fn pin(index: u32) -> io::Result<()> {
     let allowed = sched_getaffinity(None)?;
     let processors: Vec<usize> =
@@ -397,11 +397,11 @@ fn any_address(destination: &SocketAddr) -> IpAddr {
     }
 }
 
-/// Raises the limit of open descriptors as far as the system lets this user, and returns it.
+/// Raises the limit on open descriptors as far as the system allows, and returns it (getrlimit(2)).
 pub fn raise_descriptor_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
     let Some(maximum) = limit.maximum else { return limit.current.unwrap_or(u64::MAX) };
-    // Should it be refused, the limit stays what it was, and runs into it are counted as such.
+    // If the system refuses, the limit stays as it was, and connections that reach it are counted.
     match setrlimit(Resource::Nofile, Rlimit { current: Some(maximum), maximum: Some(maximum) }) {
         Ok(()) => maximum,
         Err(_) => limit.current.unwrap_or(maximum),
@@ -416,7 +416,7 @@ mod tests {
 
     use super::*;
 
-    /// The local ports of connections that are open at once, made as the plan says.
+    /// Returns the local ports of connections that are open at once, made according to the plan.
     fn local_ports(plan: &Plan, count: u64) -> Vec<u16> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let endpoint = Endpoint::Tcp(listener.local_addr().expect("it has an address"));
@@ -442,7 +442,7 @@ mod tests {
             plan.change(|plan| plan.sockets.hog = true);
             plan
         };
-        // A run with an unknown number of connections, and one that is told to choose.
+        // A run with an unknown number of connections, and one with `--hog`.
         for plan in [connections(httperf_plan::UNLIMITED, 1, 1), hogging(connections(1, 1, 1))] {
             let ports = local_ports(&plan, 50);
             let close =

@@ -1,10 +1,10 @@
-//! Local ports, where this program chooses them and not the kernel.
+//! Local ports that this program selects instead of the kernel.
 //!
-//! With `--hog` a socket is bound to a port from 1024 on. Without it the kernel chooses among the ephemeral ports when a
-//! connection is made. It looks at half of them first, one after the other, and a run that has used them up pays for
-//! that with each connection: at 16,000 connections/s the search takes most of a processor. So a run that opens many
-//! connections names the port that is to be used next (`IP_LOCAL_PORT_RANGE`, Linux 6.3), and goes round: that one has
-//! been closed for longest. What a port can be used for is still the kernel's decision, when it connects.
+//! With `--hog`, a socket is bound to a port from 1024 on. Without it, the kernel selects one of the ephemeral ports
+//! when a connection is made. It first searches half of them one by one, and a run that has used these up pays for the
+//! search with each connection: at 16,000 connections/s it takes most of a processor. A run that opens many
+//! connections therefore names the next port itself (`IP_LOCAL_PORT_RANGE`, Linux 6.3, ip(7)), in rounds: that port has
+//! been closed for longest. The kernel still decides at the connect whether a port can be used.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,54 +14,54 @@ use std::path::Path;
 
 use httperf_plan::{Endpoint, Plan, Target, UNLIMITED, Workload};
 
-/// First port that needs no privilege.
+/// The first port that needs no privilege.
 const FIRST: u16 = 1024;
 
-/// Most ports tried for a connection. Each takes one to three microseconds, for which the schedule
-/// waits.
+/// The maximum number of ports tried for a connection. Each try takes one to three microseconds, which delay the
+/// schedule.
 const ATTEMPTS_MAX: u32 = 256;
 
-/// Ports tried once all of those were in use.
+/// The number of ports tried after a search in which all were in use.
 const ATTEMPTS_MIN: u32 = 16;
 
-/// Further tries earned by each port that was found: so searches in vain stay a small part of the work.
+/// The number of further tries earned by each port found, which keeps failed searches a small part of the work.
 const ATTEMPTS_EARNED: u32 = 4;
 
-/// After this many ports in use in a row the search goes on elsewhere: an earlier run, or another program, may
-/// have used thousands side by side.
+/// The number of consecutive ports in use after which the search continues elsewhere: an earlier run, or another
+/// program, may have used thousands of adjacent ports.
 const STRETCH: u32 = 16;
 
-/// Where many ports may be taken, a round begins at one of this many random ports: the one with most free ports behind
-/// it.
+/// The number of random ports from which the start of a round is selected if many ports may be in use: the one followed
+/// by the most free ports.
 const BEGINNINGS: usize = 16;
 
-/// A run that needs this part of the ephemeral ports or more, towards one server, chooses its own.
+/// The share of the ephemeral ports that a run must need towards one server to select ports itself.
 const MANY: f64 = 1.0 / 4.0;
 
-/// The way in which local ports are chosen.
+/// The selection of local ports.
 #[derive(Debug)]
 pub(super) enum Ports {
-    /// By the kernel.
+    /// The kernel selects.
     Kernel {
         /// The ephemeral ports.
         range: Option<(u16, u16)>,
-        /// Connections that may follow before they are many.
+        /// The number of connections until the run counts as one with many.
         left: u64,
     },
-    /// From all above 1023, for each source address (`--hog`).
+    /// The program selects from all ports above 1023, for each source address (`--hog`).
     Hogged(Rounds<IpAddr>),
-    /// From the ephemeral ports, for each source address and server.
+    /// The program selects from the ephemeral ports, for each source address and server.
     Ephemeral(Rounds<(Option<IpAddr>, SocketAddr)>),
 }
 
 impl Ports {
-    /// As this plan wants them chosen. `root` stands for `/`.
+    /// Creates the selection for a plan. `root` replaces `/` in paths of system files.
     pub(super) fn new(plan: &Plan, root: &Path) -> Self {
         if plan.sockets.hog {
             let taken = taken(root);
             return Self::Hogged(Rounds::avoiding((FIRST, u16::MAX), |port| taken[usize::from(port)]));
         }
-        // With TCP Fast Open the port is chosen when the first bytes are sent.
+        // With TCP Fast Open, the port is selected when the first bytes are sent.
         let range = ephemeral(root).filter(|_| !plan.sockets.fast_open);
         let few = range.map_or(f64::INFINITY, |(first, last)| f64::from(last - first + 1) * MANY);
         let mut ports = Self::Kernel { range, left: few as u64 };
@@ -71,19 +71,19 @@ impl Ports {
         ports
     }
 
-    /// Chooses ephemeral ports from now on, if there are any.
+    /// Selects ephemeral ports in the program from now on, if their range is known.
     fn choose(&mut self) {
         if let Self::Kernel { range: Some(range), .. } = *self {
             *self = Self::Ephemeral(Rounds::new(range));
         }
     }
 
-    /// Leaves the choice to the kernel from now on.
+    /// Leaves the selection to the kernel from now on.
     pub(super) fn leave_to_kernel(&mut self) {
         *self = Self::Kernel { range: None, left: u64::MAX };
     }
 
-    /// Counts a connection: some that nobody planned become many.
+    /// Counts a connection, since a run may make more connections than planned.
     pub(super) fn note_connection(&mut self) {
         if let Self::Kernel { left, .. } = self {
             *left = left.saturating_sub(1);
@@ -94,7 +94,7 @@ impl Ports {
     }
 }
 
-/// Roughly the number of connections that a plan makes from one local address to one server.
+/// Estimates the number of connections that a plan makes from one local address to one server.
 fn connections(plan: &Plan) -> f64 {
     let each = match &plan.workload {
         Workload::Connections(_) => 1,
@@ -115,14 +115,14 @@ fn connections(plan: &Plan) -> f64 {
     in_time.min(count(plan.arrivals_max())) * f64::from(each) / pairs
 }
 
-/// The ephemeral ports.
+/// Returns the range of ephemeral ports.
 fn ephemeral(root: &Path) -> Option<(u16, u16)> {
     let range = fs::read_to_string(root.join("proc/sys/net/ipv4/ip_local_port_range")).ok()?;
     let mut ends = range.split_whitespace().filter_map(|end| end.parse().ok());
     Some((ends.next()?, ends.next()?)).filter(|(first, last)| first <= last)
 }
 
-/// For each port, whether a socket has it, on whatever address: also closed ones that wait (`TIME_WAIT`).
+/// Returns, for each port, true if any socket uses it on any address, including closed ones in `TIME_WAIT`.
 fn taken(root: &Path) -> Vec<bool> {
     let mut taken = vec![false; usize::from(u16::MAX) + 1];
     for table in ["proc/net/tcp", "proc/net/tcp6"] {
@@ -140,28 +140,27 @@ fn taken(root: &Path) -> Vec<bool> {
 #[derive(Debug)]
 pub(super) struct Rounds<K> {
     range: (u16, u16),
-    /// Where each begins.
+    /// The port at which each round starts.
     begin: u16,
-    /// Few runs have many: a comparison or two take less time than a hash.
+    /// The rounds. Most runs have few, for which a comparison or two are faster than a hash.
     rounds: BTreeMap<K, Round>,
 }
 
 #[derive(Debug)]
 struct Round {
     next: u16,
-    /// Ports to try for a connection.
+    /// The number of ports to try for a connection.
     attempts: u32,
 }
 
 impl<K: Ord> Rounds<K> {
-    /// They begin at a random port, so that runs which follow each other closely, or go on side by side, do not use the
-    /// same ones.
+    /// Creates rounds that start at a random port, so that successive or simultaneous runs do not use the same ports.
     fn new(range: (u16, u16)) -> Self {
         let random = RandomState::new().build_hasher().finish() % u64::from(size(range));
         Self { range, begin: further(range, range.0, random as u32), rounds: BTreeMap::new() }
     }
 
-    /// They begin at a random port with few behind it that are taken.
+    /// Creates rounds that start at a random port followed by few ports in use.
     fn avoiding(range: (u16, u16), is_taken: impl Fn(u16) -> bool) -> Self {
         let free_ports = |rounds: &Self| {
             let ports = (0..size(range)).map(|by| further(range, rounds.begin, by));
@@ -171,10 +170,10 @@ impl<K: Ord> Rounds<K> {
         several.max_by_key(free_ports).expect("there are some")
     }
 
-    /// Tries ports in turn until `attempt` says that one was free.
+    /// Tries ports in turn until `attempt` finds a free one.
     ///
     /// # Errors
-    /// The first of `attempt`.
+    /// The first error of `attempt`.
     pub(super) fn find<E>(
         &mut self,
         key: K,
@@ -203,26 +202,26 @@ impl<K: Ord> Rounds<K> {
 /// The outcome of a search for a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Search {
-    /// One was free.
+    /// A port was free.
     Found,
-    /// None of many was.
+    /// None of many ports was free.
     InVain,
-    /// None of a few was, shortly after none of many.
+    /// None of a few ports was free, shortly after none of many was.
     InVainAgain,
 }
 
-/// Number of ports in a range.
+/// Returns the number of ports in a range.
 fn size((first, last): (u16, u16)) -> u32 {
     u32::from(last) - u32::from(first) + 1
 }
 
-/// The port `by` places further on, wrapping round at the end of the range.
+/// Returns the port `by` places further on, wrapping round at the end of the range.
 fn further(range: (u16, u16), port: u16, by: u32) -> u16 {
     let place = (u32::from(port - range.0) + by) % size(range);
     range.0 + place as u16
 }
 
-/// The golden section of a range: leaps of that length come to places that are spread evenly.
+/// Returns the golden section of a range: steps of that length reach evenly spread ports.
 fn leap(range: (u16, u16)) -> u32 {
     (f64::from(size(range)) * 0.618_033_988_749_895) as u32
 }
@@ -238,7 +237,7 @@ mod tests {
 
     use super::*;
 
-    /// Looks for a free port, and counts how many were tried.
+    /// Searches a free port, and counts the tries.
     fn find(rounds: &mut Rounds<u8>, key: u8, is_taken: impl Fn(u16) -> bool) -> (Option<u16>, u32) {
         let (mut tried, mut found) = (0, None);
         let is_found = rounds.find(key, |port| {
@@ -278,10 +277,10 @@ mod tests {
     #[test]
     fn ports_that_an_earlier_run_used_side_by_side_are_leapt_over() {
         let is_taken = |port: u16| (20_000..60_000).contains(&port);
-        // With a look before the start the first is free at once.
+        // With a check before the start, the first port tried is free.
         let mut looked = Rounds::avoiding((FIRST, u16::MAX), is_taken);
         assert_eq!(find(&mut looked, 1, is_taken).1, 1);
-        // Without it, a few stretches are tried, and never more than that.
+        // Without it, a few stretches are tried at most.
         let mut rounds = rounds((FIRST, u16::MAX));
         let tried: Vec<u32> = (0..5000)
             .map(|_| {
@@ -303,7 +302,7 @@ mod tests {
         assert_eq!((tries(&mut rounds, 1, false), tries(&mut rounds, 1, true)), (1, 20));
         assert!((0..100).all(|_| tries(&mut rounds, 1, false) == 1));
         assert_eq!(tries(&mut rounds, 1, true), 256);
-        // Of a small range each port is tried once.
+        // In a small range, each port is tried once.
         let mut small = Rounds::new((50_000, 50_009));
         assert_eq!(find(&mut small, 1, |port| port != 50_007).0, Some(50_007));
         assert_eq!(find(&mut small, 1, |_| true).1, 10);
@@ -366,7 +365,7 @@ mod tests {
             Ports::new(&planned(UNLIMITED, 1, 1), Path::new("/nonexistent")),
             Ports::Ephemeral(_)
         ));
-        // A server that ends each connection of a pool makes many of few.
+        // A pool makes many connections if the server closes each of them.
         let mut ports = Ports::new(&calls(UNLIMITED, 1e6, 100), machine.path());
         (0..7057).for_each(|_| ports.note_connection());
         assert!(matches!(ports, Ports::Kernel { .. }));

@@ -1,4 +1,4 @@
-//! Making sockets as a plan says, and finding out before a run whether this machine can.
+//! The creation of sockets with a plan's options, and its rehearsal before a run.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -11,35 +11,36 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use thiserror::Error;
 
-/// Local addresses that are tried before a run, besides the ends of each range: a hundredth of a second's work.
+/// The number of local addresses tried before a run, in addition to the ends of each range: a hundredth of a second of
+/// work.
 const SOURCES_TRIED_MAX: u128 = 4096;
 
-/// Why this machine cannot make the sockets that a plan asks for.
+/// The reason why this machine cannot create the sockets of a plan.
 #[derive(Debug, Error)]
 pub enum SocketError {
-    /// The system does not take an option.
+    /// The system refuses a socket option.
     #[error("{option}: this system refuses it")]
     Option {
-        /// The program's option that asks for it.
+        /// The command-line option that requests it.
         option: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A local address that is another machine's.
+    /// A local address belongs to another machine.
     #[error("--myaddr: expected addresses of this machine, got `{0}`")]
     ForeignSource(IpAddr),
-    /// A local address that cannot be used for another reason.
+    /// A local address cannot be used for another reason.
     #[error("--myaddr: cannot use `{address}`")]
     Source {
         /// The address.
         address: IpAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl SocketError {
-    /// What would mend it, if that is known.
+    /// Returns a remedy, if one is known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -49,14 +50,14 @@ impl SocketError {
     }
 }
 
-/// The option for TCP Fast Open, which a setting of the system can forbid.
+/// The command-line option for TCP Fast Open, which a system setting can disable (tcp(7)).
 const FAST_OPEN: &str = "--tcp-fastopen";
 
-/// Finds out whether this machine makes sockets as the plan wants them, without connecting any.
+/// Checks, without connecting, that this machine can create the sockets of a plan.
 ///
 /// # Errors
-/// The first thing that the system does not take. What only a run can tell, such as a want of descriptors, is left to
-/// the run, which counts it.
+/// The first option or address that the system refuses. Errors that depend on the run, such as a lack of descriptors,
+/// are left to the run, which counts them.
 pub fn rehearse(plan: &Plan) -> Result<(), SocketError> {
     let endpoints = || plan.targets.iter().flat_map(Target::endpoints);
     for ip_version in [SocketAddr::is_ipv4, SocketAddr::is_ipv6] {
@@ -75,7 +76,7 @@ pub fn rehearse(plan: &Plan) -> Result<(), SocketError> {
     try_sources(&plan.sockets.sources)
 }
 
-/// A socket that can be connected to this endpoint, with the options set.
+/// Creates a socket that can be connected to this endpoint, with the options set.
 pub(super) fn open(endpoint: &Endpoint, options: &Sockets) -> io::Result<OwnedFd> {
     let socket = unconnected(endpoint)?;
     set_options(&socket, endpoint, options).map_err(|(_, errno)| errno)?;
@@ -92,7 +93,7 @@ fn unconnected(endpoint: &Endpoint) -> io::Result<OwnedFd> {
     Ok(rustix::net::socket_with(family, SocketType::STREAM, flags, None)?)
 }
 
-/// Sets the options; on failure the name of the first that the system does not take.
+/// Sets the options; on failure, returns the name of the first that the system refuses.
 fn set_options(
     socket: &OwnedFd,
     endpoint: &Endpoint,
@@ -127,11 +128,11 @@ fn set_options(
     Ok(())
 }
 
-/// Finds out whether local addresses are this machine's. Of a large pool a part is tried: the ends of each range, and
-/// some that are spread evenly.
+/// Checks that local addresses belong to this machine. In a large pool, only the ends of each range and some evenly
+/// spread addresses are tried.
 ///
 /// # Errors
-/// The first that cannot be used.
+/// The first address that cannot be used.
 pub fn try_sources(sources: &SourceAddresses) -> Result<(), SocketError> {
     let ends = sources.ranges().iter().flat_map(|&(first, last)| [first, last]);
     let step = sources.len().div_ceil(SOURCES_TRIED_MAX).max(1);
@@ -148,7 +149,7 @@ fn try_source(address: IpAddr) -> Result<(), SocketError> {
     }
 }
 
-/// Binds a socket to a local address and leaves the choice of the port to `connect`, so that one port can serve many
+/// Binds a socket to a local address and leaves the selection of the port to `connect`, so that one port can serve many
 /// destinations (ip(7), `IP_BIND_ADDRESS_NO_PORT`; on Linux it applies to IPv6 sockets as well).
 pub(super) fn bind_address(socket: &OwnedFd, address: IpAddr) -> Result<(), Errno> {
     nix::sys::socket::setsockopt(socket, IpBindAddressNoPort, &true).map_err(errno_of)?;
@@ -202,7 +203,7 @@ mod tests {
         let default = unconnected(&Endpoint::Tcp(([127, 0, 0, 1], 1).into())).unwrap();
         for address in ["127.0.0.1:1", "[::1]:1"] {
             let socket = open(&Endpoint::Tcp(address.parse().unwrap()), &options).unwrap();
-            // The kernel doubles what is asked for.
+            // The kernel doubles the requested size (socket(7)).
             assert_eq!(sockopt::socket_send_buffer_size(&socket), Ok(20_000));
             assert_eq!(sockopt::socket_recv_buffer_size(&socket), sockopt::socket_recv_buffer_size(&default));
             assert_eq!(sockopt::tcp_nodelay(&socket), Ok(false));

@@ -1,8 +1,8 @@
 //! The kernel's time stamps as instants of the run's clock.
 //!
-//! The kernel stamps what it receives by the wall clock, and a run goes by the monotonic one. Both are read once a
-//! turn, one right after the other. While nobody sets the wall clock, they are the same distance apart: their rates are
-//! corrected alike.
+//! The kernel stamps received segments by the wall clock, whereas a run uses the monotonic clock. Both are read once a
+//! turn, one right after the other. As long as the wall clock is not set, their difference is constant, since their
+//! rates are corrected alike.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,30 +15,30 @@ use rustix::time::{ClockId, clock_gettime};
 use super::now;
 use crate::{Received, SentStamp};
 
-/// If the clocks move apart by more than this, one of them was set.
+/// The change of the clocks' difference above which the wall clock was set.
 const STEP: Duration = Duration::from_millis(1);
 
-/// Time between two measurements of the distance between the clocks.
+/// The time between two measurements of the clocks' difference.
 const MEASURED_EVERY: Duration = Duration::from_secs(1);
 
-/// A stamp this far in the future is one of now: the clocks are not read at quite the same time.
+/// The lead by which a stamp in the future counts as current: the clocks are not read at exactly the same time.
 const FUTURE_MAX: Duration = Duration::from_micros(5);
 
-/// Readings of the clocks for one measurement of their distance. The readings with the shortest pause in between count.
+/// The number of readings for a measurement of the clocks' difference. Those with the shortest pause in between count.
 const READINGS: u32 = 8;
 
-/// Takes stamps from sockets that want them ([`httperf_sys::stamp_received`]).
+/// The receiver of stamps from sockets that request them ([`httperf_sys::stamp_received`]).
 pub(super) struct Stamps {
-    /// A socket that wants stamps and receives nothing. The kernel stamps as long as there is one; to begin and to end
-    /// that with each connection would cost more than the stamps.
+    /// A socket that requests stamps and receives nothing. The kernel stamps as long as there is such a socket;
+    /// starting and ending this with each connection would cost more than the stamps.
     _switch: OwnedFd,
     clocks: Clocks,
-    /// The clocks were not compared in this turn.
+    /// True if the clocks were not compared in this turn.
     is_uncompared: bool,
 }
 
 impl Stamps {
-    /// Lets the kernel stamp; `None` where it does not know how.
+    /// Enables the kernel's stamps; returns `None` if it does not support them.
     pub(super) fn new() -> Option<Self> {
         let socket =
             rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)
@@ -47,12 +47,12 @@ impl Stamps {
         Some(Self { _switch: socket, clocks: Clocks::new(read_both()), is_uncompared: false })
     }
 
-    /// A turn begins: the clocks are to be compared anew.
+    /// Starts a turn, in which the clocks are compared again.
     pub(super) fn begin_turn(&mut self) {
         self.is_uncompared = true;
     }
 
-    /// The run's clock was read just now.
+    /// Handles a reading of the run's clock.
     pub(super) fn handle_now(&mut self, now: Instant) {
         self.clocks.now = now;
         if self.is_uncompared {
@@ -61,7 +61,7 @@ impl Stamps {
         }
     }
 
-    /// Reads from a socket, or discards what it has.
+    /// Reads from a socket, or discards its data.
     pub(super) fn receive(
         &mut self,
         socket: &OwnedFd,
@@ -73,19 +73,19 @@ impl Stamps {
         Ok(Received { count: received.count, stamp })
     }
 
-    /// The oldest stamp of what a socket has sent.
+    /// Returns the oldest stamp of bytes that a socket has sent.
     pub(super) fn take_sent(&mut self, socket: &OwnedFd) -> Option<SentStamp> {
         let sent = httperf_sys::take_sent(socket).ok()?;
         Some(SentStamp { last_byte: sent.last_byte, at: self.clocks.instant(sent.stamp, now) })
     }
 
-    /// Number of times that the wall clock was set.
+    /// Returns how often the wall clock was set.
     pub(super) fn clock_steps(&self) -> u64 {
         self.clocks.steps
     }
 }
 
-/// Both clocks, read at the same time.
+/// A reading of both clocks at the same time.
 #[derive(Clone, Copy, Debug)]
 struct Readings {
     now: Instant,
@@ -94,24 +94,24 @@ struct Readings {
 }
 
 impl Readings {
-    /// Lead of the wall clock, in nanoseconds.
+    /// Returns the lead of the wall clock in nanoseconds.
     fn distance(self) -> i64 {
         self.wall.wrapping_sub(self.now.as_nanos().cast_signed())
     }
 }
 
-/// A time since the Unix epoch in nanoseconds, which fit until the year 2262.
+/// Returns a time since the Unix epoch in nanoseconds, which fit until the year 2262.
 fn nanos(time: Duration) -> i64 {
     i64::try_from(time.as_nanos()).unwrap_or(i64::MAX)
 }
 
-/// Nanoseconds since the Unix epoch.
+/// Returns the wall-clock time in nanoseconds since the Unix epoch.
 fn wall_clock() -> i64 {
     let now = clock_gettime(ClockId::Realtime);
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-/// Reads both clocks with as short a pause in between as can be had: the wall clock between two readings of the other.
+/// Reads both clocks with the shortest possible pause in between: the wall clock between two readings of the other.
 fn read_both() -> Readings {
     let readings = (0..READINGS).map(|_| {
         let before = now();
@@ -123,15 +123,15 @@ fn read_both() -> Readings {
     closest.expect("the clocks are read more than once").1
 }
 
-/// State of the two clocks.
+/// The state of the two clocks.
 #[derive(Debug)]
 struct Clocks {
-    /// The last reading of the run's.
+    /// The last reading of the run's clock.
     now: Instant,
-    /// Lead of the wall clock, in nanoseconds, and when that was measured.
+    /// The lead of the wall clock in nanoseconds, and the instant of its measurement.
     distance: i64,
     measured: Instant,
-    /// When the wall clock was set last. What was stamped before cannot be told in the run's time.
+    /// The instant at which the wall clock was last set. Earlier stamps cannot be converted to the run's clock.
     known_since: Instant,
     steps: u64,
 }
@@ -142,13 +142,13 @@ impl Clocks {
         Self { now, distance, measured: now, known_since: now, steps: 0 }
     }
 
-    /// Takes readings of both, the wall clock's last. `measure` reads them with more care.
+    /// Handles a reading of both clocks, the wall clock last. `measure` reads them more precisely.
     fn compare(&mut self, readings: Readings, measure: impl FnOnce() -> Readings) {
         let is_due = readings.now - self.measured >= MEASURED_EVERY;
         if !is_due && !self.is_step(readings) {
             return;
         }
-        // What looked like a step may have been a pause between the two readings.
+        // An apparent step may have been a pause between the two readings.
         let readings = measure();
         if self.is_step(readings) {
             *self = Self { steps: self.steps + 1, ..Self::new(readings) };
@@ -162,14 +162,14 @@ impl Clocks {
         u128::from(moved.unsigned_abs()) >= STEP.as_nanos()
     }
 
-    /// When that was by the run's clock; `None` if it is not known, or cannot have been. `fresh` reads that clock.
+    /// Converts a stamp to the run's clock; `None` if that is unknown or impossible. `fresh` reads that clock.
     fn instant(&mut self, wall: Duration, fresh: impl FnOnce() -> Instant) -> Option<Instant> {
         let at = u64::try_from(nanos(wall).checked_sub(self.distance)?).ok().map(Instant::from_nanos)?;
         if at < self.known_since {
             return None;
         }
         if at > self.now {
-            // It came in the course of this turn.
+            // The segment arrived in the course of this turn.
             self.now = fresh();
         }
         (at <= self.now + FUTURE_MAX).then_some(at.min(self.now))
@@ -181,23 +181,23 @@ mod tests {
     use super::*;
 
     const SECOND: u64 = 1_000_000_000;
-    /// Lead of the wall clock at first.
+    /// The initial lead of the wall clock.
     const AHEAD: u64 = 1_700_000_000 * SECOND;
 
-    /// Readings at this time of the run, of a wall clock that was set by so much.
+    /// Returns readings at this time of the run, with the wall clock set by the given amount.
     fn at(nanos: u64, set_by: i64) -> Readings {
         let wall = AHEAD.strict_add_signed(set_by) + nanos;
         Readings { now: Instant::from_nanos(nanos), wall: wall.cast_signed() }
     }
 
-    /// The clocks are compared at this time, where a pause before the wall clock was read makes it seem ahead.
+    /// Compares the clocks at this time, with a pause before the reading of the wall clock that makes it seem ahead.
     fn compare(clocks: &mut Clocks, nanos: u64, set_by: i64, pause: i64) {
         clocks.now = Instant::from_nanos(nanos);
         let readings = Readings { wall: at(nanos, set_by + pause).wall, ..at(nanos, 0) };
         clocks.compare(readings, || at(nanos + pause.unsigned_abs(), set_by));
     }
 
-    /// When something was by the run's clock that was stamped at this time of it.
+    /// Converts a stamp made at this time of the run to the run's clock.
     fn stamped(clocks: &mut Clocks, nanos: u64, set_by: i64, fresh: u64) -> Option<u64> {
         let wall = Duration::from_nanos(at(nanos, set_by).wall.cast_unsigned());
         clocks.instant(wall, || Instant::from_nanos(fresh)).map(Instant::as_nanos)
@@ -219,7 +219,7 @@ mod tests {
             stamped(&mut clocks, 9 * SECOND + 50_000, 0, 9 * SECOND + 60_000),
             Some(9 * SECOND + 50_000)
         );
-        // A few microseconds are the clocks' own error.
+        // A few microseconds are the error of the clocks' readings.
         assert_eq!(
             stamped(&mut clocks, 9 * SECOND + 64_000, 0, 9 * SECOND + 60_000),
             Some(9 * SECOND + 60_000)
@@ -244,7 +244,7 @@ mod tests {
             let mut clocks = Clocks::new(at(5 * SECOND, 0));
             compare(&mut clocks, 9 * SECOND, set_by, 0);
             assert_eq!(clocks.steps, 1, "{set_by}");
-            // What was stamped just before that, by the clock as it was.
+            // A stamp made just before that, by the clock as it was.
             assert_eq!(stamped(&mut clocks, 9 * SECOND - 100_000, 0, 9 * SECOND), None, "{set_by}");
             let after = 9 * SECOND + 200_000;
             compare(&mut clocks, after, set_by, 0);

@@ -1,4 +1,5 @@
-//! Objectives: what a server is to keep to, such as `p99<50ms`, and by how much one run may fall behind another.
+//! Objectives: bounds that a server must meet, such as `p99<50ms`, and tolerances: limits on the difference between
+//! two runs.
 //!
 //! ```text
 //!   objectives  = objective *( "," objective )
@@ -12,8 +13,8 @@
 //!   unit        = "us" | "µs" | "ms" | "s" (of a time) | "%" (of a share) | [ "/s" ] (of a rate)
 //! ```
 //!
-//! Without a clock, the latency is meant. Spaces may stand between the parts. A [`Tolerance`] has a sign before its
-//! number, and `%` of the base's figure (or `pp`, percentage points, of a share) is a unit as well: `p99>+5%`.
+//! The default clock is `latency`. Spaces are allowed between the parts. A [`Tolerance`] has a sign before its number,
+//! and two more units: `%` of the baseline's figure and, for a share, `pp` (percentage points): `p99>+5%`.
 
 mod parse;
 
@@ -25,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::parse::ParseError;
 
-/// What a figure of a run is to be like. It can be met: bounds are within the range of their metric.
+/// A bound that a figure of a run must meet. The bound is within the range of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -35,16 +36,16 @@ pub struct Objective {
     bound: f64,
 }
 
-/// What the server is to keep to in a run.
+/// The objectives of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Objectives {
-    /// Each of them, such as `p99<50ms`; no two contradict each other.
+    /// The objectives, such as `p99<50ms`; no two contradict each other.
     pub all: Vec<Objective>,
-    /// Whether the run is ended as soon as it has missed one.
+    /// Ends the run as soon as it has missed an objective.
     pub abort: bool,
 }
 
-/// A difference between two runs that is too large.
+/// A limit beyond which the difference between two runs is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(with = "String")]
@@ -57,67 +58,67 @@ pub struct Tolerance {
 /// A figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
-    /// A time, in seconds.
+    /// A time in seconds.
     Time {
-        /// Between which instants.
+        /// The interval that is timed.
         clock: Clock,
-        /// Which of all times there were.
+        /// The statistic of all such times.
         figure: Figure,
     },
-    /// A share of the calls, from 0 to 1.
+    /// A share of calls or replies, from 0 to 1.
     Share(Share),
     /// Complete replies per second.
     Replies,
 }
 
-/// Between which instants a time is taken.
+/// The interval that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
-    /// From when a call was due to the end of its reply.
+    /// From the instant at which a call was due to the end of its reply.
     Latency,
     /// From the first byte of a request to the end of its reply.
     Service,
     /// From the first byte of a request to the status line of its reply.
     Response,
-    /// From a status line to the end of its reply.
+    /// From the status line to the end of the reply.
     Transfer,
-    /// From connect to established, TLS included.
+    /// From `connect` to an established connection, TLS included.
     Connect,
-    /// A TLS handshake.
+    /// The TLS handshake.
     Handshake,
-    /// From when a session was due to its end.
+    /// From the instant at which a session was due to its end.
     Session,
-    /// From when an arrival was due to the work on it: the generator's own.
+    /// From the instant at which an arrival was due to its start: the generator's own delay.
     Lag,
 }
 
-/// Which one of many times.
+/// A statistic of many times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
-    /// The quantile of this share, above 0 and below 1.
+    /// A quantile, above 0 and below 1.
     Quantile(f64),
-    /// Their mean.
+    /// The mean.
     Mean,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
 }
 
-/// A share of the calls.
+/// A share of calls or replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
-    /// Calls without a reply, with a status of 400 and above, or with an unexpected reply; of all that ended.
+    /// Calls without a reply, with a status of 400 or more, or with an unexpected reply, as a share of calls ended.
     Errors,
-    /// Calls without a reply; of all that ended.
+    /// Calls without a reply, as a share of calls ended.
     Failed,
-    /// Unexpected replies; of all calls that ended.
+    /// Calls with an unexpected reply, as a share of calls ended.
     Unexpected,
-    /// Replies of a class of status, 1 to 5; of all replies.
+    /// Replies of a status class, 1 to 5, as a share of all replies.
     Status(u8),
 }
 
-/// On which side of a bound a figure is.
+/// The relation between a figure and its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `<`
@@ -130,56 +131,56 @@ pub enum Relation {
     AtLeast,
 }
 
-/// A difference between a figure and the same figure of another run, with its sign.
+/// A signed difference between a figure and the same figure of the baseline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// As a share of the other's figure.
+    /// The difference as a share of the baseline's figure; 0.05 is 5 % more.
     Share(f64),
-    /// In the unit of the metric: seconds, a share of 1, or per second.
+    /// The difference in the metric's unit: seconds, a share of 1, or replies per second.
     Difference(f64),
 }
 
 impl Objective {
-    /// Reads objectives that are separated by commas; at least one.
+    /// Parses one or more objectives separated by commas.
     ///
     /// # Errors
-    /// What is wrong with the first that is, and where.
+    /// The first error, with its position.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, ParseError> {
         parse::objectives(text)
     }
 
-    /// What it is about.
+    /// Returns the metric.
     #[must_use]
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// On which side of the bound the figure is to be.
+    /// Returns the relation that must hold between figure and bound.
     #[must_use]
     pub fn relation(&self) -> Relation {
         self.relation
     }
 
-    /// In the unit of the metric: seconds, a share of 1, or per second.
+    /// Returns the bound in the metric's unit: seconds, a share of 1, or replies per second.
     #[must_use]
     pub fn bound(&self) -> f64 {
         self.bound
     }
 
-    /// Whether a figure is as it is to be.
+    /// Returns true if the figure meets the objective.
     #[must_use]
     pub fn is_met_by(&self, figure: f64) -> bool {
         self.relation.holds(figure, self.bound)
     }
 
-    /// Two of these objectives that no run can meet together, if there are such.
+    /// Returns two of these objectives that no run can meet together, if there are any.
     #[must_use]
     pub fn contradiction(objectives: &[Self]) -> Option<(Self, Self)> {
         let pairs = objectives.iter().flat_map(|one| objectives.iter().map(move |other| (*one, *other)));
         pairs.into_iter().find(|(upper, lower)| upper.contradicts(*lower))
     }
 
-    /// Whether this is an upper bound that leaves no room for the lower bound `lower`.
+    /// Returns true if this is an upper bound that excludes the lower bound `lower`.
     fn contradicts(self, lower: Self) -> bool {
         let are_bounds = self.relation.is_upper() && !lower.relation.is_upper();
         if !are_bounds || !self.metric.is_at_least(lower.metric) {
@@ -191,27 +192,27 @@ impl Objective {
 }
 
 impl Tolerance {
-    /// Reads tolerances that are separated by commas; at least one.
+    /// Parses one or more tolerances separated by commas.
     ///
     /// # Errors
-    /// What is wrong with the first that is, and where.
+    /// The first error, with its position.
     pub fn parse_list(text: &str) -> Result<Vec<Self>, ParseError> {
         parse::tolerances(text)
     }
 
-    /// What it is about.
+    /// Returns the metric.
     #[must_use]
     pub fn metric(&self) -> Metric {
         self.metric
     }
 
-    /// On which side of the change a difference is too large.
+    /// Returns the relation to the change in which a difference is too large.
     #[must_use]
     pub fn relation(&self) -> Relation {
         self.relation
     }
 
-    /// The change.
+    /// Returns the change at which a difference becomes too large.
     #[must_use]
     pub fn change(&self) -> Change {
         self.change
@@ -219,7 +220,7 @@ impl Tolerance {
 }
 
 impl Metric {
-    /// Whether this figure is at least as great as the other, in whatever run.
+    /// Returns true if, in any run, this figure is at least as great as `other`.
     fn is_at_least(self, other: Self) -> bool {
         match (self, other) {
             (Self::Time { clock, figure }, Self::Time { clock: other_clock, figure: other_figure }) => {
@@ -244,7 +245,7 @@ impl Figure {
 }
 
 impl Relation {
-    /// Whether a figure is on this side of a bound.
+    /// Returns true if the relation holds between figure and bound.
     #[must_use]
     pub fn holds(self, figure: f64, bound: f64) -> bool {
         match self {
@@ -255,14 +256,14 @@ impl Relation {
         }
     }
 
-    /// Whether the bound is an upper one.
+    /// Returns true for an upper bound.
     #[must_use]
     pub fn is_upper(self) -> bool {
         matches!(self, Self::Below | Self::AtMost)
     }
 }
 
-/// As it is written: `p99<50ms`.
+/// Writes the form that is typed: `p99<50ms`.
 impl Display for Objective {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { metric, relation, bound } = self;
@@ -270,7 +271,7 @@ impl Display for Objective {
     }
 }
 
-/// As it is written: `p99>+5%`.
+/// Writes the form that is typed: `p99>+5%`.
 impl Display for Tolerance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { metric, relation, change } = self;
@@ -287,7 +288,7 @@ impl Display for Tolerance {
 }
 
 impl Change {
-    /// The number, whatever it is of.
+    /// Returns the number, whatever its unit.
     fn amount(self) -> f64 {
         match self {
             Self::Share(amount) | Self::Difference(amount) => amount,
@@ -307,7 +308,7 @@ impl Display for Metric {
 }
 
 impl Clock {
-    /// All of them.
+    /// All clocks.
     pub const ALL: [Self; 8] = [
         Self::Latency,
         Self::Service,
@@ -319,7 +320,7 @@ impl Clock {
         Self::Lag,
     ];
 
-    /// As it is written.
+    /// Returns the name, as it is typed.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -368,7 +369,7 @@ impl Display for Relation {
     }
 }
 
-/// A figure of a metric with its unit.
+/// A value of a metric, written with its unit.
 struct Amount(Metric, f64);
 
 impl Display for Amount {
@@ -385,7 +386,7 @@ impl Display for Amount {
     }
 }
 
-/// A number as somebody would type it: what arithmetic added far behind the point is left out.
+/// Rounds to 13 significant digits, to remove the error that arithmetic has added to a typed number.
 fn plain(number: f64) -> f64 {
     const DIGITS: i32 = 12;
     let digits_before = if number == 0.0 { 0 } else { number.abs().log10().floor() as i32 };

@@ -1,22 +1,22 @@
-//! Reading objectives, with errors that say at which character.
+//! The parser of objectives and tolerances. Errors name the character at which they occur.
 
 use std::fmt::{self, Display};
 
 use super::{Change, Clock, Figure, Metric, Objective, Relation, Share, Tolerance, plain};
 
-/// What is wrong with an objective, and where.
+/// A syntax error in an objective or tolerance, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
-    /// The whole text.
+    /// The text that was parsed.
     text: String,
-    /// Bytes of it before what is wrong.
+    /// The offset of the error in bytes.
     at: usize,
     expected: &'static str,
 }
 
 impl std::error::Error for ParseError {}
 
-/// One sentence, and below it the text with a mark under the character at which it goes wrong.
+/// Writes a sentence, then the text with a mark under the character in error.
 impl Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, at, expected } = self;
@@ -26,7 +26,7 @@ impl Display for ParseError {
     }
 }
 
-/// What may stand where something is wrong.
+/// Descriptions of the expected text.
 mod expected {
     pub(super) const METRIC: &str = "a figure such as p99, service.p99, errors, 5xx or replies (latency, service, response, transfer, connect, \
          handshake, session, lag; p50, mean, min, max)";
@@ -90,7 +90,7 @@ fn one_objective(reader: &mut Reader<'_>) -> Result<Objective, ParseError> {
     let start = reader.at;
     let number = reader.number()?;
     let bound = match metric {
-        // Nothing is nothing in whatever unit.
+        // 0 is the same in any unit.
         Metric::Time { .. } => match reader.unit(&["us", "µs", "ms", "s"]) {
             Some("us" | "µs") => number / 1e6,
             Some("ms") => number / 1e3,
@@ -149,7 +149,7 @@ fn one_tolerance(reader: &mut Reader<'_>) -> Result<Tolerance, ParseError> {
     Ok(Tolerance { metric, relation, change })
 }
 
-/// A text, and how far it has been read.
+/// A text with the offset up to which it has been read.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     text: &'a str,
@@ -170,7 +170,7 @@ impl<'a> Reader<'a> {
         self.at += rest.len() - rest.trim_start().len();
     }
 
-    /// Goes past this, if it is next.
+    /// Skips `token` if it is next; returns true if it was.
     fn takes(&mut self, token: &str) -> bool {
         self.skip_space();
         let is_next = self.rest().starts_with(token);
@@ -178,7 +178,7 @@ impl<'a> Reader<'a> {
         is_next
     }
 
-    /// Goes past letters and digits and what holds them together.
+    /// Reads a word of letters, digits and points.
     fn word(&mut self) -> &'a str {
         self.skip_space();
         let rest = self.rest();
@@ -215,7 +215,7 @@ impl<'a> Reader<'a> {
         Ok(Metric::Share(share))
     }
 
-    /// What a word means that begins here.
+    /// Parses `word`, which starts here, as a figure.
     fn figure(self, word: &str) -> Result<Figure, ParseError> {
         let percentage = match word {
             "mean" => return Ok(Figure::Mean),
@@ -232,13 +232,13 @@ impl<'a> Reader<'a> {
     }
 
     fn relation(&mut self) -> Result<Relation, ParseError> {
-        // The longer ones first.
+        // The longer relations first, as `<` is a prefix of `<=`.
         let all = [Relation::AtMost, Relation::AtLeast, Relation::Below, Relation::Above];
         let found = all.into_iter().find(|relation| self.takes(&relation.to_string()));
         found.ok_or_else(|| self.expected(expected::RELATION))
     }
 
-    /// A decimal number without a sign.
+    /// Reads a decimal number without a sign.
     fn number(&mut self) -> Result<f64, ParseError> {
         self.skip_space();
         let rest = self.rest();
@@ -248,7 +248,7 @@ impl<'a> Reader<'a> {
         Ok(number)
     }
 
-    /// The longest of these units that is next, if one is.
+    /// Reads one of these units if it is next and ends before a blank, a comma or the end.
     fn unit(&mut self, units: &[&'static str]) -> Option<&'static str> {
         self.skip_space();
         let rest = self.rest();

@@ -5,6 +5,7 @@
 
 mod junit;
 mod markdown;
+mod named;
 mod results;
 mod rounds;
 mod rows;
@@ -19,7 +20,8 @@ use crate::document;
 use crate::result::Document;
 use crate::verdict::Level;
 
-pub use self::results::{Named, results};
+pub use self::named::Named;
+pub use self::results::results;
 pub use self::rounds::{Rounds, Trial, rounds};
 pub use self::rows::{Change, Row, RowVerdict, Unit, is_comparable};
 pub use self::void::{Code, Remark};

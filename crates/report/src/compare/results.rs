@@ -4,19 +4,11 @@ use httperf_plan::objective::{Clock, Figure as TimeFigure, Metric, Share};
 use httperf_stats::comparison::{Batches, Difference, Figure, Measured, Unknown, difference};
 use httperf_stats::{Interval, Phase, Summary, Timing};
 
+use super::named::Named;
 use super::rows::{Compared, rows, value};
 use super::void::{obstacles, warnings};
 use super::{Against, Comparison, Method, Remarks, Settings, Subject};
 use crate::result::Document;
-
-/// A result and its name.
-#[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
-    /// Name, such as that of its file.
-    pub name: &'a str,
-    /// The result.
-    pub document: &'a Document,
-}
 
 /// Compares results with a base.
 #[must_use]

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::results::Named;
+use super::named::Named;
 use crate::differing::{Field, differing, shortened};
 use crate::number::{grouped, time};
 use crate::result::Document;

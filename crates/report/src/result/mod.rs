@@ -207,17 +207,6 @@ impl Document {
         document::json(self)
     }
 
-    /// The classic report, with the additions of the full one if `full`. Both include the objectives.
-    #[must_use]
-    pub fn text(&self, full: bool) -> String {
-        let classic = crate::classic(&self.plan, &self.summary);
-        let objectives = crate::objectives::section(self);
-        match full {
-            true => format!("{classic}{}{objectives}", crate::full(self)),
-            false => format!("{classic}{objectives}"),
-        }
-    }
-
     /// Returns true if the run is known to have met all its objectives and was not aborted for missing one.
     #[must_use]
     pub fn met_objectives(&self) -> bool {

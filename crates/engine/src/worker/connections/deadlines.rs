@@ -1,22 +1,21 @@
-//! One deadline per connection. Most never pass.
+//! One deadline per connection. Most of them never pass.
 //!
-//! A deadline is set when a connection starts and moves later with every step it takes; it hardly ever
-//! fires. So moving it later costs one store: the connection stays filed under the earlier instant and is
-//! filed anew when that passes. New connections are filed at the end of a queue, as their limits are of
-//! equal length; only those filed anew go to a heap. Nothing stays filed for a connection that is gone, but
-//! for heap entries, at most as many as connections that outlived a time limit.
+//! A deadline is set when a connection starts and postponed by every step it takes; it hardly ever fires. Postponing
+//! it therefore costs one store: the connection stays filed under the earlier instant and is filed again when that
+//! passes. New connections are filed at the end of a queue, since their limits are equally long; only those filed
+//! again go to a heap. Removed connections leave nothing behind except heap entries, at most one for each connection
+//! that outlived a time limit.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use httperf_stats::Instant;
 
-/// The deadlines of all connections, by key: 64 bits whose low half is a small index that only one living
-/// connection has.
+/// The deadlines of all connections, by key: 64 bits whose low half is a small index, unique among open connections.
 #[derive(Debug, Default)]
 pub(crate) struct Deadlines {
     entries: Vec<Entry>,
-    /// First and last of the queue.
+    /// The first and the last entry of the queue.
     ends: Option<(u32, u32)>,
     heap: BinaryHeap<Reverse<(Instant, u32)>>,
 }
@@ -28,7 +27,7 @@ struct Entry {
     filed: Filed,
 }
 
-/// The place of an entry, and the instant under which it is filed (never later than its deadline).
+/// The place of an entry and the instant under which it is filed, which is never later than its deadline.
 #[derive(Clone, Copy, Debug, Default)]
 enum Filed {
     #[default]
@@ -48,7 +47,7 @@ impl Deadlines {
     pub(crate) fn set(&mut self, key: u64, deadline: Option<Instant>) {
         let index = index_of(key);
         let Some(deadline) = deadline else {
-            // The entry stays filed: the next deadline is most likely later than the one it is filed under.
+            // The entry stays filed: the next deadline is most likely later than the instant it is filed under.
             if let Some(entry) = self.entries.get_mut(index as usize) {
                 entry.deadline = None;
             }
@@ -70,12 +69,12 @@ impl Deadlines {
         }
     }
 
-    /// The deadline of a key, if it has one that has not been taken as passed.
+    /// Returns the deadline of a key, unless it has none or it was returned as expired.
     pub(crate) fn get(&self, key: u64) -> Option<Instant> {
         self.entries.get(index_of(key) as usize).and_then(|entry| entry.deadline)
     }
 
-    /// Forgets a key, whose index may then be used for another connection.
+    /// Removes a key. Its index may then be used for another connection.
     pub(crate) fn remove(&mut self, key: u64) {
         let index = index_of(key);
         if let Some(entry) = self.entries.get(index as usize) {
@@ -86,7 +85,7 @@ impl Deadlines {
         }
     }
 
-    /// An instant not later than the next deadline; `None` if there is nothing to wait for.
+    /// Returns an instant not later than the next deadline; `None` if there are no deadlines.
     pub(crate) fn next(&self) -> Option<Instant> {
         let queued = self.ends.map(|(first, _)| self.filed_at(first).expect("it is in the queue"));
         let heaped = self.heap.peek().map(|Reverse((at, _))| *at);
@@ -96,7 +95,7 @@ impl Deadlines {
         }
     }
 
-    /// Takes one key whose deadline has passed. Call until `None`.
+    /// Returns a key whose deadline has passed. Call until it returns `None`.
     pub(crate) fn pop_expired(&mut self, now: Instant) -> Option<u64> {
         while let Some((first, _)) = self.ends {
             if self.filed_at(first).is_some_and(|at| at > now) {
@@ -112,7 +111,7 @@ impl Deadlines {
                 break;
             }
             self.heap.pop();
-            // Entries of connections that are gone, or filed anew since, are left behind in the heap.
+            // The heap may still have entries of connections that were removed, or filed again since.
             let current =
                 matches!(self.entries[index as usize].filed, Filed::Heap { at: filed } if filed == at);
             if current {
@@ -132,7 +131,7 @@ impl Deadlines {
         }
     }
 
-    /// An entry that was just taken out: `true` if its deadline has passed.
+    /// Returns true if the deadline of an entry that was just taken out has passed; otherwise files it again.
     fn expire_or_refile(&mut self, index: u32, now: Instant) -> bool {
         match self.entries[index as usize].deadline {
             None => false,
@@ -147,7 +146,7 @@ impl Deadlines {
         }
     }
 
-    /// Files at the end of the queue if that keeps it in order.
+    /// Files an entry at the end of the queue if that keeps the queue in order, otherwise in the heap.
     fn file(&mut self, index: u32, at: Instant) {
         let last = self.ends.map(|(_, last)| last);
         if last.is_some_and(|last| self.filed_at(last).is_some_and(|latest| latest > at)) {
@@ -253,7 +252,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map of deadlines that is searched from end to end.
+        /// Compares with a map of deadlines that is searched from end to end.
         #[test]
         fn the_same_deadlines_pass_as_in_a_simple_model(actions in prop::collection::vec(action(), 1..200)) {
             let (mut deadlines, mut model) = (Deadlines::default(), BTreeMap::new());
