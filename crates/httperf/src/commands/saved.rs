@@ -10,7 +10,7 @@ use httperf_report::result::{self, Document, MergeError};
 use httperf_report::{csv_header, csv_row, hgrm};
 
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
 use crate::command_line::planning::material::read_files_again;
 use crate::command_line::table::{reports, results};
 use crate::runner;
@@ -37,29 +37,28 @@ pub mod report {
         },
     };
 
-    const FORM: &[Opt<ReportArgs>] = &[Opt {
-        long: "format",
-        short: None,
-        value: ValueForm::Required("text|html|csv|hgrm|json"),
-        tier: Tier::New,
-        help: "renders the result in this form",
-        details: &[
-            "Default: text, the full report as on a terminal. html is the page with charts, csv a row for each file \
-             under a line that names the columns, hgrm the distribution of the latency for HdrHistogram's plotters, \
-             json the document in the newest version of its format. html, hgrm and json take one file.",
-        ],
-        apply: |args, value| {
-            args.format = match value.bytes() {
-                b"text" => Format::Text,
-                b"html" => Format::Html,
-                b"csv" => Format::Csv,
-                b"hgrm" => Format::Hgrm,
-                b"json" => Format::Json,
-                _ => return Err(Stop::expected("--format", "text, html, csv, hgrm or json", value)),
-            };
-            Ok(())
-        },
-    }];
+    const FORM: &[Opt<ReportArgs>] = &[Opt::new(
+        "format",
+        "text|html|csv|hgrm|json",
+        "renders the result in this form",
+    )
+    .details(&[
+        "Default: text, the full report as on a terminal. html is the page with charts, csv a row for \
+         each file under a line that names the columns, hgrm the distribution of the latency for \
+         HdrHistogram's plotters, json the document in the newest version of its format. html, hgrm and \
+         json take one file.",
+    ])
+    .apply(|args, value| {
+        args.format = match value.bytes() {
+            b"text" => Format::Text,
+            b"html" => Format::Html,
+            b"csv" => Format::Csv,
+            b"hgrm" => Format::Hgrm,
+            b"json" => Format::Json,
+            _ => return Err(Stop::expected("--format", "text, html, csv, hgrm or json", value)),
+        };
+        Ok(())
+    })];
 
     /// What was typed.
     #[derive(Debug, Default)]
@@ -135,22 +134,17 @@ pub mod merge {
         },
     };
 
-    const RESULT: &[Opt<MergeArgs>] = &[Opt {
-        long: "output",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the sum to a file instead of standard output",
-        details: &[],
-        apply: |args, value| {
-            if value.bytes().is_empty() {
-                return Err(Stop::expected("--output", "the name of a file", value));
-            }
-            args.output =
-                Some(value.os_str().to_owned()).filter(|name| name != crate::command_line::args::STDOUT);
-            Ok(())
-        },
-    }];
+    const RESULT: &[Opt<MergeArgs>] =
+        &[Opt::new("output", "FILE", "writes the sum to a file instead of standard output").apply(
+            |args, value| {
+                if value.bytes().is_empty() {
+                    return Err(Stop::expected("--output", "the name of a file", value));
+                }
+                args.output =
+                    Some(value.os_str().to_owned()).filter(|name| name != crate::command_line::args::STDOUT);
+                Ok(())
+            },
+        )];
 
     /// What was typed.
     #[derive(Debug, Default)]

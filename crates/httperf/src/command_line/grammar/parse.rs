@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Command, Opt, Stop, Tier, Value, ValueForm};
+use super::{Command, Opt, OptDescription, Stop, Tier, Value, ValueForm};
 
 /// Whether options may follow other words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,18 +55,23 @@ pub fn parse<A>(command: &Command<A>, argv: &[OsString], order: Order, args: &mu
 /// # Errors
 ///
 /// The candidates, in alphabetical order, when there is not exactly one; none if nothing fits.
-pub fn find<A>(command: &Command<A>, name: &[u8]) -> Result<&'static Opt<A>, Vec<&'static str>> {
-    if let Some(exact) = command.options().find(|option| option.long.as_bytes() == name) {
+pub fn find<A>(command: &Command<A>, name: &[u8]) -> Result<&'static OptDescription, Vec<&'static str>> {
+    look_up(command, name).map(|option| &option.text)
+}
+
+fn look_up<A>(command: &Command<A>, name: &[u8]) -> Result<&'static Opt<A>, Vec<&'static str>> {
+    if let Some(exact) = command.all().find(|option| option.text.long.as_bytes() == name) {
         return Ok(exact);
     }
     for tier in Tier::ALL {
-        let fits = |option: &&Opt<A>| option.tier == tier && option.long.as_bytes().starts_with(name);
-        let candidates: Vec<&'static Opt<A>> = command.options().filter(fits).collect();
+        let fits =
+            |option: &&Opt<A>| option.text.tier == tier && option.text.long.as_bytes().starts_with(name);
+        let candidates: Vec<&'static Opt<A>> = command.all().filter(fits).collect();
         match candidates[..] {
             [] => {}
             [only] => return Ok(only),
             _ => {
-                let mut names: Vec<_> = candidates.iter().map(|option| option.long).collect();
+                let mut names: Vec<_> = candidates.iter().map(|option| option.text.long).collect();
                 names.sort_unstable();
                 return Err(names);
             }
@@ -85,15 +90,14 @@ fn parse_long<'a, A>(
         Some(at) => (&word[..at], Some(&word[at + 1..])),
         None => (word, None),
     };
-    let option = find(command, name).map_err(|candidates| unknown_long(word, &candidates))?;
-    let value = match (option.value, attached) {
+    let option = look_up(command, name).map_err(|candidates| unknown_long(word, &candidates))?;
+    let value = match (option.text.value, attached) {
         (ValueForm::None, Some(_)) => {
-            return Err(usage(&[b"option '--", option.long.as_bytes(), b"' doesn't allow an argument"]));
+            return Err(usage(&[b"option '--", option.text.long.as_bytes(), b"' doesn't allow an argument"]));
         }
-        (ValueForm::Required(_), None) => Some(
-            rest.next()
-                .ok_or_else(|| usage(&[b"option '--", option.long.as_bytes(), b"' requires an argument"]))?,
-        ),
+        (ValueForm::Required(_), None) => Some(rest.next().ok_or_else(|| {
+            usage(&[b"option '--", option.text.long.as_bytes(), b"' requires an argument"])
+        })?),
         (ValueForm::None | ValueForm::Optional(_), None)
         | (ValueForm::Required(_) | ValueForm::Optional(_), Some(_)) => attached,
     };
@@ -121,10 +125,10 @@ fn parse_shorts<'a, A>(
 ) -> Result<(), Stop> {
     while let Some((&letter, others)) = letters.split_first() {
         letters = others;
-        let Some(option) = command.options().find(|option| option.short == Some(char::from(letter))) else {
+        let Some(option) = command.all().find(|option| option.text.short == Some(char::from(letter))) else {
             return Err(usage(&[b"invalid option -- '", &[letter], b"'"]));
         };
-        let value = match option.value {
+        let value = match option.text.value {
             ValueForm::None => None,
             ValueForm::Optional(_) => (!others.is_empty()).then_some(std::mem::take(&mut letters)),
             ValueForm::Required(_) if !others.is_empty() => Some(std::mem::take(&mut letters)),
@@ -161,19 +165,11 @@ mod tests {
     }
 
     macro_rules! option {
-        ($long:literal, $short:expr, $value:expr, $tier:ident) => {
-            Opt {
-                long: $long,
-                short: $short,
-                value: $value,
-                tier: Tier::$tier,
-                help: "",
-                details: &[],
-                apply: |log, value| {
-                    note(log, $long, value);
-                    Ok(())
-                },
-            }
+        ($form:ident $long:literal $(= $value:literal)? $(, $short:literal)? $(; $tier:ident)?) => {
+            Opt::$form($long $(, $value)?, "")$(.short($short))?$(.$tier())?.apply(|log, value| {
+                note(log, $long, value);
+                Ok(())
+            })
         };
     }
 
@@ -184,12 +180,12 @@ mod tests {
         groups: &[Group {
             title: "",
             options: &[
-                option!("number", Some('n'), ValueForm::Required("N"), Classic090),
-                option!("nought", None, ValueForm::None, Classic090),
-                option!("numb", None, ValueForm::None, Classic091),
-                option!("novel", None, ValueForm::None, New),
-                option!("verbose", Some('v'), ValueForm::None, Classic090),
-                option!("parts", Some('p'), ValueForm::Optional("PARTS"), Classic090),
+                option!(new "number" = "N", 'n'; classic),
+                option!(flag "nought"; classic),
+                option!(flag "numb"; classic_091),
+                option!(flag "novel"),
+                option!(flag "verbose", 'v'; classic),
+                option!(with_optional "parts" = "PARTS", 'p'; classic),
             ],
         }],
         also: &[],

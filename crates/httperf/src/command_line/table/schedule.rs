@@ -5,130 +5,85 @@ use httperf_plan::{Arrivals, Client, Step};
 
 use super::results::precision;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, Stop, Value};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "rate",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::Classic090,
-        help: "starts X connections or sessions per second, whatever the server does",
-        details: &[
-            "Default: 0, which starts each when the one before has ended. `inf` starts all at once. The same \
-             as --period=d1/X; the last of --rate and --period counts.",
-        ],
-        apply: |args, value| {
+    Opt::new("rate", "X", "starts X connections or sessions per second, whatever the server does")
+        .classic()
+        .details(&[
+            "Default: 0, which starts each when the one before has ended. `inf` starts all at once. The \
+             same as --period=d1/X; the last of --rate and --period counts.",
+        ])
+        .apply(|args, value| {
             args.arrivals = parse_rate(value).ok_or_else(|| Stop::illegal("illegal request rate", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "period",
-        short: None,
-        value: ValueForm::Required("[D]T1[,T2]"),
-        tier: Tier::Classic090,
-        help: "spaces the starts by this distribution of intervals, in seconds",
-        details: &[
-            "D is a letter: d (or none) for the constant interval T1, u for intervals uniform between T1 and \
-             T2, e for exponential intervals of mean T1, v for a cycle of constant intervals \
+        }),
+    Opt::new("period", "[D]T1[,T2]", "spaces the starts by this distribution of intervals, in seconds")
+        .classic()
+        .details(&[
+            "D is a letter: d (or none) for the constant interval T1, u for intervals uniform between T1 \
+             and T2, e for exponential intervals of mean T1, v for a cycle of constant intervals \
              `vT1,D1,T2,D2,...` (at most 16 pairs), in which T1 is kept for D1 seconds, then T2 for D2 \
              seconds, and so on.",
-            "Default: 0, which starts each when the one before has ended. The intervals depend on --client and \
-             on nothing else, so a run can be repeated exactly.",
-        ],
-        apply: |args, value| {
+            "Default: 0, which starts each when the one before has ended. The intervals depend on \
+             --client and on nothing else, so a run can be repeated exactly.",
+        ])
+        .apply(|args, value| {
             args.arrivals = parse_period(value.bytes())?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "runtime",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::Classic091,
-        help: "ends the run after X seconds, as an interrupt would",
-        details: &["Default: none; the run ends with its workload. Range: above 0."],
-        apply: |args, value| {
+        }),
+    Opt::new("runtime", "X", "ends the run after X seconds, as an interrupt would")
+        .classic_091()
+        .details(&["Default: none; the run ends with its workload. Range: above 0."])
+        .apply(|args, value| {
             let runtime = value.real().filter(|&seconds| seconds > 0.0);
             args.runtime = runtime.ok_or_else(|| Stop::illegal("illegal runtime value", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "warmup",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "offers load for X seconds before it is measured",
-        details: &[
-            "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime counts from \
-             its end on.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("warmup", "X", "offers load for X seconds before it is measured")
+        .details(&[
+            "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime \
+             counts from its end on.",
+        ])
+        .apply(|args, value| {
             args.results.warmup = seconds("--warmup", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "drain",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "lets what is under way end in the X seconds after --runtime",
-        details: &[
-            "Default: 0, which leaves unknown how long calls would have taken that are under way when the time is \
-             over. Nothing is offered meanwhile, and rates do not count it.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("drain", "X", "lets what is under way end in the X seconds after --runtime")
+        .details(&[
+            "Default: 0, which leaves unknown how long calls would have taken that are under way when the \
+             time is over. Nothing is offered meanwhile, and rates do not count it.",
+        ])
+        .apply(|args, value| {
             args.results.drain = seconds("--drain", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "until",
-        short: None,
-        value: ValueForm::Required("pQ:S%"),
-        tier: Tier::New,
-        help: "ends the run as soon as a percentile of the latency is known to S percent",
-        details: &[
-            "With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no further than 5 % \
-             of its value to either side; at the latest with --runtime or its workload. That takes 10 seconds or \
-             more. Looked at once a second.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("until", "pQ:S%", "ends the run as soon as a percentile of the latency is known to S percent")
+        .details(&[
+            "With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no \
+             further than 5 % of its value to either side; at the latest with --runtime or its workload. \
+             That takes 10 seconds or more. Looked at once a second.",
+        ])
+        .apply(|args, value| {
             args.results.until = Some(precision(value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "client",
-        short: None,
-        value: ValueForm::Required("I/N"),
-        tier: Tier::Classic090,
-        help: "is the I-th (from 0) of N generators that work together",
-        details: &[
-            "Default: 0/1. I chooses the stream of random numbers and the place in a working set (--wset), \
-             so that the generators do not all do the same, and shifts the time of the first rate sample.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("client", "I/N", "is the I-th (from 0) of N generators that work together")
+        .classic()
+        .details(&["Default: 0/1. I chooses the stream of random numbers and the place in a working set \
+             (--wset), so that the generators do not all do the same, and shifts the time of the first \
+             rate sample."])
+        .apply(|args, value| {
             args.client = parse_client(value.bytes())?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "spin",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "polls through the last stretch before a start instead of sleeping",
-        details: &["Starts keep closer to the schedule, at the price of a busy core."],
-        apply: |args, _| {
+        }),
+    Opt::flag("spin", "polls through the last stretch before a start instead of sleeping")
+        .details(&["Starts keep closer to the schedule, at the price of a busy core."])
+        .apply(|args, _| {
             args.spin = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 /// The most steps of a variable rate.

@@ -5,65 +5,47 @@ use std::num::NonZeroU64;
 use httperf_plan::number::{self, Base, Flaw};
 
 use crate::command_line::args::{Args, FileSet, UriChoice, UriLog, os_string};
-use crate::command_line::grammar::{Opt, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{Opt, Stop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "num-conns",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "makes N connections",
-        details: &["Default: 1. Ignored in session workloads."],
-        apply: |args, value| {
+    Opt::new("num-conns", "N", "makes N connections")
+        .classic()
+        .details(&["Default: 1. Ignored in session workloads."])
+        .apply(|args, value| {
             let count = value.unsigned();
             args.num_conns =
                 Some(count.ok_or_else(|| Stop::illegal("illegal number of connections", value))?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "num-calls",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "makes N calls on each connection",
-        details: &["Default: 1. Ignored in session workloads."],
-        apply: |args, value| {
+        }),
+    Opt::new("num-calls", "N", "makes N calls on each connection")
+        .classic()
+        .details(&["Default: 1. Ignored in session workloads."])
+        .apply(|args, value| {
             let count = value.unsigned();
             args.num_calls = Some(count.ok_or_else(|| Stop::illegal("illegal number of calls", value))?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "burst-length",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "sends calls in bursts of N, back to back",
-        details: &[
-            "Default: 1. Range: 1 and up. On a connection, the calls of a burst are pipelined and the next burst \
-             follows when all were answered; the last may be shorter. In --wsess, the first call of a burst \
-             goes alone and the others follow its reply. Over HTTP/2 they are concurrent streams instead.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("burst-length", "N", "sends calls in bursts of N, back to back")
+        .classic()
+        .details(&[
+            "Default: 1. Range: 1 and up. On a connection, the calls of a burst are pipelined and the \
+             next burst follows when all were answered; the last may be shorter. In --wsess, the first \
+             call of a burst goes alone and the others follow its reply. Over HTTP/2 they are concurrent \
+             streams instead.",
+        ])
+        .apply(|args, value| {
             let length = value.unsigned().and_then(NonZeroU64::new);
             args.burst_length = length.ok_or_else(|| Stop::illegal("illegal burst-length", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "wlog",
-        short: None,
-        value: ValueForm::Required("y|n,FILE"),
-        tier: Tier::Classic090,
-        help: "takes URIs from a file, one after the other",
-        details: &[
-            "With y the list starts again after its last URI, with n the run ends there. The file holds URIs \
-             that each end in a NUL byte, or in a line end if it holds no NUL. The last of --wlog and --wset \
-             counts.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("wlog", "y|n,FILE", "takes URIs from a file, one after the other")
+        .classic()
+        .details(&[
+            "With y the list starts again after its last URI, with n the run ends there. The file holds \
+             URIs that each end in a NUL byte, or in a line end if it holds no NUL. The last of --wlog \
+             and --wset counts.",
+        ])
+        .apply(|args, value| {
             let text = value.bytes();
             args.uri_choice = UriChoice::Log;
             args.wlog = Some(UriLog {
@@ -71,25 +53,19 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 file: os_string(text.get(2..).unwrap_or_default()),
             });
             Ok(())
-        },
-    },
-    Opt {
-        long: "wset",
-        short: None,
-        value: ValueForm::Required("N,X"),
-        tier: Tier::Classic090,
-        help: "walks over a set of N generated URIs, moving on with probability X",
-        details: &[
-            "Names are formed from --uri and the digits of a number below N: PREFIX/0/1/2.html. X is the share of \
-             calls that move on to another name, from 0 (never) to 1 (each). The last of --wlog and --wset \
-             counts.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("wset", "N,X", "walks over a set of N generated URIs, moving on with probability X")
+        .classic()
+        .details(&[
+            "Names are formed from --uri and the digits of a number below N: PREFIX/0/1/2.html. X is the \
+             share of calls that move on to another name, from 0 (never) to 1 (each). The last of --wlog \
+             and --wset counts.",
+        ])
+        .apply(|args, value| {
             args.wset = Some(parse_wset(value.bytes())?);
             args.uri_choice = UriChoice::Set;
             Ok(())
-        },
-    },
+        }),
 ];
 
 fn parse_wset(text: &[u8]) -> Result<FileSet, Stop> {

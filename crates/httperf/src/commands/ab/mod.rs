@@ -16,7 +16,7 @@ use httperf_report::html::Pictures;
 
 use self::turns::{Side, Turns};
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Value};
 use crate::command_line::planning;
 use crate::command_line::table::{self, RUN};
 use crate::commands::compare::{
@@ -48,169 +48,92 @@ pub const COMMAND: Command<Args> = Command {
 };
 
 const SIDES: &[Opt<Args>] = &[
-    Opt {
-        long: "a",
-        short: None,
-        value: ValueForm::Required("OPTIONS"),
-        tier: Tier::New,
-        help: "options of a run for side A alone, as a shell would split them",
-        details: &[
-            "Such as --a '--tls-groups X25519' --b '--tls-groups X25519MLKEM768'. They come after those of both.",
-        ],
-        apply: |args, value| {
+    Opt::new("a", "OPTIONS", "options of a run for side A alone, as a shell would split them")
+        .details(&[
+            "Such as --a '--tls-groups X25519' --b '--tls-groups X25519MLKEM768'. They come after those \
+             of both.",
+        ])
+        .apply(|args, value| {
             args.trials.ab.a = Some(value.bytes().to_vec());
             Ok(())
-        },
-    },
-    Opt {
-        long: "b",
-        short: None,
-        value: ValueForm::Required("OPTIONS"),
-        tier: Tier::New,
-        help: "options of a run for side B alone",
-        details: &["May be empty. Side A is the base, with which B is compared."],
-        apply: |args, value| {
+        }),
+    Opt::new("b", "OPTIONS", "options of a run for side B alone")
+        .details(&["May be empty. Side A is the base, with which B is compared."])
+        .apply(|args, value| {
             args.trials.ab.b = Some(value.bytes().to_vec());
             Ok(())
-        },
-    },
+        }),
 ];
 
 const TRIALS: &[Opt<Args>] = &[
-    Opt {
-        long: "rounds",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N rounds, each with one trial of both sides in random order",
-        details: &[
-            "Default: 10. Range: 1 to 1000. Intervals become narrower with more of them; with fewer than 5 nothing can be \
-             told. A round in which a trial is INVALID is left out.",
-        ],
-        apply: |args, value| {
+    Opt::new("rounds", "N", "makes N rounds, each with one trial of both sides in random order")
+        .details(&[
+            "Default: 10. Range: 1 to 1000. Intervals become narrower with more of them; with fewer than \
+             5 nothing can be told. A round in which a trial is INVALID is left out.",
+        ])
+        .apply(|args, value| {
             let rounds = value.unsigned().and_then(|rounds| u32::try_from(rounds).ok());
             let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
             let expected = || Stop::expected("--rounds", "a number from 1 to 1000", value);
             args.trials.ab.rounds = Some(rounds.ok_or_else(expected)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "trial",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "measures X seconds in each trial",
-        details: &["Default: 3. The same as --duration. A workload that ends by itself may end earlier."],
-        apply: |args, value| {
+        }),
+    Opt::new("trial", "X", "measures X seconds in each trial")
+        .details(&["Default: 3. The same as --duration. A workload that ends by itself may end earlier."])
+        .apply(|args, value| {
             args.load.duration = seconds("--trial", value, |seconds| seconds > 0.0)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "warmup",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "offers load for X seconds before each trial measures",
-        details: &["Default: 0.5."],
-        apply: |args, value| {
+        }),
+    Opt::new("warmup", "X", "offers load for X seconds before each trial measures")
+        .details(&["Default: 0.5."])
+        .apply(|args, value| {
             args.results.warmup = seconds("--warmup", value, |seconds| seconds >= 0.0)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "drain",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "lets what is under way at the end of a trial end for up to X seconds",
-        details: &["Default: 1. It takes no longer than the calls do."],
-        apply: |args, value| {
+        }),
+    Opt::new("drain", "X", "lets what is under way at the end of a trial end for up to X seconds")
+        .details(&["Default: 1. It takes no longer than the calls do."])
+        .apply(|args, value| {
             args.results.drain = seconds("--drain", value, |seconds| seconds >= 0.0)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "pause",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "waits X seconds before each trial but the first",
-        details: &["Default: 0."],
-        apply: |args, value| {
+        }),
+    Opt::new("pause", "X", "waits X seconds before each trial but the first")
+        .details(&["Default: 0."])
+        .apply(|args, value| {
             args.trials.ab.pause = seconds("--pause", value, |seconds| seconds >= 0.0)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "seed",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "starts the random order of the trials from N",
-        details: &["Default: 1."],
-        apply: |args, value| {
+        }),
+    Opt::new("seed", "N", "starts the random order of the trials from N").details(&["Default: 1."]).apply(
+        |args, value| {
             let seed = value.unsigned();
             args.trials.ab.seed =
                 Some(seed.ok_or_else(|| Stop::expected("--seed", "a whole number", value))?);
             Ok(())
         },
-    },
+    ),
 ];
 
 const COMPARISON: &[Opt<Args>] = &[
-    Opt {
-        long: "format",
-        short: None,
-        value: ValueForm::Required(FORMATS),
-        tier: Tier::New,
-        help: FORMAT_HELP,
-        details: FORMAT_DETAILS,
-        apply: |args, value| {
-            args.trials.ab.form = Form::parse(value)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "output",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the comparison as a JSON document to a file as well",
-        details: &["It has the figures of every trial."],
-        apply: |args, value| {
+    Opt::new("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
+        args.trials.ab.form = Form::parse(value)?;
+        Ok(())
+    }),
+    Opt::new("output", "FILE", "writes the comparison as a JSON document to a file as well")
+        .details(&["It has the figures of every trial."])
+        .apply(|args, value| {
             if value.bytes().is_empty() || value.os_str() == crate::command_line::args::STDOUT {
                 return Err(Stop::expected("--output", "the name of a file", value));
             }
             args.trials.ab.output = Some(value.os_str().to_owned());
             Ok(())
-        },
-    },
-    Opt {
-        long: "fail-if",
-        short: None,
-        value: ValueForm::Required("CHANGE"),
-        tier: Tier::New,
-        help: FAIL_IF_HELP,
-        details: FAIL_IF_DETAILS,
-        apply: |args, value| {
-            args.trials.ab.settings.tolerances.extend(tolerances(value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "force",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "tells what there is to tell even if most rounds are left out",
-        details: &[],
-        apply: |args, _| {
-            args.trials.ab.settings.force = true;
-            Ok(())
-        },
-    },
+        }),
+    Opt::new("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
+        args.trials.ab.settings.tolerances.extend(tolerances(value)?);
+        Ok(())
+    }),
+    Opt::flag("force", "tells what there is to tell even if most rounds are left out").apply(|args, _| {
+        args.trials.ab.settings.force = true;
+        Ok(())
+    }),
 ];
 
 /// The most rounds. More would be days.

@@ -12,7 +12,7 @@ use httperf_report::html::{Pictures, comparison_page};
 use httperf_report::result::Document;
 
 use crate::command_line::args::os_string;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Value};
 use crate::terminal::messages::Program;
 
 /// The command line of `httperf compare`.
@@ -32,45 +32,23 @@ pub const COMMAND: Command<CompareArgs> = Command {
 };
 
 const COMPARISON: &[Opt<CompareArgs>] = &[
-    Opt {
-        long: "format",
-        short: None,
-        value: ValueForm::Required(FORMATS),
-        tier: Tier::New,
-        help: FORMAT_HELP,
-        details: FORMAT_DETAILS,
-        apply: |args, value| {
-            args.form = Form::parse(value)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "fail-if",
-        short: None,
-        value: ValueForm::Required("CHANGE"),
-        tier: Tier::New,
-        help: FAIL_IF_HELP,
-        details: FAIL_IF_DETAILS,
-        apply: |args, value| {
-            args.settings.tolerances.extend(tolerances(value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "force",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "compares even what is not comparable",
-        details: &[
-            "Without it, runs are not compared if their workloads, requests, protocols, rates or phases differ, or if one of \
-             them is INVALID. With it, the reports say what differs.",
-        ],
-        apply: |args, _| {
+    Opt::new("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
+        args.form = Form::parse(value)?;
+        Ok(())
+    }),
+    Opt::new("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
+        args.settings.tolerances.extend(tolerances(value)?);
+        Ok(())
+    }),
+    Opt::flag("force", "compares even what is not comparable")
+        .details(&[
+            "Without it, runs are not compared if their workloads, requests, protocols, rates or phases \
+             differ, or if one of them is INVALID. With it, the reports say what differs.",
+        ])
+        .apply(|args, _| {
             args.settings.force = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 /// What was typed.

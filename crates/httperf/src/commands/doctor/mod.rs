@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use httperf_plan::SourceAddresses;
 
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
 use crate::command_line::planning;
 use crate::terminal::messages::Program;
 
@@ -122,75 +122,43 @@ pub const COMMAND: Command<Args> = Command {
 };
 
 const PLANNED: &[Opt<Args>] = &[
-    Opt {
-        long: "rate",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "looks whether the machine can open this many connections per second",
-        details: &["Default: 1000. Decides how many local ports wait after their connection was closed."],
-        apply: |args, value| {
+    Opt::new("rate", "X", "looks whether the machine can open this many connections per second")
+        .details(&["Default: 1000. Decides how many local ports wait after their connection was closed."])
+        .apply(|args, value| {
             let rate = value.real().filter(|rate| rate.is_finite() && *rate > 0.0);
             args.rate = rate.ok_or_else(|| Stop::expected("--rate", "a number above 0", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "connections",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "looks whether the machine can hold this many connections at once",
-        details: &["Default: 1000. Each takes an open file and, for one server and local address, a port."],
-        apply: |args, value| {
+        }),
+    Opt::new("connections", "N", "looks whether the machine can hold this many connections at once")
+        .details(&["Default: 1000. Each takes an open file and, for one server and local address, a port."])
+        .apply(|args, value| {
             let connections = value.unsigned().filter(|&connections| connections > 0);
             args.connections =
                 connections.ok_or_else(|| Stop::expected("--connections", "a number above 0", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "myaddr",
-        short: None,
-        value: ValueForm::Required("S"),
-        tier: Tier::New,
-        help: "takes connections to come from these local addresses, in turn",
-        details: &[
+        }),
+    Opt::new("myaddr", "S", "takes connections to come from these local addresses, in turn")
+        .details(&[
             "As for the program itself: a host name, an address, a range or a prefix; more than once.",
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             let added = planning::source_addresses(&[value.bytes().to_vec()]);
             let added = added.map_err(|error| Stop::rejected(error.to_string()))?;
             for &(first, last) in added.ranges() {
                 assert!(args.sources.push(first, last), "what one pool has fits into another");
             }
             Ok(())
-        },
-    },
-    Opt {
-        long: "all-addresses",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "takes connections to go to all addresses of the server's name, in turn",
-        details: &[],
-        apply: |args, _| {
+        }),
+    Opt::flag("all-addresses", "takes connections to go to all addresses of the server's name, in turn")
+        .apply(|args, _| {
             args.all_addresses = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "hog",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "takes all local ports from 1024 to be used, not only those the kernel hands out",
-        details: &[],
-        apply: |args, _| {
+        }),
+    Opt::flag("hog", "takes all local ports from 1024 to be used, not only those the kernel hands out")
+        .apply(|args, _| {
             args.hog = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 const GENERAL: &[Opt<Args>] = &[Opt::help()];

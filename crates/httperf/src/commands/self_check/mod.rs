@@ -30,7 +30,7 @@ use self::lab::{Lab, Process};
 use self::results::{Bounds, Capacity, FORMAT, Results, VERSION};
 use self::table::Table;
 use crate::command_line::args;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
 use crate::command_line::planning;
 use crate::runner::signals::EndSignals;
 use crate::terminal::messages::Program;
@@ -210,29 +210,18 @@ pub const COMMAND: Command<Args> = Command {
 };
 
 const EXTENT: &[Opt<Args>] = &[
-    Opt {
-        long: "quick",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "takes some 20 seconds instead of a minute",
-        details: &["Fewer samples and a coarser search; the delay of 100 ms is left out."],
-        apply: |args, _| {
+    Opt::flag("quick", "takes some 20 seconds instead of a minute")
+        .details(&["Fewer samples and a coarser search; the delay of 100 ms is left out."])
+        .apply(|args, _| {
             args.quick = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "rate",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "looks how exactly X arrivals per second keep their schedule; may be repeated",
-        details: &[
-            "Default: 100, 1000 and 5000. Range: 50 to 100000; at most ten of them. Each takes some 4 seconds, or one \
-             with --quick.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("rate", "X", "looks how exactly X arrivals per second keep their schedule; may be repeated")
+        .details(&[
+            "Default: 100, 1000 and 5000. Range: 50 to 100000; at most ten of them. Each takes some 4 \
+             seconds, or one with --quick.",
+        ])
+        .apply(|args, value| {
             let rate = value.real().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
             let rate = rate.ok_or_else(|| Stop::expected("--rate", "a number from 50 to 100000", value))?;
             if args.rates.len() == RATES_MAX {
@@ -240,38 +229,25 @@ const EXTENT: &[Opt<Args>] = &[
             }
             args.rates.push(rate);
             Ok(())
-        },
-    },
+        }),
 ];
 
 const RESULTS: &[Opt<Args>] = &[
-    Opt {
-        long: "json",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "prints JSON instead of a table",
-        details: &["docs/reference/self-check.md describes it."],
-        apply: |args, _| {
+    Opt::flag("json", "prints JSON instead of a table")
+        .details(&["docs/reference/self-check.md describes it."])
+        .apply(|args, _| {
             args.json = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "no-store",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "does not keep the results",
-        details: &[
-            "Otherwise they replace those in $XDG_STATE_HOME/httperf/self-check.json (in ~/.local/state, unless that is \
-             set), by which later runs know the capacity of this machine.",
-        ],
-        apply: |args, _| {
+        }),
+    Opt::flag("no-store", "does not keep the results")
+        .details(&[
+            "Otherwise they replace those in $XDG_STATE_HOME/httperf/self-check.json (in ~/.local/state, \
+             unless that is set), by which later runs know the capacity of this machine.",
+        ])
+        .apply(|args, _| {
             args.no_store = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 const GENERAL: &[Opt<Args>] = &[Opt::help()];

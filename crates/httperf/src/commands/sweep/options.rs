@@ -7,7 +7,7 @@ use httperf_report::sweep::{REPEATS_MAX, Settings, WAIT_MAX_S};
 
 use super::rates;
 use crate::command_line::args::{Args, SweepForm};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Value};
 use crate::command_line::table;
 use crate::command_line::values::{self, StdoutMeans};
 
@@ -27,230 +27,143 @@ pub const COMMAND: Command<Args> = Command {
 };
 
 const RATES: &[Opt<Args>] = &[
-    Opt {
-        long: "rates",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "makes a run at each of these rates of connections, or of sessions, per second",
-        details: &[
-            "A list with commas of rates and ranges: 100..2000/100 goes up in steps of 100, 100..10000x1.5 by a factor of \
-             1.5 each time, both to the last rate, which is always included. At most 1000 rates.",
-            "--period beside it says of which kind the intervals are: `--period=e1` makes each run a Poisson process.",
-            "Unless told otherwise, a run offers load for 10 seconds (--duration), after one that is not measured \
-             (--warmup), and lets what is under way end for 2 more (--drain). With --num-conns or a session workload it \
-             ends with those, without a warm-up.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.rates = Some(parsed_rates("--rates", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "request-rates",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "makes a run at each of these rates of calls per second, over connections that are kept",
-        details: &[
-            "As --rates, with what --request-rate offers: --concurrency is the number of connections, and \
-             --request-period says of which kind the intervals are.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.request_rates = Some(parsed_rates("--request-rates", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "repeats",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N runs at each rate",
-        details: &[
+    Opt::new(
+        "rates",
+        "LIST",
+        "makes a run at each of these rates of connections, or of sessions, per second",
+    )
+    .details(&[
+        "A list with commas of rates and ranges: 100..2000/100 goes up in steps of 100, 100..10000x1.5 by \
+         a factor of 1.5 each time, both to the last rate, which is always included. At most 1000 rates.",
+        "--period beside it says of which kind the intervals are: `--period=e1` makes each run a Poisson \
+         process.",
+        "Unless told otherwise, a run offers load for 10 seconds (--duration), after one that is not \
+         measured (--warmup), and lets what is under way end for 2 more (--drain). With --num-conns or a \
+         session workload it ends with those, without a warm-up.",
+    ])
+    .apply(|args, value| {
+        args.trials.sweep.rates = Some(parsed_rates("--rates", value)?);
+        Ok(())
+    }),
+    Opt::new(
+        "request-rates",
+        "LIST",
+        "makes a run at each of these rates of calls per second, over connections that are kept",
+    )
+    .details(&[
+        "As --rates, with what --request-rate offers: --concurrency is the number of connections, and \
+         --request-period says of which kind the intervals are.",
+    ])
+    .apply(|args, value| {
+        args.trials.sweep.request_rates = Some(parsed_rates("--request-rates", value)?);
+        Ok(())
+    }),
+    Opt::new("repeats", "N", "makes N runs at each rate")
+        .details(&[
             "Default: 1. Range: 1 to 1000. Figures are means over them, with intervals of 95 % confidence.",
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.trials.sweep.repeats = whole("--repeats", 1, REPEATS_MAX, value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "order",
-        short: None,
-        value: ValueForm::Required("rising|random"),
-        tier: Tier::New,
-        help: "makes the runs by rising rates, or in random order",
-        details: &[
-            "Default: rising, with the repeats of a rate one after the other. In random order each rate has its turn \
-             before any is repeated.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("order", "rising|random", "makes the runs by rising rates, or in random order")
+        .details(&[
+            "Default: rising, with the repeats of a rate one after the other. In random order each rate \
+             has its turn before any is repeated.",
+        ])
+        .apply(|args, value| {
             args.trials.sweep.shuffled = match value.bytes() {
                 b"rising" => false,
                 b"random" => true,
                 _ => return Err(Stop::expected("--order", "rising or random", value)),
             };
             Ok(())
-        },
-    },
-    Opt {
-        long: "seed",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "starts the random numbers behind --order=random from N",
-        details: &["Default: 1. The same seed gives the same order."],
-        apply: |args, value| {
+        }),
+    Opt::new("seed", "N", "starts the random numbers behind --order=random from N")
+        .details(&["Default: 1. The same seed gives the same order."])
+        .apply(|args, value| {
             let seed = value.unsigned().ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
             args.trials.sweep.seed = Some(seed);
             Ok(())
-        },
-    },
-    Opt {
-        long: "stop-after",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "leaves out the rates above N in a row that the server could not keep up with",
-        details: &[
-            "Default: 3; 0 leaves out none. A server keeps up with a rate if it answers 95 % of what is offered, \
-             without an error and while it is offered. Runs whose generator was the bottleneck say nothing of that and are \
-             passed over.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.stop_after = whole("--stop-after", 0, u32::MAX, value)?;
-            Ok(())
-        },
-    },
+        }),
+    Opt::new(
+        "stop-after",
+        "N",
+        "leaves out the rates above N in a row that the server could not keep up with",
+    )
+    .details(&["Default: 3; 0 leaves out none. A server keeps up with a rate if it answers 95 % of what \
+         is offered, without an error and while it is offered. Runs whose generator was the bottleneck \
+         say nothing of that and are passed over."])
+    .apply(|args, value| {
+        args.trials.sweep.stop_after = whole("--stop-after", 0, u32::MAX, value)?;
+        Ok(())
+    }),
 ];
 
 const BETWEEN: &[Opt<Args>] = &[
-    Opt {
-        long: "pause",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "waits for X seconds between two runs at least",
-        details: &["Default: 1. Range: 0 to 86400."],
-        apply: |args, value| {
+    Opt::new("pause", "X", "waits for X seconds between two runs at least")
+        .details(&["Default: 1. Range: 0 to 86400."])
+        .apply(|args, value| {
             args.trials.sweep.pause = wait("--pause", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "settle",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "then waits until server and local ports have recovered, for X seconds at most",
-        details: &[
-            "Default: 60. Range: 0 to 86400; 0 does not look. There must be local ports for the connections of the next \
-             run, as closed ones keep theirs for a minute (TIME_WAIT); and five calls, each on a new connection, must be \
-             answered about as quickly as before the first run: their median within twice that, or 10 ms.",
-            "What was waited for is in the result. If it did not help, the run is made all the same, and marked. A server \
-             that answers none of the five calls before the first run ends the sweep at once.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("settle", "X", "then waits until server and local ports have recovered, for X seconds at most")
+        .details(&[
+            "Default: 60. Range: 0 to 86400; 0 does not look. There must be local ports for the \
+             connections of the next run, as closed ones keep theirs for a minute (TIME_WAIT); and five \
+             calls, each on a new connection, must be answered about as quickly as before the first run: \
+             their median within twice that, or 10 ms.",
+            "What was waited for is in the result. If it did not help, the run is made all the same, and \
+             marked. A server that answers none of the five calls before the first run ends the sweep at \
+             once.",
+        ])
+        .apply(|args, value| {
             args.trials.sweep.settle = wait("--settle", value)?;
             Ok(())
-        },
-    },
+        }),
 ];
 
 const RESULTS: &[Opt<Args>] = &[
-    Opt {
-        long: "output",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the sweep as a JSON document after each run",
-        details: &[
-            "The document holds the settings, the plan, the result of each run as a run's own --output has it, and what \
-             follows from them; docs/reference/sweep.md describes it. It is replaced as a whole each time, so that a \
-             sweep that is killed loses one run at most.",
-        ],
-        apply: |args, value| file(&mut args.trials.sweep.output, "--output", value),
-    },
-    Opt {
-        long: "resume",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "goes on with the sweep in a file that --output has written",
-        details: &[
-            "By the settings and the plan in it, with no other options than those of this group. Runs that were \
-             interrupted are made again. The file is written anew unless --output names another.",
-        ],
-        apply: |args, value| file(&mut args.trials.sweep.resume, "--resume", value),
-    },
-    Opt {
-        long: "csv",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes a row of figures for each run to a CSV file",
-        details: &[
-            "The columns of a run's --csv, the ten of autobench first, and behind them those of a sweep. The file is \
-             written anew after each run.",
-        ],
-        apply: |args, value| file(&mut args.trials.sweep.csv, "--csv", value),
-    },
-    Opt {
-        long: "tsv",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the same with tabs between the values",
-        details: &[],
-        apply: |args, value| file(&mut args.trials.sweep.tsv, "--tsv", value),
-    },
-    Opt {
-        long: "html",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the sweep as a page with charts, in one file that needs no network",
-        details: &[
-            "Written when the sweep is over, as are --svg, --png and --junit. `httperf plot` draws a document again.",
-        ],
-        apply: |args, value| file(&mut args.trials.sweep.html, "--html", value),
-    },
-    Opt {
-        long: "svg",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "draws reply rate, errors and response time over the offered load, as SVG",
-        details: &[],
-        apply: |args, value| file(&mut args.trials.sweep.svg, "--svg", value),
-    },
-    Opt {
-        long: "png",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "draws the same as PNG",
-        details: &[],
-        apply: |args, value| file(&mut args.trials.sweep.png, "--png", value),
-    },
-    Opt {
-        long: "junit",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the objectives and the verdict of each run as JUnit XML, for CI systems",
-        details: &[],
-        apply: |args, value| file(&mut args.results.junit, "--junit", value),
-    },
-    Opt {
-        long: "format",
-        short: None,
-        value: ValueForm::Required("table|tsv|csv|json"),
-        tier: Tier::New,
-        help: "prints the sweep in this form when it is over",
-        details: &["Default: table. The others are what --tsv, --csv and --output write."],
-        apply: |args, value| {
+    Opt::new("output", "FILE", "writes the sweep as a JSON document after each run")
+        .details(&[
+            "The document holds the settings, the plan, the result of each run as a run's own --output \
+             has it, and what follows from them; docs/reference/sweep.md describes it. It is replaced as \
+             a whole each time, so that a sweep that is killed loses one run at most.",
+        ])
+        .apply(|args, value| file(&mut args.trials.sweep.output, "--output", value)),
+    Opt::new("resume", "FILE", "goes on with the sweep in a file that --output has written")
+        .details(&[
+            "By the settings and the plan in it, with no other options than those of this group. Runs \
+             that were interrupted are made again. The file is written anew unless --output names another.",
+        ])
+        .apply(|args, value| file(&mut args.trials.sweep.resume, "--resume", value)),
+    Opt::new("csv", "FILE", "writes a row of figures for each run to a CSV file")
+        .details(&[
+            "The columns of a run's --csv, the ten of autobench first, and behind them those of a sweep. \
+             The file is written anew after each run.",
+        ])
+        .apply(|args, value| file(&mut args.trials.sweep.csv, "--csv", value)),
+    Opt::new("tsv", "FILE", "writes the same with tabs between the values")
+        .apply(|args, value| file(&mut args.trials.sweep.tsv, "--tsv", value)),
+    Opt::new("html", "FILE", "writes the sweep as a page with charts, in one file that needs no network")
+        .details(&[
+            "Written when the sweep is over, as are --svg, --png and --junit. `httperf plot` draws a \
+             document again.",
+        ])
+        .apply(|args, value| file(&mut args.trials.sweep.html, "--html", value)),
+    Opt::new("svg", "FILE", "draws reply rate, errors and response time over the offered load, as SVG")
+        .apply(|args, value| file(&mut args.trials.sweep.svg, "--svg", value)),
+    Opt::new("png", "FILE", "draws the same as PNG")
+        .apply(|args, value| file(&mut args.trials.sweep.png, "--png", value)),
+    Opt::new(
+        "junit",
+        "FILE",
+        "writes the objectives and the verdict of each run as JUnit XML, for CI systems",
+    )
+    .apply(|args, value| file(&mut args.results.junit, "--junit", value)),
+    Opt::new("format", "table|tsv|csv|json", "prints the sweep in this form when it is over")
+        .details(&["Default: table. The others are what --tsv, --csv and --output write."])
+        .apply(|args, value| {
             args.trials.sweep.form = match value.bytes() {
                 b"table" => SweepForm::Table,
                 b"tsv" => SweepForm::Tsv,
@@ -259,34 +172,21 @@ const RESULTS: &[Opt<Args>] = &[
                 _ => return Err(Stop::expected("--format", "table, tsv, csv or json", value)),
             };
             Ok(())
-        },
-    },
-    Opt {
-        long: "strict",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "exits with status 2 if a run is SUSPECT, and 3 if one is INVALID",
-        details: &[
+        }),
+    Opt::flag("strict", "exits with status 2 if a run is SUSPECT, and 3 if one is INVALID")
+        .details(&[
             "Otherwise the exit status is 4 if there are objectives that no rate has met, and else 0.",
-        ],
-        apply: |args, _| {
+        ])
+        .apply(|args, _| {
             args.results.strict = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "quiet",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "says nothing on standard error but errors",
-        details: &["No warnings, and no progress line on a terminal."],
-        apply: |args, _| {
+        }),
+    Opt::flag("quiet", "says nothing on standard error but errors")
+        .details(&["No warnings, and no progress line on a terminal."])
+        .apply(|args, _| {
             args.quiet = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 const GENERAL: &[Opt<Args>] = &[Opt::help()];
@@ -344,8 +244,8 @@ fn check_resumed(args: &Args) -> Result<(), Stop> {
     let is_given = |seconds: f64| !seconds.is_nan();
     if others != Args::default() || is_given(args.results.warmup) || is_given(args.results.drain) {
         return Err(Stop::rejected(
-            "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as the file says what \
-             a run is",
+            "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as \
+             the file says what a run is",
         ));
     }
     Ok(())
@@ -372,7 +272,8 @@ fn check(args: &Args) -> Result<(), Stop> {
         ),
         (
             is_cycle(starts) || calls.as_ref().is_some_and(is_cycle),
-            "--period: expected intervals of the kinds d, u or e beside the rates of a sweep, got a cycle of rates",
+            "--period: expected intervals of the kinds d, u or e beside the rates of a sweep, got a cycle \
+             of rates",
         ),
         (
             given.rates.is_some() && calls.is_some(),
@@ -523,7 +424,7 @@ mod tests {
 
     #[test]
     fn every_option_is_described_in_one_line_without_full_stop() {
-        for option in COMMAND.groups.iter().flat_map(|group| group.options) {
+        for option in COMMAND.groups.iter().flat_map(|group| group.options).map(|option| option.text) {
             assert!(!option.help.is_empty() && option.help.len() <= 90, "--{}", option.long);
             assert!(!option.help.ends_with('.'), "--{}", option.long);
             assert!(option.details.iter().all(|paragraph| paragraph.ends_with('.')), "--{}", option.long);

@@ -16,7 +16,7 @@ use httperf_report::tls_lab::{Outcome, Results, Settings, csv, json, table};
 
 use self::experiment::{Candidate, Experiment};
 use crate::command_line::args::{self, TypedUrl};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Value};
 use crate::command_line::planning;
 use crate::command_line::table;
 use crate::runner::signals::EndSignals;
@@ -213,37 +213,27 @@ pub const COMMAND: Command<Args> = Command {
 };
 
 const VARIANTS: &[Opt<Args>] = &[
-    Opt {
-        long: "groups",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3",
-        details: &[
-            "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf --tls-groups \
-             help` lists them. The first that the server accepts is what the others are compared with. One that is \
-             named twice shows how far figures can be trusted. An empty list leaves --ciphers alone.",
+    Opt::new("groups", "LIST", "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3")
+        .details(&[
+            "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf \
+             --tls-groups help` lists them. The first that the server accepts is what the others are \
+             compared with. One that is named twice shows how far figures can be trusted. An empty list \
+             leaves --ciphers alone.",
             "What the server refuses is a row of the table that says why.",
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             let text = String::from_utf8_lossy(value.bytes());
             args.groups = named_groups(&text).ok_or_else(|| {
                 let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
                 Stop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
             })?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "ciphers",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "measures each of these cipher suites as well, alone, with TLS 1.2",
-        details: &["Default: none. Separated by commas or colons, as in \
+        }),
+    Opt::new("ciphers", "LIST", "measures each of these cipher suites as well, alone, with TLS 1.2")
+        .details(&["Default: none. Separated by commas or colons, as in \
              ECDHE-ECDSA-AES128-GCM-SHA256,ECDHE-ECDSA-CHACHA20-POLY1305. The suites of TLS 1.3 cannot be \
-             chosen."],
-        apply: |args, value| {
+             chosen."])
+        .apply(|args, value| {
             let text = String::from_utf8_lossy(value.bytes());
             if !names(&text).all(is_cipher) {
                 let what = "cipher suites of TLS 1.2 such as ECDHE-RSA-AES128-GCM-SHA256";
@@ -251,106 +241,66 @@ const VARIANTS: &[Opt<Args>] = &[
             }
             args.ciphers = names(&text).map(str::to_owned).collect();
             Ok(())
-        },
-    },
-    Opt {
-        long: "resume",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "measures each variant with resumed sessions as well",
-        details: &["Of the handshakes of such a trial all but the first resume, if the server lets them."],
-        apply: |args, _| {
+        }),
+    Opt::flag("resume", "measures each variant with resumed sessions as well")
+        .details(&["Of the handshakes of such a trial all but the first resume, if the server lets them."])
+        .apply(|args, _| {
             args.resume = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 const TRIALS: &[Opt<Args>] = &[
-    Opt {
-        long: "rounds",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N rounds, each with one trial of each variant, in an order that changes",
-        details: &[
-            "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % confidence \
-             (Student's t) become narrower with more of them. A single round gives no intervals.",
+    Opt::new("rounds", "N", "makes N rounds, each with one trial of each variant, in an order that changes")
+        .details(&[
+            "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % \
+             confidence (Student's t) become narrower with more of them. A single round gives no \
+             intervals.",
             "Trials that warm up precede the first round and are left out.",
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.settings.rounds = number("--rounds", 1..=ROUNDS_MAX, value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "handshakes",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N handshakes in each trial, one after the other",
-        details: &[
-            "Default: 100. Range: 1 to 1000000. Below 100 there is no p99; of 100 it is the second slowest. A trial is \
-             ended after a minute.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::new("handshakes", "N", "makes N handshakes in each trial, one after the other")
+        .details(&["Default: 100. Range: 1 to 1000000. Below 100 there is no p99; of 100 it is the second \
+             slowest. A trial is ended after a minute."])
+        .apply(|args, value| {
             args.settings.handshakes = number("--handshakes", 1..=HANDSHAKES_MAX, value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "rate-handshakes",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N more handshakes in each trial, several at once, for the sustained rate",
-        details: &[
-            "Default: 200. Range: 0 to 1000000; 0 leaves that out. Each handshake takes a local port, which the \
-             system gives back after a minute: keep the sum over all trials of a minute below some 28000.",
-        ],
-        apply: |args, value| {
-            args.settings.rate_handshakes = number("--rate-handshakes", 0..=HANDSHAKES_MAX, value)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "concurrency",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "keeps N of the --rate-handshakes going at once",
-        details: &["Default: 8. Range: 1 to 10000."],
-        apply: |args, value| {
+        }),
+    Opt::new(
+        "rate-handshakes",
+        "N",
+        "makes N more handshakes in each trial, several at once, for the sustained rate",
+    )
+    .details(&["Default: 200. Range: 0 to 1000000; 0 leaves that out. Each handshake takes a local port, \
+         which the system gives back after a minute: keep the sum over all trials of a minute below some \
+         28000."])
+    .apply(|args, value| {
+        args.settings.rate_handshakes = number("--rate-handshakes", 0..=HANDSHAKES_MAX, value)?;
+        Ok(())
+    }),
+    Opt::new("concurrency", "N", "keeps N of the --rate-handshakes going at once")
+        .details(&["Default: 8. Range: 1 to 10000."])
+        .apply(|args, value| {
             let concurrency = number("--concurrency", 1..=CONCURRENCY_MAX, value)?;
             args.settings.concurrency = u32::try_from(concurrency).expect("the range ends before");
             Ok(())
-        },
-    },
-    Opt {
-        long: "seed",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "starts the random order of the trials from N",
-        details: &["Default: 1."],
-        apply: |args, value| {
+        }),
+    Opt::new("seed", "N", "starts the random order of the trials from N").details(&["Default: 1."]).apply(
+        |args, value| {
             let seed = value.unsigned();
             args.settings.seed = seed.ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
             Ok(())
         },
-    },
+    ),
 ];
 
 const SERVER_OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "timeout",
-        short: None,
-        value: ValueForm::Required("T"),
-        tier: Tier::New,
-        help: "gives a connect, and then its handshake, this long: a duration such as 500ms",
-        details: &["Default: 5s. Seconds if there is no unit."],
-        apply: |args, value| {
+    Opt::new("timeout", "T", "gives a connect, and then its handshake, this long: a duration such as 500ms")
+        .details(&["Default: 5s. Seconds if there is no unit."])
+        .apply(|args, value| {
             let text = String::from_utf8_lossy(value.bytes());
             let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
             let timeout = timeout
@@ -358,72 +308,39 @@ const SERVER_OPTIONS: &[Opt<Args>] = &[
             args.settings.timeout = timeout;
             args.base.timeout = timeout.as_secs_f64();
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-server-name",
-        short: None,
-        value: ValueForm::Required("NAME"),
-        tier: Tier::New,
-        help: "calls the server by this name in TLS",
-        details: &["Default: the host of the URL. Of an address nothing is sent."],
-        apply: |args, value| {
+        }),
+    Opt::new("tls-server-name", "NAME", "calls the server by this name in TLS")
+        .details(&["Default: the host of the URL. Of an address nothing is sent."])
+        .apply(|args, value| {
             args.base.tls.server_name = Some(table::parse_server_name(value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-verify",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "checks the server's certificate, which is part of what a handshake costs",
-        details: &["It must lead to a root of the system or of --ssl-ca-file and bear the server's name."],
-        apply: |args, _| {
+        }),
+    Opt::flag("ssl-verify", "checks the server's certificate, which is part of what a handshake costs")
+        .details(&["It must lead to a root of the system or of --ssl-ca-file and bear the server's name."])
+        .apply(|args, _| {
             args.verify();
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-ca-file",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "trusts the certificates in this file, in PEM, beside the system's",
-        details: &["Implies --ssl-verify."],
-        apply: |args, value| {
+        }),
+    Opt::new("ssl-ca-file", "FILE", "trusts the certificates in this file, in PEM, beside the system's")
+        .details(&["Implies --ssl-verify."])
+        .apply(|args, value| {
             args.base.tls.ca_file = Some(value.os_str().to_owned());
             args.verify();
             Ok(())
-        },
-    },
+        }),
 ];
 
 const RESULTS: &[Opt<Args>] = &[
-    Opt {
-        long: "csv",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "prints CSV instead of the table: a line for each variant",
-        details: &["Of --csv and --json the last counts. docs/reference/tls-lab.md describes both."],
-        apply: |args, _| {
+    Opt::flag("csv", "prints CSV instead of the table: a line for each variant")
+        .details(&["Of --csv and --json the last counts. docs/reference/tls-lab.md describes both."])
+        .apply(|args, _| {
             args.form = Form::Csv;
             Ok(())
-        },
-    },
-    Opt {
-        long: "json",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "prints JSON instead of the table, with the figures of each round",
-        details: &[],
-        apply: |args, _| {
-            args.form = Form::Json;
-            Ok(())
-        },
-    },
+        }),
+    Opt::flag("json", "prints JSON instead of the table, with the figures of each round").apply(|args, _| {
+        args.form = Form::Json;
+        Ok(())
+    }),
 ];
 
 impl Args {
