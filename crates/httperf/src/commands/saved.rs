@@ -11,7 +11,7 @@ use httperf_report::{csv_header, csv_row, hgrm};
 
 use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
-use crate::command_line::planning::material::read_files_again;
+use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
 use crate::runner;
 use crate::runner::results::{cannot_write, file};
@@ -218,7 +218,7 @@ pub mod rerun {
         let program = program.quieted(args.quiet);
         match load(&args) {
             Ok(plan) => runner::run(&program, &args, plan).unwrap_or_else(|status| status),
-            Err(error) => fail(&program, &error),
+            Err(error) => program.fail(&error),
         }
     }
 
@@ -234,19 +234,6 @@ pub mod rerun {
     }
 }
 
-/// Completes a plan that was saved, so that it can be run again: reads the files of its bodies.
-///
-/// # Errors
-/// Why it cannot be run.
-pub(crate) fn make_runnable(plan: Plan) -> anyhow::Result<Plan> {
-    let identity = plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
-    anyhow::ensure!(
-        identity.is_none_or(|identity| !identity.key.is_empty()),
-        "it used a client's certificate, whose key is not kept in results: run its command line instead"
-    );
-    read_files_again(plan)
-}
-
 fn read(name: &OsString) -> anyhow::Result<Document> {
     let shown = name.to_string_lossy();
     let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
@@ -257,11 +244,6 @@ fn read(name: &OsString) -> anyhow::Result<Document> {
 fn finish(program: &Program, text: anyhow::Result<String>) -> ExitCode {
     match text {
         Ok(text) => program.print(text.as_bytes()).map_or_else(|status| status, |()| ExitCode::SUCCESS),
-        Err(error) => fail(program, &error),
+        Err(error) => program.fail(&error),
     }
-}
-
-fn fail(program: &Program, error: &anyhow::Error) -> ExitCode {
-    program.say(format_args!("{error:#}"));
-    ExitCode::FAILURE
 }

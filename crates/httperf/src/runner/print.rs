@@ -6,14 +6,14 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{Parts, Watch};
 use httperf_proto::ProtocolError;
 use httperf_stats::TickRates;
 
-use crate::runner::gather::{Gathering, Part};
+use crate::runner::gather::{Gathered, Gathering, Part};
 use crate::terminal::messages::Program;
 
 /// How many bytes are held back before they are written.
@@ -34,8 +34,8 @@ pub struct Printing<'a> {
 
 #[derive(Debug)]
 struct Sums {
-    rates: Gathering<Rates>,
-    seconds: Gathering<Second>,
+    rates: Gathering<u64, Rates>,
+    seconds: Gathering<u64, Second>,
 }
 
 /// A rate sample.
@@ -58,7 +58,7 @@ impl<'a> Printing<'a> {
     /// Prints for `program` what `watch` asks for, of so many workers.
     #[must_use]
     pub fn new(program: &'a Program, watch: Watch, workers: usize) -> Self {
-        let sums = Sums { rates: Gathering::new(workers), seconds: Gathering::new(workers) };
+        let sums = Sums { rates: Gathering::patient(workers), seconds: Gathering::patient(workers) };
         Self {
             program,
             watch,
@@ -124,14 +124,14 @@ impl Printer<'_> {
 
     /// Prints the sums of which this worker told the last part.
     fn write_sums(&mut self, sums: &mut Sums) {
-        let mut lines = Vec::new();
-        while let Some(Rates { rates, sessions }) = sums.rates.next() {
+        let (mut lines, now) = (Vec::new(), Instant::now());
+        while let Some(Gathered::Whole(Rates { rates, sessions })) = sums.rates.next(now) {
             lines.push(format!("reply-rate = {:<8.1}\n", rates.replies));
             if sessions {
                 lines.push(format!("session-rate = {:<8.1}\n", rates.sessions));
             }
         }
-        while let Some(Second { elapsed, ok, found }) = sums.seconds.next() {
+        while let Some(Gathered::Whole(Second { elapsed, ok, found })) = sums.seconds.next(now) {
             lines.push(format!("[{:.6} s] 200={ok}, 302={found}\n", elapsed.as_secs_f64()));
         }
         if !lines.is_empty() {
@@ -217,12 +217,12 @@ impl Observer for Printer<'_> {
             }),
             Observation::Rates { rates, sessions } => {
                 let mut sums = self.printing.sums();
-                sums.rates.tell(self.worker, Rates { rates, sessions });
+                sums.rates.add_next(self.worker, Rates { rates, sessions }, Instant::now());
                 self.write_sums(&mut sums);
             }
             Observation::Second { elapsed, ok, found } => {
                 let mut sums = self.printing.sums();
-                sums.seconds.tell(self.worker, Second { elapsed, ok, found });
+                sums.seconds.add_next(self.worker, Second { elapsed, ok, found }, Instant::now());
                 self.write_sums(&mut sums);
             }
             Observation::Lifetime { lifetime } => {

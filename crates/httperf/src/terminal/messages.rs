@@ -70,6 +70,12 @@ impl Program {
         }
     }
 
+    /// Prints `PROG: ERROR` on stderr, with the reasons of the error behind it, and returns the exit status for that.
+    pub fn fail(&self, error: &anyhow::Error) -> ExitCode {
+        self.say(format_args!("{error:#}"));
+        ExitCode::FAILURE
+    }
+
     /// Prints `PROGREST` on stderr, for messages that name their origin (`PROG.origin: …`).
     pub fn say_bytes(&self, rest: &[u8]) {
         complain(&[&self.name[..], rest, b"\n"].concat());

@@ -5,6 +5,7 @@ mod http2;
 mod load;
 pub mod material;
 mod objectives;
+mod saved;
 mod sources;
 mod tls;
 
@@ -33,6 +34,8 @@ pub use self::http2::Http2Error;
 pub use self::load::LoadError;
 pub use self::material::MaterialError;
 pub use self::objectives::ObjectiveError;
+pub(crate) use self::objectives::can_watch;
+pub(crate) use self::saved::make_runnable;
 pub use self::sources::SourceError;
 pub(crate) use self::sources::{resolve_all, source_addresses};
 pub use self::tls::TlsError;
@@ -227,9 +230,9 @@ impl Error {
         format!("{origin}: {self}")
     }
 
-    /// The exit status for it.
-    #[must_use]
-    pub fn status(&self) -> ExitCode {
+    /// Prints it, and returns the exit status for it.
+    pub fn explain(&self, program: &Program) -> ExitCode {
+        program.say_bytes(self.text().as_bytes());
         ExitCode::FAILURE
     }
 }

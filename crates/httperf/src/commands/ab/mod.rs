@@ -10,7 +10,6 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use httperf_plan::Plan;
 use httperf_report::compare::{Comparison, Rounds, rounds};
 use httperf_report::html::Pictures;
 
@@ -23,9 +22,9 @@ use crate::commands::compare::{
     CANNOT_TELL_STATUS, FAIL_IF_DETAILS, FAIL_IF_HELP, FORMAT_DETAILS, FORMAT_HELP, FORMATS, Form, conclude,
     tolerances,
 };
+use crate::runner::Runner;
 use crate::runner::results::cannot_write;
 use crate::runner::results::file::Writable;
-use crate::runner::trials::Trials;
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
@@ -269,10 +268,6 @@ fn within(option: &str, stop: Stop) -> Stop {
 
 /// Compares and reports. An early end has been explained when its exit status comes back.
 fn compare(program: &Program, sides: &[Named; 2]) -> Result<ExitCode, ExitCode> {
-    let failed = |error: anyhow::Error| {
-        program.say(format_args!("{error:#}"));
-        ExitCode::FAILURE
-    };
     let args = &sides[0].args;
     // What is the same for both is said once.
     let mut told: Vec<String> = Vec::new();
@@ -283,27 +278,14 @@ fn compare(program: &Program, sides: &[Named; 2]) -> Result<ExitCode, ExitCode> 
         }
     };
     sides.iter().flat_map(|side| &side.args.notices).for_each(|notice| warn(notice.clone()));
-    let mut plan = |side: &Named| -> Result<Plan, ExitCode> {
-        let plan = planning::plan(program, &side.args, &mut warn);
-        let plan = plan.map_err(|error| {
-            program.say_bytes(error.text().as_bytes());
-            error.status()
-        })?;
-        httperf_engine::rehearse(&plan).map_err(|error| {
-            let hint = error.hint();
-            let status = failed(error.into());
-            hint.iter().for_each(|hint| program.say_bare(format_args!("hint: {hint}")));
-            status
-        })?;
-        Ok(plan)
-    };
+    let mut plan =
+        |side: &Named| planning::plan(program, &side.args, &mut warn).map_err(|error| error.explain(program));
     let plans = [plan(&sides[0])?, plan(&sides[1])?];
     let ab = &args.trials.ab;
-    let output = ab.output.as_ref();
-    let output = output.map(|name| {
-        Writable::new(name).with_context(|| cannot_write("--output", name)).map(|file| (name, file))
-    });
-    let output = output.transpose().map_err(failed)?;
+    let (runner, output) = Runner::start(program, &plans.each_ref(), || {
+        let open = |name| Writable::new(name).with_context(|| cannot_write("--output", name));
+        ab.output.as_ref().map(|name| open(name).map(|file| (name, file))).transpose()
+    })?;
     let [a, b] = plans;
     let turns = Turns {
         sides: [Side { name: "A", plan: a }, Side { name: "B", plan: b }],
@@ -313,20 +295,19 @@ fn compare(program: &Program, sides: &[Named; 2]) -> Result<ExitCode, ExitCode> 
     };
     let names = [&sides[0], &sides[1]].map(|side| side.name.clone());
     let mut made = Rounds::new(turns.rounds, turns.seed, names, &ab.settings);
-    let trials = Trials::new().map_err(failed)?;
     {
         let mut progress = StatusLine::new();
         turns
             .make(
-                &mut |plan| trials.run(plan),
-                &|time| trials.pause(time),
-                &|| trials.is_interrupted(),
+                &mut |plan| runner.run(plan),
+                &|time| runner.pause(time),
+                &|| runner.is_interrupted(),
                 &mut made,
                 &mut |what| {
                     progress.show(what);
                 },
             )
-            .map_err(failed)?;
+            .map_err(|error| program.fail(&error))?;
     }
     if made.made() == 0 {
         program.say("interrupted before the first round was complete");
@@ -335,7 +316,7 @@ fn compare(program: &Program, sides: &[Named; 2]) -> Result<ExitCode, ExitCode> 
     let comparison = rounds(&made, &ab.settings);
     let status = report(program, args, &comparison, &made, output.as_ref())?;
     // A signal that is not the user's says more than what was measured until then.
-    let ended = trials.exit_code();
+    let ended = runner.exit_code();
     Ok(if ended == ExitCode::SUCCESS { status } else { ended })
 }
 
@@ -349,11 +330,8 @@ fn report(
     let ab = &args.trials.ab;
     let status = conclude(program, comparison, ab.form, Pictures::Rounds(made));
     let Some((name, file)) = output else { return Ok(status) };
-    file.replace(comparison.json().as_bytes()).with_context(|| cannot_write("--output", name)).map_err(
-        |error| {
-            program.say(format_args!("{error:#}"));
-            ExitCode::FAILURE
-        },
-    )?;
+    file.replace(comparison.json().as_bytes())
+        .with_context(|| cannot_write("--output", name))
+        .map_err(|error| program.fail(&error))?;
     Ok(status)
 }

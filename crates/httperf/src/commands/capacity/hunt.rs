@@ -15,8 +15,7 @@ use httperf_stats::search::{self, Next, Search};
 
 use super::{needed, samples_of_arrival};
 use crate::command_line::args::{ARRIVALS_MIN, Args};
-use crate::runner::probe;
-use crate::runner::trials::Trials;
+use crate::runner::{Runner, probe};
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
@@ -115,7 +114,7 @@ impl Hunt {
     pub(super) fn run(
         mut self,
         program: &Program,
-        trials: &Trials,
+        runner: &Runner,
         save: &mut dyn FnMut(&Capacity),
     ) -> Result<Capacity, String> {
         let mut status = StatusLine::new();
@@ -125,8 +124,8 @@ impl Hunt {
             }
         };
         show("waiting for a first reply");
-        let first = self.probe(trials);
-        if trials.is_interrupted() {
+        let first = self.probe(runner);
+        if runner.is_interrupted() {
             return Ok(self.end(End::Asked, None));
         }
         self.first = first?;
@@ -142,11 +141,11 @@ impl Hunt {
             let (number, unit) = (self.capacity.trials.len() + 1, self.capacity.unit().name());
             let seconds = trial.length.as_secs_f64();
             show(&format!("trial {number}: {} {unit}/s for {seconds:.1} s", trial.rate));
-            let run = match trials.run(self.plan(trial)) {
+            let run = match runner.run(self.plan(trial)) {
                 Ok(run) => run,
                 Err(error) => return Ok(self.end(End::Broken, Some(format!("{error:#}")))),
             };
-            if trials.is_interrupted() {
+            if runner.is_interrupted() {
                 // What was cut short says nothing.
                 return Ok(self.end(End::Asked, None));
             }
@@ -155,8 +154,8 @@ impl Hunt {
             self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
             self.capacity.trials.push(made);
             // A server that is gone has no capacity: what was known of it before stays.
-            if is_silent && !self.has_recovered(trials) {
-                return Ok(match trials.is_interrupted() {
+            if is_silent && !self.has_recovered(runner) {
+                return Ok(match runner.is_interrupted() {
                     true => self.end(End::Asked, None),
                     false => self.end(End::Broken, Some("the server no longer answers".to_owned())),
                 });
@@ -168,11 +167,11 @@ impl Hunt {
                 continue;
             }
             show(&format!("pause after trial {number}"));
-            trials.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
+            runner.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
             if !matches!(outcome, Outcome::Within | Outcome::Unclear) {
-                self.has_recovered(trials);
+                self.has_recovered(runner);
             }
-            if trials.is_interrupted() {
+            if runner.is_interrupted() {
                 return Ok(self.end(End::Asked, None));
             }
         }
@@ -222,9 +221,9 @@ impl Hunt {
     }
 
     /// Makes a single request, and says how long its reply took, or why there was none.
-    fn probe(&self, trials: &Trials) -> Result<Duration, String> {
+    fn probe(&self, runner: &Runner) -> Result<Duration, String> {
         let plan = probe::probe(&self.capacity.plan, 1, PROBE_LIMIT);
-        let run = trials.run(plan.clone()).map_err(|error| format!("{error:#}"))?;
+        let run = runner.run(plan.clone()).map_err(|error| format!("{error:#}"))?;
         // Any reply will do.
         probe::slowest(&plan, &run.summary)
     }
@@ -247,18 +246,18 @@ impl Hunt {
     }
 
     /// Makes single requests until one is answered quickly. Returns whether any was answered.
-    fn has_recovered(&self, trials: &Trials) -> bool {
+    fn has_recovered(&self, runner: &Runner) -> bool {
         let quick = self.first * QUICK.0 + QUICK.1;
         let began = Instant::now();
         let mut has_answered = false;
         let limit = self.recovery_limit();
-        while began.elapsed() < limit && !trials.is_interrupted() {
-            let answer = self.probe(trials);
+        while began.elapsed() < limit && !runner.is_interrupted() {
+            let answer = self.probe(runner);
             has_answered |= answer.is_ok();
             if answer.is_ok_and(|time| time <= quick) {
                 break;
             }
-            trials.pause(PROBE_PAUSE);
+            runner.pause(PROBE_PAUSE);
         }
         has_answered
     }

@@ -19,11 +19,9 @@ use self::hunt::Hunt;
 use crate::command_line::args::{Args, CapacityArgs};
 use crate::command_line::grammar::{Order, parse};
 use crate::command_line::planning;
-use crate::runner::OBJECTIVES_STATUS;
-use crate::runner::checks;
 use crate::runner::results::cannot_write;
 use crate::runner::results::file::Writable;
-use crate::runner::trials::Trials;
+use crate::runner::{OBJECTIVES_STATUS, Runner};
 use crate::terminal::messages::Program;
 
 pub use self::options::COMMAND;
@@ -58,27 +56,18 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         program.say(error);
         ExitCode::FAILURE
     };
-    let plan = planning::plan(program, args, &mut |warning| program.warn(warning)).map_err(|error| {
-        program.say_bytes(error.text().as_bytes());
-        error.status()
-    })?;
+    let plan = planning::plan(program, args, &mut |warning| program.warn(warning))
+        .map_err(|error| error.explain(program))?;
     let (plan, settings) = settings(args, plan);
     check(&plan, &settings).map_err(|error| failed(&error))?;
     let hunt = Hunt::new(args, Capacity::new(settings, plan));
-    httperf_engine::rehearse(&hunt.heaviest()).map_err(|error| {
-        let status = failed(&error);
-        error.hint().iter().for_each(|hint| program.say_bare(format_args!("hint: {hint}")));
-        status
-    })?;
+    let heaviest = hunt.heaviest();
     let output = args.trials.capacity.output.as_deref();
-    let output = output.map(|name| {
-        Writable::new(name).with_context(|| cannot_write("--output", name)).map(|file| (name, file))
-    });
-    let output = output.transpose().map_err(|error| failed(&format_args!("{error:#}")))?;
-    for problem in checks::problems(&hunt.heaviest()) {
-        program.warn(format_args!("warning: {problem}"));
-    }
-    let trials = Trials::new().map_err(|error| failed(&format_args!("{error:#}")))?;
+    let (runner, output) = Runner::start(program, &[&heaviest], || {
+        let open = |name| Writable::new(name).with_context(|| cannot_write("--output", name));
+        output.map(|name| open(name).map(|file| (name, file))).transpose()
+    })?;
+    runner.warn_of_problems(program, &heaviest);
     let mut has_failed = false;
     let mut save = |capacity: &Capacity, is_last: bool| {
         // What was written to a pipe or a device cannot be replaced.
@@ -94,7 +83,7 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         }
     };
     let capacity = hunt
-        .run(program, &trials, &mut |capacity| save(capacity, false))
+        .run(program, &runner, &mut |capacity| save(capacity, false))
         .map_err(|reason| failed(&format_args!("no reply from the server: {reason}")))?;
     save(&capacity, true);
     let text = if args.trials.capacity.json { capacity.json() } else { capacity.text() };
@@ -102,14 +91,14 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
     if has_failed {
         return Err(ExitCode::FAILURE);
     }
-    Ok(status(&capacity, &trials))
+    Ok(status(&capacity, &runner))
 }
 
-fn status(capacity: &Capacity, trials: &Trials) -> ExitCode {
+fn status(capacity: &Capacity, runner: &Runner) -> ExitCode {
     let found = &capacity.found;
     let is_known = found.capacity.is_some() || found.sustained.is_some();
     match found.end {
-        Some(End::Asked) => trials.exit_code(),
+        Some(End::Asked) => runner.exit_code(),
         Some(End::Broken) => ExitCode::FAILURE,
         Some(End::BelowMinimum) => ExitCode::from(OBJECTIVES_STATUS),
         Some(End::TooFewSamples) => ExitCode::from(UNKNOWN_STATUS),

@@ -7,32 +7,29 @@ mod capture;
 mod kernel;
 mod lab;
 mod latency;
-mod machine;
 mod results;
 mod schedule;
 mod spread;
-pub mod store;
 mod table;
 mod watch;
-
-pub use machine::Machine;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, anyhow};
-use httperf_engine::Stop as EndOfRun;
+use anyhow::anyhow;
 
 use self::capacity::{CALLS_PER_CONNECTION, Effort, Highest, Unit};
 use self::kernel::Protocol;
 use self::lab::{Lab, Process};
-use self::results::{Bounds, Capacity, FORMAT, Results, VERSION};
+use self::results::{Bounds, Capacity, Results};
 use self::table::Table;
 use crate::command_line::args;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
 use crate::command_line::planning;
-use crate::runner::signals::EndSignals;
+use crate::runner::Runner;
+use crate::runner::known_capacity::{self, FORMAT, VERSION};
+use crate::runner::machine::MachineIdentity;
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
@@ -49,16 +46,13 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 
 /// Measures, reports and keeps the results. An early end has been explained when its exit status comes back.
 fn check(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
-    let results = measure(program, args).map_err(|error| {
-        program.say(format_args!("{error:#}"));
-        ExitCode::FAILURE
-    })?;
+    let results = measure(program, args).map_err(|error| program.fail(&error))?;
     let json = results.json();
     program.print_with(|out| {
         if args.json { out.write_all(json.as_bytes()) } else { write!(out, "{}", Table(&results)) }
     })?;
     if !args.no_store
-        && let Err(reason) = store::keep(&json)
+        && let Err(reason) = known_capacity::keep(&json)
     {
         program.say(format_args!("warning: {reason}"));
     }
@@ -69,16 +63,14 @@ fn check(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
 const EXCEEDED_STATUS: u8 = 2;
 
 fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
-    httperf_engine::raise_descriptor_limit();
     // What is measured are runs without options.
     let usual = args::Args { server: Some(b"127.0.0.1".to_vec()), ..args::Args::default() };
     let base = planning::plan(program, &usual, &mut |warning| program.say(warning))
         .map_err(|error| anyhow!(error.text()))?;
-    let stop = EndOfRun::new().context("cannot make a descriptor for waking up")?;
-    let _signals = EndSignals::watch(stop.clone())?;
+    let runner = Runner::unrehearsed()?;
     let settings = args.settings();
-    let machine = Machine::this();
-    let lab = Lab::new(base, &stop);
+    let machine = MachineIdentity::this();
+    let lab = Lab::new(base, &runner);
     let mut progress = StatusLine::new();
 
     let mut latency = Vec::new();

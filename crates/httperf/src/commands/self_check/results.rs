@@ -3,15 +3,9 @@
 use serde::Serialize;
 
 use super::capacity::Highest;
-use super::machine::Machine;
 use super::spread::Spread;
 use super::{kernel, latency, schedule};
-
-/// What the document calls itself.
-pub(super) const FORMAT: &str = "httperf-self-check";
-
-/// The version of the shape of the document. Fields may be added within a version; none goes or changes its meaning.
-pub(super) const VERSION: u32 = 1;
+use crate::runner::machine::MachineIdentity;
 
 /// All that was found out. `docs/reference/self-check.md` describes the document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,7 +15,7 @@ pub(super) struct Results {
     /// When it was finished, in seconds since 1970.
     pub(super) finished_unix_s: u64,
     pub(super) quick: bool,
-    pub(super) machine: Machine,
+    pub(super) machine: MachineIdentity,
     /// Whether the generator had a processor to itself.
     pub(super) processors_split: bool,
     /// The share of all runs in which the generator was kept waiting for a processor.
@@ -117,6 +111,7 @@ pub(super) mod tests {
     use crate::commands::self_check::kernel::Protocol;
     use crate::commands::self_check::lab::Process;
     use crate::commands::self_check::latency::Accuracy;
+    use crate::runner::known_capacity::{FORMAT, VERSION};
 
     fn spread(p50_us: f64, p99_us: f64) -> Spread {
         Spread { count: 1000, p50_us, p99_us: Some(p99_us), max_us: 2.0 * p99_us }
@@ -170,7 +165,7 @@ pub(super) mod tests {
             version: VERSION,
             finished_unix_s: 1_800_000_000,
             quick: false,
-            machine: Machine {
+            machine: MachineIdentity {
                 cpu: "Some CPU".into(),
                 processors: 2,
                 kernel: "6.1".into(),

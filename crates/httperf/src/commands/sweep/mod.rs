@@ -23,14 +23,11 @@ use httperf_report::{Level, html};
 use self::order::{Turn, order};
 use self::ports::Ports;
 use crate::command_line::args::{Args, SweepArgs, SweepForm};
-use crate::command_line::planning;
-use crate::commands::saved::make_runnable;
-use crate::runner::checks;
+use crate::command_line::planning::{self, make_runnable};
 use crate::runner::probe;
 use crate::runner::results::file::Writable;
 use crate::runner::results::{cannot_write, ensure_distinct};
-use crate::runner::trials::Trials;
-use crate::runner::{INVALID_STATUS, OBJECTIVES_STATUS, SUSPECT_STATUS};
+use crate::runner::{INVALID_STATUS, OBJECTIVES_STATUS, Runner, SUSPECT_STATUS};
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
@@ -50,36 +47,23 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 /// `named` is what speaks.
 fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
     let given = &args.trials.sweep;
-    let failed = |error: &anyhow::Error| {
-        named.say(format_args!("{error:#}"));
-        ExitCode::FAILURE
-    };
-    let trials = Trials::new().map_err(|error| failed(&error))?;
     let sweep = match &given.resume {
-        Some(name) => resumed(name).map_err(|error| failed(&error))?,
+        Some(name) => resumed(name).map_err(|error| named.fail(&error))?,
         None => {
-            let plan =
-                planning::plan(program, args, &mut |warning| named.warn(warning)).map_err(|error| {
-                    named.say_bytes(error.text().as_bytes());
-                    error.status()
-                })?;
+            let plan = planning::plan(program, args, &mut |warning| named.warn(warning))
+                .map_err(|error| error.explain(named))?;
             Sweep::new(options::settings(args), plan)
         }
     };
-    httperf_engine::rehearse(&sweep.plan).map_err(|error| {
-        let hint = error.hint();
-        let status = failed(&error.into());
-        hint.iter().for_each(|hint| named.say_bare(format_args!("hint: {hint}")));
-        status
-    })?;
-    let mut files = Files::prepare(given, args.results.junit.as_ref()).map_err(|error| failed(&error))?;
-    checks::problems(&sweep.plan).iter().for_each(|problem| named.warn(format_args!("warning: {problem}")));
+    let (runner, mut files) =
+        Runner::start(named, &[&sweep.plan], || Files::prepare(given, args.results.junit.as_ref()))?;
+    runner.warn_of_problems(named, &sweep.plan);
     let order = order(&sweep.settings);
-    let mut course = Course { program: named, trials: &trials, sweep, order, usual: None };
+    let mut course = Course { program: named, runner: &runner, sweep, order, usual: None };
     let carried_out = course.carry_out(&mut files);
     let sweep = course.sweep;
     if let Err(Failed::AtOnce(error)) = &carried_out {
-        return Err(failed(error));
+        return Err(named.fail(error));
     }
     if !sweep.runs.is_empty() {
         files.write_last(named, &sweep);
@@ -91,7 +75,7 @@ fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, Exit
         SweepForm::Json => out.write_all(sweep.json().as_bytes()),
     });
     if let Err(Failed::MeanWhile(error)) = &carried_out {
-        return Err(failed(error));
+        return Err(named.fail(error));
     }
     printed?;
     if let (Some(End::Asked), Some(name)) = (sweep.end, given.output.as_ref().or(given.resume.as_ref())) {
@@ -100,7 +84,7 @@ fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, Exit
     if files.lack_something() {
         return Err(ExitCode::FAILURE);
     }
-    exit_code(&sweep, args.results.strict).map_or_else(|| Ok(trials.exit_code()), Err)
+    exit_code(&sweep, args.results.strict).map_or_else(|| Ok(runner.exit_code()), Err)
 }
 
 /// The exit status for what was found out, if it says something.
@@ -142,7 +126,7 @@ const PROBE_CALLS: u64 = 5;
 /// A sweep that goes on.
 struct Course<'a> {
     program: &'a Program,
-    trials: &'a Trials,
+    runner: &'a Runner,
     sweep: Sweep,
     order: Vec<Turn>,
     /// How quick the server is when it has nothing else to do; `None` if nobody looks.
@@ -175,16 +159,16 @@ impl Course<'_> {
             let recovery = self
                 .recover(&plan, is_first, &mut |waited_for| show(&format!("{what}: waiting {waited_for}")));
             is_first = false;
-            if self.trials.is_interrupted() {
+            if self.runner.is_interrupted() {
                 break;
             }
             show(&what);
-            let result = recovery.and_then(|recovery| Ok((recovery, self.trials.run(plan)?)));
+            let result = recovery.and_then(|recovery| Ok((recovery, self.runner.run(plan)?)));
             let (recovery, result) = result.map_err(Failed::MeanWhile)?;
             self.sweep.add(Run::new(turn.rate, turn.repeat, recovery, result));
             show("");
             files.write(self.program, &self.sweep);
-            if self.trials.is_interrupted() {
+            if self.runner.is_interrupted() {
                 break;
             }
         }
@@ -221,10 +205,10 @@ impl Course<'_> {
             return Ok(());
         }
         let probe = probe::probe(&self.sweep.plan, PROBE_CALLS, limit);
-        let summary = self.trials.run(probe.clone())?.summary;
+        let summary = self.runner.run(probe.clone())?.summary;
         match probe::median(&probe, &summary) {
             Ok(median) => self.usual = Some(median),
-            Err(_) if self.trials.is_interrupted() => {}
+            Err(_) if self.runner.is_interrupted() => {}
             Err(why) => {
                 let servers: Vec<String> =
                     self.sweep.plan.targets.iter().map(|target| target.endpoint.to_string()).collect();
@@ -243,7 +227,7 @@ impl Course<'_> {
         let mut recovery = Recovery::default();
         if !is_first && settings.pause_s > 0.0 {
             show("between runs");
-            recovery.pause_s = seconds(|| self.trials.pause(Duration::from_secs_f64(settings.pause_s))).1;
+            recovery.pause_s = seconds(|| self.runner.pause(Duration::from_secs_f64(settings.pause_s))).1;
         }
         let Some(usual) = self.usual else { return Ok(recovery) };
         let deadline = Instant::now() + Duration::from_secs_f64(settings.settle_s);
@@ -264,11 +248,11 @@ impl Course<'_> {
         const GLANCE: Duration = Duration::from_millis(500);
         loop {
             let ports = Ports::look(plan, Path::new("/")).filter(|ports| !ports.suffice())?;
-            if Instant::now() >= deadline || self.trials.is_interrupted() {
+            if Instant::now() >= deadline || self.runner.is_interrupted() {
                 return Some(ports);
             }
             show("for local ports");
-            self.trials.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
+            self.runner.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
         }
     }
 
@@ -287,10 +271,10 @@ impl Course<'_> {
             show("for the server");
             let left = deadline.saturating_duration_since(Instant::now());
             let probe = probe::probe(&self.sweep.plan, PROBE_CALLS, left.max(LOOK_MIN));
-            let summary = self.trials.run(probe.clone())?.summary;
+            let summary = self.runner.run(probe.clone())?.summary;
             let median = probe::median(&probe, &summary).ok();
             if median.is_some_and(|median| probe::has_recovered(median, usual))
-                || self.trials.is_interrupted()
+                || self.runner.is_interrupted()
             {
                 return Ok(None);
             }
@@ -298,7 +282,7 @@ impl Course<'_> {
                 let ms = |time: Duration| time.as_secs_f64() * 1e3;
                 return Ok(Some(Lacking::Server { probe_ms: median.map(ms), usual_ms: ms(usual) }));
             }
-            self.trials.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
+            self.runner.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
         }
     }
 }

@@ -8,8 +8,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
-use httperf_engine::{Silent, Stop as EndOfRun};
 use httperf_plan::{Plan, Tls, TlsVersion};
 use httperf_proto::tls::{GROUPS, Group as KeyExchange};
 use httperf_report::tls_lab::{Outcome, Results, Settings, csv, json, table};
@@ -19,7 +17,7 @@ use crate::command_line::args::{self, TypedUrl};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Value};
 use crate::command_line::planning;
 use crate::command_line::table;
-use crate::runner::signals::EndSignals;
+use crate::runner::Runner;
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
@@ -40,23 +38,22 @@ fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         ExitCode::FAILURE
     };
     let base = base_plan(program, args).map_err(|error| failed(&error))?;
-    httperf_engine::raise_descriptor_limit();
     let candidates = args.candidates(base.tls.as_ref().expect("the plan of a https:// URL has TLS"));
     let experiment = Experiment { base, candidates, resumes: args.resume, settings: args.settings };
-    let attempt = || -> anyhow::Result<(Results, EndOfRun, EndSignals)> {
-        let stop = EndOfRun::new().context("cannot make a descriptor for waking up")?;
-        let signals = EndSignals::watch(stop.clone())?;
+    let attempt = || -> anyhow::Result<(Results, Runner)> {
+        let runner = Runner::unrehearsed()?;
         let mut progress = StatusLine::new();
-        let mut carry_out = |plan: &Plan| Ok(httperf_engine::run(plan, &mut [&mut Silent], &stop)?);
+        let mut carry_out = |plan: &Plan| Ok(runner.measure(plan)?);
+        let is_interrupted = || runner.is_interrupted();
         let results = experiment
-            .run(args.server(), &mut carry_out, &|| stop.is_asked(), &mut |what| progress.show(what))?;
-        Ok((results, stop, signals))
+            .run(args.server(), &mut carry_out, &is_interrupted, &mut |what| progress.show(what))?;
+        Ok((results, runner))
     };
-    let (results, stop, signals) = attempt().map_err(|error| failed(&format_args!("{error:#}")))?;
-    if let Some(reason) = nothing_measured(&results, stop.is_asked()) {
+    let (results, runner) = attempt().map_err(|error| program.fail(&error))?;
+    if let Some(reason) = nothing_measured(&results, runner.is_interrupted()) {
         return Err(failed(&reason));
     }
-    if results.is_interrupted() && stop.is_asked() {
+    if results.is_interrupted() && runner.is_interrupted() {
         program.say(format_args!("interrupted after {} of {} rounds", results.rounds, args.settings.rounds));
     }
     program.print_with(|out| match args.form {
@@ -64,7 +61,7 @@ fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         Form::Csv => write!(out, "{}", csv(&results)),
         Form::Json => write!(out, "{}", json(&results)),
     })?;
-    Ok(signals.exit_code())
+    Ok(runner.exit_code())
 }
 
 /// What all trials have in common: a connection to the server, and a handshake.

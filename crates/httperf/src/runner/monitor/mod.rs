@@ -9,9 +9,9 @@
 //! A worker never waits for any of them: what does not fit into the channel is counted and left out. Consumers see one
 //! interval at a time, that of all workers together. A new way of watching is another `Consumer`, made in `consumers`.
 
-mod assembly;
 mod figures;
 mod interval_log;
+mod intervals;
 mod live;
 mod objectives;
 mod progress;
@@ -31,17 +31,16 @@ use httperf_engine::Stop;
 use httperf_plan::{Plan, Watch};
 use httperf_stats::{Interval, Series};
 
+use crate::runner::gather::Gathered;
 use crate::terminal::lines;
 use crate::terminal::messages::Program;
 
-use self::assembly::{Assembled, Assembly};
 use self::interval_log::IntervalLog;
+use self::intervals::Intervals;
 use self::live::Live;
 use self::objectives::Objectives;
 use self::progress::Progress;
 use self::until::Until;
-
-pub(crate) use self::objectives::can_watch;
 
 /// How many intervals of each worker may wait for the consumers: a minute's.
 const WAITING_MAX: usize = 64;
@@ -130,7 +129,7 @@ impl Monitor {
         let thread = std::thread::Builder::new()
             .name("monitor".into())
             .spawn(move || {
-                consume(&messages, Assembly::new(workers), &mut consumers, tick, &is_over);
+                consume(&messages, Intervals::new(workers), &mut consumers, tick, &is_over);
                 consumers
             })
             .context("cannot start the thread that watches the run")?;
@@ -202,7 +201,7 @@ fn prints(watch: &Watch) -> bool {
 /// Hands out what arrives until nothing more will.
 fn consume(
     messages: &Receiver<Message>,
-    mut assembly: Assembly,
+    mut intervals: Intervals,
     consumers: &mut Consumers,
     tick: Duration,
     over: &AtomicBool,
@@ -210,16 +209,16 @@ fn consume(
     while !over.load(Ordering::Relaxed) {
         match messages.recv_timeout(tick) {
             Ok(Message { worker, interval: Some(interval) }) => {
-                assembly.add(worker, interval, Instant::now());
+                intervals.add(worker, interval, Instant::now());
             }
-            Ok(Message { worker, interval: None }) => assembly.end(worker),
+            Ok(Message { worker, interval: None }) => intervals.end(worker),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        while let Some(assembled) = assembly.next(Instant::now()) {
-            consumers.iter_mut().for_each(|consumer| match &assembled {
-                Assembled::Whole(interval) => consumer.interval(interval),
-                Assembled::Partial(interval) => consumer.partial_interval(interval),
+        while let Some(gathered) = intervals.next(Instant::now()) {
+            consumers.iter_mut().for_each(|consumer| match &gathered {
+                Gathered::Whole(interval) => consumer.interval(interval),
+                Gathered::Partial(interval) => consumer.partial_interval(interval),
             });
         }
         consumers.iter_mut().for_each(|consumer| consumer.tick());

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use httperf_engine::Stop;
 use httperf_plan::Plan;
-use httperf_plan::objective::{Clock, Figure, Metric, Objective, Share};
+use httperf_plan::objective::{Figure, Metric, Objective, Share};
 use httperf_stats::{Classes, Interval, Phase, Series, samples_needed};
 
 use super::{Consumer, Outcome};
+use crate::command_line::planning::can_watch;
 
 /// At how many ends of seconds in a row an objective must have been missed.
 const IN_A_ROW: u32 = 3;
@@ -21,18 +22,6 @@ const CALLS_MIN: u64 = 100;
 
 /// By how much of itself a latency of an interval may be less than the value of its class.
 const CLASS_WIDTH: f64 = 0.01;
-
-/// Whether it can be told while a run of this plan goes on that it misses an objective.
-pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
-    let is_upper = objective.relation().is_upper();
-    plan.makes_calls()
-        && match objective.metric() {
-            Metric::Time { clock, .. } => clock == Clock::Latency,
-            Metric::Share(Share::Errors | Share::Failed | Share::Unexpected) => is_upper,
-            Metric::Share(Share::Status(class)) => class < 4 && !is_upper,
-            Metric::Replies => true,
-        }
-}
 
 /// Asks for the end of the run when an objective has been missed for some seconds.
 pub(super) struct Objectives {

@@ -17,7 +17,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::command_line::args::ResultArgs;
-use crate::commands::self_check;
+use crate::runner::known_capacity::share_of_capacity;
 
 use self::file::{Fault, Spoilt, Writable};
 
@@ -52,7 +52,7 @@ impl Provenance {
             httperf: env!("CARGO_PKG_VERSION").to_owned(),
             ended_early,
             machine: machine::this(self.open_files),
-            capacity: self_check::store::capacity(&summary, &plan).map(|found| Capacity {
+            capacity: share_of_capacity(&summary, &plan).map(|found| Capacity {
                 connections_per_second: found.connections_most as u64,
                 requests_per_second: found.requests_most as u64,
             }),
