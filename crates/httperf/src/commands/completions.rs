@@ -18,7 +18,7 @@ pub const COMMAND: Command<CompletionsArgs> = Command {
     summary: "Prints a completion script for bash, zsh or fish.",
     words: "SHELL",
     groups: &[Group { title: "General", options: &[Opt::help()] }],
-    also: &[],
+    also: None,
     word: |args, word| {
         args.words.push(String::from_utf8_lossy(word).into_owned());
         Ok(())

@@ -26,7 +26,7 @@ pub const COMMAND: Command<PlotArgs> = Command {
         Group { title: "Output", options: OUTPUT },
         Group { title: "General", options: &[Opt::help()] },
     ],
-    also: &[],
+    also: None,
     word: |args, word| {
         args.files.push(os_string(word));
         Ok(())

@@ -30,7 +30,7 @@ pub mod report {
             Group { title: "Form", options: FORM },
             Group { title: "General", options: &[Opt::help()] },
         ],
-        also: &[],
+        also: None,
         word: |args, word| {
             args.files.push(os_string(word));
             Ok(())
@@ -127,7 +127,7 @@ pub mod merge {
             Group { title: "Result", options: RESULT },
             Group { title: "General", options: &[Opt::help()] },
         ],
-        also: &[],
+        also: None,
         word: |args, word| {
             args.files.push(os_string(word));
             Ok(())
@@ -200,7 +200,7 @@ pub mod rerun {
             Group { title: "Reports", options: reports::FORMS },
             Group { title: "General", options: &[Opt::help()] },
         ],
-        also: &[],
+        also: None,
         word: |args, word| {
             args.stray_words.push(word.to_vec());
             Ok(())

@@ -12,7 +12,7 @@ pub const COMMAND: Command<SchemaArgs> = Command {
     summary: "Prints the JSON Schema of results, sweeps, capacities or comparisons.",
     words: "NAME",
     groups: &[Group { title: "General", options: &[Opt::help()] }],
-    also: &[],
+    also: None,
     word: |args, word| {
         args.words.push(String::from_utf8_lossy(word).into_owned());
         Ok(())

@@ -6,7 +6,6 @@ mod material;
 mod results;
 mod sources;
 mod tls;
-mod trials;
 mod url;
 
 use std::ffi::{OsStr, OsString};
@@ -24,8 +23,6 @@ pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
-pub(crate) use trials::ARRIVALS_MIN;
-pub use trials::{AbArgs, CapacityArgs, Searched, SweepArgs, SweepForm, TrialArgs};
 pub use url::TypedUrl;
 
 /// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
@@ -125,8 +122,6 @@ pub struct Args {
     pub load: LoadArgs,
     /// All about results.
     pub results: ResultArgs,
-    /// What commands are to do that make several runs.
-    pub trials: TrialArgs,
     /// `--report`.
     pub report: ReportForm,
     /// `--print-reply`.
@@ -261,7 +256,6 @@ impl Default for Args {
             use_timer_cache: false,
             load: LoadArgs::default(),
             results: ResultArgs::default(),
-            trials: TrialArgs::default(),
             report: ReportForm::Auto,
             print_reply: None,
             print_request: None,

@@ -17,8 +17,10 @@ use std::os::unix::ffi::OsStrExt;
 use httperf_plan::number;
 
 /// A command line: a table of options, and what to do with the other words.
+///
+/// `B` is the part of the arguments that options of another command set, if it takes some of those.
 #[derive(Clone, Copy, Debug)]
-pub struct Command<A: 'static> {
+pub struct Command<A: 'static, B: 'static = A> {
     /// The word that selects it; empty for the program itself.
     pub name: &'static str,
     /// What it does, in one line.
@@ -29,9 +31,18 @@ pub struct Command<A: 'static> {
     pub groups: &'static [Group<A>],
     /// Further options, which are explained where another command has them. An option above takes the place of one of
     /// the same name here.
-    pub also: &'static [Group<A>],
+    pub also: Option<Borrowed<A, B>>,
     /// Takes a word that is not an option.
     pub word: fn(&mut A, &[u8]) -> Result<(), Stop>,
+}
+
+/// Options of another command, which set a part of the arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Borrowed<A: 'static, B: 'static> {
+    /// The options, in the order in which help shows them.
+    pub groups: &'static [Group<B>],
+    /// The part that they set.
+    pub part: fn(&mut A) -> &mut B,
 }
 
 /// Options that belong together, under a title.
@@ -128,14 +139,19 @@ impl Stop {
     }
 }
 
-impl<A> Command<A> {
+impl<A, B> Command<A, B> {
     /// The texts of all options, in table order; of two with the same name, the first is meant.
     pub fn options(&self) -> impl Iterator<Item = &'static OptDescription> {
-        self.all().map(|option| &option.text)
+        self.all().map(|option| option.text())
     }
 
-    fn all(&self) -> impl Iterator<Item = &'static Opt<A>> {
-        self.groups.iter().chain(self.also).flat_map(|group| group.options)
+    fn all(&self) -> impl Iterator<Item = Known<A, B>> {
+        let own = self.groups.iter().flat_map(|group| group.options).map(Known::Own);
+        let also = self.also.iter().flat_map(|also| {
+            let options = also.groups.iter().flat_map(|group| group.options);
+            options.map(|option| Known::Borrowed(option, also.part))
+        });
+        own.chain(also)
     }
 
     /// Returns whether it has an option of its own of this name.
@@ -151,8 +167,37 @@ impl<A> Command<A> {
             summary: self.summary,
             words: self.words,
             groups: self.groups.iter().map(|group| group.describe(|_| true)).collect(),
-            also: self.also.iter().map(|group| group.describe(|option| !self.has(option.long))).collect(),
+            also: self
+                .also
+                .iter()
+                .flat_map(|also| also.groups)
+                .map(|group| group.describe(|option| !self.has(option.long)))
+                .collect(),
             subcommands: Vec::new(),
+        }
+    }
+}
+
+/// An option that a command takes.
+enum Known<A: 'static, B: 'static> {
+    /// One of its own.
+    Own(&'static Opt<A>),
+    /// One of another command, with the part of the arguments that it sets.
+    Borrowed(&'static Opt<B>, fn(&mut A) -> &mut B),
+}
+
+impl<A, B> Known<A, B> {
+    fn text(&self) -> &'static OptDescription {
+        match self {
+            Self::Own(option) => &option.text,
+            Self::Borrowed(option, _) => &option.text,
+        }
+    }
+
+    fn apply(&self, args: &mut A, value: Value<'_>) -> Result<(), Stop> {
+        match self {
+            Self::Own(option) => (option.apply)(args, value),
+            Self::Borrowed(option, part) => (option.apply)(part(args), value),
         }
     }
 }

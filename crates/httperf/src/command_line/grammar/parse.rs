@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Command, Opt, OptDescription, Stop, Tier, Value, ValueForm};
+use super::{Command, Known, OptDescription, Stop, Tier, Value, ValueForm};
 
 /// Whether options may follow other words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,12 @@ impl Order {
 /// # Errors
 ///
 /// The first thing that is wrong, or that ends the program early as `--help` does.
-pub fn parse<A>(command: &Command<A>, argv: &[OsString], order: Order, args: &mut A) -> Result<(), Stop> {
+pub fn parse<A, B>(
+    command: &Command<A, B>,
+    argv: &[OsString],
+    order: Order,
+    args: &mut A,
+) -> Result<(), Stop> {
     let mut rest = argv.iter().map(|word| word.as_bytes());
     while let Some(word) = rest.next() {
         if word == b"--" {
@@ -55,33 +60,34 @@ pub fn parse<A>(command: &Command<A>, argv: &[OsString], order: Order, args: &mu
 /// # Errors
 ///
 /// The candidates, in alphabetical order, when there is not exactly one; none if nothing fits.
-pub fn find<A>(command: &Command<A>, name: &[u8]) -> Result<&'static OptDescription, Vec<&'static str>> {
-    look_up(command, name).map(|option| &option.text)
+pub fn find<A, B>(
+    command: &Command<A, B>,
+    name: &[u8],
+) -> Result<&'static OptDescription, Vec<&'static str>> {
+    look_up(command, name).map(|option| option.text())
 }
 
-fn look_up<A>(command: &Command<A>, name: &[u8]) -> Result<&'static Opt<A>, Vec<&'static str>> {
-    if let Some(exact) = command.all().find(|option| option.text.long.as_bytes() == name) {
+fn look_up<A, B>(command: &Command<A, B>, name: &[u8]) -> Result<Known<A, B>, Vec<&'static str>> {
+    if let Some(exact) = command.all().find(|option| option.text().long.as_bytes() == name) {
         return Ok(exact);
     }
     for tier in Tier::ALL {
-        let fits =
-            |option: &&Opt<A>| option.text.tier == tier && option.text.long.as_bytes().starts_with(name);
-        let candidates: Vec<&'static Opt<A>> = command.all().filter(fits).collect();
-        match candidates[..] {
-            [] => {}
-            [only] => return Ok(only),
-            _ => {
-                let mut names: Vec<_> = candidates.iter().map(|option| option.text.long).collect();
-                names.sort_unstable();
-                return Err(names);
-            }
+        let fits = |text: &OptDescription| text.tier == tier && text.long.as_bytes().starts_with(name);
+        let mut candidates: Vec<_> = command.all().filter(|option| fits(option.text())).collect();
+        if candidates.len() > 1 {
+            let mut names: Vec<_> = candidates.iter().map(|option| option.text().long).collect();
+            names.sort_unstable();
+            return Err(names);
+        }
+        if let Some(only) = candidates.pop() {
+            return Ok(only);
         }
     }
     Err(Vec::new())
 }
 
-fn parse_long<'a, A>(
-    command: &Command<A>,
+fn parse_long<'a, A, B>(
+    command: &Command<A, B>,
     word: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
     args: &mut A,
@@ -91,17 +97,21 @@ fn parse_long<'a, A>(
         None => (word, None),
     };
     let option = look_up(command, name).map_err(|candidates| unknown_long(word, &candidates))?;
-    let value = match (option.text.value, attached) {
+    let value = match (option.text().value, attached) {
         (ValueForm::None, Some(_)) => {
-            return Err(usage(&[b"option '--", option.text.long.as_bytes(), b"' doesn't allow an argument"]));
+            return Err(usage(&[
+                b"option '--",
+                option.text().long.as_bytes(),
+                b"' doesn't allow an argument",
+            ]));
         }
         (ValueForm::Required(_), None) => Some(rest.next().ok_or_else(|| {
-            usage(&[b"option '--", option.text.long.as_bytes(), b"' requires an argument"])
+            usage(&[b"option '--", option.text().long.as_bytes(), b"' requires an argument"])
         })?),
         (ValueForm::None | ValueForm::Optional(_), None)
         | (ValueForm::Required(_) | ValueForm::Optional(_), Some(_)) => attached,
     };
-    (option.apply)(args, Value { given: value, by_letter: false })
+    option.apply(args, Value { given: value, by_letter: false })
 }
 
 fn unknown_long(word: &[u8], candidates: &[&str]) -> Stop {
@@ -117,18 +127,19 @@ fn unknown_long(word: &[u8], candidates: &[&str]) -> Stop {
 
 /// A group of short options such as `-vvd1`: the first that takes a value takes what is left of the word,
 /// or else the next word.
-fn parse_shorts<'a, A>(
-    command: &Command<A>,
+fn parse_shorts<'a, A, B>(
+    command: &Command<A, B>,
     mut letters: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
     args: &mut A,
 ) -> Result<(), Stop> {
     while let Some((&letter, others)) = letters.split_first() {
         letters = others;
-        let Some(option) = command.all().find(|option| option.text.short == Some(char::from(letter))) else {
+        let Some(option) = command.all().find(|option| option.text().short == Some(char::from(letter)))
+        else {
             return Err(usage(&[b"invalid option -- '", &[letter], b"'"]));
         };
-        let value = match option.text.value {
+        let value = match option.text().value {
             ValueForm::None => None,
             ValueForm::Optional(_) => (!others.is_empty()).then_some(std::mem::take(&mut letters)),
             ValueForm::Required(_) if !others.is_empty() => Some(std::mem::take(&mut letters)),
@@ -136,7 +147,7 @@ fn parse_shorts<'a, A>(
                 rest.next().ok_or_else(|| usage(&[b"option requires an argument -- '", &[letter], b"'"]))?,
             ),
         };
-        (option.apply)(args, Value { given: value, by_letter: true })?;
+        option.apply(args, Value { given: value, by_letter: true })?;
     }
     Ok(())
 }
@@ -154,7 +165,7 @@ pub fn words(text: &[&str]) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command_line::grammar::Group;
+    use crate::command_line::grammar::{Group, Opt};
 
     /// Everything that happened, in order.
     type Log = Vec<String>;
@@ -188,7 +199,7 @@ mod tests {
                 option!(with_optional "parts" = "PARTS", 'p'; classic),
             ],
         }],
-        also: &[],
+        also: None,
         word: |log, word| {
             log.push(format!("<{}>", String::from_utf8_lossy(word)));
             Ok(())

@@ -50,7 +50,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Printed meanwhile", options: reports::PRINTED },
         Group { title: "General", options: general::OPTIONS },
     ],
-    also: &[],
+    also: None,
     word: target::word,
 };
 

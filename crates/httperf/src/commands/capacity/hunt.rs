@@ -13,8 +13,9 @@ use httperf_plan::{Phases, Plan};
 use httperf_report::capacity::{Capacity, Cause, End, Found, Outcome, Trial};
 use httperf_stats::search::{self, Next, Search};
 
+use super::args::ARRIVALS_MIN;
 use super::{needed, samples_of_arrival};
-use crate::command_line::args::{ARRIVALS_MIN, Args};
+use crate::command_line::args::Args;
 use crate::runner::{Runner, probe};
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
@@ -67,7 +68,7 @@ pub(super) struct Hunt {
 
 impl Hunt {
     /// A search before its first trial.
-    pub(super) fn new(args: &Args, capacity: Capacity) -> Self {
+    pub(super) fn new(run: &Args, capacity: Capacity) -> Self {
         let (settings, plan) = (&capacity.settings, &capacity.plan);
         let arrivals = settings
             .objectives
@@ -96,7 +97,7 @@ impl Hunt {
         let given =
             |seconds: f64| (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
         let longest = bounds.map(|(_, bound)| bound).max().unwrap_or_default();
-        let (warmup, drain) = (given(args.results.warmup), given(args.results.drain));
+        let (warmup, drain) = (given(run.results.warmup), given(run.results.drain));
         Self { capacity, search, warmup, drain, longest, first: Duration::ZERO }
     }
 

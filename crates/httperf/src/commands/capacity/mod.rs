@@ -3,6 +3,7 @@
 //! Here is what a search needs before it begins, and what is said of it. `hunt` makes the trials; what to try next is
 //! the business of `httperf_stats::search`, and what a trial tells that of `httperf_report::capacity`.
 
+mod args;
 mod hunt;
 mod options;
 
@@ -15,8 +16,8 @@ use httperf_plan::{Plan, UNLIMITED, Workload};
 use httperf_report::capacity::{Capacity, End, Settings};
 use httperf_stats::samples_needed;
 
+use self::args::CapacityArgs;
 use self::hunt::Hunt;
-use crate::command_line::args::{Args, CapacityArgs};
 use crate::command_line::grammar::{Order, parse};
 use crate::command_line::planning;
 use crate::runner::results::cannot_write;
@@ -36,33 +37,33 @@ const IMPLIED: &str = "errors<1%";
 #[must_use]
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
-    let mut args = Args::default();
+    let mut args = CapacityArgs::default();
     let parsed = parse(&COMMAND, words, Order::from_environment(), &mut args);
     let parsed = parsed.and_then(|()| args.prepare_search());
     let program = program.quieted(args.quiet);
-    args.notices.iter().for_each(|notice| program.warn(notice));
+    args.run.notices.iter().for_each(|notice| program.warn(notice));
     if let Err(stop) = parsed {
         return program.stop(&COMMAND.describe(), &stop);
     }
-    if let Some(warning) = args.stray_words_warning() {
+    if let Some(warning) = args.run.stray_words_warning() {
         program.warn(warning);
     }
     find(&program, &args).unwrap_or_else(|status| status)
 }
 
 /// Searches and reports. An early end has been explained when its exit status comes back.
-fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
+fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
     let failed = |error: &dyn std::fmt::Display| {
         program.say(error);
         ExitCode::FAILURE
     };
-    let plan = planning::plan(program, args, &mut |warning| program.warn(warning))
+    let plan = planning::plan(program, &args.run, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
     let (plan, settings) = settings(args, plan);
     check(&plan, &settings).map_err(|error| failed(&error))?;
-    let hunt = Hunt::new(args, Capacity::new(settings, plan));
+    let hunt = Hunt::new(&args.run, Capacity::new(settings, plan));
     let heaviest = hunt.heaviest();
-    let output = args.trials.capacity.output.as_deref();
+    let output = args.output.as_deref();
     let (runner, output) = Runner::start(program, &[&heaviest], || {
         let open = |name| Writable::new(name).with_context(|| cannot_write("--output", name));
         output.map(|name| open(name).map(|file| (name, file))).transpose()
@@ -86,7 +87,7 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         .run(program, &runner, &mut |capacity| save(capacity, false))
         .map_err(|reason| failed(&format_args!("no reply from the server: {reason}")))?;
     save(&capacity, true);
-    let text = if args.trials.capacity.json { capacity.json() } else { capacity.text() };
+    let text = if args.json { capacity.json() } else { capacity.text() };
     program.print(text.as_bytes())?;
     if has_failed {
         return Err(ExitCode::FAILURE);
@@ -108,9 +109,9 @@ fn status(capacity: &Capacity, runner: &Runner) -> ExitCode {
 }
 
 /// What was asked for. The plan gets the objectives that are meant, and nothing that ends its trials but their time.
-fn settings(args: &Args, plan: Plan) -> (Plan, Settings) {
-    let CapacityArgs { max_rate, precision, trials, trial_min, pause, .. } = args.trials.capacity;
-    let objectives = args.results.objectives.all.clone();
+fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, Settings) {
+    let CapacityArgs { max_rate, precision, trials, trial_min, pause, .. } = *args;
+    let objectives = args.run.results.objectives.all.clone();
     let says_of_errors = |objective: &Objective| {
         matches!(objective.metric(), Metric::Share(Share::Errors | Share::Failed | Share::Status(_)))
     };
@@ -127,14 +128,14 @@ fn settings(args: &Args, plan: Plan) -> (Plan, Settings) {
     let settings = Settings {
         objectives,
         implied,
-        start: args.trials.capacity.start(),
-        min_rate: args.trials.capacity.min_rate(),
+        start: args.start(),
+        min_rate: args.min_rate(),
         max_rate,
         precision,
         trials,
         trial_min_s: trial_min,
-        trial_max_s: args.trials.capacity.trial_max(),
-        trial_longest_s: args.trials.capacity.trial_longest(),
+        trial_max_s: args.trial_max(),
+        trial_longest_s: args.trial_longest(),
         pause_s: pause,
     };
     (plan.expect("whatever can be run can be run for longer"), settings)

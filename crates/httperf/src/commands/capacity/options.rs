@@ -2,12 +2,13 @@
 
 use httperf_plan::objective::Objective;
 
-use crate::command_line::args::{Args, STDOUT, Searched};
-use crate::command_line::grammar::{Command, Group, Opt, Stop, Value};
+use super::args::{CapacityArgs, Searched};
+use crate::command_line::args::{Args, STDOUT};
+use crate::command_line::grammar::{Borrowed, Command, Group, Opt, Stop, Value};
 use crate::command_line::table::{COMMAND as PROGRAM, RUN};
 
 /// The command line of `httperf capacity`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<CapacityArgs, Args> = Command {
     name: "capacity",
     summary: "Finds the highest rate that a server sustains within objectives, by trials.",
     words: "[URL]",
@@ -17,8 +18,8 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: GENERAL },
     ],
-    also: RUN,
-    word: PROGRAM.word,
+    also: Some(Borrowed { groups: RUN, part: |args| &mut args.run }),
+    word: |args, word| (PROGRAM.word)(&mut args.run, word),
 };
 
 /// Rates beyond this cannot be timed.
@@ -34,7 +35,7 @@ const LENGTH_MAX: f64 = 86_400.0;
 /// Shorter trials tell nothing.
 const LENGTH_MIN: f64 = 0.1;
 
-const SEARCH: &[Opt<Args>] = &[
+const SEARCH: &[Opt<CapacityArgs>] = &[
     Opt::new(
         "slo",
         "OBJECTIVES",
@@ -53,7 +54,7 @@ const SEARCH: &[Opt<Args>] = &[
         let text = text.map_err(|_| Stop::expected("--slo", "objectives such as p99<50ms", value))?;
         let objectives = Objective::parse_list(text);
         let objectives = objectives.map_err(|error| Stop::rejected(format!("--slo: {error}")))?;
-        args.results.objectives.all.extend(objectives);
+        args.run.results.objectives.all.extend(objectives);
         Ok(())
     }),
     Opt::new(
@@ -66,7 +67,7 @@ const SEARCH: &[Opt<Args>] = &[
          --concurrency then says how many connections share the calls.",
     ])
     .apply(|args, value| {
-        args.trials.capacity.searched = match value.bytes() {
+        args.searched = match value.bytes() {
             b"rate" => Searched::Rate,
             b"request-rate" => Searched::RequestRate,
             _ => return Err(Stop::expected("--search", "rate or request-rate", value)),
@@ -76,7 +77,7 @@ const SEARCH: &[Opt<Args>] = &[
     Opt::new("start", "RATE", "makes the first trial at this rate per second")
         .details(&["Default: 100. Rates are doubled from there on, or lowered if it is too high."])
         .apply(|args, value| {
-            args.trials.capacity.start = Some(rate("--start", value)?);
+            args.start = Some(rate("--start", value)?);
             Ok(())
         }),
     Opt::new("min-rate", "RATE", "tries no lower rate; if that is too high, the exit status is 4")
@@ -85,13 +86,13 @@ const SEARCH: &[Opt<Args>] = &[
              given, but no more than 1 or --start.",
         ])
         .apply(|args, value| {
-            args.trials.capacity.min_rate = Some(rate("--min-rate", value)?);
+            args.min_rate = Some(rate("--min-rate", value)?);
             Ok(())
         }),
     Opt::new("max-rate", "RATE", "tries no higher rate, and ends if that is sustained")
         .details(&["Default: as much as this client can offer."])
         .apply(|args, value| {
-            args.trials.capacity.max_rate = Some(rate("--max-rate", value)?);
+            args.max_rate = Some(rate("--max-rate", value)?);
             Ok(())
         }),
     Opt::new("precision", "P%", "ends when the 95 % interval reaches no further than P % to either side")
@@ -103,19 +104,19 @@ const SEARCH: &[Opt<Args>] = &[
                 .map(|percent| percent / 100.0)
                 .filter(|share| (PRECISION.0..=PRECISION.1).contains(share));
             let expected = || Stop::expected("--precision", "a percentage from 0.1% to 50%", value);
-            args.trials.capacity.precision = share.ok_or_else(expected)?;
+            args.precision = share.ok_or_else(expected)?;
             Ok(())
         }),
 ];
 
-const TRIALS: &[Opt<Args>] = &[
+const TRIALS: &[Opt<CapacityArgs>] = &[
     Opt::new("trials", "N", "makes N trials at most")
         .details(&["Default: 20. The figure is then as exact as they made it."])
         .apply(|args, value| {
             let count = value.unsigned().filter(|count| (1..=TRIALS_MAX).contains(count));
             let count = count.and_then(|count| u32::try_from(count).ok());
             let expected = || Stop::expected("--trials", &format!("a number from 1 to {TRIALS_MAX}"), value);
-            args.trials.capacity.trials = count.ok_or_else(expected)?;
+            args.trials = count.ok_or_else(expected)?;
             Ok(())
         }),
     Opt::new("trial-min", "X", "measures the first trials for X seconds, or longer if they need it")
@@ -124,7 +125,7 @@ const TRIALS: &[Opt<Args>] = &[
              percentile is made longer as well.",
         ])
         .apply(|args, value| {
-            args.trials.capacity.trial_min = length("--trial-min", value)?;
+            args.trial_min = length("--trial-min", value)?;
             Ok(())
         }),
     Opt::new("trial-max", "X", "measures no trial for longer than X seconds")
@@ -135,7 +136,7 @@ const TRIALS: &[Opt<Args>] = &[
              longest bound (--drain).",
         ])
         .apply(|args, value| {
-            args.trials.capacity.trial_max = Some(length("--trial-max", value)?);
+            args.trial_max = Some(length("--trial-max", value)?);
             Ok(())
         }),
     Opt::new("pause", "X", "waits X seconds between two trials")
@@ -146,14 +147,14 @@ const TRIALS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let seconds = value.real().filter(|seconds| (0.0..=LENGTH_MAX).contains(seconds));
             let expected = || Stop::expected("--pause", "a number of seconds from 0 to 86400", value);
-            args.trials.capacity.pause = seconds.ok_or_else(expected)?;
+            args.pause = seconds.ok_or_else(expected)?;
             Ok(())
         }),
 ];
 
-const RESULTS: &[Opt<Args>] = &[
+const RESULTS: &[Opt<CapacityArgs>] = &[
     Opt::flag("json", "prints the figure with all trials as a JSON document").apply(|args, _| {
-        args.trials.capacity.json = true;
+        args.json = true;
         Ok(())
     }),
     Opt::new("output", "FILE", "writes that document to a file, anew after each trial").apply(
@@ -161,13 +162,13 @@ const RESULTS: &[Opt<Args>] = &[
             if value.bytes().is_empty() || value.os_str() == STDOUT {
                 return Err(Stop::expected("--output", "the name of a file", value));
             }
-            args.trials.capacity.output = Some(value.os_str().to_owned());
+            args.output = Some(value.os_str().to_owned());
             Ok(())
         },
     ),
 ];
 
-const GENERAL: &[Opt<Args>] = &[
+const GENERAL: &[Opt<CapacityArgs>] = &[
     Opt::help(),
     Opt::flag("quiet", "says nothing on stderr but errors").apply(|args, _| {
         args.quiet = true;

@@ -24,7 +24,7 @@ pub const COMMAND: Command<CompareArgs> = Command {
         Group { title: "Comparison", options: COMPARISON },
         Group { title: "General", options: &[Opt::help()] },
     ],
-    also: &[],
+    also: None,
     word: |args, word| {
         args.files.push(os_string(word));
         Ok(())

@@ -117,7 +117,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "What is planned", options: PLANNED },
         Group { title: "General", options: GENERAL },
     ],
-    also: &[],
+    also: None,
     word: server,
 };
 

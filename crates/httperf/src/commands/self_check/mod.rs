@@ -197,7 +197,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: GENERAL },
     ],
-    also: &[],
+    also: None,
     word: |_, word| Err(Stop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
 };
 

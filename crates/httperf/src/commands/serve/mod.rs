@@ -133,7 +133,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Faults", options: FAULTS },
         Group { title: "General", options: GENERAL },
     ],
-    also: &[],
+    also: None,
     word: |_, word| Err(Stop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
 };
 

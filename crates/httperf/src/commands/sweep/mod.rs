@@ -2,6 +2,7 @@
 //!
 //! Here is the course of a sweep. What follows from its runs is the business of the `report` crate.
 
+mod args;
 mod options;
 mod order;
 mod ports;
@@ -20,9 +21,9 @@ use httperf_report::pictures::{self, Picture, Style, SweepCurve};
 use httperf_report::sweep::{self as report, End, Lacking, Recovery, Run, Sweep};
 use httperf_report::{Level, html};
 
+use self::args::{SweepArgs, SweepForm};
 use self::order::{Turn, order};
 use self::ports::Ports;
-use crate::command_line::args::{Args, SweepArgs, SweepForm};
 use crate::command_line::planning::{self, make_runnable};
 use crate::runner::probe;
 use crate::runner::results::file::Writable;
@@ -45,18 +46,16 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 
 /// Sweeps and reports. An early end has been explained when its exit status comes back. `program` runs the plan,
 /// `named` is what speaks.
-fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
-    let given = &args.trials.sweep;
+fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode, ExitCode> {
     let sweep = match &given.resume {
         Some(name) => resumed(name).map_err(|error| named.fail(&error))?,
         None => {
-            let plan = planning::plan(program, args, &mut |warning| named.warn(warning))
+            let plan = planning::plan(program, &given.run, &mut |warning| named.warn(warning))
                 .map_err(|error| error.explain(named))?;
-            Sweep::new(options::settings(args), plan)
+            Sweep::new(options::settings(given), plan)
         }
     };
-    let (runner, mut files) =
-        Runner::start(named, &[&sweep.plan], || Files::prepare(given, args.results.junit.as_ref()))?;
+    let (runner, mut files) = Runner::start(named, &[&sweep.plan], || Files::prepare(given))?;
     runner.warn_of_problems(named, &sweep.plan);
     let order = order(&sweep.settings);
     let mut course = Course { program: named, runner: &runner, sweep, order, usual: None };
@@ -84,7 +83,7 @@ fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, Exit
     if files.lack_something() {
         return Err(ExitCode::FAILURE);
     }
-    exit_code(&sweep, args.results.strict).map_or_else(|| Ok(runner.exit_code()), Err)
+    exit_code(&sweep, given.strict).map_or_else(|| Ok(runner.exit_code()), Err)
 }
 
 /// The exit status for what was found out, if it says something.
@@ -337,7 +336,7 @@ fn junit(sweep: &Sweep) -> Vec<u8> {
 
 impl Files {
     /// Looks whether the files can be written, so that nobody measures for an hour in vain.
-    fn prepare(given: &SweepArgs, junit_file: Option<&OsString>) -> anyhow::Result<Self> {
+    fn prepare(given: &SweepArgs) -> anyhow::Result<Self> {
         let (document, option) = match (&given.output, &given.resume) {
             (Some(name), _) => (Some(name), "--output"),
             (None, name) => (name.as_ref(), "--resume"),
@@ -349,7 +348,7 @@ impl Files {
             ("--html", given.html.as_ref(), Render::AtTheEnd(|sweep| html::sweep_page(sweep).into_bytes())),
             ("--svg", given.svg.as_ref(), Render::AtTheEnd(|sweep| picture(sweep).svg().as_bytes().to_vec())),
             ("--png", given.png.as_ref(), Render::AtTheEnd(|sweep| picture(sweep).png())),
-            ("--junit", junit_file, Render::AtTheEnd(junit)),
+            ("--junit", given.junit.as_ref(), Render::AtTheEnd(junit)),
         ];
         let names = all.iter().filter_map(|&(option, name, _)| Some((option, name?.as_os_str())));
         ensure_distinct(names)?;

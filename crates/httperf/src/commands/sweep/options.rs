@@ -5,14 +5,15 @@ use std::ffi::OsString;
 use httperf_plan::Arrivals;
 use httperf_report::sweep::{REPEATS_MAX, Settings, WAIT_MAX_S};
 
+use super::args::{SweepArgs, SweepForm};
 use super::rates;
-use crate::command_line::args::{Args, SweepForm};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Value};
+use crate::command_line::args::Args;
+use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, Stop, Value};
 use crate::command_line::table;
 use crate::command_line::values::{self, StdoutMeans};
 
 /// The command line of `httperf sweep`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<SweepArgs, Args> = Command {
     name: "sweep",
     summary: "Makes a run at each of many rates, and finds the one at which the server falls behind.",
     words: "[URL]",
@@ -22,11 +23,11 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: GENERAL },
     ],
-    also: table::RUN,
-    word: table::COMMAND.word,
+    also: Some(Borrowed { groups: table::RUN, part: |args| &mut args.run }),
+    word: |args, word| (table::COMMAND.word)(&mut args.run, word),
 };
 
-const RATES: &[Opt<Args>] = &[
+const RATES: &[Opt<SweepArgs>] = &[
     Opt::new(
         "rates",
         "LIST",
@@ -42,7 +43,7 @@ const RATES: &[Opt<Args>] = &[
          session workload it ends with those, without a warm-up.",
     ])
     .apply(|args, value| {
-        args.trials.sweep.rates = Some(parsed_rates("--rates", value)?);
+        args.rates = Some(parsed_rates("--rates", value)?);
         Ok(())
     }),
     Opt::new(
@@ -55,7 +56,7 @@ const RATES: &[Opt<Args>] = &[
          --request-period says of which kind the intervals are.",
     ])
     .apply(|args, value| {
-        args.trials.sweep.request_rates = Some(parsed_rates("--request-rates", value)?);
+        args.request_rates = Some(parsed_rates("--request-rates", value)?);
         Ok(())
     }),
     Opt::new("repeats", "N", "makes N runs at each rate")
@@ -63,7 +64,7 @@ const RATES: &[Opt<Args>] = &[
             "Default: 1. Range: 1 to 1000. Figures are means over them, with intervals of 95 % confidence.",
         ])
         .apply(|args, value| {
-            args.trials.sweep.repeats = whole("--repeats", 1, REPEATS_MAX, value)?;
+            args.repeats = whole("--repeats", 1, REPEATS_MAX, value)?;
             Ok(())
         }),
     Opt::new("order", "rising|random", "makes the runs by rising rates, or in random order")
@@ -72,7 +73,7 @@ const RATES: &[Opt<Args>] = &[
              has its turn before any is repeated.",
         ])
         .apply(|args, value| {
-            args.trials.sweep.shuffled = match value.bytes() {
+            args.shuffled = match value.bytes() {
                 b"rising" => false,
                 b"random" => true,
                 _ => return Err(Stop::expected("--order", "rising or random", value)),
@@ -83,7 +84,7 @@ const RATES: &[Opt<Args>] = &[
         .details(&["Default: 1. The same seed gives the same order."])
         .apply(|args, value| {
             let seed = value.unsigned().ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
-            args.trials.sweep.seed = Some(seed);
+            args.seed = Some(seed);
             Ok(())
         }),
     Opt::new(
@@ -95,16 +96,16 @@ const RATES: &[Opt<Args>] = &[
          is offered, without an error and while it is offered. Runs whose generator was the bottleneck \
          say nothing of that and are passed over."])
     .apply(|args, value| {
-        args.trials.sweep.stop_after = whole("--stop-after", 0, u32::MAX, value)?;
+        args.stop_after = whole("--stop-after", 0, u32::MAX, value)?;
         Ok(())
     }),
 ];
 
-const BETWEEN: &[Opt<Args>] = &[
+const BETWEEN: &[Opt<SweepArgs>] = &[
     Opt::new("pause", "X", "waits for X seconds between two runs at least")
         .details(&["Default: 1. Range: 0 to 86400."])
         .apply(|args, value| {
-            args.trials.sweep.pause = wait("--pause", value)?;
+            args.pause = wait("--pause", value)?;
             Ok(())
         }),
     Opt::new("settle", "X", "then waits until server and local ports have recovered, for X seconds at most")
@@ -118,53 +119,52 @@ const BETWEEN: &[Opt<Args>] = &[
              once.",
         ])
         .apply(|args, value| {
-            args.trials.sweep.settle = wait("--settle", value)?;
+            args.settle = wait("--settle", value)?;
             Ok(())
         }),
 ];
 
-const RESULTS: &[Opt<Args>] = &[
+const RESULTS: &[Opt<SweepArgs>] = &[
     Opt::new("output", "FILE", "writes the sweep as a JSON document after each run")
         .details(&[
             "The document holds the settings, the plan, the result of each run as a run's own --output \
              has it, and what follows from them; docs/reference/sweep.md describes it. It is replaced as \
              a whole each time, so that a sweep that is killed loses one run at most.",
         ])
-        .apply(|args, value| file(&mut args.trials.sweep.output, "--output", value)),
+        .apply(|args, value| file(&mut args.output, "--output", value)),
     Opt::new("resume", "FILE", "goes on with the sweep in a file that --output has written")
         .details(&[
             "By the settings and the plan in it, with no other options than those of this group. Runs \
              that were interrupted are made again. The file is written anew unless --output names another.",
         ])
-        .apply(|args, value| file(&mut args.trials.sweep.resume, "--resume", value)),
+        .apply(|args, value| file(&mut args.resume, "--resume", value)),
     Opt::new("csv", "FILE", "writes a row of figures for each run to a CSV file")
         .details(&[
             "The columns of a run's --csv, the ten of autobench first, and behind them those of a sweep. \
              The file is written anew after each run.",
         ])
-        .apply(|args, value| file(&mut args.trials.sweep.csv, "--csv", value)),
+        .apply(|args, value| file(&mut args.csv, "--csv", value)),
     Opt::new("tsv", "FILE", "writes the same with tabs between the values")
-        .apply(|args, value| file(&mut args.trials.sweep.tsv, "--tsv", value)),
+        .apply(|args, value| file(&mut args.tsv, "--tsv", value)),
     Opt::new("html", "FILE", "writes the sweep as a page with charts, in one file that needs no network")
         .details(&[
             "Written when the sweep is over, as are --svg, --png and --junit. `httperf plot` draws a \
              document again.",
         ])
-        .apply(|args, value| file(&mut args.trials.sweep.html, "--html", value)),
+        .apply(|args, value| file(&mut args.html, "--html", value)),
     Opt::new("svg", "FILE", "draws reply rate, errors and response time over the offered load, as SVG")
-        .apply(|args, value| file(&mut args.trials.sweep.svg, "--svg", value)),
-    Opt::new("png", "FILE", "draws the same as PNG")
-        .apply(|args, value| file(&mut args.trials.sweep.png, "--png", value)),
+        .apply(|args, value| file(&mut args.svg, "--svg", value)),
+    Opt::new("png", "FILE", "draws the same as PNG").apply(|args, value| file(&mut args.png, "--png", value)),
     Opt::new(
         "junit",
         "FILE",
         "writes the objectives and the verdict of each run as JUnit XML, for CI systems",
     )
-    .apply(|args, value| file(&mut args.results.junit, "--junit", value)),
+    .apply(|args, value| file(&mut args.junit, "--junit", value)),
     Opt::new("format", "table|tsv|csv|json", "prints the sweep in this form when it is over")
         .details(&["Default: table. The others are what --tsv, --csv and --output write."])
         .apply(|args, value| {
-            args.trials.sweep.form = match value.bytes() {
+            args.form = match value.bytes() {
                 b"table" => SweepForm::Table,
                 b"tsv" => SweepForm::Tsv,
                 b"csv" => SweepForm::Csv,
@@ -178,7 +178,7 @@ const RESULTS: &[Opt<Args>] = &[
             "Otherwise the exit status is 4 if there are objectives that no rate has met, and else 0.",
         ])
         .apply(|args, _| {
-            args.results.strict = true;
+            args.strict = true;
             Ok(())
         }),
     Opt::flag("quiet", "says nothing on standard error but errors")
@@ -189,7 +189,7 @@ const RESULTS: &[Opt<Args>] = &[
         }),
 ];
 
-const GENERAL: &[Opt<Args>] = &[Opt::help()];
+const GENERAL: &[Opt<SweepArgs>] = &[Opt::help()];
 
 /// How long a run offers load, in seconds, unless it is told.
 const DURATION: f64 = 10.0;
@@ -200,28 +200,27 @@ const DRAIN: f64 = 2.0;
 const NOT_GIVEN: f64 = f64::NAN;
 
 /// The arguments in a command line, complete: as those of a run at the highest rate.
-pub(super) fn parse(words: &[OsString]) -> Result<Args, Stop> {
-    let mut args = Args::default();
-    (args.results.warmup, args.results.drain) = (NOT_GIVEN, NOT_GIVEN);
+pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, Stop> {
+    let mut args = SweepArgs::default();
+    (args.run.results.warmup, args.run.results.drain) = (NOT_GIVEN, NOT_GIVEN);
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
-    if let Some(word) = args.stray_words.first() {
+    if let Some(word) = args.run.stray_words.first() {
         return Err(Stop::rejected(
             [b"expected an option or a http:// URL, got `", &word[..], b"`"].concat(),
         ));
     }
-    if args.trials.sweep.resume.is_some() {
+    if args.resume.is_some() {
         check_resumed(&args)?;
         return Ok(args);
     }
     check(&args)?;
     complete(&mut args)?;
-    args.check()?;
+    args.run.check()?;
     Ok(args)
 }
 
 /// What was asked for, of arguments that are complete.
-pub(super) fn settings(args: &Args) -> Settings {
-    let given = &args.trials.sweep;
+pub(super) fn settings(given: &SweepArgs) -> Settings {
     Settings {
         rates: given.rates.as_ref().or(given.request_rates.as_ref()).cloned().unwrap_or_default(),
         repeats: given.repeats,
@@ -233,16 +232,16 @@ pub(super) fn settings(args: &Args) -> Settings {
 }
 
 /// With `--resume`, all that a run or a sweep is comes from the file.
-fn check_resumed(args: &Args) -> Result<(), Stop> {
+fn check_resumed(args: &SweepArgs) -> Result<(), Stop> {
     let mut others = args.clone();
-    let sweep = &mut others.trials.sweep;
-    (sweep.output, sweep.csv, sweep.tsv, sweep.resume) = (None, None, None, None);
-    (sweep.html, sweep.svg, sweep.png, others.results.junit) = (None, None, None, None);
-    sweep.form = SweepForm::default();
-    (others.results.strict, others.quiet) = (false, false);
-    (others.results.warmup, others.results.drain) = (0.0, 0.0);
+    (others.output, others.csv, others.tsv, others.resume) = (None, None, None, None);
+    (others.html, others.svg, others.png, others.junit) = (None, None, None, None);
+    others.form = SweepForm::default();
+    (others.strict, others.quiet) = (false, false);
+    (others.run.results.warmup, others.run.results.drain) = (0.0, 0.0);
     let is_given = |seconds: f64| !seconds.is_nan();
-    if others != Args::default() || is_given(args.results.warmup) || is_given(args.results.drain) {
+    let results = &args.run.results;
+    if others != SweepArgs::default() || is_given(results.warmup) || is_given(results.drain) {
         return Err(Stop::rejected(
             "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as \
              the file says what a run is",
@@ -252,9 +251,9 @@ fn check_resumed(args: &Args) -> Result<(), Stop> {
 }
 
 /// Refuses what makes no sense in a sweep.
-fn check(args: &Args) -> Result<(), Stop> {
-    let given = &args.trials.sweep;
-    let (starts, calls) = (&args.arrivals, &args.load.call_arrivals);
+fn check(given: &SweepArgs) -> Result<(), Stop> {
+    let run = &given.run;
+    let (starts, calls) = (&run.arrivals, &run.load.call_arrivals);
     let is_constant = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Deterministic { .. });
     let is_cycle = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Variable(_));
     let contradictions = [
@@ -284,13 +283,13 @@ fn check(args: &Args) -> Result<(), Stop> {
             "--period: expected --rates beside it, got --request-rates",
         ),
         (given.seed.is_some() && !given.shuffled, "--seed: needs --order=random"),
-        (args.results.until.is_some(), "--until: expected none in a sweep, whose runs are of equal length"),
+        (run.results.until.is_some(), "--until: expected none in a sweep, whose runs are of equal length"),
         (
-            args.results.objectives.abort,
+            run.results.objectives.abort,
             "--abort-on-slo: expected none in a sweep, whose runs are of equal length",
         ),
         (
-            args.results.classic_record,
+            run.results.classic_record,
             "--record: expected full in a sweep, as no run can be judged by what the classic report shows",
         ),
     ];
@@ -301,26 +300,27 @@ fn check(args: &Args) -> Result<(), Stop> {
 }
 
 /// Puts in what was not given, and the highest rate.
-fn complete(args: &mut Args) -> Result<(), Stop> {
+fn complete(given: &mut SweepArgs) -> Result<(), Stop> {
     let highest = |rates: &Option<Vec<f64>>| rates.as_ref().and_then(|rates| rates.last().copied());
-    if let Some(rate) = highest(&args.trials.sweep.request_rates) {
-        let kind = args.load.call_arrivals.as_ref().unwrap_or(&Arrivals::Sequential);
-        args.load.call_arrivals = Some(kind.at_rate(rate));
+    let run = &mut given.run;
+    if let Some(rate) = highest(&given.request_rates) {
+        let kind = run.load.call_arrivals.as_ref().unwrap_or(&Arrivals::Sequential);
+        run.load.call_arrivals = Some(kind.at_rate(rate));
     }
-    if let Some(rate) = highest(&args.trials.sweep.rates) {
-        args.arrivals = args.arrivals.at_rate(rate);
+    if let Some(rate) = highest(&given.rates) {
+        run.arrivals = run.arrivals.at_rate(rate);
     }
-    let is_counted = match args.load.call_arrivals {
-        Some(_) => args.num_calls.is_some(),
-        None => args.num_conns.is_some() || args.session.is_some(),
+    let is_counted = match run.load.call_arrivals {
+        Some(_) => run.num_calls.is_some(),
+        None => run.num_conns.is_some() || run.session.is_some(),
     };
-    if !is_counted && args.load.duration == 0.0 && args.runtime == 0.0 {
-        args.load.duration = DURATION;
+    if !is_counted && run.load.duration == 0.0 && run.runtime == 0.0 {
+        run.load.duration = DURATION;
     }
-    let is_timed = args.load.duration > 0.0 || args.runtime > 0.0;
-    for (given, usual) in [(&mut args.results.warmup, WARMUP), (&mut args.results.drain, DRAIN)] {
-        if given.is_nan() {
-            *given = if is_timed { usual } else { 0.0 };
+    let is_timed = run.load.duration > 0.0 || run.runtime > 0.0;
+    for (place, usual) in [(&mut run.results.warmup, WARMUP), (&mut run.results.drain, DRAIN)] {
+        if place.is_nan() {
+            *place = if is_timed { usual } else { 0.0 };
         }
     }
     Ok(())
@@ -357,14 +357,14 @@ mod tests {
     use super::*;
     use crate::command_line::grammar::parse::words;
 
-    fn parsed(argv: &[&str]) -> Args {
+    fn parsed(argv: &[&str]) -> SweepArgs {
         parse(&words(argv)).unwrap()
     }
 
     #[test]
     fn a_run_lasts_ten_seconds_unless_it_is_told_otherwise() {
         let times = |argv: &[&str]| {
-            let args = parsed(argv);
+            let args = parsed(argv).run;
             (args.load.duration, args.results.warmup, args.results.drain)
         };
         assert_eq!(times(&["--rates=1"]), (10.0, 1.0, 2.0));
@@ -380,10 +380,10 @@ mod tests {
     #[test]
     fn the_kind_of_the_intervals_stays() {
         let args = parsed(&["--rates=10,20", "--period=e5"]);
-        assert_eq!(args.arrivals, Arrivals::Exponential { mean: 0.05 });
+        assert_eq!(args.run.arrivals, Arrivals::Exponential { mean: 0.05 });
         let args = parsed(&["--request-rates=10,20", "--request-period=u0,2"]);
-        assert_eq!(args.load.call_arrivals, Some(Arrivals::Uniform { min: 0.0, max: 0.1 }));
-        assert_eq!(parsed(&["--rates=10,20"]).arrivals, Arrivals::Deterministic { period: 0.05 });
+        assert_eq!(args.run.load.call_arrivals, Some(Arrivals::Uniform { min: 0.0, max: 0.1 }));
+        assert_eq!(parsed(&["--rates=10,20"]).run.arrivals, Arrivals::Deterministic { period: 0.05 });
     }
 
     #[test]
@@ -406,7 +406,7 @@ mod tests {
             pause_s: 0.0,
             settle_s: 2.5,
         };
-        assert_eq!((settings(&args), args.port(), args.uri()), (expected, 81, &b"/x"[..]));
+        assert_eq!((settings(&args), args.run.port(), args.run.uri()), (expected, 81, &b"/x"[..]));
         let args = parsed(&[
             "--resume=a",
             "--output=b",
@@ -416,10 +416,9 @@ mod tests {
             "--strict",
             "--quiet",
         ]);
-        let sweep = &args.trials.sweep;
-        let names = [&sweep.resume, &sweep.output, &sweep.csv, &sweep.tsv].map(|name| name.clone().unwrap());
+        let names = [&args.resume, &args.output, &args.csv, &args.tsv].map(|name| name.clone().unwrap());
         assert_eq!(names, ["a", "b", "c", "d"]);
-        assert_eq!((sweep.form, args.results.strict, args.quiet), (SweepForm::Json, true, true));
+        assert_eq!((args.form, args.strict, args.quiet), (SweepForm::Json, true, true));
     }
 
     #[test]

@@ -205,7 +205,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: &[Opt::help()] },
     ],
-    also: &[],
+    also: None,
     word: server,
 };
 

@@ -4,11 +4,14 @@ use std::ffi::OsString;
 
 use httperf_report::compare::Settings;
 
+use crate::command_line::args::Args;
 use crate::commands::compare::Form;
 
 /// What was typed for `httperf ab`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AbArgs {
+    /// The options that define a run of both sides.
+    pub run: Args,
     /// `--a`: options of the first side alone.
     pub a: Option<Vec<u8>>,
     /// `--b`: options of the second.

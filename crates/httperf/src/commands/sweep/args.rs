@@ -2,16 +2,20 @@
 
 use std::ffi::OsString;
 
+use crate::command_line::args::Args;
+
 /// What was typed for `httperf sweep`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepArgs {
+    /// The options that define a run.
+    pub run: Args,
     /// `--rates`: ascending, each once.
     pub rates: Option<Vec<f64>>,
     /// `--request-rates`, likewise.
     pub request_rates: Option<Vec<f64>>,
     /// `--repeats`.
     pub repeats: u32,
-    /// Whether `--order` is random.
+    /// True if `--order` is random.
     pub shuffled: bool,
     /// `--seed`.
     pub seed: Option<u64>,
@@ -33,10 +37,16 @@ pub struct SweepArgs {
     pub svg: Option<OsString>,
     /// `--png`.
     pub png: Option<OsString>,
+    /// `--junit`.
+    pub junit: Option<OsString>,
     /// `--format`.
     pub form: SweepForm,
     /// `--resume`.
     pub resume: Option<OsString>,
+    /// `--strict`.
+    pub strict: bool,
+    /// `--quiet`.
+    pub quiet: bool,
 }
 
 /// What is printed on stdout.
@@ -56,6 +66,7 @@ pub enum SweepForm {
 impl Default for SweepArgs {
     fn default() -> Self {
         Self {
+            run: Args::default(),
             rates: None,
             request_rates: None,
             repeats: 1,
@@ -70,8 +81,11 @@ impl Default for SweepArgs {
             html: None,
             svg: None,
             png: None,
+            junit: None,
             form: SweepForm::Table,
             resume: None,
+            strict: false,
+            quiet: false,
         }
     }
 }
