@@ -12,7 +12,7 @@ use httperf_report::result::Document;
 use httperf_report::sweep::{ReadError, Sweep};
 
 use crate::command_line::args::{STDOUT, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Value};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
 use crate::runner::results::{cannot_write, file};
 use crate::terminal::messages::Program;
 
@@ -34,7 +34,7 @@ pub const COMMAND: Command<PlotArgs> = Command {
 };
 
 const PICTURE: &[Opt<PlotArgs>] = &[
-    Opt::new("what", "percentiles|timeline|sweep|compare", "draws this of the files")
+    Opt::new("what", "percentiles|timeline|sweep|compare", "draws this picture of the files")
         .details(&[
             "Default: sweep for a sweep, compare for several results, percentiles for one. percentiles \
              has the latency and the service time of a result, the axis logarithmic in 1 / (1 - p); \
@@ -48,7 +48,13 @@ const PICTURE: &[Opt<PlotArgs>] = &[
                 b"timeline" => What::Timeline,
                 b"sweep" => What::Sweep,
                 b"compare" => What::Compare,
-                _ => return Err(Stop::expected("--what", "percentiles, timeline, sweep or compare", value)),
+                _ => {
+                    return Err(ParseStop::expected(
+                        "--what",
+                        "percentiles, timeline, sweep or compare",
+                        value,
+                    ));
+                }
             });
             Ok(())
         }),
@@ -58,17 +64,17 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             args.style.theme = match value.bytes() {
                 b"light" => Theme::Light,
                 b"dark" => Theme::Dark,
-                _ => return Err(Stop::expected("--theme", "light or dark", value)),
+                _ => return Err(ParseStop::expected("--theme", "light or dark", value)),
             };
             Ok(())
         }),
-    Opt::new("width", "PIXELS", "makes the picture so wide, from 300 to 4000")
+    Opt::new("width", "PIXELS", "sets the width of the picture, from 300 to 4000")
         .details(&["Default: 800."])
         .apply(|args, value| {
             args.style.width = size("--width", value)?;
             Ok(())
         }),
-    Opt::new("height", "PIXELS", "makes the picture so high, from 300 to 4000")
+    Opt::new("height", "PIXELS", "sets the height of the picture, from 300 to 4000")
         .details(&["Default: what suits the picture."])
         .apply(|args, value| {
             args.style.height = Some(size("--height", value)?);
@@ -81,7 +87,7 @@ const OUTPUT: &[Opt<PlotArgs>] = &[
         .details(&["A name that ends in .svg or .png says the form; --format says it for any name."])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(Stop::expected("--output", "the name of a file", value));
+                return Err(ParseStop::expected("--output", "the name of a file", value));
             }
             args.output = Some(value.os_str().to_owned()).filter(|name| name != STDOUT);
             Ok(())
@@ -92,19 +98,21 @@ const OUTPUT: &[Opt<PlotArgs>] = &[
             args.format = Some(match value.bytes() {
                 b"svg" => Format::Svg,
                 b"png" => Format::Png,
-                _ => return Err(Stop::expected("--format", "svg or png", value)),
+                _ => return Err(ParseStop::expected("--format", "svg or png", value)),
             });
             Ok(())
         }),
 ];
 
-fn size(option: &str, value: Value<'_>) -> Result<u32, Stop> {
+fn size(option: &str, value: Value<'_>) -> Result<u32, ParseStop> {
     let pixels = value.unsigned().and_then(|pixels| u32::try_from(pixels).ok());
     let expected = format!("pixels from {} to {}", SIZES.start(), SIZES.end());
-    pixels.filter(|pixels| SIZES.contains(pixels)).ok_or_else(|| Stop::expected(option, &expected, value))
+    pixels
+        .filter(|pixels| SIZES.contains(pixels))
+        .ok_or_else(|| ParseStop::expected(option, &expected, value))
 }
 
-/// What was typed.
+/// The arguments.
 #[derive(Debug, Default)]
 pub struct PlotArgs {
     files: Vec<OsString>,
@@ -228,7 +236,7 @@ fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
     }
 }
 
-/// What a file holds.
+/// The contents of a file.
 enum File {
     Result(Box<Document>),
     Sweep(Box<Sweep>),

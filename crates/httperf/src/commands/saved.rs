@@ -10,7 +10,7 @@ use httperf_report::result::{self, Document, MergeError};
 use httperf_report::{csv_header, csv_row, hgrm};
 
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
 use crate::runner;
@@ -55,12 +55,12 @@ pub mod report {
             b"csv" => Format::Csv,
             b"hgrm" => Format::Hgrm,
             b"json" => Format::Json,
-            _ => return Err(Stop::expected("--format", "text, html, csv, hgrm or json", value)),
+            _ => return Err(ParseStop::expected("--format", "text, html, csv, hgrm or json", value)),
         };
         Ok(())
     })];
 
-    /// What was typed.
+    /// The arguments.
     #[derive(Debug, Default)]
     pub struct ReportArgs {
         files: Vec<OsString>,
@@ -138,7 +138,7 @@ pub mod merge {
         &[Opt::new("output", "FILE", "writes the sum to a file instead of standard output").apply(
             |args, value| {
                 if value.bytes().is_empty() {
-                    return Err(Stop::expected("--output", "the name of a file", value));
+                    return Err(ParseStop::expected("--output", "the name of a file", value));
                 }
                 args.output =
                     Some(value.os_str().to_owned()).filter(|name| name != crate::command_line::args::STDOUT);
@@ -146,7 +146,7 @@ pub mod merge {
             },
         )];
 
-    /// What was typed.
+    /// The arguments.
     #[derive(Debug, Default)]
     pub struct MergeArgs {
         files: Vec<OsString>,

@@ -13,7 +13,7 @@ pub(crate) trait Part {
 #[derive(Debug)]
 pub(crate) struct Gathering<K, T> {
     workers: Vec<Worker<K>>,
-    /// The things of which something was told, the oldest first.
+    /// The things that are not whole yet, the oldest first.
     waiting: VecDeque<Waiting<K, T>>,
     /// The last that was handed on.
     handed_on: Option<K>,

@@ -19,7 +19,7 @@ pub(crate) const FORMAT: &str = "httperf-self-check";
 /// The version of the shape of the document. Fields may be added within a version; none goes or changes its meaning.
 pub(crate) const VERSION: u32 = 1;
 
-/// What share of the capacity of this machine a run used, by the latest self-check.
+/// The share of this machine's capacity that a run used, by the latest self-check.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ShareOfCapacity {
     /// The connections per second of the run, as a share of the most with one request each.
@@ -32,7 +32,7 @@ pub(crate) struct ShareOfCapacity {
     pub requests_most: f64,
 }
 
-/// What share of this machine's capacity a run used.
+/// Returns the share of this machine's capacity that a run used.
 ///
 /// `None` if that was not measured, or while other work kept the generator waiting, or on another machine, with another
 /// version of the program or the system, or if it says nothing about the run: capacity is that of connections in the
@@ -45,7 +45,7 @@ pub(crate) fn share_of_capacity(summary: &Summary, plan: &Plan) -> Option<ShareO
 
 fn share(stored: &str, machine: &MachineIdentity, summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
     let stored: Stored = serde_json::from_str(stored).ok()?;
-    let Capacity { connections, requests } = stored.capacity;
+    let StoredCapacity { connections, requests } = stored.capacity;
     let seconds = summary.duration.as_secs_f64();
     let is_known = stored.format == FORMAT
         && stored.version == VERSION
@@ -71,7 +71,7 @@ fn share(stored: &str, machine: &MachineIdentity, summary: &Summary, plan: &Plan
 /// machine.
 const DISTURBED_SHARE: f64 = 0.1;
 
-/// What is read of stored results.
+/// The part of stored results that is read.
 #[derive(Debug, Deserialize)]
 struct Stored {
     format: String,
@@ -79,17 +79,17 @@ struct Stored {
     machine: MachineIdentity,
     processors_split: bool,
     kept_waiting_share: f64,
-    capacity: Capacity,
+    capacity: StoredCapacity,
 }
 
 #[derive(Debug, Deserialize)]
-struct Capacity {
-    connections: Highest,
-    requests: Highest,
+struct StoredCapacity {
+    connections: StoredRate,
+    requests: StoredRate,
 }
 
 #[derive(Debug, Deserialize)]
-struct Highest {
+struct StoredRate {
     per_second: f64,
 }
 

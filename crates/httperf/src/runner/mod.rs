@@ -74,7 +74,7 @@ impl Runner {
     /// Watches for signals from now on. For plans whose sockets need no rehearsal.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// The system's refusal.
     pub(crate) fn unrehearsed() -> anyhow::Result<Self> {
         let open_files = httperf_engine::raise_descriptor_limit();
         let stop = Stop::new().context("cannot make a descriptor for waking up")?;
@@ -92,7 +92,7 @@ impl Runner {
     /// Carries out a plan. If the end is asked for meanwhile, the result says so and has what was measured.
     ///
     /// # Errors
-    /// What keeps the plan from being carried out.
+    /// The reason why the plan cannot be carried out.
     pub(crate) fn run(&self, plan: Plan) -> anyhow::Result<Document> {
         let provenance = self.provenance();
         let summary = self.measure(&plan)?;
@@ -103,7 +103,7 @@ impl Runner {
     /// Carries out a plan that nobody watches.
     ///
     /// # Errors
-    /// What keeps the plan from being carried out.
+    /// The reason why the plan cannot be carried out.
     pub(crate) fn measure(&self, plan: &Plan) -> Result<Summary, httperf_engine::Error> {
         let mut silent = vec![Silent; plan.workers().get() as usize];
         let mut observers: Vec<&mut (dyn Observer + Send)> = silent.iter_mut().map(|one| one as _).collect();
@@ -113,7 +113,7 @@ impl Runner {
     /// Carries out a plan with as many workers as there are observers.
     ///
     /// # Errors
-    /// What keeps the plan from being carried out.
+    /// The reason why the plan cannot be carried out.
     pub(crate) fn observe(
         &self,
         plan: &Plan,

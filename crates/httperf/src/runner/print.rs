@@ -1,4 +1,4 @@
-//! What a run prints while it goes on: the classic lines of `-v`, `--print-request`, `--print-reply`,
+//! Lines that a run prints while it goes on: the classic ones of `-v`, `--print-request`, `--print-reply`,
 //! `--print-lifetimes` and `--periodic-stats`.
 
 use std::collections::HashMap;
@@ -16,17 +16,17 @@ use httperf_stats::TickRates;
 use crate::runner::gather::{Gathered, Gathering, Part};
 use crate::terminal::messages::Program;
 
-/// How many bytes are held back before they are written.
+/// The most bytes that are held back before they are written.
 const HELD_MAX: usize = 64 * 1024;
 
-/// What is printed of a run, whichever of its workers tells it.
+/// The printed lines of a run, from all its workers.
 #[derive(Debug)]
 pub struct Printing<'a> {
     program: &'a Program,
     watch: Watch,
-    /// What is printed for all workers together: touched when a second is over, and if the plan asks for it.
+    /// Sums over all workers: touched when a second is over, and if the plan asks for it.
     sums: Mutex<Sums>,
-    /// What is said once in a run and has been.
+    /// True once the message, which comes once in a run, was printed.
     unexpected_error: AtomicBool,
     protocol_error: AtomicBool,
     tunnel_refused: AtomicBool,
@@ -42,7 +42,7 @@ struct Sums {
 #[derive(Clone, Copy, Debug)]
 struct Rates {
     rates: TickRates,
-    /// Whether the workload has sessions.
+    /// True if the workload has sessions.
     sessions: bool,
 }
 
@@ -55,7 +55,7 @@ struct Second {
 }
 
 impl<'a> Printing<'a> {
-    /// Prints for `program` what `watch` asks for, of so many workers.
+    /// Prints for `program` what `watch` asks for, of this many workers.
     #[must_use]
     pub fn new(program: &'a Program, watch: Watch, workers: usize) -> Self {
         let sums = Sums { rates: Gathering::patient(workers), seconds: Gathering::patient(workers) };
@@ -69,7 +69,7 @@ impl<'a> Printing<'a> {
         }
     }
 
-    /// What a worker tells, by its number from 0.
+    /// The printer of a worker, by its number from 0.
     #[must_use]
     pub fn printer(&'a self, worker: usize) -> Printer<'a> {
         Printer { printing: self, worker, held: Vec::new(), failed: None, partial_lines: HashMap::new() }
@@ -85,7 +85,7 @@ impl<'a> Printing<'a> {
 pub struct Printer<'a> {
     printing: &'a Printing<'a>,
     worker: usize,
-    /// What waits to be written: whole lines, so that those of other workers can come between any two.
+    /// The lines to be written: whole ones, so that those of other workers can come between any two.
     held: Vec<u8>,
     /// The first error of stdout; after it nothing is written there any more.
     failed: Option<io::Error>,
@@ -122,7 +122,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints the sums of which this worker told the last part.
+    /// Prints the sums that became whole with a part of this worker.
     fn write_sums(&mut self, sums: &mut Sums) {
         let (mut lines, now) = (Vec::new(), Instant::now());
         while let Some(Gathered::Whole(Rates { rates, sessions })) = sums.rates.next(now) {

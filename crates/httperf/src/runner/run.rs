@@ -33,7 +33,7 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     })?;
     runner.warn_of_problems(program, &plan);
     let provenance = runner.provenance();
-    let watching = monitor::Settings {
+    let watching = monitor::WatchSettings {
         program: program.clone(),
         live: args.live,
         interval_log: args.interval_log.as_ref().map(Into::into),
@@ -69,9 +69,9 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
         program.warn(format_args!("warning: {warning}"));
     }
     match form(args) {
-        Form::Classic => tell_verdict(program, &document.verdict),
-        Form::Document => tell_objectives(program, &document),
-        Form::Full => {}
+        Printed::Classic => tell_verdict(program, &document.verdict),
+        Printed::Document => tell_objectives(program, &document),
+        Printed::Full => {}
     }
     reported?;
     if !errors.is_empty() || watched.has_failed {
@@ -166,10 +166,10 @@ const NO_TLS_STATUS: u8 = 255;
 fn carry_out(
     program: &Program,
     runner: &Runner,
-    watching: &monitor::Settings,
+    watching: &monitor::WatchSettings,
     plan: &Plan,
     calls: Option<&CallLog>,
-) -> anyhow::Result<(Summary, monitor::Outcome)> {
+) -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
     let workers = plan.workers().get() as usize;
     let printing = Printing::new(program, plan.watch, workers);
     let mut watchers: Vec<Watcher<'_>> = (0..workers)
@@ -179,7 +179,7 @@ fn carry_out(
             feed: None,
         })
         .collect();
-    let mut attempt = || -> anyhow::Result<(Summary, monitor::Outcome)> {
+    let mut attempt = || -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
         let (monitor, feeds) = Monitor::start(watching, plan, workers, &runner.stop)?;
         watchers.iter_mut().zip(feeds).for_each(|(watcher, feed)| watcher.feed = Some(feed));
         let mut observers: Vec<&mut (dyn Observer + Send)> =
@@ -238,9 +238,9 @@ impl Observer for Watcher<'_> {
     }
 }
 
-/// What goes to standard output when the run is over.
+/// The report on standard output when the run is over.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum Printed {
     /// The classic block.
     Classic,
     /// The classic block and what has been added to it.
@@ -249,20 +249,20 @@ enum Form {
     Document,
 }
 
-fn form(args: &Args) -> Form {
+fn form(args: &Args) -> Printed {
     match args.report {
-        _ if args.results.document_on_stdout() => Form::Document,
-        ReportForm::Classic => Form::Classic,
-        ReportForm::Full => Form::Full,
-        ReportForm::Auto if io::stdout().is_terminal() => Form::Full,
-        ReportForm::Auto => Form::Classic,
+        _ if args.results.document_on_stdout() => Printed::Document,
+        ReportForm::Classic => Printed::Classic,
+        ReportForm::Full => Printed::Full,
+        ReportForm::Auto if io::stdout().is_terminal() => Printed::Full,
+        ReportForm::Auto => Printed::Classic,
     }
 }
 
 fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Result<()> {
     match form(args) {
-        Form::Document => out.write_all(document.json().as_bytes()),
-        Form::Classic => out.write_all(document.text(false).as_bytes()),
-        Form::Full => out.write_all(document.text(true).as_bytes()),
+        Printed::Document => out.write_all(document.json().as_bytes()),
+        Printed::Classic => out.write_all(document.text(false).as_bytes()),
+        Printed::Full => out.write_all(document.text(true).as_bytes()),
     }
 }

@@ -23,7 +23,7 @@ use httperf_plan::number;
 pub struct Command<A: 'static, B: 'static = A> {
     /// The word that selects it; empty for the program itself.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Its purpose, in one line.
     pub summary: &'static str,
     /// The words it takes beside options, as a synopsis shows them; may be empty.
     pub words: &'static str,
@@ -33,7 +33,7 @@ pub struct Command<A: 'static, B: 'static = A> {
     /// the same name here.
     pub also: Option<Borrowed<A, B>>,
     /// Takes a word that is not an option.
-    pub word: fn(&mut A, &[u8]) -> Result<(), Stop>,
+    pub word: fn(&mut A, &[u8]) -> Result<(), ParseStop>,
 }
 
 /// Options of another command, which set a part of the arguments.
@@ -68,7 +68,7 @@ impl<'a> Value<'a> {
         self.given
     }
 
-    /// Whether the option was named by its short letter.
+    /// Returns whether the option was named by its short letter.
     #[must_use]
     pub fn by_letter(self) -> bool {
         self.by_letter
@@ -101,7 +101,7 @@ impl<'a> Value<'a> {
 
 /// Why parsing stops before the end of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum ParseStop {
     /// The option itself is wrong. Follows `ARGV0: `, exit status 1.
     Usage(Vec<u8>),
     /// A value or a word is wrong. Follows `PROG: `.
@@ -114,12 +114,12 @@ pub enum Stop {
     /// Something is printed instead of a run.
     Print(String),
     /// Help was asked for.
-    Help(help::Form),
+    Help(help::HelpForm),
     /// The version was asked for.
     Version,
 }
 
-impl Stop {
+impl ParseStop {
     /// The classic wording `TEXT VALUE`, with the value as it was typed.
     #[must_use]
     pub fn illegal(text: &str, value: Value<'_>) -> Self {
@@ -159,7 +159,7 @@ impl<A, B> Command<A, B> {
         self.groups.iter().flat_map(|group| group.options).any(|option| option.text.long == name)
     }
 
-    /// What the documents need to know of this command, whatever its type of arguments.
+    /// The description of this command for documents, whatever its type of arguments.
     #[must_use]
     pub fn describe(&self) -> Description {
         Description {
@@ -194,7 +194,7 @@ impl<A, B> Known<A, B> {
         }
     }
 
-    fn apply(&self, args: &mut A, value: Value<'_>) -> Result<(), Stop> {
+    fn apply(&self, args: &mut A, value: Value<'_>) -> Result<(), ParseStop> {
         match self {
             Self::Own(option) => (option.apply)(args, value),
             Self::Borrowed(option, part) => (option.apply)(part(args), value),
@@ -232,7 +232,7 @@ impl Description {
         self.groups.iter().chain(&self.also).flat_map(|group| &group.options)
     }
 
-    /// What the documents say of options that are explained elsewhere; `None` if there are none.
+    /// The titles of groups that are explained elsewhere, as documents list them; `None` if there are none.
     #[must_use]
     pub fn also_titles(&self) -> Option<String> {
         let titles: Vec<String> = self.also.iter().map(|group| format!("\"{}\"", group.title)).collect();

@@ -1,6 +1,6 @@
 //! One option: its text, which documents show, and its effect on the arguments.
 
-use super::{Stop, Value, help};
+use super::{ParseStop, Value, help};
 
 /// One option.
 ///
@@ -22,7 +22,7 @@ pub struct Opt<A> {
     /// Everything but its effect.
     pub text: OptDescription,
     /// Applies a value to the arguments.
-    pub apply: fn(&mut A, Value<'_>) -> Result<(), Stop>,
+    pub apply: fn(&mut A, Value<'_>) -> Result<(), ParseStop>,
 }
 
 /// The constructors, which do not know the type of the arguments yet: [`OptDescription::apply`] brings it.
@@ -59,7 +59,11 @@ impl<A> Opt<A> {
             .classic()
             .details(&["`-h` prints one line per option, `--help` all there is to say."])
             .apply(|_, value| {
-                Err(Stop::Help(if value.by_letter() { help::Form::Short } else { help::Form::Long }))
+                Err(ParseStop::Help(if value.by_letter() {
+                    help::HelpForm::Short
+                } else {
+                    help::HelpForm::Long
+                }))
             })
     }
 }
@@ -112,7 +116,7 @@ impl OptDescription {
     }
 
     /// Completes the option with its effect on the arguments.
-    pub const fn apply<A>(self, apply: fn(&mut A, Value<'_>) -> Result<(), Stop>) -> Opt<A> {
+    pub const fn apply<A>(self, apply: fn(&mut A, Value<'_>) -> Result<(), ParseStop>) -> Opt<A> {
         Opt { text: self, apply }
     }
 

@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Command, Known, OptDescription, Stop, Tier, Value, ValueForm};
+use super::{Command, Known, OptDescription, ParseStop, Tier, Value, ValueForm};
 
-/// Whether options may follow other words.
+/// The order of options and other words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Options and other words may be mixed.
@@ -15,7 +15,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// What the environment asks for (`POSIXLY_CORRECT`).
+    /// The order that the environment asks for (`POSIXLY_CORRECT`).
     #[must_use]
     pub fn from_environment() -> Self {
         if std::env::var_os("POSIXLY_CORRECT").is_some() { Self::OptionsFirst } else { Self::Mixed }
@@ -24,7 +24,7 @@ impl Order {
 
 /// Applies `argv` (without the program's name) to `args`, from left to right.
 ///
-/// What was applied before a stop stays applied.
+/// Options before a stop stay applied.
 ///
 /// # Errors
 ///
@@ -34,7 +34,7 @@ pub fn parse<A, B>(
     argv: &[OsString],
     order: Order,
     args: &mut A,
-) -> Result<(), Stop> {
+) -> Result<(), ParseStop> {
     let mut rest = argv.iter().map(|word| word.as_bytes());
     while let Some(word) = rest.next() {
         if word == b"--" {
@@ -91,7 +91,7 @@ fn parse_long<'a, A, B>(
     word: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
     args: &mut A,
-) -> Result<(), Stop> {
+) -> Result<(), ParseStop> {
     let (name, attached) = match word.iter().position(|&byte| byte == b'=') {
         Some(at) => (&word[..at], Some(&word[at + 1..])),
         None => (word, None),
@@ -114,7 +114,7 @@ fn parse_long<'a, A, B>(
     option.apply(args, Value { given: value, by_letter: false })
 }
 
-fn unknown_long(word: &[u8], candidates: &[&str]) -> Stop {
+fn unknown_long(word: &[u8], candidates: &[&str]) -> ParseStop {
     if candidates.is_empty() {
         return usage(&[b"unrecognized option '--", word, b"'"]);
     }
@@ -122,7 +122,7 @@ fn unknown_long(word: &[u8], candidates: &[&str]) -> Stop {
     for name in candidates {
         message.extend_from_slice(format!(" '--{name}'").as_bytes());
     }
-    Stop::Usage(message)
+    ParseStop::Usage(message)
 }
 
 /// A group of short options such as `-vvd1`: the first that takes a value takes what is left of the word,
@@ -132,7 +132,7 @@ fn parse_shorts<'a, A, B>(
     mut letters: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
     args: &mut A,
-) -> Result<(), Stop> {
+) -> Result<(), ParseStop> {
     while let Some((&letter, others)) = letters.split_first() {
         letters = others;
         let Some(option) = command.all().find(|option| option.text().short == Some(char::from(letter)))
@@ -152,8 +152,8 @@ fn parse_shorts<'a, A, B>(
     Ok(())
 }
 
-fn usage(parts: &[&[u8]]) -> Stop {
-    Stop::Usage(parts.concat())
+fn usage(parts: &[&[u8]]) -> ParseStop {
+    ParseStop::Usage(parts.concat())
 }
 
 /// The bytes of words, for those who have them as text.
@@ -221,7 +221,7 @@ mod tests {
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {
         let stop = parse(&COMMAND, &words(argv), Order::Mixed, &mut Log::new()).unwrap_err();
-        assert_eq!(stop, Stop::Usage(expected.as_bytes().to_vec()));
+        assert_eq!(stop, ParseStop::Usage(expected.as_bytes().to_vec()));
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub enum ObjectiveError {
     Needs {
         /// The objective.
         objective: Objective,
-        /// What the plan lacks.
+        /// The thing that the plan lacks.
         needed: &'static str,
     },
     /// Nothing happens in the run for which it could be ended.
@@ -58,7 +58,7 @@ pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
         }
 }
 
-/// What the plan lacks to measure this.
+/// Names what the plan lacks to measure this.
 fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
     let expect = &plan.replies.expect;
     let checks_replies = plan.replies.reads_bodies() || expect.statuses.is_some();

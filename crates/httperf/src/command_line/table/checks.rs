@@ -1,9 +1,9 @@
-//! What is asked of replies, and what is checked in them.
+//! Checks of replies.
 
 use std::str::FromStr;
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::flag("compressed", "asks for compressed replies, and decompresses them to count and to check them")
@@ -44,9 +44,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
 ];
 
-fn parse<T: FromStr>(option: &str, expected: &str, value: Value<'_>) -> Result<T, Stop> {
+fn parse<T: FromStr>(option: &str, expected: &str, value: Value<'_>) -> Result<T, ParseStop> {
     let text = std::str::from_utf8(value.bytes()).ok();
-    text.and_then(|text| text.parse().ok()).ok_or_else(|| Stop::expected(option, expected, value))
+    text.and_then(|text| text.parse().ok()).ok_or_else(|| ParseStop::expected(option, expected, value))
 }
 
 #[cfg(test)]
@@ -57,7 +57,7 @@ mod tests {
     #[track_caller]
     fn check_error(argument: &str, expected: &str) {
         let stop = Args::default().parse(&words(&[argument])).unwrap_err();
-        assert_eq!(stop, Stop::rejected(expected), "{argument}");
+        assert_eq!(stop, ParseStop::rejected(expected), "{argument}");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Help, the version, and options that only old scripts need.
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop};
+use crate::command_line::grammar::{Opt, ParseStop};
 
-/// What is said of `--debug`.
+/// The notice about `--debug`.
 const NO_DEBUGGING: &str = "warning: --debug: this program has no debugging output, of which a larger number would show \
                             more; -v shows rates as they are sampled, --print-request and --print-reply what is sent \
                             and received";
@@ -13,7 +13,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::flag("version", "prints the version and exits")
         .short('V')
         .classic()
-        .apply(|_, _| Err(Stop::Version)),
+        .apply(|_, _| Err(ParseStop::Version)),
     Opt::new("debug", "N", "does nothing but say what to use instead")
         .short('d')
         .classic()

@@ -1,10 +1,10 @@
-//! How HTTP/2 is spoken, once `--http-version` asks for it.
+//! The parameters of HTTP/2, once `--http-version` asks for it.
 
 use httperf_origin::parse_size;
 use httperf_plan::Bounded;
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::positive;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -34,7 +34,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::new(
         "h2-window",
         "BYTES",
-        "lets the server send so many bytes of a reply before it hears that more are welcome",
+        "lets the server send up to this many bytes of a reply ahead (flow control)",
     )
     .details(&[
         "Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s. It is \
@@ -47,7 +47,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::new(
         "h2-connection-window",
         "BYTES",
-        "lets the server send so many bytes of all replies of a connection together",
+        "lets the server send up to this many bytes of all replies of a connection ahead",
     )
     .details(&["Default: 15m. Range: 65535, which HTTP/2 grants in any case, to 2147483647. As --h2-window."])
     .apply(|args, value| {
@@ -57,7 +57,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::new(
         "h2-header-table",
         "BYTES",
-        "lets the server remember so many bytes of header fields, to refer to them later (HPACK)",
+        "lets the server compress header fields with a table of this many bytes (HPACK)",
     )
     .details(&[
         "Default: 4096. Range: 0 to 16777216. Each connection may come to hold as much memory. A `k` or \
@@ -67,7 +67,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.http2.header_table = Some(size("--h2-header-table", value)?);
         Ok(())
     }),
-    Opt::new("h2-max-frame", "BYTES", "lets the server send frames of up to so many bytes")
+    Opt::new("h2-max-frame", "BYTES", "accepts frames of up to this many bytes")
         .details(&["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."])
         .apply(|args, value| {
             args.http2.max_frame = Some(size("--h2-max-frame", value)?);
@@ -75,11 +75,14 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
 ];
 
-fn size<const MIN: u32, const MAX: u32>(option: &str, value: Value<'_>) -> Result<Bounded<MIN, MAX>, Stop> {
+fn size<const MIN: u32, const MAX: u32>(
+    option: &str,
+    value: Value<'_>,
+) -> Result<Bounded<MIN, MAX>, ParseStop> {
     let text = std::str::from_utf8(value.bytes()).ok();
     let size = text.and_then(|text| parse_size(text).ok()).and_then(|size| u32::try_from(size).ok());
     size.and_then(|size| Bounded::try_from(size).ok())
-        .ok_or_else(|| Stop::expected(option, &format!("a number of bytes from {MIN} to {MAX}"), value))
+        .ok_or_else(|| ParseStop::expected(option, &format!("a number of bytes from {MIN} to {MAX}"), value))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use httperf_plan::{Arrivals, THREADS_MAX};
 
 use super::schedule::{parse_period, parse_rate};
 use crate::command_line::args::{Args, Threads};
-use crate::command_line::grammar::{Opt, Stop};
+use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::{SECONDS_MAX, nonzero, positive, seconds};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -17,7 +17,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             let duration = value.real().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
             let expected = || {
                 let what = format!("a number of seconds above 0, at most {SECONDS_MAX}");
-                Stop::expected("--duration", &what, value)
+                ParseStop::expected("--duration", &what, value)
             };
             args.load.duration = duration.ok_or_else(expected)?;
             Ok(())
@@ -74,7 +74,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .apply(|args, value| {
         let arrivals = parse_rate(value).filter(|arrivals| *arrivals != Arrivals::Sequential);
         let arrivals = arrivals
-            .ok_or_else(|| Stop::expected("--request-rate", "a number of calls per second", value))?;
+            .ok_or_else(|| ParseStop::expected("--request-rate", "a number of calls per second", value))?;
         args.load.call_arrivals = Some(arrivals);
         Ok(())
     }),
@@ -89,7 +89,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     .apply(|args, value| {
         let arrivals = parse_period(value.bytes())?;
         if arrivals == Arrivals::Sequential {
-            return Err(Stop::expected("--request-period", "a mean interval above 0", value));
+            return Err(ParseStop::expected("--request-period", "a mean interval above 0", value));
         }
         args.load.call_arrivals = Some(arrivals);
         Ok(())
@@ -103,7 +103,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.load.per_connection = true;
         Ok(())
     }),
-    Opt::new("max-open", "N", "has no more than N connections open; arrivals beyond wait for one to end")
+    Opt::new("max-open", "N", "keeps at most N connections open; further arrivals wait for one to end")
         .details(&["Default: no bound. The wait is part of the latency. A session counts with all the \
              connections that it may open (--max-connections)."])
         .apply(|args, value| {
@@ -123,7 +123,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 _ => {
                     let count = nonzero(value).filter(|count| *count <= THREADS_MAX);
                     let expected = format!("a number from 1 to {THREADS_MAX}, or auto");
-                    Threads::Count(count.ok_or_else(|| Stop::expected("--threads", &expected, value))?)
+                    Threads::Count(count.ok_or_else(|| ParseStop::expected("--threads", &expected, value))?)
                 }
             });
             Ok(())

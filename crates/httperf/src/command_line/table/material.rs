@@ -1,4 +1,4 @@
-//! What requests are made of beyond what the classic tool knew: bodies, header fields, lists of whole requests.
+//! Parts of requests that the classic tool does not have: bodies, header fields, lists of whole requests.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use httperf_plan::template::BadRange;
 use httperf_plan::{Header, HeaderError, Template};
 
 use crate::command_line::args::{Args, Authorization, FormField, FormValue, os_string};
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::new("body", "TEXT", "sends this body with each request")
@@ -22,7 +22,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.material.body = Some(template("--body", value.bytes())?);
             Ok(())
         }),
-    Opt::new("body-file", "FILE", "sends what is in a file as the body of each request")
+    Opt::new("body-file", "FILE", "sends the contents of a file as the body of each request")
         .details(&["The file is read once, before the run, and is sent as it is, without placeholders and \
              without being copied for each call. Otherwise as --body. The send buffer is small by \
              default: --send-buffer makes large bodies go out faster."])
@@ -61,7 +61,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let credentials = value.bytes();
             if !credentials.contains(&b':') || credentials.iter().any(u8::is_ascii_control) {
-                return Err(Stop::expected("--basic-auth", "USER:PASSWORD", value));
+                return Err(ParseStop::expected("--basic-auth", "USER:PASSWORD", value));
             }
             let value = [&b"Basic "[..], STANDARD.encode(credentials).as_bytes()].concat();
             authorize(args, "--basic-auth", value)
@@ -72,7 +72,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let token = value.bytes();
             if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
-                return Err(Stop::expected("--bearer", "a token without blanks", value));
+                return Err(ParseStop::expected("--bearer", "a token without blanks", value));
             }
             authorize(args, "--bearer", [&b"Bearer "[..], token].concat())
         }),
@@ -98,33 +98,33 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     }),
 ];
 
-fn template(option: &str, text: &[u8]) -> Result<Template, Stop> {
+fn template(option: &str, text: &[u8]) -> Result<Template, ParseStop> {
     Template::parse(text).map_err(|error| bad_range(option, &error))
 }
 
-fn bad_range(option: &str, error: &BadRange) -> Stop {
-    Stop::rejected(format!("{option}: expected {error}, got `{}`", error.found))
+fn bad_range(option: &str, error: &BadRange) -> ParseStop {
+    ParseStop::rejected(format!("{option}: expected {error}, got `{}`", error.found))
 }
 
-fn header(option: &str, line: &[u8]) -> Result<Header, Stop> {
+fn header(option: &str, line: &[u8]) -> Result<Header, ParseStop> {
     Header::parse(line).map_err(|error| match &error {
         HeaderError::Range(range) => bad_range(option, range),
         _ => {
             let shown = String::from_utf8_lossy(line).escape_debug().to_string();
-            Stop::rejected(format!("{option}: expected {error}, got `{shown}`"))
+            ParseStop::rejected(format!("{option}: expected {error}, got `{shown}`"))
         }
     })
 }
 
-fn file(option: &str, value: Value<'_>) -> Result<std::ffi::OsString, Stop> {
+fn file(option: &str, value: Value<'_>) -> Result<std::ffi::OsString, ParseStop> {
     if value.bytes().is_empty() {
-        return Err(Stop::expected(option, "the name of a file", value));
+        return Err(ParseStop::expected(option, "the name of a file", value));
     }
     Ok(os_string(value.bytes()))
 }
 
-fn form_field(value: Value<'_>) -> Result<FormField, Stop> {
-    let expected = || Stop::expected("--form", "NAME=VALUE or NAME=@FILE", value);
+fn form_field(value: Value<'_>) -> Result<FormField, ParseStop> {
+    let expected = || ParseStop::expected("--form", "NAME=VALUE or NAME=@FILE", value);
     let text = value.bytes();
     let equals = text.iter().position(|&byte| byte == b'=').filter(|&at| at > 0).ok_or_else(expected)?;
     let (name, text) = (template("--form", &text[..equals])?, &text[equals + 1..]);
@@ -136,10 +136,10 @@ fn form_field(value: Value<'_>) -> Result<FormField, Stop> {
     Ok(FormField { name, value })
 }
 
-fn authorize(args: &mut Args, option: &'static str, value: Vec<u8>) -> Result<(), Stop> {
+fn authorize(args: &mut Args, option: &'static str, value: Vec<u8>) -> Result<(), ParseStop> {
     match &args.material.authorization {
         Some(other) if other.option != option => {
-            Err(Stop::rejected(format!("{option}: expected no {} beside it", other.option)))
+            Err(ParseStop::rejected(format!("{option}: expected no {} beside it", other.option)))
         }
         _ => {
             args.material.authorization = Some(Authorization { option, value });
@@ -156,7 +156,7 @@ mod tests {
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {
         let stop = parsed(argv).map(|_| "accepted").unwrap_err();
-        assert_eq!(stop, Stop::rejected(expected), "{argv:?}");
+        assert_eq!(stop, ParseStop::rejected(expected), "{argv:?}");
     }
 
     #[test]

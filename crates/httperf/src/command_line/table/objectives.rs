@@ -1,14 +1,14 @@
-//! What the server is to keep to, and how that is told to others.
+//! Objectives of the server, and their report for CI systems.
 
 use httperf_plan::objective::Objective;
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop};
+use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::{StdoutMeans, file};
 
-/// What is asked of a run.
+/// Objectives of a run.
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("slo", "EXPR", "says what the server is to keep to, such as 'p99<50ms, errors<0.1%'")
+    Opt::new("slo", "EXPR", "sets objectives for the server, such as 'p99<50ms, errors<0.1%'")
         .details(&[
             "May be given several times, and with several objectives separated by commas; all of them \
              count. Each is printed below the report with what was measured, how far that is from the \
@@ -21,9 +21,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              without a usable reply as slower than any other. docs/guide/objectives.md tells more.",
         ])
         .apply(|args, value| {
-            let expected = |_| Stop::expected("--slo", "objectives such as `p99<50ms, errors<0.1%`", value);
+            let expected =
+                |_| ParseStop::expected("--slo", "objectives such as `p99<50ms, errors<0.1%`", value);
             let text = std::str::from_utf8(value.bytes()).map_err(expected)?;
-            let rejected = |error| Stop::rejected(format!("--slo: {error}"));
+            let rejected = |error| ParseStop::rejected(format!("--slo: {error}"));
             for objective in Objective::parse_list(text).map_err(rejected)? {
                 let all = &mut args.results.objectives.all;
                 if !all.contains(&objective) {

@@ -1,11 +1,11 @@
-//! What is printed, during the run and after it.
+//! Output during the run and after it.
 
 use httperf_plan::Parts;
 
 use crate::command_line::args::{Args, ReportForm};
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
-/// Which report is printed, and what is shown beside it.
+/// The report, and the view of a run.
 pub(crate) const FORMS: &[Opt<Args>] = &[
     Opt::new("report", "auto|classic|full", "prints the classic report or the full one")
         .details(&["The classic report is what scripts parse; the full one adds percentiles and what the \
@@ -16,11 +16,11 @@ pub(crate) const FORMS: &[Opt<Args>] = &[
                 b"auto" => ReportForm::Auto,
                 b"classic" => ReportForm::Classic,
                 b"full" => ReportForm::Full,
-                _ => return Err(Stop::expected("--report", "auto, classic or full", value)),
+                _ => return Err(ParseStop::expected("--report", "auto, classic or full", value)),
             };
             Ok(())
         }),
-    Opt::flag("quiet", "says nothing on standard error but errors")
+    Opt::flag("quiet", "prints only errors on standard error")
         .details(&["No warnings, and no progress line on a terminal. The report is the same."])
         .apply(|args, _| {
             args.quiet = true;
@@ -39,7 +39,7 @@ pub(crate) const FORMS: &[Opt<Args>] = &[
         }),
 ];
 
-/// What is printed while the run goes on.
+/// Output while the run goes on.
 pub(super) const PRINTED: &[Opt<Args>] = &[
     Opt::with_optional("print-reply", "header|body", "prints replies as they arrive")
         .classic()

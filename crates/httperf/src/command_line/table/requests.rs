@@ -1,9 +1,9 @@
-//! What a request looks like.
+//! The form of requests.
 
 use httperf_plan::number::{self, Base};
 
 use crate::command_line::args::{Args, Version, os_string};
-use crate::command_line::grammar::{Opt, Stop};
+use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::new("method", "S", "uses this request method")
@@ -24,7 +24,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let version = parse_version(value.bytes());
-            args.http_version = Some(version.ok_or_else(|| Stop::illegal("illegal version number", value))?);
+            args.http_version =
+                Some(version.ok_or_else(|| ParseStop::illegal("illegal version number", value))?);
             Ok(())
         }),
     Opt::new("add-header", "S", "adds these header lines to each request")

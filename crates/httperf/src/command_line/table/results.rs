@@ -3,7 +3,7 @@
 use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::{StdoutMeans, bounded, file, positive};
 
 /// Calls that `--exemplars` keeps at most.
@@ -54,25 +54,25 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         }),
 ];
 
-/// What is recorded.
+/// The recording.
 pub(super) const RECORDING: &[Opt<Args>] = &[
-    Opt::new("exemplars", "N", "keeps the N slowest calls, with where their time went")
+    Opt::new("exemplars", "N", "keeps the N slowest calls, with a breakdown of their time")
         .details(&[
             "Default: 10. Range: 0 to 1000. They are in the full report, the JSON document and the page.",
         ])
         .apply(|args, value| {
             let count = bounded(value, EXEMPLARS_MAX);
-            let expected = || Stop::expected("--exemplars", "a number from 0 to 1000", value);
+            let expected = || ParseStop::expected("--exemplars", "a number from 0 to 1000", value);
             args.results.exemplars = count.ok_or_else(expected)?;
             Ok(())
         }),
-    Opt::new("split", "uri|status", "tells calls apart by request target, or by the status of the reply")
+    Opt::new("split", "uri|status", "breaks calls down by request target, or by the status of the reply")
         .details(&["At most 100 groups; what comes after them is counted as `other`."])
         .apply(|args, value| {
             args.results.split = Some(match value.bytes() {
                 b"uri" => Split::Uri,
                 b"status" => Split::Status,
-                _ => return Err(Stop::expected("--split", "uri or status", value)),
+                _ => return Err(ParseStop::expected("--split", "uri or status", value)),
             });
             Ok(())
         }),
@@ -89,7 +89,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         args.results.clock = match value.bytes() {
             b"program" => ReplyClock::Program,
             b"kernel" => ReplyClock::Kernel,
-            _ => return Err(Stop::expected("--clock", "program or kernel", value)),
+            _ => return Err(ParseStop::expected("--clock", "program or kernel", value)),
         };
         Ok(())
     }),
@@ -109,7 +109,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
     Opt::new(
         "record",
         "classic|full",
-        "records all there is to know of a run, or what the classic report shows",
+        "records everything about a run, or only the figures of the classic report",
     )
     .details(&["Default: full. It costs less than a tenth of the processor time of a request; the classic \
          record is there to show that. Without the full one there are no percentiles, and no run is VALID."])
@@ -117,14 +117,14 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         args.results.classic_record = match value.bytes() {
             b"classic" => true,
             b"full" => false,
-            _ => return Err(Stop::expected("--record", "classic or full", value)),
+            _ => return Err(ParseStop::expected("--record", "classic or full", value)),
         };
         Ok(())
     }),
 ];
 
 /// `pQ:S%`: the quantile Q %, exact to S % of its value.
-pub(super) fn precision(value: Value<'_>) -> Result<Precision, Stop> {
+pub(super) fn precision(value: Value<'_>) -> Result<Precision, ParseStop> {
     let parsed = || -> Option<Precision> {
         let text = std::str::from_utf8(value.bytes()).ok()?;
         let (quantile, share) = text.strip_prefix('p')?.strip_suffix('%')?.split_once(':')?;
@@ -134,5 +134,6 @@ pub(super) fn precision(value: Value<'_>) -> Result<Precision, Stop> {
         };
         Some(Precision { quantile: percent(quantile)?, share: percent(share)? })
     };
-    parsed().ok_or_else(|| Stop::expected("--until", "a percentile and its precision such as p99:5%", value))
+    parsed()
+        .ok_or_else(|| ParseStop::expected("--until", "a percentile and its precision such as p99:5%", value))
 }

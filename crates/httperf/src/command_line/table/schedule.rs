@@ -5,7 +5,7 @@ use httperf_plan::{Arrivals, Client, Step};
 
 use super::results::precision;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -16,7 +16,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              same as --period=d1/X; the last of --rate and --period counts.",
         ])
         .apply(|args, value| {
-            args.arrivals = parse_rate(value).ok_or_else(|| Stop::illegal("illegal request rate", value))?;
+            args.arrivals =
+                parse_rate(value).ok_or_else(|| ParseStop::illegal("illegal request rate", value))?;
             Ok(())
         }),
     Opt::new("period", "[D]T1[,T2]", "spaces the starts by this distribution of intervals, in seconds")
@@ -38,7 +39,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: none; the run ends with its workload. Range: above 0."])
         .apply(|args, value| {
             let runtime = value.real().filter(|&seconds| seconds > 0.0);
-            args.runtime = runtime.ok_or_else(|| Stop::illegal("illegal runtime value", value))?;
+            args.runtime = runtime.ok_or_else(|| ParseStop::illegal("illegal runtime value", value))?;
             Ok(())
         }),
     Opt::new("warmup", "X", "offers load for X seconds before it is measured")
@@ -50,7 +51,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.results.warmup = seconds("--warmup", value)?;
             Ok(())
         }),
-    Opt::new("drain", "X", "lets what is under way end in the X seconds after --runtime")
+    Opt::new("drain", "X", "lets calls under way finish in the X seconds after --runtime")
         .details(&[
             "Default: 0, which leaves unknown how long calls would have taken that are under way when the \
              time is over. Nothing is offered meanwhile, and rates do not count it.",
@@ -96,7 +97,7 @@ pub(super) fn parse_rate(value: Value<'_>) -> Option<Arrivals> {
     Some(if rate > 0.0 { Arrivals::Deterministic { period: 1.0 / rate } } else { Arrivals::Sequential })
 }
 
-pub(super) fn parse_period(text: &[u8]) -> Result<Arrivals, Stop> {
+pub(super) fn parse_period(text: &[u8]) -> Result<Arrivals, ParseStop> {
     let Some(&first) = text.first() else { return Err(illegal_distribution(text)) };
     let (distribution, times) = match first {
         b'0'..=b'9' | b'.' => (b'd', text),
@@ -114,49 +115,49 @@ pub(super) fn parse_period(text: &[u8]) -> Result<Arrivals, Stop> {
     Ok(if mean > 0.0 && mean.is_finite() { arrivals } else { Arrivals::Sequential })
 }
 
-fn illegal_distribution(text: &[u8]) -> Stop {
+fn illegal_distribution(text: &[u8]) -> ParseStop {
     let letter = &text[..text.len().min(1)];
-    Stop::rejected([b"illegal interarrival distribution '", letter, b"' in ", text].concat())
+    ParseStop::rejected([b"illegal interarrival distribution '", letter, b"' in ", text].concat())
 }
 
-fn parse_mean(text: &[u8]) -> Result<f64, Stop> {
+fn parse_mean(text: &[u8]) -> Result<f64, ParseStop> {
     let mean = number::real(text).filter(|&mean| !is_negative(mean));
-    mean.ok_or_else(|| Stop::rejected([b"illegal mean interarrival time ", text].concat()))
+    mean.ok_or_else(|| ParseStop::rejected([b"illegal mean interarrival time ", text].concat()))
 }
 
-fn parse_uniform(text: &[u8]) -> Result<Arrivals, Stop> {
+fn parse_uniform(text: &[u8]) -> Result<Arrivals, ParseStop> {
     let scanned = number::scan_real(text);
     let Some(min) = scanned.value.ok().filter(|&min| !is_negative(min)) else {
-        return Err(Stop::rejected([b"illegal minimum interarrival time ", text].concat()));
+        return Err(ParseStop::rejected([b"illegal minimum interarrival time ", text].concat()));
     };
     let Some(rest) = scanned.rest.strip_prefix(b",") else {
         let message: &[u8] = b"minimum interarrival time not followed by `,MAX_IAT' (rest: `";
-        return Err(Stop::rejected([message, scanned.rest, b"')"].concat()));
+        return Err(ParseStop::rejected([message, scanned.rest, b"')"].concat()));
     };
     let Some(max) = number::real(rest).filter(|&max| !is_negative(max)) else {
-        return Err(Stop::rejected([b"illegal request period ", rest].concat()));
+        return Err(ParseStop::rejected([b"illegal request period ", rest].concat()));
     };
     Ok(Arrivals::Uniform { min, max })
 }
 
-fn parse_steps(text: &[u8]) -> Result<Arrivals, Stop> {
+fn parse_steps(text: &[u8]) -> Result<Arrivals, ParseStop> {
     let mut steps: Vec<Step> = Vec::new();
     let mut rest = text;
     loop {
         if steps.len() == STEPS {
-            return Err(Stop::rejected("too many rates"));
+            return Err(ParseStop::rejected("too many rates"));
         }
         let period = number::scan_real(rest);
         let Some(seconds) = period.value.ok().filter(|&seconds| !is_negative(seconds)) else {
-            return Err(Stop::rejected([b"illegal mean interarrival time ", rest].concat()));
+            return Err(ParseStop::rejected([b"illegal mean interarrival time ", rest].concat()));
         };
         let Some(after_comma) = period.rest.strip_prefix(b",") else {
             let message: &[u8] = b"interarrival time not followed by `,duration' (rest: `";
-            return Err(Stop::rejected([message, period.rest, b"')"].concat()));
+            return Err(ParseStop::rejected([message, period.rest, b"')"].concat()));
         };
         let duration = number::scan_real(after_comma);
         let Some(lasts) = duration.value.ok().filter(|&lasts| !is_negative(lasts)) else {
-            return Err(Stop::rejected([b"illegal duration ", after_comma].concat()));
+            return Err(ParseStop::rejected([b"illegal duration ", after_comma].concat()));
         };
         steps.push(Step { period: seconds, duration: lasts });
         // Anything but a comma ends the list, as in the classic tool.
@@ -173,9 +174,9 @@ fn is_negative(seconds: f64) -> bool {
     seconds < 0.0
 }
 
-fn parse_client(text: &[u8]) -> Result<Client, Stop> {
+fn parse_client(text: &[u8]) -> Result<Client, ParseStop> {
     let complain = |what: &str, rest: &[u8]| {
-        Stop::rejected([format!("{what} (rest: `").as_bytes(), rest, b"')"].concat())
+        ParseStop::rejected([format!("{what} (rest: `").as_bytes(), rest, b"')"].concat())
     };
     let index = number::scan_unsigned(text, Base::Detected);
     let Ok(wide_index) = index.value else { return Err(complain("bad client id", text)) };
@@ -199,7 +200,7 @@ mod tests {
 
     #[track_caller]
     fn check(period: &str, expected: &Result<Arrivals, &str>) {
-        let expected = expected.clone().map_err(Stop::rejected);
+        let expected = expected.clone().map_err(ParseStop::rejected);
         assert_eq!(parse_period(period.as_bytes()), expected, "{period}");
     }
 

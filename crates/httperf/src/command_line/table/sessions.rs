@@ -4,7 +4,7 @@ use super::workload::parameter_error;
 use httperf_plan::number::{self, Base, Flaw, Scanned};
 
 use crate::command_line::args::{Args, SessionArgs, SessionKind, os_string};
-use crate::command_line::grammar::{Opt, Stop};
+use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -58,7 +58,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: none. With --retry-on-failure the call is sent again instead."])
         .apply(|args, value| {
             let status = bounded(value, MAX_STATUS).filter(|&status| status > 0);
-            args.failure_status = Some(status.ok_or_else(|| Stop::illegal("illegal failure status", value))?);
+            args.failure_status =
+                Some(status.ok_or_else(|| ParseStop::illegal("illegal failure status", value))?);
             Ok(())
         }),
     Opt::flag("retry-on-failure", "lets a session try a failed call again")
@@ -78,7 +79,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let count = bounded(value, MAX_PARALLEL);
             args.max_connections =
-                count.ok_or_else(|| Stop::illegal("illegal max. # of connection", value))?;
+                count.ok_or_else(|| ParseStop::illegal("illegal max. # of connection", value))?;
             Ok(())
         }),
     Opt::new("max-piped-calls", "N", "lets a session have at most N unanswered calls on each connection")
@@ -90,7 +91,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let count = bounded(value, MAX_PARALLEL);
             args.max_piped_calls =
-                count.ok_or_else(|| Stop::illegal("illegal max. # of piped calls", value))?;
+                count.ok_or_else(|| ParseStop::illegal("illegal max. # of piped calls", value))?;
             Ok(())
         }),
 ];
@@ -108,7 +109,7 @@ struct Counts {
     think: f64,
 }
 
-fn parse_counts(option: &str, second_flaw: &str, text: &[u8]) -> Result<Counts, Stop> {
+fn parse_counts(option: &str, second_flaw: &str, text: &[u8]) -> Result<Counts, ParseStop> {
     let mut rest = text;
     let count = parse_number(option, "bad number of sessions (1st param)", &mut rest, number_u0)?;
     let second = parse_number(option, second_flaw, &mut rest, number_u0)?;
@@ -119,7 +120,7 @@ fn parse_counts(option: &str, second_flaw: &str, text: &[u8]) -> Result<Counts, 
     Ok(Counts { count, second, think })
 }
 
-fn parse_wsesslog(text: &[u8]) -> Result<SessionArgs, Stop> {
+fn parse_wsesslog(text: &[u8]) -> Result<SessionArgs, ParseStop> {
     let mut rest = text;
     let count = parse_number("wsesslog", "bad number of sessions (1st param)", &mut rest, number_u0)?;
     let think = last_number("wsesslog", "bad user think time (2nd param)", &mut rest, think_time)?;
@@ -151,7 +152,7 @@ fn parse_number<T>(
     what: &str,
     rest: &mut &[u8],
     scan: fn(&[u8]) -> Scanned<'_, T>,
-) -> Result<T, Stop> {
+) -> Result<T, ParseStop> {
     let value = last_number(option, what, rest, scan)?;
     *rest = rest.strip_prefix(b",").unwrap_or(*rest);
     Ok(value)
@@ -163,7 +164,7 @@ fn last_number<T>(
     what: &str,
     rest: &mut &[u8],
     scan: fn(&[u8]) -> Scanned<'_, T>,
-) -> Result<T, Stop> {
+) -> Result<T, ParseStop> {
     let scanned = scan(rest);
     *rest = scanned.rest;
     scanned.value.map_err(|flaw| parameter_error(option, what, rest, Some(flaw)))
@@ -175,7 +176,7 @@ mod tests {
 
     #[track_caller]
     fn check_error(text: &str, expected: &str) {
-        assert_eq!(parse_wsesslog(text.as_bytes()), Err(Stop::rejected(expected)), "{text}");
+        assert_eq!(parse_wsesslog(text.as_bytes()), Err(ParseStop::rejected(expected)), "{text}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! How long to wait, and how sockets are made and closed.
+//! Time limits, and how sockets are made and closed.
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -75,11 +75,11 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 ];
 
 /// Any number, as in the classic tool: one that is not above 0 sets no limit.
-fn seconds(text: &str, value: Value<'_>) -> Result<f64, Stop> {
-    value.real().ok_or_else(|| Stop::illegal(text, value))
+fn seconds(text: &str, value: Value<'_>) -> Result<f64, ParseStop> {
+    value.real().ok_or_else(|| ParseStop::illegal(text, value))
 }
 
-fn buffer_size(text: &str, value: Value<'_>) -> Result<u32, Stop> {
+fn buffer_size(text: &str, value: Value<'_>) -> Result<u32, ParseStop> {
     // The system takes the size as a signed number.
-    bounded(value, i32::MAX as u32).ok_or_else(|| Stop::illegal(text, value))
+    bounded(value, i32::MAX as u32).ok_or_else(|| ParseStop::illegal(text, value))
 }

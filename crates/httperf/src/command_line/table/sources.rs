@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::command_line::args::{Args, ConnectTo, ProxyUrl};
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const WAY: &[Opt<Args>] = &[
     Opt::new("connect-to", "HOST:PORT:ADDR:PORT", "connects to another address in place of a server's")
@@ -16,7 +16,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let connect_to = parse_connect_to(value.bytes());
-            let expected = || Stop::expected("--connect-to", "HOST:PORT:ADDR:PORT", value);
+            let expected = || ParseStop::expected("--connect-to", "HOST:PORT:ADDR:PORT", value);
             args.sources.connect_to.push(connect_to.ok_or_else(expected)?);
             Ok(())
         }),
@@ -39,7 +39,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
              a tunnel that is refused counts as other. Variables such as http_proxy mean nothing here.",
         ])
         .apply(|args, value| {
-            let expected = || Stop::expected("--proxy", "a URL such as http://host:3128", value);
+            let expected = || ParseStop::expected("--proxy", "a URL such as http://host:3128", value);
             args.sources.proxy = Some(parse_proxy(value.bytes()).ok_or_else(expected)?);
             Ok(())
         }),
@@ -69,7 +69,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
             args.sources.no_delay = match value.bytes() {
                 b"yes" => true,
                 b"no" => false,
-                _ => return Err(Stop::expected("--tcp-nodelay", "yes or no", value)),
+                _ => return Err(ParseStop::expected("--tcp-nodelay", "yes or no", value)),
             };
             Ok(())
         }),
@@ -89,7 +89,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
              to congestion control. Default: 0.",
         ])
         .apply(|args, value| {
-            let expected = || Stop::expected("--tos", "a multiple of 4 from 0 to 252", value);
+            let expected = || ParseStop::expected("--tos", "a multiple of 4 from 0 to 252", value);
             args.sources.tos = Some(parse_tos(value).ok_or_else(expected)?);
             Ok(())
         }),
@@ -100,7 +100,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let expected =
-                || Stop::expected("--dscp", "a number from 0 to 63 or a name such as af21 or ef", value);
+                || ParseStop::expected("--dscp", "a number from 0 to 63 or a name such as af21 or ef", value);
             args.sources.dscp = Some(parse_dscp(value).ok_or_else(expected)? << 2);
             Ok(())
         }),
@@ -200,7 +200,7 @@ mod tests {
 
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {
-        assert_eq!(parsed(argv).map(drop), Err(Stop::rejected(expected)), "{argv:?}");
+        assert_eq!(parsed(argv).map(drop), Err(ParseStop::rejected(expected)), "{argv:?}");
     }
 
     #[test]

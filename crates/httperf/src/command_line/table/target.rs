@@ -1,7 +1,7 @@
-//! Which server, and what of it: also as one URL.
+//! The target: server, port and URI, also as one URL.
 
 use crate::command_line::args::{Args, TypedUrl, os_string};
-use crate::command_line::grammar::{Opt, Stop};
+use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::new("server", "HOST", "connects to this host name or address")
@@ -42,7 +42,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: 80, or 443 with --ssl. Range: 0 to 65535."])
         .apply(|args, value| {
             let port = value.unsigned().and_then(|port| u16::try_from(port).ok());
-            args.port = Some(port.ok_or_else(|| Stop::illegal("illegal port number", value))?);
+            args.port = Some(port.ok_or_else(|| ParseStop::illegal("illegal port number", value))?);
             Ok(())
         }),
     Opt::new("uri", "S", "asks for this URI")
@@ -59,7 +59,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["--server and --server-name then only choose the Host line, and nothing is resolved."])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(Stop::expected("--unix-socket", "the path of a socket", value));
+                return Err(ParseStop::expected("--unix-socket", "the path of a socket", value));
             }
             args.unix_socket = Some(os_string(value.bytes()));
             Ok(())
@@ -67,7 +67,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 ];
 
 /// Takes a word that is not an option: a URL, or something that is only remembered.
-pub(super) fn word(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
+pub(super) fn word(args: &mut Args, word: &[u8]) -> Result<(), ParseStop> {
     match TypedUrl::from_word(word) {
         Some(url) => args.typed_url = Some(url),
         None => args.stray_words.push(word.to_vec()),

@@ -6,12 +6,12 @@ use httperf_plan::{CertificateCompression, TlsVersion};
 use httperf_proto::tls::{ABSENT_GROUPS, DEFAULT_GROUPS, GROUPS, SERVERS};
 
 use crate::command_line::args::{Args, Protocol, os_string};
-use crate::command_line::grammar::{Opt, Stop, Value};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
-/// What each classic option says that does not ask for TLS by itself.
+/// A paragraph of each classic option that does not ask for TLS by itself.
 const ONLY_WITH_TLS: &str = "Has no effect without TLS.";
 
-/// What each option of ours says.
+/// A paragraph of each option of ours.
 const IMPLIES_TLS: &str = "Implies --ssl.";
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
@@ -147,7 +147,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     ])
     .apply(|args, value| {
         if value.bytes() == b"help" {
-            return Err(Stop::Print(group_table()));
+            return Err(ParseStop::Print(group_table()));
         }
         args.tls.groups = Some(value.bytes().to_vec());
         args.tls.want("--tls-groups");
@@ -170,7 +170,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::new(
         "tls-sigalgs",
         "LIST",
-        "takes these algorithms for the server's signature, most preferred first",
+        "accepts these algorithms for the server's signature, most preferred first",
     )
     .details(&[
         "Default: those of the library. Names are such as ecdsa_secp256r1_sha256 or rsa_pss_rsae_sha256, \
@@ -206,7 +206,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     ])
     .apply(|args, value| {
         if value.bytes().is_empty() {
-            return Err(Stop::expected("--tls-keylog", "the path of a file", value));
+            return Err(ParseStop::expected("--tls-keylog", "the path of a file", value));
         }
         args.tls.key_log = Some(os_string(value.bytes()));
         args.tls.want("--tls-keylog");
@@ -222,8 +222,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let percent = value.real().filter(|percent| (0.0..=100.0).contains(percent));
-            let percent =
-                percent.ok_or_else(|| Stop::expected("--tls-resume", "a number from 0 to 100", value))?;
+            let percent = percent
+                .ok_or_else(|| ParseStop::expected("--tls-resume", "a number from 0 to 100", value))?;
             args.tls.resume = Some(percent);
             args.tls.want("--tls-resume");
             Ok(())
@@ -266,17 +266,17 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 ];
 
 /// A name that can be sent; an address cannot (RFC 6066, section 3).
-pub(crate) fn parse_server_name(value: Value<'_>) -> Result<Vec<u8>, Stop> {
+pub(crate) fn parse_server_name(value: Value<'_>) -> Result<Vec<u8>, ParseStop> {
     let name = value.bytes();
     let is_sendable = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
     let is_address = std::str::from_utf8(name).is_ok_and(|name| name.parse::<std::net::IpAddr>().is_ok());
     if !is_sendable || is_address {
-        return Err(Stop::expected("--tls-server-name", "the name of a host", value));
+        return Err(ParseStop::expected("--tls-server-name", "the name of a host", value));
     }
     Ok(name.to_vec())
 }
 
-fn parse_protocol(value: Value<'_>) -> Result<Protocol, Stop> {
+fn parse_protocol(value: Value<'_>) -> Result<Protocol, ParseStop> {
     let name = value.bytes().to_ascii_lowercase();
     match &name[..] {
         b"auto" => Ok(Protocol::Auto),
@@ -284,11 +284,11 @@ fn parse_protocol(value: Value<'_>) -> Result<Protocol, Stop> {
         b"tlsv1.1" | b"tlsv1_1" => Ok(Protocol::Only(TlsVersion::Tls11)),
         b"tlsv1.2" | b"tlsv1_2" => Ok(Protocol::Only(TlsVersion::Tls12)),
         b"tlsv1.3" | b"tlsv1_3" => Ok(Protocol::Only(TlsVersion::Tls13)),
-        _ => Err(Stop::illegal("illegal SSL protocol", value)),
+        _ => Err(ParseStop::illegal("illegal SSL protocol", value)),
     }
 }
 
-fn parse_version(option: &str, value: Value<'_>) -> Result<TlsVersion, Stop> {
+fn parse_version(option: &str, value: Value<'_>) -> Result<TlsVersion, ParseStop> {
     match value.bytes() {
         b"1.0" => Ok(TlsVersion::Tls10),
         b"1.1" => Ok(TlsVersion::Tls11),
@@ -296,24 +296,24 @@ fn parse_version(option: &str, value: Value<'_>) -> Result<TlsVersion, Stop> {
         b"1.3" => Ok(TlsVersion::Tls13),
         _ => match parse_protocol(value) {
             Ok(Protocol::Only(version)) => Ok(version),
-            Ok(Protocol::Auto) | Err(_) => Err(Stop::expected(option, "1.0, 1.1, 1.2 or 1.3", value)),
+            Ok(Protocol::Auto) | Err(_) => Err(ParseStop::expected(option, "1.0, 1.1, 1.2 or 1.3", value)),
         },
     }
 }
 
-fn parse_compression(value: Value<'_>) -> Result<Vec<CertificateCompression>, Stop> {
+fn parse_compression(value: Value<'_>) -> Result<Vec<CertificateCompression>, ParseStop> {
     value
         .bytes()
         .split(|&byte| matches!(byte, b',' | b':'))
         .map(|name| match name {
             b"zlib" => Ok(CertificateCompression::Zlib),
             b"brotli" => Ok(CertificateCompression::Brotli),
-            _ => Err(Stop::expected("--tls-cert-compression", "zlib, brotli or both", value)),
+            _ => Err(ParseStop::expected("--tls-cert-compression", "zlib, brotli or both", value)),
         })
         .collect()
 }
 
-/// What `--tls-groups help` prints.
+/// The text that `--tls-groups help` prints.
 fn group_table() -> String {
     let mut table = format!(
         "{:<22} {:>6}  {:>12}  {:>12}  {:<12}  {:<7}  {}\n",
@@ -351,7 +351,7 @@ mod tests {
 
     #[track_caller]
     fn check_rejected(option: &str, message: &str) {
-        assert_eq!(parsed(&[option]).map(|_| "accepted"), Err(Stop::rejected(message)), "{option}");
+        assert_eq!(parsed(&[option]).map(|_| "accepted"), Err(ParseStop::rejected(message)), "{option}");
     }
 
     #[test]
@@ -439,7 +439,9 @@ mod tests {
 
     #[test]
     fn the_groups_are_listed_with_their_sizes() {
-        let Err(Stop::Print(table)) = parsed(&["--tls-groups", "help"]) else { panic!("a table is printed") };
+        let Err(ParseStop::Print(table)) = parsed(&["--tls-groups", "help"]) else {
+            panic!("a table is printed")
+        };
         let (groups, rest) = table.split_once("\n\n").expect("a table and what there is to say of it");
         assert_eq!(groups.lines().count(), GROUPS.len() + 1);
         for (line, group) in groups.lines().skip(1).zip(GROUPS) {

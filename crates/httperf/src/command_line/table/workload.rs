@@ -1,11 +1,11 @@
-//! What each connection does, and which URIs are asked for.
+//! The calls of each connection, and their URIs.
 
 use std::num::NonZeroU64;
 
 use httperf_plan::number::{self, Base, Flaw};
 
 use crate::command_line::args::{Args, FileSet, UriChoice, UriLog, os_string};
-use crate::command_line::grammar::{Opt, Stop};
+use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::new("num-conns", "N", "makes N connections")
@@ -14,7 +14,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .apply(|args, value| {
             let count = value.unsigned();
             args.num_conns =
-                Some(count.ok_or_else(|| Stop::illegal("illegal number of connections", value))?);
+                Some(count.ok_or_else(|| ParseStop::illegal("illegal number of connections", value))?);
             Ok(())
         }),
     Opt::new("num-calls", "N", "makes N calls on each connection")
@@ -22,7 +22,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&["Default: 1. Ignored in session workloads."])
         .apply(|args, value| {
             let count = value.unsigned();
-            args.num_calls = Some(count.ok_or_else(|| Stop::illegal("illegal number of calls", value))?);
+            args.num_calls = Some(count.ok_or_else(|| ParseStop::illegal("illegal number of calls", value))?);
             Ok(())
         }),
     Opt::new("burst-length", "N", "sends calls in bursts of N, back to back")
@@ -35,7 +35,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             let length = value.unsigned().and_then(NonZeroU64::new);
-            args.burst_length = length.ok_or_else(|| Stop::illegal("illegal burst-length", value))?;
+            args.burst_length = length.ok_or_else(|| ParseStop::illegal("illegal burst-length", value))?;
             Ok(())
         }),
     Opt::new("wlog", "y|n,FILE", "takes URIs from a file, one after the other")
@@ -68,7 +68,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
 ];
 
-fn parse_wset(text: &[u8]) -> Result<FileSet, Stop> {
+fn parse_wset(text: &[u8]) -> Result<FileSet, ParseStop> {
     // The rest in these messages begins with the parameter at fault.
     let size = number::scan_unsigned(text, Base::Detected);
     let files = size.value.and_then(|files| u32::try_from(files).map_err(|_| Flaw::OutOfRange));
@@ -89,13 +89,13 @@ fn parse_wset(text: &[u8]) -> Result<FileSet, Stop> {
 }
 
 /// The classic wording of an error in a list of parameters.
-pub(super) fn parameter_error(option: &str, what: &str, rest: &[u8], flaw: Option<Flaw>) -> Stop {
+pub(super) fn parameter_error(option: &str, what: &str, rest: &[u8], flaw: Option<Flaw>) -> ParseStop {
     let reason = match flaw {
         Some(Flaw::OutOfRange) => ": Numerical result out of range",
         Some(Flaw::Missing | Flaw::Negative) | None => "",
     };
     let start = format!("{what} in --{option} arg (rest: `");
-    Stop::rejected([start.as_bytes(), rest, b"')", reason.as_bytes()].concat())
+    ParseStop::rejected([start.as_bytes(), rest, b"')", reason.as_bytes()].concat())
 }
 
 #[cfg(test)]

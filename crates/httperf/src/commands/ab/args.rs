@@ -1,13 +1,13 @@
-//! What was typed for `httperf ab`.
+//! The arguments of `httperf ab`.
 
 use std::ffi::OsString;
 
 use httperf_report::compare::Settings;
 
 use crate::command_line::args::Args;
-use crate::commands::compare::Form;
+use crate::commands::compare::CompareForm;
 
-/// What was typed for `httperf ab`.
+/// The arguments of `httperf ab`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AbArgs {
     /// The options that define a run of both sides.
@@ -23,7 +23,7 @@ pub struct AbArgs {
     /// `--seed`.
     pub seed: Option<u64>,
     /// `--format`.
-    pub form: Form,
+    pub form: CompareForm,
     /// `--output`.
     pub output: Option<OsString>,
     /// `--fail-if` and `--force`.

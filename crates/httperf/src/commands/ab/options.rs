@@ -5,10 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::args::AbArgs;
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, Stop, Value};
+use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::table::{self, RUN};
 use crate::commands::compare::{
-    FAIL_IF_DETAILS, FAIL_IF_HELP, FORMAT_DETAILS, FORMAT_HELP, FORMATS, Form, tolerances,
+    CompareForm, FAIL_IF_DETAILS, FAIL_IF_HELP, FORMAT_DETAILS, FORMAT_HELP, FORMATS, tolerances,
 };
 
 /// The command line of `httperf ab`.
@@ -56,7 +56,7 @@ const TRIALS: &[Opt<AbArgs>] = &[
         .apply(|args, value| {
             let rounds = value.unsigned().and_then(|rounds| u32::try_from(rounds).ok());
             let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
-            let expected = || Stop::expected("--rounds", "a number from 1 to 1000", value);
+            let expected = || ParseStop::expected("--rounds", "a number from 1 to 1000", value);
             args.rounds = Some(rounds.ok_or_else(expected)?);
             Ok(())
         }),
@@ -72,7 +72,7 @@ const TRIALS: &[Opt<AbArgs>] = &[
             args.run.results.warmup = seconds("--warmup", value, |seconds| seconds >= 0.0)?;
             Ok(())
         }),
-    Opt::new("drain", "X", "lets what is under way at the end of a trial end for up to X seconds")
+    Opt::new("drain", "X", "lets calls under way at the end of a trial finish within X seconds")
         .details(&["Default: 1. It takes no longer than the calls do."])
         .apply(|args, value| {
             args.run.results.drain = seconds("--drain", value, |seconds| seconds >= 0.0)?;
@@ -84,10 +84,10 @@ const TRIALS: &[Opt<AbArgs>] = &[
             args.pause = seconds("--pause", value, |seconds| seconds >= 0.0)?;
             Ok(())
         }),
-    Opt::new("seed", "N", "starts the random order of the trials from N").details(&["Default: 1."]).apply(
+    Opt::new("seed", "N", "seeds the random order of the trials with N").details(&["Default: 1."]).apply(
         |args, value| {
             let seed = value.unsigned();
-            args.seed = Some(seed.ok_or_else(|| Stop::expected("--seed", "a whole number", value))?);
+            args.seed = Some(seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?);
             Ok(())
         },
     ),
@@ -95,14 +95,14 @@ const TRIALS: &[Opt<AbArgs>] = &[
 
 const COMPARISON: &[Opt<AbArgs>] = &[
     Opt::new("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
-        args.form = Form::parse(value)?;
+        args.form = CompareForm::parse(value)?;
         Ok(())
     }),
-    Opt::new("output", "FILE", "writes the comparison as a JSON document to a file as well")
+    Opt::new("output", "FILE", "also writes the comparison to a file, as a JSON document")
         .details(&["It has the figures of every trial."])
         .apply(|args, value| {
             if value.bytes().is_empty() || value.os_str() == crate::command_line::args::STDOUT {
-                return Err(Stop::expected("--output", "the name of a file", value));
+                return Err(ParseStop::expected("--output", "the name of a file", value));
             }
             args.output = Some(value.os_str().to_owned());
             Ok(())
@@ -111,7 +111,7 @@ const COMPARISON: &[Opt<AbArgs>] = &[
         args.settings.tolerances.extend(tolerances(value)?);
         Ok(())
     }),
-    Opt::flag("force", "tells what there is to tell even if most rounds are left out").apply(|args, _| {
+    Opt::flag("force", "reports figures even if most rounds are left out").apply(|args, _| {
         args.settings.force = true;
         Ok(())
     }),
@@ -120,7 +120,7 @@ const COMPARISON: &[Opt<AbArgs>] = &[
 /// The most rounds. More would be days.
 const ROUNDS_MAX: u32 = 1000;
 
-/// What holds unless something else is typed.
+/// Defaults.
 pub(super) const ROUNDS: u32 = 10;
 pub(super) const SEED: u64 = 1;
 const TRIAL_S: f64 = 3.0;
@@ -130,14 +130,14 @@ const DRAIN_S: f64 = 1.0;
 /// A trial, a warm-up or a pause is no longer than a day.
 const SECONDS_MAX: f64 = 86_400.0;
 
-fn seconds(name: &str, value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, Stop> {
+fn seconds(name: &str, value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, ParseStop> {
     let seconds = value.real().filter(|&seconds| fits(seconds) && seconds <= SECONDS_MAX);
     let least = if fits(0.0) { "from 0" } else { "above 0 and up" };
-    seconds.ok_or_else(|| Stop::expected(name, &format!("a number of seconds {least} to 86400"), value))
+    seconds.ok_or_else(|| ParseStop::expected(name, &format!("a number of seconds {least} to 86400"), value))
 }
 
 /// Returns what was typed, and each side as if it had been typed as a run of its own.
-pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), Stop> {
+pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseStop> {
     let mut ab = AbArgs::default();
     (ab.run.results.warmup, ab.run.results.drain) = (WARMUP_S, DRAIN_S);
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut ab)?;
@@ -145,16 +145,16 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), Stop> {
         (None, None, [a, b]) => {
             if let Some(option) = ab.run.target_option() {
                 let message = format!("{option}: expected none beside two URLs, which say what is compared");
-                return Err(Stop::rejected(message));
+                return Err(ParseStop::rejected(message));
             }
             [a, b].map(|url| (String::from_utf8_lossy(url).into_owned(), vec![os_string(url)]))
         }
         (None, None, words) => {
             let message = format!("expected two URLs, or --a and --b, got {}", counted(words.len()));
-            return Err(Stop::rejected(message));
+            return Err(ParseStop::rejected(message));
         }
-        (Some(_), None, _) => return Err(Stop::rejected("--a: needs --b, which may be empty")),
-        (None, Some(_), _) => return Err(Stop::rejected("--b: needs --a, which may be empty")),
+        (Some(_), None, _) => return Err(ParseStop::rejected("--a: needs --b, which may be empty")),
+        (None, Some(_), _) => return Err(ParseStop::rejected("--b: needs --a, which may be empty")),
         (Some(a), Some(b), words @ ([] | [_])) => {
             words.iter().try_for_each(|url| take_url(&mut ab.run, url))?;
             [split("--a", a)?, split("--b", b)?]
@@ -162,10 +162,10 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), Stop> {
         (Some(_), Some(_), words) => {
             let message =
                 format!("expected one URL at most beside --a and --b, got {}", counted(words.len()));
-            return Err(Stop::rejected(message));
+            return Err(ParseStop::rejected(message));
         }
     };
-    let own = |(name, words): (String, Vec<OsString>), option: &str| -> Result<Named, Stop> {
+    let own = |(name, words): (String, Vec<OsString>), option: &str| -> Result<Named, ParseStop> {
         let mut args = ab.run.clone();
         let placed = |stop| within(if ab.a.is_some() { option } else { "" }, stop);
         grammar::parse(&SIDE, &words, Order::Mixed, &mut args).map_err(placed)?;
@@ -176,7 +176,7 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), Stop> {
             [("--until", args.results.until.is_some()), ("--abort-on-slo", args.results.objectives.abort)];
         if let Some((option, _)) = ends_early.into_iter().find(|&(_, is_given)| is_given) {
             let message = format!("{option}: expected none, as trials that take turns are of equal length");
-            return Err(placed(Stop::rejected(message)));
+            return Err(placed(ParseStop::rejected(message)));
         }
         // What can only be judged when all words are known.
         args.parse(&[]).map_err(placed)?;
@@ -200,40 +200,40 @@ pub(super) struct Named {
     pub(super) args: Args,
 }
 
-/// What may be typed for one side: the options of a run, and a URL.
+/// The command line of one side: the options of a run, and a URL.
 const SIDE: Command<Args> =
     Command { name: COMMAND.name, summary: "", words: "", groups: RUN, also: None, word: take_url };
 
 /// Takes a URL; nothing else is a target here.
-fn take_url(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
+fn take_url(args: &mut Args, word: &[u8]) -> Result<(), ParseStop> {
     (table::COMMAND.word)(args, word)?;
     match args.stray_words.is_empty() {
         true => Ok(()),
-        false => {
-            Err(Stop::rejected([b"expected a URL such as http://host:8080/path, got `", word, b"`"].concat()))
-        }
+        false => Err(ParseStop::rejected(
+            [b"expected a URL such as http://host:8080/path, got `", word, b"`"].concat(),
+        )),
     }
 }
 
 /// The words of a value, as a shell would split it.
-fn split(option: &str, value: &[u8]) -> Result<(String, Vec<OsString>), Stop> {
+fn split(option: &str, value: &[u8]) -> Result<(String, Vec<OsString>), ParseStop> {
     let mut splitter = shlex::bytes::Shlex::new(value);
     let words: Vec<OsString> = splitter.by_ref().map(|word| OsStr::from_bytes(&word).to_owned()).collect();
     if splitter.had_error {
         let start = format!("{option}: expected options as a shell takes them, got `");
-        return Err(Stop::rejected([start.as_bytes(), value, b"` (a quote is open)"].concat()));
+        return Err(ParseStop::rejected([start.as_bytes(), value, b"` (a quote is open)"].concat()));
     }
     let name = String::from_utf8_lossy(value).trim().to_owned();
     Ok((if name.is_empty() { "(no options of its own)".to_owned() } else { name }, words))
 }
 
-/// What is wrong, with the option in whose value it is.
-fn within(option: &str, stop: Stop) -> Stop {
+/// Adds the option in whose value the mistake is.
+fn within(option: &str, stop: ParseStop) -> ParseStop {
     let message = match stop {
-        Stop::Usage(message) => message,
-        Stop::Rejected { message, .. } => message,
+        ParseStop::Usage(message) => message,
+        ParseStop::Rejected { message, .. } => message,
         other => return other,
     };
     let place = if option.is_empty() { Vec::new() } else { format!("{option}: ").into_bytes() };
-    Stop::rejected([place, message].concat())
+    ParseStop::rejected([place, message].concat())
 }

@@ -1,4 +1,4 @@
-//! What was typed for `httperf capacity`, and what it does to the plan of a run.
+//! The arguments of `httperf capacity`, and their effect on the plan of a run.
 
 use std::ffi::OsString;
 
@@ -6,9 +6,9 @@ use httperf_plan::Arrivals;
 use httperf_plan::objective::{Clock, Metric, Objective, Relation};
 
 use crate::command_line::args::{Args, Threads};
-use crate::command_line::grammar::Stop;
+use crate::command_line::grammar::ParseStop;
 
-/// What was typed for `httperf capacity`.
+/// The arguments of `httperf capacity`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityArgs {
     /// The options that define a run.
@@ -39,7 +39,7 @@ pub struct CapacityArgs {
     pub quiet: bool,
 }
 
-/// Which rate is searched for.
+/// The rate that is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
     /// That of connections or sessions.
@@ -95,13 +95,13 @@ impl CapacityArgs {
         self.min_rate.unwrap_or(usual)
     }
 
-    /// How many seconds a trial is measured at most.
+    /// The longest measured time of a trial, in seconds.
     #[must_use]
     pub fn trial_max(&self) -> f64 {
         self.trial_max.unwrap_or_else(|| TRIAL_MAX_S.max(self.trial_min))
     }
 
-    /// How many seconds one is measured at a low rate at most. What was typed holds at all rates.
+    /// The longest measured time of a trial at a low rate, in seconds. A typed value holds at all rates.
     #[must_use]
     pub fn trial_longest(&self) -> f64 {
         self.trial_max.unwrap_or_else(|| TRIAL_LONGEST_S.max(self.trial_min))
@@ -114,24 +114,26 @@ impl CapacityArgs {
     }
 
     /// Refuses a range of rates or lengths that has nothing in it.
-    fn check_ranges(&self) -> Result<(), Stop> {
+    fn check_ranges(&self) -> Result<(), ParseStop> {
         let (min, start) = (self.min_rate(), self.start());
         if let Some(max) = self.max_rate.filter(|&max| max < min) {
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--max-rate: expected at least --min-rate {min}, got `{max}`"
             )));
         }
         if start < min {
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--start: expected at least --min-rate {min}, got `{start}`"
             )));
         }
         if let Some(max) = self.max_rate.filter(|&max| start > max) {
-            return Err(Stop::rejected(format!("--start: expected at most --max-rate {max}, got `{start}`")));
+            return Err(ParseStop::rejected(format!(
+                "--start: expected at most --max-rate {max}, got `{start}`"
+            )));
         }
         if self.trial_max() < self.trial_min {
             let (min, max) = (self.trial_min, self.trial_max());
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--trial-max: expected at least --trial-min {min}, got `{max}`"
             )));
         }
@@ -141,8 +143,8 @@ impl CapacityArgs {
     /// Makes these arguments those of the first trial of a search. Its rate and its length are set for each trial anew.
     ///
     /// # Errors
-    /// What does not go with a search, or is missing.
-    pub(super) fn prepare_search(&mut self) -> Result<(), Stop> {
+    /// An option that contradicts a search, or one that is missing.
+    pub(super) fn prepare_search(&mut self) -> Result<(), ParseStop> {
         self.check_objectives()?;
         self.check_ranges()?;
         self.check_left_to_search()?;
@@ -163,14 +165,14 @@ impl CapacityArgs {
         run.check()
     }
 
-    /// Refuses objectives by which no capacity can be found.
-    fn check_objectives(&self) -> Result<(), Stop> {
+    /// Refuses objectives that cannot bound a capacity.
+    fn check_objectives(&self) -> Result<(), ParseStop> {
         let objectives = &self.run.results.objectives.all;
         let refused = |what: &str, objective: &Objective| {
-            Err(Stop::rejected(format!("--slo: expected {what}, got `{objective}`")))
+            Err(ParseStop::rejected(format!("--slo: expected {what}, got `{objective}`")))
         };
         if objectives.is_empty() {
-            return Err(Stop::rejected(
+            return Err(ParseStop::rejected(
                 "--slo: expected objectives such as `p99<50ms, errors<0.1%`, which say what the server is to keep to; got none",
             ));
         }
@@ -192,13 +194,13 @@ impl CapacityArgs {
         if let Some((upper, lower)) = Objective::contradiction(objectives) {
             let message =
                 format!("--slo: expected objectives that can be met together, got `{upper}` and `{lower}`");
-            return Err(Stop::rejected(message));
+            return Err(ParseStop::rejected(message));
         }
         Ok(())
     }
 
     /// Refuses what the search sets itself, and what a search cannot have.
-    fn check_left_to_search(&self) -> Result<(), Stop> {
+    fn check_left_to_search(&self) -> Result<(), ParseStop> {
         let calls = self.searched == Searched::RequestRate;
         let has_rate = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Deterministic { .. });
         let refused = [
@@ -249,7 +251,7 @@ impl CapacityArgs {
             ),
         ];
         match refused.into_iter().find(|&(is_given, _)| is_given) {
-            Some((_, message)) => Err(Stop::rejected(message)),
+            Some((_, message)) => Err(ParseStop::rejected(message)),
             None => Ok(()),
         }
     }

@@ -1,11 +1,11 @@
 //! `httperf capacity`: the highest rate that a server sustains within objectives.
 //!
-//! Here is what a search needs before it begins, and what is said of it. `hunt` makes the trials; what to try next is
+//! Here is what a search needs before it begins, and what is said of it. `search` makes the trials; what to try next is
 //! the business of `httperf_stats::search`, and what a trial tells that of `httperf_report::capacity`.
 
 mod args;
-mod hunt;
 mod options;
+mod search;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -17,7 +17,7 @@ use httperf_report::capacity::{Capacity, End, Settings};
 use httperf_stats::samples_needed;
 
 use self::args::CapacityArgs;
-use self::hunt::Hunt;
+use self::search::Search;
 use crate::command_line::grammar::{Order, parse};
 use crate::command_line::planning;
 use crate::runner::results::cannot_write;
@@ -30,7 +30,7 @@ pub use self::options::COMMAND;
 /// The exit status if the figure cannot be told.
 const UNKNOWN_STATUS: u8 = 2;
 
-/// What is meant if nothing is said of errors.
+/// The objective that is implied if none is about errors.
 const IMPLIED: &str = "errors<1%";
 
 /// Runs `httperf capacity` with these words behind it. `program` is the program itself.
@@ -61,8 +61,8 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
         .map_err(|error| error.explain(program))?;
     let (plan, settings) = settings(args, plan);
     check(&plan, &settings).map_err(|error| failed(&error))?;
-    let hunt = Hunt::new(&args.run, Capacity::new(settings, plan));
-    let heaviest = hunt.heaviest();
+    let search = Search::new(&args.run, Capacity::new(settings, plan));
+    let heaviest = search.heaviest();
     let output = args.output.as_deref();
     let (runner, output) = Runner::start(program, &[&heaviest], || {
         let open = |name| Writable::new(name).with_context(|| cannot_write("--output", name));
@@ -83,7 +83,7 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
             program.say(format_args!("{error:#}"));
         }
     };
-    let capacity = hunt
+    let capacity = search
         .run(program, &runner, &mut |capacity| save(capacity, false))
         .map_err(|reason| failed(&format_args!("no reply from the server: {reason}")))?;
     save(&capacity, true);
@@ -108,7 +108,7 @@ fn status(capacity: &Capacity, runner: &Runner) -> ExitCode {
     }
 }
 
-/// What was asked for. The plan gets the objectives that are meant, and nothing that ends its trials but their time.
+/// The settings of a search. The plan gets the implied objectives, and nothing that ends its trials but their time.
 fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, Settings) {
     let CapacityArgs { max_rate, precision, trials, trial_min, pause, .. } = *args;
     let objectives = args.run.results.objectives.all.clone();
@@ -166,7 +166,7 @@ fn check(plan: &Plan, settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// How many samples an objective needs.
+/// The number of samples that an objective needs.
 fn needed(objective: Objective) -> f64 {
     match objective.metric() {
         Metric::Time { figure: Figure::Quantile(share), .. } => samples_needed(share) as f64,
@@ -174,7 +174,7 @@ fn needed(objective: Objective) -> f64 {
     }
 }
 
-/// How many samples of what an objective is about an arrival brings.
+/// The number of samples for an objective that an arrival brings.
 fn samples_of_arrival(plan: &Plan, objective: Objective) -> f64 {
     let calls = plan.calls_per_arrival();
     match objective.metric() {

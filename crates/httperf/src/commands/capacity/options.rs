@@ -4,7 +4,7 @@ use httperf_plan::objective::Objective;
 
 use super::args::{CapacityArgs, Searched};
 use crate::command_line::args::{Args, STDOUT};
-use crate::command_line::grammar::{Borrowed, Command, Group, Opt, Stop, Value};
+use crate::command_line::grammar::{Borrowed, Command, Group, Opt, ParseStop, Value};
 use crate::command_line::table::{COMMAND as PROGRAM, RUN};
 
 /// The command line of `httperf capacity`.
@@ -28,7 +28,7 @@ const RATE_MAX: f64 = 1e9;
 /// The least and the most precise figure that can be asked for.
 const PRECISION: (f64, f64) = (0.001, 0.5);
 
-/// How many trials a search may make, and how long they may be: a day.
+/// The most trials of a search, and the longest trial: a day.
 const TRIALS_MAX: u64 = 1000;
 const LENGTH_MAX: f64 = 86_400.0;
 
@@ -39,7 +39,7 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
     Opt::new(
         "slo",
         "OBJECTIVES",
-        "is what the server is to keep to, such as 'p99<50ms, errors<0.1%'; required",
+        "sets objectives for the server, such as 'p99<50ms, errors<0.1%'; required",
     )
     .details(&[
         "Each is a figure, <, <=, > or >=, and a bound; with commas between them, or the option given \
@@ -51,16 +51,16 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
     ])
     .apply(|args, value| {
         let text = std::str::from_utf8(value.bytes());
-        let text = text.map_err(|_| Stop::expected("--slo", "objectives such as p99<50ms", value))?;
+        let text = text.map_err(|_| ParseStop::expected("--slo", "objectives such as p99<50ms", value))?;
         let objectives = Objective::parse_list(text);
-        let objectives = objectives.map_err(|error| Stop::rejected(format!("--slo: {error}")))?;
+        let objectives = objectives.map_err(|error| ParseStop::rejected(format!("--slo: {error}")))?;
         args.run.results.objectives.all.extend(objectives);
         Ok(())
     }),
     Opt::new(
         "search",
         "rate|request-rate",
-        "looks for a rate of connections or sessions, or of calls over kept connections",
+        "searches for a rate of connections or sessions, or of calls over kept connections",
     )
     .details(&[
         "Default: rate, which is what --rate sets in a run. request-rate is what --request-rate sets; \
@@ -70,7 +70,7 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
         args.searched = match value.bytes() {
             b"rate" => Searched::Rate,
             b"request-rate" => Searched::RequestRate,
-            _ => return Err(Stop::expected("--search", "rate or request-rate", value)),
+            _ => return Err(ParseStop::expected("--search", "rate or request-rate", value)),
         };
         Ok(())
     }),
@@ -95,7 +95,7 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
             args.max_rate = Some(rate("--max-rate", value)?);
             Ok(())
         }),
-    Opt::new("precision", "P%", "ends when the 95 % interval reaches no further than P % to either side")
+    Opt::new("precision", "P%", "ends when the 95 % interval is within P % to either side")
         .details(&["Default: 3%. Range: 0.1% to 50%."])
         .apply(|args, value| {
             let text = std::str::from_utf8(value.bytes()).unwrap_or_default();
@@ -103,19 +103,20 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
             let share = percent
                 .map(|percent| percent / 100.0)
                 .filter(|share| (PRECISION.0..=PRECISION.1).contains(share));
-            let expected = || Stop::expected("--precision", "a percentage from 0.1% to 50%", value);
+            let expected = || ParseStop::expected("--precision", "a percentage from 0.1% to 50%", value);
             args.precision = share.ok_or_else(expected)?;
             Ok(())
         }),
 ];
 
 const TRIALS: &[Opt<CapacityArgs>] = &[
-    Opt::new("trials", "N", "makes N trials at most")
+    Opt::new("trials", "N", "makes at most N trials")
         .details(&["Default: 20. The figure is then as exact as they made it."])
         .apply(|args, value| {
             let count = value.unsigned().filter(|count| (1..=TRIALS_MAX).contains(count));
             let count = count.and_then(|count| u32::try_from(count).ok());
-            let expected = || Stop::expected("--trials", &format!("a number from 1 to {TRIALS_MAX}"), value);
+            let expected =
+                || ParseStop::expected("--trials", &format!("a number from 1 to {TRIALS_MAX}"), value);
             args.trials = count.ok_or_else(expected)?;
             Ok(())
         }),
@@ -146,7 +147,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
         ])
         .apply(|args, value| {
             let seconds = value.real().filter(|seconds| (0.0..=LENGTH_MAX).contains(seconds));
-            let expected = || Stop::expected("--pause", "a number of seconds from 0 to 86400", value);
+            let expected = || ParseStop::expected("--pause", "a number of seconds from 0 to 86400", value);
             args.pause = seconds.ok_or_else(expected)?;
             Ok(())
         }),
@@ -160,7 +161,7 @@ const RESULTS: &[Opt<CapacityArgs>] = &[
     Opt::new("output", "FILE", "writes that document to a file, anew after each trial").apply(
         |args, value| {
             if value.bytes().is_empty() || value.os_str() == STDOUT {
-                return Err(Stop::expected("--output", "the name of a file", value));
+                return Err(ParseStop::expected("--output", "the name of a file", value));
             }
             args.output = Some(value.os_str().to_owned());
             Ok(())
@@ -170,18 +171,18 @@ const RESULTS: &[Opt<CapacityArgs>] = &[
 
 const GENERAL: &[Opt<CapacityArgs>] = &[
     Opt::help(),
-    Opt::flag("quiet", "says nothing on stderr but errors").apply(|args, _| {
+    Opt::flag("quiet", "prints only errors on standard error").apply(|args, _| {
         args.quiet = true;
         Ok(())
     }),
 ];
 
-fn rate(name: &str, value: Value<'_>) -> Result<f64, Stop> {
+fn rate(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
     let rate = value.real().filter(|&rate| rate > 0.0 && rate <= RATE_MAX);
-    rate.ok_or_else(|| Stop::expected(name, "a rate per second above 0, at most 1e9", value))
+    rate.ok_or_else(|| ParseStop::expected(name, "a rate per second above 0, at most 1e9", value))
 }
 
-fn length(name: &str, value: Value<'_>) -> Result<f64, Stop> {
+fn length(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
     let seconds = value.real().filter(|seconds| (LENGTH_MIN..=LENGTH_MAX).contains(seconds));
-    seconds.ok_or_else(|| Stop::expected(name, "a number of seconds from 0.1 to 86400", value))
+    seconds.ok_or_else(|| ParseStop::expected(name, "a number of seconds from 0.1 to 86400", value))
 }

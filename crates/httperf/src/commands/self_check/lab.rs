@@ -39,7 +39,7 @@ pub(super) struct Lab<'a> {
     kept_waiting: Cell<Duration>,
 }
 
-/// How arrivals are spaced.
+/// The spacing of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Process {
@@ -50,7 +50,7 @@ pub(super) enum Process {
 impl Process {
     pub(super) const ALL: [Self; 2] = [Self::Deterministic, Self::Poisson];
 
-    /// So many arrivals in a second.
+    /// Arrivals at this rate per second.
     pub(super) fn arrivals(self, rate: f64) -> Arrivals {
         match self {
             Self::Deterministic => Arrivals::Deterministic { period: 1.0 / rate },
@@ -82,12 +82,12 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Whether the generator has a processor to itself.
+    /// Returns whether the generator has a processor to itself.
     pub(super) fn is_split(&self) -> bool {
         self.processors.is_some()
     }
 
-    /// How many servers share the load of a capacity trial.
+    /// The number of servers that share the load of a capacity trial.
     pub(super) fn server_count(&self) -> usize {
         self.server_count
     }
@@ -174,12 +174,12 @@ impl Drop for Lab<'_> {
     }
 }
 
-/// How long the generator was kept waiting for a processor.
+/// The time for which the generator was kept waiting for a processor.
 pub(super) fn kept_waiting(summary: &Summary) -> Duration {
     summary.usage.workers.iter().map(|worker| worker.kept_waiting).sum()
 }
 
-/// Who has which processors.
+/// The processors of generator and servers.
 #[derive(Debug)]
 struct Processors {
     all: CpuSet,

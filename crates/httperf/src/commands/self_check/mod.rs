@@ -20,12 +20,12 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::anyhow;
 
 use self::capacity::{CALLS_PER_CONNECTION, Effort, Highest, Unit};
-use self::kernel::Protocol;
+use self::kernel::StampedProtocol;
 use self::lab::{Lab, Process};
-use self::results::{Bounds, Capacity, Results};
+use self::results::{Bounds, CapacityFigures, CheckResults};
 use self::table::Table;
 use crate::command_line::args;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning;
 use crate::runner::Runner;
 use crate::runner::known_capacity::{self, FORMAT, VERSION};
@@ -37,7 +37,7 @@ use crate::terminal::status_line::StatusLine;
 #[must_use]
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
-    let mut args = Args::default();
+    let mut args = SelfCheckArgs::default();
     match grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
         Ok(()) => check(&program, &args).unwrap_or_else(|status| status),
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
@@ -45,7 +45,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 }
 
 /// Measures, reports and keeps the results. An early end has been explained when its exit status comes back.
-fn check(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
+fn check(program: &Program, args: &SelfCheckArgs) -> Result<ExitCode, ExitCode> {
     let results = measure(program, args).map_err(|error| program.fail(&error))?;
     let json = results.json();
     program.print_with(|out| {
@@ -62,7 +62,7 @@ fn check(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
 /// The exit status for a machine that is not within bounds.
 const EXCEEDED_STATUS: u8 = 2;
 
-fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
+fn measure(program: &Program, args: &SelfCheckArgs) -> anyhow::Result<CheckResults> {
     // What is measured are runs without options.
     let usual = args::Args { server: Some(b"127.0.0.1".to_vec()), ..args::Args::default() };
     let base = planning::plan(program, &usual, &mut |warning| program.say(warning))
@@ -79,7 +79,7 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
         latency.extend(latency::measure(&lab, &settings.latency, process)?);
     }
     let mut latency_by_kernel = Vec::new();
-    for protocol in Protocol::ALL {
+    for protocol in StampedProtocol::ALL {
         progress.show(&format!("latency by the kernel's stamps, {}", protocol.word()));
         latency_by_kernel.extend(kernel::measure(&lab, &settings.latency, protocol)?);
     }
@@ -96,14 +96,14 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
             progress.show(&format!("capacity, {rate:.0} {what}/s"));
         })
     };
-    let capacity = Capacity {
+    let capacity = CapacityFigures {
         connections: highest(Unit::Connections, "connections")?,
         requests: highest(Unit::Requests, "requests")?,
         calls_per_connection: CALLS_PER_CONNECTION,
         servers: lab.server_count(),
     };
     let bounds = Bounds::DOCUMENTED;
-    Ok(Results {
+    Ok(CheckResults {
         format: FORMAT,
         version: VERSION,
         finished_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -121,9 +121,9 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
     })
 }
 
-/// What was typed.
+/// The arguments.
 #[derive(Clone, Debug, Default)]
-pub struct Args {
+pub struct SelfCheckArgs {
     /// `--quick`.
     quick: bool,
     /// `--json`.
@@ -134,16 +134,16 @@ pub struct Args {
     rates: Vec<f64>,
 }
 
-/// How long things are measured.
+/// The lengths of the measurements.
 #[derive(Debug)]
-struct Settings {
-    latency: latency::Settings,
+struct CheckSettings {
+    latency: latency::LatencySettings,
     rates: Vec<f64>,
     /// Each rate of the schedule.
     schedule: Duration,
     /// Each trial of the capacity.
     trial: Duration,
-    /// How closely the capacity is looked for.
+    /// The effort of the search for the capacity.
     effort: Effort,
 }
 
@@ -157,15 +157,15 @@ const RATES: &[f64] = &[100.0, 1000.0, 5000.0];
 const RATE_MIN: f64 = 50.0;
 const RATE_MAX: f64 = 100_000.0;
 
-/// How many rates can be asked for.
+/// The most rates that can be asked for.
 const RATES_MAX: usize = 10;
 
-impl Args {
-    fn settings(&self) -> Settings {
+impl SelfCheckArgs {
+    fn settings(&self) -> CheckSettings {
         let rates = if self.rates.is_empty() { RATES } else { &self.rates }.to_vec();
         if self.quick {
-            Settings {
-                latency: latency::Settings {
+            CheckSettings {
+                latency: latency::LatencySettings {
                     delays: &DELAYS[..3],
                     rate: 400.0,
                     duration: Duration::from_millis(900),
@@ -176,8 +176,12 @@ impl Args {
                 effort: Effort { bisections: 2, attempts: 2 },
             }
         } else {
-            Settings {
-                latency: latency::Settings { delays: DELAYS, rate: 400.0, duration: Duration::from_secs(4) },
+            CheckSettings {
+                latency: latency::LatencySettings {
+                    delays: DELAYS,
+                    rate: 400.0,
+                    duration: Duration::from_secs(4),
+                },
                 rates,
                 schedule: Duration::from_secs(2),
                 trial: Duration::from_secs(1),
@@ -188,7 +192,7 @@ impl Args {
 }
 
 /// The command line of `httperf self-check`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<SelfCheckArgs> = Command {
     name: "self-check",
     summary: "Measures how exact this machine's measurements are, and how much load it can offer.",
     words: "",
@@ -198,33 +202,34 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "General", options: GENERAL },
     ],
     also: None,
-    word: |_, word| Err(Stop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
+    word: |_, word| Err(ParseStop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
 };
 
-const EXTENT: &[Opt<Args>] = &[
-    Opt::flag("quick", "takes some 20 seconds instead of a minute")
+const EXTENT: &[Opt<SelfCheckArgs>] = &[
+    Opt::flag("quick", "takes about 20 seconds instead of a minute")
         .details(&["Fewer samples and a coarser search; the delay of 100 ms is left out."])
         .apply(|args, _| {
             args.quick = true;
             Ok(())
         }),
-    Opt::new("rate", "X", "looks how exactly X arrivals per second keep their schedule; may be repeated")
+    Opt::new("rate", "X", "checks how exactly X arrivals per second keep their schedule; may be repeated")
         .details(&[
             "Default: 100, 1000 and 5000. Range: 50 to 100000; at most ten of them. Each takes some 4 \
              seconds, or one with --quick.",
         ])
         .apply(|args, value| {
             let rate = value.real().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
-            let rate = rate.ok_or_else(|| Stop::expected("--rate", "a number from 50 to 100000", value))?;
+            let rate =
+                rate.ok_or_else(|| ParseStop::expected("--rate", "a number from 50 to 100000", value))?;
             if args.rates.len() == RATES_MAX {
-                return Err(Stop::expected("--rate", "at most ten rates", value));
+                return Err(ParseStop::expected("--rate", "at most ten rates", value));
             }
             args.rates.push(rate);
             Ok(())
         }),
 ];
 
-const RESULTS: &[Opt<Args>] = &[
+const RESULTS: &[Opt<SelfCheckArgs>] = &[
     Opt::flag("json", "prints JSON instead of a table")
         .details(&["docs/reference/self-check.md describes it."])
         .apply(|args, _| {
@@ -242,15 +247,15 @@ const RESULTS: &[Opt<Args>] = &[
         }),
 ];
 
-const GENERAL: &[Opt<Args>] = &[Opt::help()];
+const GENERAL: &[Opt<SelfCheckArgs>] = &[Opt::help()];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::command_line::grammar::parse::words;
 
-    fn parsed(argv: &[&str]) -> Result<Args, Stop> {
-        let mut args = Args::default();
+    fn parsed(argv: &[&str]) -> Result<SelfCheckArgs, ParseStop> {
+        let mut args = SelfCheckArgs::default();
         grammar::parse(&COMMAND, &words(argv), Order::Mixed, &mut args).map(|()| args)
     }
 
@@ -272,7 +277,7 @@ mod tests {
             (&eleven, "--rate: expected at most ten rates, got `50`"),
             (&["now"], "expected nothing but options, got `now`"),
         ] {
-            assert_eq!(parsed(argv).map(drop), Err(Stop::rejected(message)), "{argv:?}");
+            assert_eq!(parsed(argv).map(drop), Err(ParseStop::rejected(message)), "{argv:?}");
         }
     }
 

@@ -4,10 +4,10 @@ use std::ops::RangeInclusive;
 
 use httperf_origin::{Http2, parse_size};
 
-use super::Args;
-use crate::command_line::grammar::{Opt, Stop, Value};
+use super::ServeArgs;
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
-/// What was typed about HTTP/2.
+/// Arguments about HTTP/2.
 #[derive(Debug, Default)]
 pub(super) struct Http2Args {
     is_unwanted: bool,
@@ -17,20 +17,20 @@ pub(super) struct Http2Args {
 }
 
 impl Http2Args {
-    /// What it means.
-    pub(super) fn config(self) -> Result<Option<Http2>, Stop> {
+    /// Its meaning.
+    pub(super) fn config(self) -> Result<Option<Http2>, ParseStop> {
         match (self.is_unwanted, self.first) {
             (false, _) => Ok(Some(self.config)),
             (true, None) => Ok(None),
             (true, Some(option)) => {
-                Err(Stop::rejected(format!("{option}: expected no --no-http2 beside it")))
+                Err(ParseStop::rejected(format!("{option}: expected no --no-http2 beside it")))
             }
         }
     }
 }
 
-pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::flag("no-http2", "speaks HTTP/1 alone")
+pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
+    Opt::flag("no-http2", "speaks only HTTP/1")
         .details(&[
             "Default: with TLS the client's offer decides (ALPN). Without TLS, a connection that begins \
              with HTTP/2's preface is one of HTTP/2 (prior knowledge), and a request without a body may \
@@ -71,7 +71,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             let streams = value.unsigned().and_then(|streams| u32::try_from(streams).ok());
             let streams = streams.filter(|&streams| streams > 0);
             with(args, OPTION).streams =
-                streams.ok_or_else(|| Stop::expected(OPTION, "a number of streams above 0", value))?;
+                streams.ok_or_else(|| ParseStop::expected(OPTION, "a number of streams above 0", value))?;
             Ok(())
         }),
     Opt::new("h2-max-frame", "N", "lets clients send frames of up to N bytes")
@@ -94,19 +94,24 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 
 const WINDOWS: RangeInclusive<u32> = 1..=(1 << 31) - 1;
 const FRAMES: RangeInclusive<u32> = 1 << 14..=(1 << 24) - 1;
-/// HTTP/2 would allow more, of which each connection could make the server hold as much.
+/// HTTP/2 would allow more, and each connection could make the server hold as much.
 const TABLES: RangeInclusive<u32> = 0..=1 << 20;
 
 /// The part of the arguments that this option is for.
-fn with<'a>(args: &'a mut Args, option: &'static str) -> &'a mut Http2 {
+fn with<'a>(args: &'a mut ServeArgs, option: &'static str) -> &'a mut Http2 {
     args.http2.first.get_or_insert(option);
     &mut args.http2.config
 }
 
-fn size(option: &str, expected: &str, range: RangeInclusive<u32>, value: Value<'_>) -> Result<u32, Stop> {
+fn size(
+    option: &str,
+    expected: &str,
+    range: RangeInclusive<u32>,
+    value: Value<'_>,
+) -> Result<u32, ParseStop> {
     let size = std::str::from_utf8(value.bytes()).ok().and_then(|text| parse_size(text).ok());
     let size = size.and_then(|size| u32::try_from(size).ok()).filter(|size| range.contains(size));
-    size.ok_or_else(|| Stop::expected(option, expected, value))
+    size.ok_or_else(|| ParseStop::expected(option, expected, value))
 }
 
 #[cfg(test)]
@@ -121,7 +126,7 @@ mod tests {
 
     #[track_caller]
     fn check_rejected(argv: &[&str], expected: &str) {
-        assert_eq!(settings(&words(argv)).unwrap_err(), Stop::rejected(expected), "{argv:?}");
+        assert_eq!(settings(&words(argv)).unwrap_err(), ParseStop::rejected(expected), "{argv:?}");
     }
 
     #[test]

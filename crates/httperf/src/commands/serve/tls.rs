@@ -10,13 +10,13 @@ use httperf_origin::{
 use httperf_origin::{parse_certificate_compression, parse_tls_version};
 use httperf_plan::{CertificateCompression, Endpoint, Identity, TlsVersion};
 
-use super::{Args, read};
-use crate::command_line::grammar::{Opt, Stop};
+use super::{ServeArgs, read};
+use crate::command_line::grammar::{Opt, ParseStop};
 
-/// What was typed about TLS.
+/// Arguments about TLS.
 #[derive(Debug, Default)]
 pub(super) struct TlsArgs {
-    /// Whether there is to be TLS: every option here says so.
+    /// True if there is to be TLS: every option here says so.
     is_wanted: bool,
     key_type: Option<KeyType>,
     certificate: Option<PathBuf>,
@@ -35,8 +35,8 @@ pub(super) struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// What it means, for a server that listens there.
-    pub(super) fn config(self, listen: &Endpoint) -> Result<Option<Tls>, Stop> {
+    /// Its meaning, for a server that listens there.
+    pub(super) fn config(self, listen: &Endpoint) -> Result<Option<Tls>, ParseStop> {
         if !self.is_wanted {
             return Ok(None);
         }
@@ -58,49 +58,49 @@ impl TlsArgs {
         }))
     }
 
-    fn versions(&self) -> Result<Versions, Stop> {
+    fn versions(&self) -> Result<Versions, ParseStop> {
         let max = self.max.unwrap_or(TlsVersion::Tls13);
         let min = self.min.unwrap_or(TlsVersion::Tls12.min(max));
         Versions::new(min, max).ok_or_else(|| {
             let (min, max) = (version_name(min), version_name(max));
-            Stop::rejected(format!(
+            ParseStop::rejected(format!(
                 "--tls-min: expected a version up to {max}, which is the newest, got `{min}`"
             ))
         })
     }
 
-    fn tickets(&self, versions: Versions) -> Result<Tickets, Stop> {
+    fn tickets(&self, versions: Versions) -> Result<Tickets, ParseStop> {
         if !self.early_data {
             return Ok(if self.has_no_tickets { Tickets::Off } else { Tickets::On });
         }
         if self.has_no_tickets {
-            return Err(Stop::rejected("--tls-early-data: expected no --tls-tickets=off beside it"));
+            return Err(ParseStop::rejected("--tls-early-data: expected no --tls-tickets=off beside it"));
         }
         if versions.max() != TlsVersion::Tls13 {
             let newest = version_name(versions.max());
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--tls-early-data: expected TLS 1.3 to be accepted, got a newest version of {newest}"
             )));
         }
         Ok(Tickets::EarlyData)
     }
 
-    fn credentials(&self, listen: &Endpoint) -> Result<Credentials, Stop> {
+    fn credentials(&self, listen: &Endpoint) -> Result<Credentials, ParseStop> {
         let Some(certificate) = &self.certificate else {
             if self.key.is_some() {
-                return Err(Stop::rejected("--tls-cert-key: expected --tls-cert beside it"));
+                return Err(ParseStop::rejected("--tls-cert-key: expected --tls-cert beside it"));
             }
             return Ok(Credentials::self_signed(self.key_type.unwrap_or_default(), listen));
         };
         if self.key_type.is_some() {
-            return Err(Stop::rejected("--tls-key-type: expected no --tls-cert beside it"));
+            return Err(ParseStop::rejected("--tls-key-type: expected no --tls-cert beside it"));
         }
         let (key_option, key) = match &self.key {
             Some(key) => ("--tls-cert-key", key),
             None => ("--tls-cert", certificate),
         };
         let unreadable = |option: &str, file: &Path, error: io::Error| {
-            Stop::rejected(format!("{option}: cannot read {}: {error}", file.display()))
+            ParseStop::rejected(format!("{option}: cannot read {}: {error}", file.display()))
         };
         let certificates =
             fs::read(certificate).map_err(|error| unreadable("--tls-cert", certificate, error))?;
@@ -108,7 +108,7 @@ impl TlsArgs {
         let identity = Identity { certificates, key: key_bytes };
         Credentials::from_pem(&identity).map_err(|bad| {
             let (certificate, key) = (certificate.display(), key.display());
-            Stop::rejected(match bad {
+            ParseStop::rejected(match bad {
                 BadCredentials::Certificate => {
                     format!("--tls-cert: expected a PEM certificate in {certificate}")
                 }
@@ -135,7 +135,7 @@ fn version_name(version: TlsVersion) -> &'static str {
 
 const IMPLIES_TLS: &str = "Implies --tls.";
 
-pub(super) const OPTIONS: &[Opt<Args>] = &[
+pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
     Opt::flag("tls", "speaks TLS on every connection, with a certificate made at start")
         .details(&["The certificate signs itself; it is for localhost, 127.0.0.1, ::1 and the address of \
              --listen, and valid for 30 days. Of the application protocols that a client offers (ALPN) \
@@ -179,7 +179,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         ])
         .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(Stop::expected("--tls-write-cert", "the path of a file", value));
+                return Err(ParseStop::expected("--tls-write-cert", "the path of a file", value));
             }
             wanted(args).certificate_file = Some(value.os_str().into());
             Ok(())
@@ -221,13 +221,13 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         wanted(args).ciphers = Some(read("--tls-ciphers", value, str::parse)?);
         Ok(())
     }),
-    Opt::new("tls-tickets", "on|off", "says whether clients get tickets to resume their sessions with")
+    Opt::new("tls-tickets", "on|off", "gives clients tickets to resume their sessions with, or none")
         .details(&["Default: on. Without tickets, every handshake is a full one.", IMPLIES_TLS])
         .apply(|args, value| {
             wanted(args).has_no_tickets = match value.bytes() {
                 b"on" => false,
                 b"off" => true,
-                _ => return Err(Stop::expected("--tls-tickets", "on or off", value)),
+                _ => return Err(ParseStop::expected("--tls-tickets", "on or off", value)),
             };
             Ok(())
         }),
@@ -269,7 +269,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 ];
 
 /// The part of the arguments that an option about TLS is for.
-fn wanted(args: &mut Args) -> &mut TlsArgs {
+fn wanted(args: &mut ServeArgs) -> &mut TlsArgs {
     args.tls.is_wanted = true;
     &mut args.tls
 }
@@ -286,7 +286,7 @@ mod tests {
 
     #[track_caller]
     fn check_rejected(argv: &[&str], expected: &str) {
-        assert_eq!(settings(&words(argv)).unwrap_err(), Stop::rejected(expected), "{argv:?}");
+        assert_eq!(settings(&words(argv)).unwrap_err(), ParseStop::rejected(expected), "{argv:?}");
     }
 
     #[test]

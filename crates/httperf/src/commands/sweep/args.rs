@@ -1,10 +1,10 @@
-//! What was typed for `httperf sweep`.
+//! The arguments of `httperf sweep`.
 
 use std::ffi::OsString;
 
 use crate::command_line::args::Args;
 
-/// What was typed for `httperf sweep`.
+/// The arguments of `httperf sweep`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepArgs {
     /// The options that define a run.
@@ -49,7 +49,7 @@ pub struct SweepArgs {
     pub quiet: bool,
 }
 
-/// What is printed on stdout.
+/// The form of the report on stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SweepForm {
     /// A table for people.

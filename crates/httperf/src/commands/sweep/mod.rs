@@ -119,7 +119,7 @@ enum Failed {
     MeanWhile(anyhow::Error),
 }
 
-/// How many calls show how quick a server is.
+/// The number of calls of a probe.
 const PROBE_CALLS: u64 = 5;
 
 /// A sweep that goes on.
@@ -128,7 +128,7 @@ struct Course<'a> {
     runner: &'a Runner,
     sweep: Sweep,
     order: Vec<Turn>,
-    /// How quick the server is when it has nothing else to do; `None` if nobody looks.
+    /// The usual latency of the idle server; `None` if nobody looks.
     usual: Option<Duration>,
 }
 
@@ -243,7 +243,7 @@ impl Course<'_> {
 
     /// Waits until there are local ports for a run. Those there are, if that takes too long.
     fn await_ports(&self, plan: &Plan, deadline: Instant, show: &mut dyn FnMut(&str)) -> Option<Ports> {
-        /// How often the tables of the kernel are read, which may be long.
+        /// The time between two readings of the kernel's tables, which may be long.
         const GLANCE: Duration = Duration::from_millis(500);
         loop {
             let ports = Ports::look(plan, Path::new("/")).filter(|ports| !ports.suffice())?;
@@ -262,9 +262,9 @@ impl Course<'_> {
         deadline: Instant,
         show: &mut dyn FnMut(&str),
     ) -> anyhow::Result<Option<Lacking>> {
-        /// How long a server is left alone that has not recovered.
+        /// The pause between two looks at a server that has not recovered.
         const GLANCE: Duration = Duration::from_millis(250);
-        /// How long it may be looked at, even if the time is over.
+        /// The least time for a look at it, even after the deadline.
         const LOOK_MIN: Duration = Duration::from_secs(1);
         loop {
             show("for the server");
@@ -286,7 +286,7 @@ impl Course<'_> {
     }
 }
 
-/// What something comes to, and how many seconds it takes, to the millisecond.
+/// Returns the outcome of a function with the seconds that it took, to the millisecond.
 fn seconds<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let began = Instant::now();
     let outcome = what();
@@ -390,7 +390,7 @@ impl Files {
         }
     }
 
-    /// Whether one of them is not what it should be.
+    /// Returns whether one of them is not what it should be.
     fn lack_something(&self) -> bool {
         self.files.iter().any(|file| file.error.is_some())
     }

@@ -8,7 +8,7 @@ use httperf_report::sweep::{REPEATS_MAX, Settings, WAIT_MAX_S};
 use super::args::{SweepArgs, SweepForm};
 use super::rates;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, Stop, Value};
+use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::table;
 use crate::command_line::values::{self, StdoutMeans};
 
@@ -76,21 +76,22 @@ const RATES: &[Opt<SweepArgs>] = &[
             args.shuffled = match value.bytes() {
                 b"rising" => false,
                 b"random" => true,
-                _ => return Err(Stop::expected("--order", "rising or random", value)),
+                _ => return Err(ParseStop::expected("--order", "rising or random", value)),
             };
             Ok(())
         }),
-    Opt::new("seed", "N", "starts the random numbers behind --order=random from N")
+    Opt::new("seed", "N", "seeds the random numbers of --order=random with N")
         .details(&["Default: 1. The same seed gives the same order."])
         .apply(|args, value| {
-            let seed = value.unsigned().ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
+            let seed =
+                value.unsigned().ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
             args.seed = Some(seed);
             Ok(())
         }),
     Opt::new(
         "stop-after",
         "N",
-        "leaves out the rates above N in a row that the server could not keep up with",
+        "leaves out higher rates after N in a row that the server could not keep up with",
     )
     .details(&["Default: 3; 0 leaves out none. A server keeps up with a rate if it answers 95 % of what \
          is offered, without an error and while it is offered. Runs whose generator was the bottleneck \
@@ -102,13 +103,13 @@ const RATES: &[Opt<SweepArgs>] = &[
 ];
 
 const BETWEEN: &[Opt<SweepArgs>] = &[
-    Opt::new("pause", "X", "waits for X seconds between two runs at least")
+    Opt::new("pause", "X", "waits at least X seconds between two runs")
         .details(&["Default: 1. Range: 0 to 86400."])
         .apply(|args, value| {
             args.pause = wait("--pause", value)?;
             Ok(())
         }),
-    Opt::new("settle", "X", "then waits until server and local ports have recovered, for X seconds at most")
+    Opt::new("settle", "X", "then waits up to X seconds until server and local ports have recovered")
         .details(&[
             "Default: 60. Range: 0 to 86400; 0 does not look. There must be local ports for the \
              connections of the next run, as closed ones keep theirs for a minute (TIME_WAIT); and five \
@@ -132,7 +133,7 @@ const RESULTS: &[Opt<SweepArgs>] = &[
              a whole each time, so that a sweep that is killed loses one run at most.",
         ])
         .apply(|args, value| file(&mut args.output, "--output", value)),
-    Opt::new("resume", "FILE", "goes on with the sweep in a file that --output has written")
+    Opt::new("resume", "FILE", "continues the sweep in a file that --output has written")
         .details(&[
             "By the settings and the plan in it, with no other options than those of this group. Runs \
              that were interrupted are made again. The file is written anew unless --output names another.",
@@ -169,7 +170,7 @@ const RESULTS: &[Opt<SweepArgs>] = &[
                 b"tsv" => SweepForm::Tsv,
                 b"csv" => SweepForm::Csv,
                 b"json" => SweepForm::Json,
-                _ => return Err(Stop::expected("--format", "table, tsv, csv or json", value)),
+                _ => return Err(ParseStop::expected("--format", "table, tsv, csv or json", value)),
             };
             Ok(())
         }),
@@ -181,7 +182,7 @@ const RESULTS: &[Opt<SweepArgs>] = &[
             args.strict = true;
             Ok(())
         }),
-    Opt::flag("quiet", "says nothing on standard error but errors")
+    Opt::flag("quiet", "prints only errors on standard error")
         .details(&["No warnings, and no progress line on a terminal."])
         .apply(|args, _| {
             args.quiet = true;
@@ -191,21 +192,21 @@ const RESULTS: &[Opt<SweepArgs>] = &[
 
 const GENERAL: &[Opt<SweepArgs>] = &[Opt::help()];
 
-/// How long a run offers load, in seconds, unless it is told.
+/// The default length of a run, of its warm-up and of its drain, in seconds.
 const DURATION: f64 = 10.0;
 const WARMUP: f64 = 1.0;
 const DRAIN: f64 = 2.0;
 
-/// What is given where nothing was: no option takes such a value.
+/// The value of an option that was not given: no option takes such a value.
 const NOT_GIVEN: f64 = f64::NAN;
 
 /// The arguments in a command line, complete: as those of a run at the highest rate.
-pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, Stop> {
+pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, ParseStop> {
     let mut args = SweepArgs::default();
     (args.run.results.warmup, args.run.results.drain) = (NOT_GIVEN, NOT_GIVEN);
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
     if let Some(word) = args.run.stray_words.first() {
-        return Err(Stop::rejected(
+        return Err(ParseStop::rejected(
             [b"expected an option or a http:// URL, got `", &word[..], b"`"].concat(),
         ));
     }
@@ -219,7 +220,7 @@ pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, Stop> {
     Ok(args)
 }
 
-/// What was asked for, of arguments that are complete.
+/// The settings of a sweep, from arguments that are complete.
 pub(super) fn settings(given: &SweepArgs) -> Settings {
     Settings {
         rates: given.rates.as_ref().or(given.request_rates.as_ref()).cloned().unwrap_or_default(),
@@ -232,7 +233,7 @@ pub(super) fn settings(given: &SweepArgs) -> Settings {
 }
 
 /// With `--resume`, all that a run or a sweep is comes from the file.
-fn check_resumed(args: &SweepArgs) -> Result<(), Stop> {
+fn check_resumed(args: &SweepArgs) -> Result<(), ParseStop> {
     let mut others = args.clone();
     (others.output, others.csv, others.tsv, others.resume) = (None, None, None, None);
     (others.html, others.svg, others.png, others.junit) = (None, None, None, None);
@@ -242,7 +243,7 @@ fn check_resumed(args: &SweepArgs) -> Result<(), Stop> {
     let is_given = |seconds: f64| !seconds.is_nan();
     let results = &args.run.results;
     if others != SweepArgs::default() || is_given(results.warmup) || is_given(results.drain) {
-        return Err(Stop::rejected(
+        return Err(ParseStop::rejected(
             "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as \
              the file says what a run is",
         ));
@@ -251,7 +252,7 @@ fn check_resumed(args: &SweepArgs) -> Result<(), Stop> {
 }
 
 /// Refuses what makes no sense in a sweep.
-fn check(given: &SweepArgs) -> Result<(), Stop> {
+fn check(given: &SweepArgs) -> Result<(), ParseStop> {
     let run = &given.run;
     let (starts, calls) = (&run.arrivals, &run.load.call_arrivals);
     let is_constant = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Deterministic { .. });
@@ -294,13 +295,13 @@ fn check(given: &SweepArgs) -> Result<(), Stop> {
         ),
     ];
     match contradictions.into_iter().find(|&(is_given, _)| is_given) {
-        Some((_, message)) => Err(Stop::rejected(message)),
+        Some((_, message)) => Err(ParseStop::rejected(message)),
         None => Ok(()),
     }
 }
 
 /// Puts in what was not given, and the highest rate.
-fn complete(given: &mut SweepArgs) -> Result<(), Stop> {
+fn complete(given: &mut SweepArgs) -> Result<(), ParseStop> {
     let highest = |rates: &Option<Vec<f64>>| rates.as_ref().and_then(|rates| rates.last().copied());
     let run = &mut given.run;
     if let Some(rate) = highest(&given.request_rates) {
@@ -326,29 +327,30 @@ fn complete(given: &mut SweepArgs) -> Result<(), Stop> {
     Ok(())
 }
 
-fn parsed_rates(option: &str, value: Value<'_>) -> Result<Vec<f64>, Stop> {
+fn parsed_rates(option: &str, value: Value<'_>) -> Result<Vec<f64>, ParseStop> {
     rates::parse(&String::from_utf8_lossy(value.bytes()))
-        .map_err(|what| Stop::rejected(format!("{option}: {what}")))
+        .map_err(|what| ParseStop::rejected(format!("{option}: {what}")))
 }
 
-fn whole(option: &str, least: u32, most: u32, value: Value<'_>) -> Result<u32, Stop> {
+fn whole(option: &str, least: u32, most: u32, value: Value<'_>) -> Result<u32, ParseStop> {
     let number = value.unsigned().and_then(|number| u32::try_from(number).ok());
     number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
         let what = match most {
             u32::MAX => "a number of rates, or 0 for none".to_owned(),
             _ => format!("a number from {least} to {most}"),
         };
-        Stop::expected(option, &what, value)
+        ParseStop::expected(option, &what, value)
     })
 }
 
-fn wait(option: &str, value: Value<'_>) -> Result<f64, Stop> {
+fn wait(option: &str, value: Value<'_>) -> Result<f64, ParseStop> {
     let seconds = value.real().filter(|seconds| (0.0..=WAIT_MAX_S).contains(seconds));
-    seconds
-        .ok_or_else(|| Stop::expected(option, &format!("a number of seconds from 0 to {WAIT_MAX_S}"), value))
+    seconds.ok_or_else(|| {
+        ParseStop::expected(option, &format!("a number of seconds from 0 to {WAIT_MAX_S}"), value)
+    })
 }
 
-fn file(place: &mut Option<OsString>, option: &str, value: Value<'_>) -> Result<(), Stop> {
+fn file(place: &mut Option<OsString>, option: &str, value: Value<'_>) -> Result<(), ParseStop> {
     values::file(place, option, value, StdoutMeans::Nothing)
 }
 

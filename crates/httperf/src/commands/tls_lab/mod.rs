@@ -14,7 +14,7 @@ use httperf_report::tls_lab::{Outcome, Results, Settings, csv, json, table};
 
 use self::experiment::{Candidate, Experiment};
 use crate::command_line::args::{self, TypedUrl};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Value};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::planning;
 use crate::command_line::table;
 use crate::runner::Runner;
@@ -32,7 +32,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 }
 
 /// Compares and reports. An early end has been explained when its exit status comes back.
-fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
+fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
     let failed = |error: &dyn std::fmt::Display| {
         program.say(error);
         ExitCode::FAILURE
@@ -57,15 +57,15 @@ fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
         program.say(format_args!("interrupted after {} of {} rounds", results.rounds, args.settings.rounds));
     }
     program.print_with(|out| match args.form {
-        Form::Table => write!(out, "{}", table(&results)),
-        Form::Csv => write!(out, "{}", csv(&results)),
-        Form::Json => write!(out, "{}", json(&results)),
+        ResultsForm::Table => write!(out, "{}", table(&results)),
+        ResultsForm::Csv => write!(out, "{}", csv(&results)),
+        ResultsForm::Json => write!(out, "{}", json(&results)),
     })?;
     Ok(runner.exit_code())
 }
 
-/// What all trials have in common: a connection to the server, and a handshake.
-fn base_plan(program: &Program, args: &Args) -> Result<Plan, planning::Error> {
+/// The plan common to all trials: a connection to the server, and a handshake.
+fn base_plan(program: &Program, args: &TlsLabArgs) -> Result<Plan, planning::Error> {
     planning::plan(program, &args.base, &mut |warning| program.say(warning))
 }
 
@@ -90,17 +90,17 @@ fn nothing_measured(results: &Results, is_interrupted: bool) -> Option<String> {
     Some(format!("{} accepts none of {}: {}", results.server, names.join(", "), reasons.join("; ")))
 }
 
-fn parsed(words: &[OsString]) -> Result<Args, Stop> {
-    let mut args = Args::default();
+fn parsed(words: &[OsString]) -> Result<TlsLabArgs, ParseStop> {
+    let mut args = TlsLabArgs::default();
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
     args.check()?;
     Ok(args)
 }
 
-/// What was typed.
+/// The arguments.
 #[derive(Debug)]
-pub struct Args {
-    /// What would have been typed for a run of handshakes alone: server, names, trust, time limit.
+pub struct TlsLabArgs {
+    /// The arguments of a run of handshakes alone: server, names, trust, time limit.
     base: args::Args,
     /// `--groups`.
     groups: Vec<&'static str>,
@@ -111,12 +111,12 @@ pub struct Args {
     /// Numbers of rounds and handshakes, and the like.
     settings: Settings,
     /// `--csv`, `--json`.
-    form: Form,
+    form: ResultsForm,
 }
 
-/// What is printed on stdout.
+/// The form of the report on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ResultsForm {
     Table,
     Csv,
     Json,
@@ -128,7 +128,7 @@ const DEFAULT_GROUPS: &str = "X25519,X25519MLKEM768,MLKEM1024,P-256";
 /// A connect has this long, and then a handshake, unless `--timeout` says otherwise.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What would do as a server.
+/// The expected form of a server.
 const SERVER: &str = "a server such as https://www.example.com or localhost:8443";
 
 /// The most of each that can be asked for. Beyond them an experiment takes days, or a machine's ports.
@@ -136,7 +136,7 @@ const ROUNDS_MAX: u64 = 1000;
 const HANDSHAKES_MAX: u64 = 1_000_000;
 const CONCURRENCY_MAX: u64 = 10_000;
 
-impl Default for Args {
+impl Default for TlsLabArgs {
     fn default() -> Self {
         let mut base = args::Args::default();
         base.tls.handshake_only = true;
@@ -155,19 +155,19 @@ impl Default for Args {
                 seed: 1,
                 is_verified: false,
             },
-            form: Form::Table,
+            form: ResultsForm::Table,
         }
     }
 }
 
-impl Args {
+impl TlsLabArgs {
     /// What can only be judged when all words are known.
-    fn check(&self) -> Result<(), Stop> {
+    fn check(&self) -> Result<(), ParseStop> {
         if self.base.url().is_none() {
-            return Err(Stop::rejected(format!("expected {SERVER}")));
+            return Err(ParseStop::rejected(format!("expected {SERVER}")));
         }
         if self.groups.is_empty() && self.ciphers.is_empty() {
-            return Err(Stop::rejected("--groups: expected --ciphers beside an empty list"));
+            return Err(ParseStop::rejected("--groups: expected --ciphers beside an empty list"));
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Args {
         if host.contains(':') { format!("https://[{host}]:{port}") } else { format!("https://{host}:{port}") }
     }
 
-    /// What is to be compared, in the order of the lists.
+    /// The candidates, in the order of the lists.
     fn candidates(&self, tls: &Tls) -> Vec<Candidate> {
         let groups = self.groups.iter().map(|&name| Candidate {
             name: name.to_owned(),
@@ -194,7 +194,7 @@ impl Args {
 }
 
 /// The command line of `httperf tls-lab`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<TlsLabArgs> = Command {
     name: "tls-lab",
     summary: "Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.",
     words: "URL",
@@ -209,7 +209,7 @@ pub const COMMAND: Command<Args> = Command {
     word: server,
 };
 
-const VARIANTS: &[Opt<Args>] = &[
+const VARIANTS: &[Opt<TlsLabArgs>] = &[
     Opt::new("groups", "LIST", "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3")
         .details(&[
             "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf \
@@ -222,7 +222,7 @@ const VARIANTS: &[Opt<Args>] = &[
             let text = String::from_utf8_lossy(value.bytes());
             args.groups = named_groups(&text).ok_or_else(|| {
                 let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
-                Stop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
+                ParseStop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
             })?;
             Ok(())
         }),
@@ -234,7 +234,7 @@ const VARIANTS: &[Opt<Args>] = &[
             let text = String::from_utf8_lossy(value.bytes());
             if !names(&text).all(is_cipher) {
                 let what = "cipher suites of TLS 1.2 such as ECDHE-RSA-AES128-GCM-SHA256";
-                return Err(Stop::expected("--ciphers", what, value));
+                return Err(ParseStop::expected("--ciphers", what, value));
             }
             args.ciphers = names(&text).map(str::to_owned).collect();
             Ok(())
@@ -247,7 +247,7 @@ const VARIANTS: &[Opt<Args>] = &[
         }),
 ];
 
-const TRIALS: &[Opt<Args>] = &[
+const TRIALS: &[Opt<TlsLabArgs>] = &[
     Opt::new("rounds", "N", "makes N rounds, each with one trial of each variant, in an order that changes")
         .details(&[
             "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % \
@@ -285,23 +285,24 @@ const TRIALS: &[Opt<Args>] = &[
             args.settings.concurrency = u32::try_from(concurrency).expect("the range ends before");
             Ok(())
         }),
-    Opt::new("seed", "N", "starts the random order of the trials from N").details(&["Default: 1."]).apply(
+    Opt::new("seed", "N", "seeds the random order of the trials with N").details(&["Default: 1."]).apply(
         |args, value| {
             let seed = value.unsigned();
-            args.settings.seed = seed.ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
+            args.settings.seed =
+                seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
             Ok(())
         },
     ),
 ];
 
-const SERVER_OPTIONS: &[Opt<Args>] = &[
+const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
     Opt::new("timeout", "T", "gives a connect, and then its handshake, this long: a duration such as 500ms")
         .details(&["Default: 5s. Seconds if there is no unit."])
         .apply(|args, value| {
             let text = String::from_utf8_lossy(value.bytes());
             let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
             let timeout = timeout
-                .ok_or_else(|| Stop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
+                .ok_or_else(|| ParseStop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
             args.settings.timeout = timeout;
             args.base.timeout = timeout.as_secs_f64();
             Ok(())
@@ -327,20 +328,20 @@ const SERVER_OPTIONS: &[Opt<Args>] = &[
         }),
 ];
 
-const RESULTS: &[Opt<Args>] = &[
+const RESULTS: &[Opt<TlsLabArgs>] = &[
     Opt::flag("csv", "prints CSV instead of the table: a line for each variant")
         .details(&["Of --csv and --json the last counts. docs/reference/tls-lab.md describes both."])
         .apply(|args, _| {
-            args.form = Form::Csv;
+            args.form = ResultsForm::Csv;
             Ok(())
         }),
     Opt::flag("json", "prints JSON instead of the table, with the figures of each round").apply(|args, _| {
-        args.form = Form::Json;
+        args.form = ResultsForm::Json;
         Ok(())
     }),
 ];
 
-impl Args {
+impl TlsLabArgs {
     fn verify(&mut self) {
         self.base.tls.verify = true;
         self.settings.is_verified = true;
@@ -348,10 +349,10 @@ impl Args {
 }
 
 /// Takes the word that names the server: a https:// URL, or what follows `https://` in one.
-fn server(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
-    let unusable = || Stop::rejected([b"expected ", SERVER.as_bytes(), b", got `", word, b"`"].concat());
+fn server(args: &mut TlsLabArgs, word: &[u8]) -> Result<(), ParseStop> {
+    let unusable = || ParseStop::rejected([b"expected ", SERVER.as_bytes(), b", got `", word, b"`"].concat());
     if args.base.typed_url.is_some() {
-        return Err(Stop::rejected([b"expected a single server, got also `", word, b"`"].concat()));
+        return Err(ParseStop::rejected([b"expected a single server, got also `", word, b"`"].concat()));
     }
     let url =
         if word.windows(3).any(|part| part == b"://") { word.to_vec() } else { [b"https://", word].concat() };
@@ -374,10 +375,10 @@ fn is_cipher(name: &str) -> bool {
     httperf_engine::tls_context(&tls).is_ok()
 }
 
-fn number(option: &str, range: std::ops::RangeInclusive<u64>, value: Value<'_>) -> Result<u64, Stop> {
+fn number(option: &str, range: std::ops::RangeInclusive<u64>, value: Value<'_>) -> Result<u64, ParseStop> {
     value.unsigned().filter(|number| range.contains(number)).ok_or_else(|| {
         let what = format!("a number from {} to {}", range.start(), range.end());
-        Stop::expected(option, &what, value)
+        ParseStop::expected(option, &what, value)
     })
 }
 
@@ -386,7 +387,7 @@ mod tests {
     use super::*;
     use crate::command_line::grammar::parse::words;
 
-    fn args(argv: &[&str]) -> Args {
+    fn args(argv: &[&str]) -> TlsLabArgs {
         parsed(&words(argv)).unwrap()
     }
 
@@ -466,7 +467,7 @@ mod tests {
             seed: 42,
             is_verified: true,
         };
-        assert_eq!((args.settings, args.form, args.resume), (expected, Form::Json, true));
+        assert_eq!((args.settings, args.form, args.resume), (expected, ResultsForm::Json, true));
     }
 
     #[test]
@@ -486,7 +487,7 @@ mod tests {
         });
         Results {
             server: "https://localhost:443".to_owned(),
-            settings: Args::default().settings,
+            settings: TlsLabArgs::default().settings,
             rounds: 0,
             variants: variants.collect(),
         }

@@ -49,7 +49,7 @@ impl Intervals {
 mod tests {
     use super::*;
 
-    /// A second in which so many replies came.
+    /// A second with this many replies.
     fn second(number: u64, replies: u64) -> Interval {
         let from = Duration::from_secs(number);
         Interval { from, length: Duration::from_secs(1), replies, ..Interval::default() }
