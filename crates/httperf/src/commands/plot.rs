@@ -34,7 +34,7 @@ pub const COMMAND: Command<PlotArgs> = Command {
 };
 
 const PICTURE: &[Opt<PlotArgs>] = &[
-    Opt::new("what", "percentiles|timeline|sweep|compare", "draws this picture of the files")
+    Opt::with_value("what", "percentiles|timeline|sweep|compare", "draws this picture of the files")
         .details(&[
             "Default: sweep for a sweep, compare for several results, percentiles for one. percentiles \
              has the latency and the service time of a result, the axis logarithmic in 1 / (1 - p); \
@@ -58,7 +58,7 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             });
             Ok(())
         }),
-    Opt::new("theme", "light|dark", "draws dark on white, or light on nearly black")
+    Opt::with_value("theme", "light|dark", "draws dark on white, or light on nearly black")
         .details(&["Default: light."])
         .apply(|args, value| {
             args.style.theme = match value.bytes() {
@@ -68,13 +68,13 @@ const PICTURE: &[Opt<PlotArgs>] = &[
             };
             Ok(())
         }),
-    Opt::new("width", "PIXELS", "sets the width of the picture, from 300 to 4000")
+    Opt::with_value("width", "PIXELS", "sets the width of the picture, from 300 to 4000")
         .details(&["Default: 800."])
         .apply(|args, value| {
             args.style.width = size("--width", value)?;
             Ok(())
         }),
-    Opt::new("height", "PIXELS", "sets the height of the picture, from 300 to 4000")
+    Opt::with_value("height", "PIXELS", "sets the height of the picture, from 300 to 4000")
         .details(&["Default: what suits the picture."])
         .apply(|args, value| {
             args.style.height = Some(size("--height", value)?);
@@ -83,7 +83,7 @@ const PICTURE: &[Opt<PlotArgs>] = &[
 ];
 
 const OUTPUT: &[Opt<PlotArgs>] = &[
-    Opt::new("output", "FILE", "writes the picture to a file instead of standard output")
+    Opt::with_value("output", "FILE", "writes the picture to a file instead of standard output")
         .details(&["A name that ends in .svg or .png says the form; --format says it for any name."])
         .apply(|args, value| {
             if value.bytes().is_empty() {
@@ -92,7 +92,7 @@ const OUTPUT: &[Opt<PlotArgs>] = &[
             args.output = Some(value.os_str().to_owned()).filter(|name| name != STDOUT);
             Ok(())
         }),
-    Opt::new("format", "svg|png", "writes the picture in this form")
+    Opt::with_value("format", "svg|png", "writes the picture in this form")
         .details(&["Default: what the name of the file ends in; svg on standard output."])
         .apply(|args, value| {
             args.format = Some(match value.bytes() {

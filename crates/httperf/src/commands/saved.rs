@@ -37,7 +37,7 @@ pub mod report {
         },
     };
 
-    const FORM: &[Opt<ReportArgs>] = &[Opt::new(
+    const FORM: &[Opt<ReportArgs>] = &[Opt::with_value(
         "format",
         "text|html|csv|hgrm|json",
         "renders the result in this form",
@@ -135,7 +135,7 @@ pub mod merge {
     };
 
     const RESULT: &[Opt<MergeArgs>] =
-        &[Opt::new("output", "FILE", "writes the sum to a file instead of standard output").apply(
+        &[Opt::with_value("output", "FILE", "writes the sum to a file instead of standard output").apply(
             |args, value| {
                 if value.bytes().is_empty() {
                     return Err(ParseStop::expected("--output", "the name of a file", value));

@@ -9,7 +9,7 @@ use super::{ParseStop, Value, help};
 /// ```
 /// use httperf::command_line::grammar::Opt;
 ///
-/// const RATE: Opt<f64> = Opt::new("rate", "X", "starts X connections per second")
+/// const RATE: Opt<f64> = Opt::with_value("rate", "X", "starts X connections per second")
 ///     .classic()
 ///     .details(&["Default: 0."])
 ///     .apply(|rate, value| {
@@ -29,13 +29,13 @@ pub struct Opt<A> {
 impl Opt<()> {
     /// Describes an option with a required value, which help calls `value`.
     #[must_use]
-    pub const fn new(long: &'static str, value: &'static str, help: &'static str) -> OptDescription {
+    pub const fn with_value(long: &'static str, value: &'static str, help: &'static str) -> OptDescription {
         OptDescription::new(long, ValueForm::Required(value), help)
     }
 
     /// Describes an option whose value may be left out.
     #[must_use]
-    pub const fn with_optional(
+    pub const fn with_optional_value(
         long: &'static str,
         value: &'static str,
         help: &'static str,

@@ -191,12 +191,12 @@ mod tests {
         groups: &[Group {
             title: "",
             options: &[
-                option!(new "number" = "N", 'n'; classic),
+                option!(with_value "number" = "N", 'n'; classic),
                 option!(flag "nought"; classic),
                 option!(flag "numb"; classic_091),
                 option!(flag "novel"),
                 option!(flag "verbose", 'v'; classic),
-                option!(with_optional "parts" = "PARTS", 'p'; classic),
+                option!(with_optional_value "parts" = "PARTS", 'p'; classic),
             ],
         }],
         also: None,

@@ -16,7 +16,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.material.replies.compressed = true;
             Ok(())
         }),
-    Opt::new("expect-status", "LIST", "counts replies of other statuses as unexpected")
+    Opt::with_value("expect-status", "LIST", "counts replies of other statuses as unexpected")
         .details(&[
             "A list such as `200,204,3xx,500-503`. Unexpected replies are counted by what is unexpected \
              in them, and their times are kept apart from those of the others, in all reports but the \
@@ -27,21 +27,25 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.material.replies.expect.statuses = Some(parse("--expect-status", expected, value)?);
             Ok(())
         }),
-    Opt::new("expect-size", "N[-M]", "counts replies with bodies of other sizes as unexpected")
+    Opt::with_value("expect-size", "N[-M]", "counts replies with bodies of other sizes as unexpected")
         .details(&["In bytes, of the body as it was before it was compressed. As --expect-status."])
         .apply(|args, value| {
             let expected = "a number of bytes, or a range such as 100-200";
             args.material.replies.expect.size = Some(parse("--expect-size", expected, value)?);
             Ok(())
         }),
-    Opt::new("expect-body-hash", "sha256:HEX", "counts replies with bodies of another SHA-256 as unexpected")
-        .details(&["64 hexadecimal digits, as `sha256sum` prints them, of the body as it was before it \
+    Opt::with_value(
+        "expect-body-hash",
+        "sha256:HEX",
+        "counts replies with bodies of another SHA-256 as unexpected",
+    )
+    .details(&["64 hexadecimal digits, as `sha256sum` prints them, of the body as it was before it \
              was compressed. As --expect-status."])
-        .apply(|args, value| {
-            let expected = "sha256: and 64 hexadecimal digits";
-            args.material.replies.expect.sha256 = Some(parse("--expect-body-hash", expected, value)?);
-            Ok(())
-        }),
+    .apply(|args, value| {
+        let expected = "sha256: and 64 hexadecimal digits";
+        args.material.replies.expect.sha256 = Some(parse("--expect-body-hash", expected, value)?);
+        Ok(())
+    }),
 ];
 
 fn parse<T: FromStr>(option: &str, expected: &str, value: Value<'_>) -> Result<T, ParseStop> {

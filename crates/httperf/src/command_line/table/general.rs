@@ -14,7 +14,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .short('V')
         .classic()
         .apply(|_, _| Err(ParseStop::Version)),
-    Opt::new("debug", "N", "does nothing but say what to use instead")
+    Opt::with_value("debug", "N", "does nothing but say what to use instead")
         .short('d')
         .classic()
         .details(&[

@@ -8,18 +8,22 @@ use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::positive;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("streams", "N", "keeps up to N calls outstanding on each connection of a closed loop or a pool")
-        .details(&[
-            "Default: 1. For HTTP/2 what --pipeline is for HTTP/1.1: each reply makes way for the next \
+    Opt::with_value(
+        "streams",
+        "N",
+        "keeps up to N calls outstanding on each connection of a closed loop or a pool",
+    )
+    .details(&[
+        "Default: 1. For HTTP/2 what --pipeline is for HTTP/1.1: each reply makes way for the next \
              call. A server that allows fewer streams at once makes calls wait; the report says for how \
              long. A connection of --http-version=auto that comes to speak HTTP/1.1 has one call \
              outstanding.",
-            "In other workloads --burst-length and --max-piped-calls say how many streams there are at once.",
-        ])
-        .apply(|args, value| {
-            args.http2.streams = Some(positive("--streams", value)?);
-            Ok(())
-        }),
+        "In other workloads --burst-length and --max-piped-calls say how many streams there are at once.",
+    ])
+    .apply(|args, value| {
+        args.http2.streams = Some(positive("--streams", value)?);
+        Ok(())
+    }),
     Opt::flag(
         "h2c-upgrade",
         "asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)",
@@ -31,7 +35,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.http2.upgrade = true;
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "h2-window",
         "BYTES",
         "lets the server send up to this many bytes of a reply ahead (flow control)",
@@ -44,7 +48,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.http2.window = Some(size("--h2-window", value)?);
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "h2-connection-window",
         "BYTES",
         "lets the server send up to this many bytes of all replies of a connection ahead",
@@ -54,7 +58,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.http2.connection_window = Some(size("--h2-connection-window", value)?);
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "h2-header-table",
         "BYTES",
         "lets the server compress header fields with a table of this many bytes (HPACK)",
@@ -67,7 +71,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.http2.header_table = Some(size("--h2-header-table", value)?);
         Ok(())
     }),
-    Opt::new("h2-max-frame", "BYTES", "accepts frames of up to this many bytes")
+    Opt::with_value("h2-max-frame", "BYTES", "accepts frames of up to this many bytes")
         .details(&["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."])
         .apply(|args, value| {
             args.http2.max_frame = Some(size("--h2-max-frame", value)?);

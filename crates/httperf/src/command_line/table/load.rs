@@ -8,21 +8,25 @@ use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::{SECONDS_MAX, nonzero, positive, seconds};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("duration", "X", "offers load for X seconds, as many connections and calls as that takes")
-        .details(&[
-            "As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; \
+    Opt::with_value(
+        "duration",
+        "X",
+        "offers load for X seconds, as many connections and calls as that takes",
+    )
+    .details(&[
+        "As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; \
              where they are, the run ends with whichever comes first.",
-        ])
-        .apply(|args, value| {
-            let duration = value.real().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
-            let expected = || {
-                let what = format!("a number of seconds above 0, at most {SECONDS_MAX}");
-                ParseStop::expected("--duration", &what, value)
-            };
-            args.load.duration = duration.ok_or_else(expected)?;
-            Ok(())
-        }),
-    Opt::new(
+    ])
+    .apply(|args, value| {
+        let duration = value.real().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
+        let expected = || {
+            let what = format!("a number of seconds above 0, at most {SECONDS_MAX}");
+            ParseStop::expected("--duration", &what, value)
+        };
+        args.load.duration = duration.ok_or_else(expected)?;
+        Ok(())
+    }),
+    Opt::with_value(
         "concurrency",
         "N",
         "keeps N connections busy, each sending its next call when the last reply is in",
@@ -40,7 +44,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.load.concurrency = Some(positive("--concurrency", value)?);
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "pipeline",
         "N",
         "keeps up to N calls outstanding on each connection of a closed loop or a pool",
@@ -53,13 +57,17 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.load.pipeline = Some(positive("--pipeline", value)?);
         Ok(())
     }),
-    Opt::new("call-pause", "X", "thinks for X seconds between a reply and the next call of a connection")
-        .details(&["Default: 0. With --burst-length, between bursts. A call is due when the pause is over."])
-        .apply(|args, value| {
-            args.load.call_pause = seconds("--call-pause", value)?;
-            Ok(())
-        }),
-    Opt::new(
+    Opt::with_value(
+        "call-pause",
+        "X",
+        "thinks for X seconds between a reply and the next call of a connection",
+    )
+    .details(&["Default: 0. With --burst-length, between bursts. A call is due when the pause is over."])
+    .apply(|args, value| {
+        args.load.call_pause = seconds("--call-pause", value)?;
+        Ok(())
+    }),
+    Opt::with_value(
         "request-rate",
         "X",
         "offers X calls per second over connections that are kept, whatever the server does",
@@ -78,7 +86,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.load.call_arrivals = Some(arrivals);
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "request-period",
         "[D]T1[,T2]",
         "spaces calls over kept connections by this distribution of intervals, in seconds",
@@ -103,14 +111,18 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.load.per_connection = true;
         Ok(())
     }),
-    Opt::new("max-open", "N", "keeps at most N connections open; further arrivals wait for one to end")
-        .details(&["Default: no bound. The wait is part of the latency. A session counts with all the \
+    Opt::with_value(
+        "max-open",
+        "N",
+        "keeps at most N connections open; further arrivals wait for one to end",
+    )
+    .details(&["Default: no bound. The wait is part of the latency. A session counts with all the \
              connections that it may open (--max-connections)."])
-        .apply(|args, value| {
-            args.load.max_open = Some(positive("--max-open", value)?);
-            Ok(())
-        }),
-    Opt::new("threads", "N|auto", "shares the work among N threads, each tied to a processor")
+    .apply(|args, value| {
+        args.load.max_open = Some(positive("--max-open", value)?);
+        Ok(())
+    }),
+    Opt::with_value("threads", "N|auto", "shares the work among N threads, each tied to a processor")
         .details(&[
             "Default: one thread, not tied. Every thread follows the same schedule and starts its own \
              part of the arrivals: what is due when, and which URI each call has, does not depend on \

@@ -9,7 +9,7 @@ use crate::command_line::args::{Args, Authorization, FormField, FormValue, os_st
 use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("body", "TEXT", "sends this body with each request")
+    Opt::with_value("body", "TEXT", "sends this body with each request")
         .details(&[
             "The method is then POST unless --method says another. No Content-Type is sent unless \
              --header names one.",
@@ -22,7 +22,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.material.body = Some(template("--body", value.bytes())?);
             Ok(())
         }),
-    Opt::new("body-file", "FILE", "sends the contents of a file as the body of each request")
+    Opt::with_value("body-file", "FILE", "sends the contents of a file as the body of each request")
         .details(&["The file is read once, before the run, and is sent as it is, without placeholders and \
              without being copied for each call. Otherwise as --body. The send buffer is small by \
              default: --send-buffer makes large bodies go out faster."])
@@ -30,32 +30,40 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.material.body_file = Some(file("--body-file", value)?);
             Ok(())
         }),
-    Opt::new("form", "NAME=VALUE", "sends a field of a form with each request; may be given more than once")
-        .details(&[
-            "The fields are sent as a page's form sends them: as `application/x-www-form-urlencoded`, or, \
+    Opt::with_value(
+        "form",
+        "NAME=VALUE",
+        "sends a field of a form with each request; may be given more than once",
+    )
+    .details(&[
+        "The fields are sent as a page's form sends them: as `application/x-www-form-urlencoded`, or, \
              if one of them is written NAME=@FILE, as `multipart/form-data` with what is in the file, its \
              name, and the type `application/octet-stream`. A value cannot itself begin with `@`; other \
              types and names of files are for --body-file and --header.",
-        ])
-        .apply(|args, value| {
-            args.material.form.push(form_field(value)?);
-            Ok(())
-        }),
-    Opt::new("header", "NAME: VALUE", "adds a header field to each request; may be given more than once")
-        .details(&[
-            "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, \
+    ])
+    .apply(|args, value| {
+        args.material.form.push(form_field(value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "header",
+        "NAME: VALUE",
+        "adds a header field to each request; may be given more than once",
+    )
+    .details(&[
+        "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, \
              `User-Agent` and, in HTTP/1.0, `Connection` take the place of what the program would send; \
              `Content-Length` and `Transfer-Encoding` are refused, as they follow from the body.",
-            "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that \
+        "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that \
              HTTP/2 forbids (`Connection`, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding`, \
              `Upgrade`, `TE` unless it says `trailers`) are left out, of which a warning tells. So it is \
              with --add-header, --add-header-file and --targets.",
-        ])
-        .apply(|args, value| {
-            args.material.headers.push(header("--header", value.bytes())?);
-            Ok(())
-        }),
-    Opt::new("basic-auth", "USER:PASSWORD", "names the user with a password (Authorization: Basic)")
+    ])
+    .apply(|args, value| {
+        args.material.headers.push(header("--header", value.bytes())?);
+        Ok(())
+    }),
+    Opt::with_value("basic-auth", "USER:PASSWORD", "names the user with a password (Authorization: Basic)")
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
              of --output."])
         .apply(|args, value| {
@@ -66,7 +74,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             let value = [&b"Basic "[..], STANDARD.encode(credentials).as_bytes()].concat();
             authorize(args, "--basic-auth", value)
         }),
-    Opt::new("bearer", "TOKEN", "names the user with a token (Authorization: Bearer)")
+    Opt::with_value("bearer", "TOKEN", "names the user with a token (Authorization: Bearer)")
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
              of --output."])
         .apply(|args, value| {
@@ -76,7 +84,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             }
             authorize(args, "--bearer", [&b"Bearer "[..], token].concat())
         }),
-    Opt::new(
+    Opt::with_value(
         "targets",
         "FILE",
         "takes whole requests from a file, one after the other: method, URL, header, body",

@@ -8,7 +8,7 @@ use crate::command_line::values::{StdoutMeans, file};
 
 /// Objectives of a run.
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("slo", "EXPR", "sets objectives for the server, such as 'p99<50ms, errors<0.1%'")
+    Opt::with_value("slo", "EXPR", "sets objectives for the server, such as 'p99<50ms, errors<0.1%'")
         .details(&[
             "May be given several times, and with several objectives separated by commas; all of them \
              count. Each is printed below the report with what was measured, how far that is from the \
@@ -47,7 +47,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 ];
 
 /// Beside the other files that results go to.
-pub(crate) const JUNIT: Opt<Args> = Opt::new(
+pub(crate) const JUNIT: Opt<Args> = Opt::with_value(
     "junit",
     "FILE",
     "writes objectives and verdict as JUnit XML, for systems that show results of tests",

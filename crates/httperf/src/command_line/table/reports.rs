@@ -7,7 +7,7 @@ use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 /// The report, and the view of a run.
 pub(crate) const FORMS: &[Opt<Args>] = &[
-    Opt::new("report", "auto|classic|full", "prints the classic report or the full one")
+    Opt::with_value("report", "auto|classic|full", "prints the classic report or the full one")
         .details(&["The classic report is what scripts parse; the full one adds percentiles and what the \
              generator has to say of itself. Default: auto, which is full on a terminal and classic \
              elsewhere."])
@@ -41,7 +41,7 @@ pub(crate) const FORMS: &[Opt<Args>] = &[
 
 /// Output while the run goes on.
 pub(super) const PRINTED: &[Opt<Args>] = &[
-    Opt::with_optional("print-reply", "header|body", "prints replies as they arrive")
+    Opt::with_optional_value("print-reply", "header|body", "prints replies as they arrive")
         .classic()
         .details(&[
             "Lines begin with RH (header), RB (body) or RS (summary) and the number of the call. Without \
@@ -51,7 +51,7 @@ pub(super) const PRINTED: &[Opt<Args>] = &[
             args.print_reply = Some(parts(value));
             Ok(())
         }),
-    Opt::with_optional("print-request", "header|body", "prints requests as they are sent")
+    Opt::with_optional_value("print-request", "header|body", "prints requests as they are sent")
         .classic()
         .details(&[
             "Lines begin with SH (header), SB (body) or SS (summary) and the number of the call. Without \

@@ -6,14 +6,14 @@ use crate::command_line::args::{Args, Version, os_string};
 use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("method", "S", "uses this request method")
+    Opt::with_value("method", "S", "uses this request method")
         .classic()
         .details(&["Default: GET. It is sent as it is. --wsesslog names its own methods."])
         .apply(|args, value| {
             args.method = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::new("http-version", "A.B|2|auto", "speaks HTTP/1.0, HTTP/1.1 or HTTP/2")
+    Opt::with_value("http-version", "A.B|2|auto", "speaks HTTP/1.0, HTTP/1.1 or HTTP/2")
         .classic()
         .details(&[
             "Default: 1.1. Requests of version 1.0 carry `Connection: keep-alive`.",
@@ -28,7 +28,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 Some(version.ok_or_else(|| ParseStop::illegal("illegal version number", value))?);
             Ok(())
         }),
-    Opt::new("add-header", "S", "adds these header lines to each request")
+    Opt::with_value("add-header", "S", "adds these header lines to each request")
         .classic()
         .details(&[
             "Each line must end in `\\n`, which stands for carriage return and line feed. `\\r` is a \
@@ -40,7 +40,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.add_header = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::new("add-header-file", "FILE", "adds the header lines in a file to each request")
+    Opt::with_value("add-header-file", "FILE", "adds the header lines in a file to each request")
         .classic_091()
         .details(&[
             "The bytes of the file are sent as they are, after those of --add-header; each line must end \

@@ -11,33 +11,45 @@ const EXEMPLARS_MAX: u32 = 1000;
 
 /// Where results go, and what they do to the exit status.
 pub(crate) const FILES: &[Opt<Args>] = &[
-    Opt::new("output", "FILE", "writes the result as a JSON document, to be rendered, merged or run again")
-        .details(&[
-            "The document holds the plan, the machine, the verdict, all counters and histograms, the run \
+    Opt::with_value(
+        "output",
+        "FILE",
+        "writes the result as a JSON document, to be rendered, merged or run again",
+    )
+    .details(&[
+        "The document holds the plan, the machine, the verdict, all counters and histograms, the run \
              second by second and its slowest calls; `docs/reference/result.md` describes it. It contains \
              the command line and the requests as they were sent, with what is secret in them; private \
              keys are left out.",
-            "`-` writes it to standard output, which then carries nothing else.",
-        ])
-        .apply(|args, value| file(&mut args.results.output, "--output", value, StdoutMeans::Itself)),
-    Opt::new("html", "FILE", "writes the result as a page with charts, in one file that needs no network")
-        .apply(|args, value| file(&mut args.results.html, "--html", value, StdoutMeans::Nothing)),
-    Opt::new("csv", "FILE", "appends a row of figures to a CSV file")
+        "`-` writes it to standard output, which then carries nothing else.",
+    ])
+    .apply(|args, value| file(&mut args.results.output, "--output", value, StdoutMeans::Itself)),
+    Opt::with_value(
+        "html",
+        "FILE",
+        "writes the result as a page with charts, in one file that needs no network",
+    )
+    .apply(|args, value| file(&mut args.results.html, "--html", value, StdoutMeans::Nothing)),
+    Opt::with_value("csv", "FILE", "appends a row of figures to a CSV file")
         .details(&[
             "A new file begins with a line that names the columns: first the ten that tools which sweep \
              httperf over rates have used (autobench), then percentiles of both clocks and the verdict.",
         ])
         .apply(|args, value| file(&mut args.results.csv, "--csv", value, StdoutMeans::Nothing)),
-    Opt::new("hgrm", "FILE", "writes the distribution of the latency, in ms, for HdrHistogram's plotters")
-        .apply(|args, value| file(&mut args.results.hgrm, "--hgrm", value, StdoutMeans::Nothing)),
+    Opt::with_value(
+        "hgrm",
+        "FILE",
+        "writes the distribution of the latency, in ms, for HdrHistogram's plotters",
+    )
+    .apply(|args, value| file(&mut args.results.hgrm, "--hgrm", value, StdoutMeans::Nothing)),
     super::objectives::JUNIT,
-    Opt::new("calls", "FILE.csv", "writes a row of CSV for each call as it ends")
+    Opt::with_value("calls", "FILE.csv", "writes a row of CSV for each call as it ends")
         .details(&[
             "A thread of its own writes them. Calls that come faster than it can write are left out, \
              counted, and make the run SUSPECT.",
         ])
         .apply(|args, value| file(&mut args.results.calls, "--calls", value, StdoutMeans::Nothing)),
-    Opt::new("interval-log", "FILE", "writes a line of JSON to a file for each second of the run")
+    Opt::with_value("interval-log", "FILE", "writes a line of JSON to a file for each second of the run")
         .details(&[
             "Each line is written when its second has ended, so that a run that is killed keeps all but \
              its last one. The file is overwritten. docs/reference/interval-log.md describes the lines.",
@@ -56,7 +68,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
 
 /// The recording.
 pub(super) const RECORDING: &[Opt<Args>] = &[
-    Opt::new("exemplars", "N", "keeps the N slowest calls, with a breakdown of their time")
+    Opt::with_value("exemplars", "N", "keeps the N slowest calls, with a breakdown of their time")
         .details(&[
             "Default: 10. Range: 0 to 1000. They are in the full report, the JSON document and the page.",
         ])
@@ -66,17 +78,21 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
             args.results.exemplars = count.ok_or_else(expected)?;
             Ok(())
         }),
-    Opt::new("split", "uri|status", "breaks calls down by request target, or by the status of the reply")
-        .details(&["At most 100 groups; what comes after them is counted as `other`."])
-        .apply(|args, value| {
-            args.results.split = Some(match value.bytes() {
-                b"uri" => Split::Uri,
-                b"status" => Split::Status,
-                _ => return Err(ParseStop::expected("--split", "uri or status", value)),
-            });
-            Ok(())
-        }),
-    Opt::new(
+    Opt::with_value(
+        "split",
+        "uri|status",
+        "breaks calls down by request target, or by the status of the reply",
+    )
+    .details(&["At most 100 groups; what comes after them is counted as `other`."])
+    .apply(|args, value| {
+        args.results.split = Some(match value.bytes() {
+            b"uri" => Split::Uri,
+            b"status" => Split::Status,
+            _ => return Err(ParseStop::expected("--split", "uri or status", value)),
+        });
+        Ok(())
+    }),
+    Opt::with_value(
         "clock",
         "program|kernel",
         "ends replies when the program finds them, or when the kernel received them",
@@ -93,7 +109,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         };
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "kernel-sends",
         "N",
         "reports every Nth call from the kernel's sending the request to its receiving the reply",
@@ -106,7 +122,7 @@ pub(super) const RECORDING: &[Opt<Args>] = &[
         args.results.kernel_sends = Some(positive("--kernel-sends", value)?);
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "record",
         "classic|full",
         "records everything about a run, or only the figures of the classic report",

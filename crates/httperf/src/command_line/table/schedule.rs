@@ -9,7 +9,7 @@ use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("rate", "X", "starts X connections or sessions per second, whatever the server does")
+    Opt::with_value("rate", "X", "starts X connections or sessions per second, whatever the server does")
         .classic()
         .details(&[
             "Default: 0, which starts each when the one before has ended. `inf` starts all at once. The \
@@ -20,21 +20,25 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 parse_rate(value).ok_or_else(|| ParseStop::illegal("illegal request rate", value))?;
             Ok(())
         }),
-    Opt::new("period", "[D]T1[,T2]", "spaces the starts by this distribution of intervals, in seconds")
-        .classic()
-        .details(&[
-            "D is a letter: d (or none) for the constant interval T1, u for intervals uniform between T1 \
+    Opt::with_value(
+        "period",
+        "[D]T1[,T2]",
+        "spaces the starts by this distribution of intervals, in seconds",
+    )
+    .classic()
+    .details(&[
+        "D is a letter: d (or none) for the constant interval T1, u for intervals uniform between T1 \
              and T2, e for exponential intervals of mean T1, v for a cycle of constant intervals \
              `vT1,D1,T2,D2,...` (at most 16 pairs), in which T1 is kept for D1 seconds, then T2 for D2 \
              seconds, and so on.",
-            "Default: 0, which starts each when the one before has ended. The intervals depend on \
+        "Default: 0, which starts each when the one before has ended. The intervals depend on \
              --client and on nothing else, so a run can be repeated exactly.",
-        ])
-        .apply(|args, value| {
-            args.arrivals = parse_period(value.bytes())?;
-            Ok(())
-        }),
-    Opt::new("runtime", "X", "ends the run after X seconds, as an interrupt would")
+    ])
+    .apply(|args, value| {
+        args.arrivals = parse_period(value.bytes())?;
+        Ok(())
+    }),
+    Opt::with_value("runtime", "X", "ends the run after X seconds, as an interrupt would")
         .classic_091()
         .details(&["Default: none; the run ends with its workload. Range: above 0."])
         .apply(|args, value| {
@@ -42,7 +46,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.runtime = runtime.ok_or_else(|| ParseStop::illegal("illegal runtime value", value))?;
             Ok(())
         }),
-    Opt::new("warmup", "X", "offers load for X seconds before it is measured")
+    Opt::with_value("warmup", "X", "offers load for X seconds before it is measured")
         .details(&[
             "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime \
              counts from its end on.",
@@ -51,7 +55,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.results.warmup = seconds("--warmup", value)?;
             Ok(())
         }),
-    Opt::new("drain", "X", "lets calls under way finish in the X seconds after --runtime")
+    Opt::with_value("drain", "X", "lets calls under way finish in the X seconds after --runtime")
         .details(&[
             "Default: 0, which leaves unknown how long calls would have taken that are under way when the \
              time is over. Nothing is offered meanwhile, and rates do not count it.",
@@ -60,17 +64,19 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.results.drain = seconds("--drain", value)?;
             Ok(())
         }),
-    Opt::new("until", "pQ:S%", "ends the run as soon as a percentile of the latency is known to S percent")
-        .details(&[
-            "With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no \
+    Opt::with_value(
+        "until",
+        "pQ:S%",
+        "ends the run as soon as a percentile of the latency is known to S percent",
+    )
+    .details(&["With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no \
              further than 5 % of its value to either side; at the latest with --runtime or its workload. \
-             That takes 10 seconds or more. Looked at once a second.",
-        ])
-        .apply(|args, value| {
-            args.results.until = Some(precision(value)?);
-            Ok(())
-        }),
-    Opt::new("client", "I/N", "is the I-th (from 0) of N generators that work together")
+             That takes 10 seconds or more. Looked at once a second."])
+    .apply(|args, value| {
+        args.results.until = Some(precision(value)?);
+        Ok(())
+    }),
+    Opt::with_value("client", "I/N", "is the I-th (from 0) of N generators that work together")
         .classic()
         .details(&["Default: 0/1. I chooses the stream of random numbers and the place in a working set \
              (--wset), so that the generators do not all do the same, and shifts the time of the first \

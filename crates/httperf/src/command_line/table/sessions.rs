@@ -8,7 +8,7 @@ use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("wsess", "N1,N2,X", "runs N1 sessions of N2 calls each, with X seconds between bursts")
+    Opt::with_value("wsess", "N1,N2,X", "runs N1 sessions of N2 calls each, with X seconds between bursts")
         .classic()
         .details(&[
             "Calls go in bursts of --burst-length; the last may be shorter. URIs come from --uri, --wlog \
@@ -20,17 +20,21 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.session = Some(SessionArgs { count, think, kind: SessionKind::Calls(second) });
             Ok(())
         }),
-    Opt::new("wsesslog", "N,X,FILE", "runs N sessions described in a file, with X seconds between bursts")
-        .classic()
-        .details(&[
-            "Sessions take the definitions of the file in turn, from the first. X is the think time where \
+    Opt::with_value(
+        "wsesslog",
+        "N,X,FILE",
+        "runs N sessions described in a file, with X seconds between bursts",
+    )
+    .classic()
+    .details(&[
+        "Sessions take the definitions of the file in turn, from the first. X is the think time where \
              the file gives none. The file's format is described under FILES in the manual page.",
-        ])
-        .apply(|args, value| {
-            args.session = Some(parse_wsesslog(value.bytes())?);
-            Ok(())
-        }),
-    Opt::new(
+    ])
+    .apply(|args, value| {
+        args.session = Some(parse_wsesslog(value.bytes())?);
+        Ok(())
+    }),
+    Opt::with_value(
         "wsesspage",
         "N1,N2,X",
         "runs N1 sessions of N2 pages each with what is embedded in them, X seconds apart",
@@ -53,7 +57,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.session_cookies = true;
             Ok(())
         }),
-    Opt::new("failure-status", "N", "lets a reply with status N fail its session")
+    Opt::with_value("failure-status", "N", "lets a reply with status N fail its session")
         .classic()
         .details(&["Default: none. With --retry-on-failure the call is sent again instead."])
         .apply(|args, value| {
@@ -69,7 +73,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.retry_on_failure = true;
             Ok(())
         }),
-    Opt::new("max-connections", "N", "lets a session use at most N connections at once")
+    Opt::with_value("max-connections", "N", "lets a session use at most N connections at once")
         .classic()
         .details(&[
             "Default: 0, which stands for 4. Range: up to 1000000. In a connection workload N is the most \
@@ -82,18 +86,20 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 count.ok_or_else(|| ParseStop::illegal("illegal max. # of connection", value))?;
             Ok(())
         }),
-    Opt::new("max-piped-calls", "N", "lets a session have at most N unanswered calls on each connection")
-        .classic()
-        .details(&[
-            "Default: 0, which stands for 32, or for 1 with HTTP/1.0. Range: up to 1000000. Over HTTP/2 \
-             such calls are concurrent streams.",
-        ])
-        .apply(|args, value| {
-            let count = bounded(value, MAX_PARALLEL);
-            args.max_piped_calls =
-                count.ok_or_else(|| ParseStop::illegal("illegal max. # of piped calls", value))?;
-            Ok(())
-        }),
+    Opt::with_value(
+        "max-piped-calls",
+        "N",
+        "lets a session have at most N unanswered calls on each connection",
+    )
+    .classic()
+    .details(&["Default: 0, which stands for 32, or for 1 with HTTP/1.0. Range: up to 1000000. Over HTTP/2 \
+             such calls are concurrent streams."])
+    .apply(|args, value| {
+        let count = bounded(value, MAX_PARALLEL);
+        args.max_piped_calls =
+            count.ok_or_else(|| ParseStop::illegal("illegal max. # of piped calls", value))?;
+        Ok(())
+    }),
 ];
 
 /// The largest `--max-connections` and `--max-piped-calls`: more than a machine could keep open.

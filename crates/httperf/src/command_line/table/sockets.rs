@@ -5,7 +5,7 @@ use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("timeout", "X", "gives the server X seconds to connect, to take a request, and to reply")
+    Opt::with_value("timeout", "X", "gives the server X seconds to connect, to take a request, and to reply")
         .classic()
         .details(&[
             "Default: 0, which waits for ever, as does any number below it. A reply must be complete X \
@@ -16,7 +16,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.timeout = seconds("illegal connect timeout", value)?;
             Ok(())
         }),
-    Opt::new("think-timeout", "X", "gives the server X more seconds for its reply")
+    Opt::with_value("think-timeout", "X", "gives the server X more seconds for its reply")
         .classic()
         .details(&[
             "Default: 0. Added to --timeout once a request was sent. A negative number shortens the time \
@@ -26,7 +26,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.think_timeout = seconds("illegal think timeout value", value)?;
             Ok(())
         }),
-    Opt::new("send-buffer", "N", "asks for send buffers of N bytes")
+    Opt::with_value("send-buffer", "N", "asks for send buffers of N bytes")
         .classic()
         .details(&["Default: 4096."])
         .apply(|args, value| {
@@ -34,7 +34,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.sources.buffers_sized_by = Some("--send-buffer");
             Ok(())
         }),
-    Opt::new("recv-buffer", "N", "asks for receive buffers of N bytes")
+    Opt::with_value("recv-buffer", "N", "asks for receive buffers of N bytes")
         .classic()
         .details(&["Default: 16384."])
         .apply(|args, value| {
@@ -56,7 +56,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.hog = true;
             Ok(())
         }),
-    Opt::new("myaddr", "S", "binds connections to these local addresses, in turn")
+    Opt::with_value("myaddr", "S", "binds connections to these local addresses, in turn")
         .classic_091()
         .details(&[
             "A host name, an address, a range of addresses such as 10.0.0.1-10.0.0.9, or a prefix such as \

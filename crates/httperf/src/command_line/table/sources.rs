@@ -7,19 +7,23 @@ use crate::command_line::args::{Args, ConnectTo, ProxyUrl};
 use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const WAY: &[Opt<Args>] = &[
-    Opt::new("connect-to", "HOST:PORT:ADDR:PORT", "connects to another address in place of a server's")
-        .details(&[
-            "Connections to HOST:PORT go to ADDR:PORT. The request, the name in TLS and the report stay \
+    Opt::with_value(
+        "connect-to",
+        "HOST:PORT:ADDR:PORT",
+        "connects to another address in place of a server's",
+    )
+    .details(&[
+        "Connections to HOST:PORT go to ADDR:PORT. The request, the name in TLS and the report stay \
              as they are, and HOST is not resolved. An empty HOST or PORT in front fits any; behind, it \
              means the same as in front. An IPv6 address is written in brackets.",
-            "May be given more than once: the first that fits counts.",
-        ])
-        .apply(|args, value| {
-            let connect_to = parse_connect_to(value.bytes());
-            let expected = || ParseStop::expected("--connect-to", "HOST:PORT:ADDR:PORT", value);
-            args.sources.connect_to.push(connect_to.ok_or_else(expected)?);
-            Ok(())
-        }),
+        "May be given more than once: the first that fits counts.",
+    ])
+    .apply(|args, value| {
+        let connect_to = parse_connect_to(value.bytes());
+        let expected = || ParseStop::expected("--connect-to", "HOST:PORT:ADDR:PORT", value);
+        args.sources.connect_to.push(connect_to.ok_or_else(expected)?);
+        Ok(())
+    }),
     Opt::flag("all-addresses", "connects to all addresses of a server's name in turn, not only to the first")
         .details(&["The name is resolved once, before the run. Connections take its addresses in turn, of \
              both IP versions unless --myaddr says which. With several local addresses or servers, every \
@@ -28,7 +32,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
             args.sources.all_addresses = true;
             Ok(())
         }),
-    Opt::new("proxy", "URL", "sends requests through this HTTP proxy")
+    Opt::with_value("proxy", "URL", "sends requests through this HTTP proxy")
         .details(&[
             "The URL is http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT for a proxy that wants to \
              know who asks (Basic authentication); saved results contain it. Default port: 80. The proxy \
@@ -61,7 +65,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
             args.sources.system_buffers = true;
             Ok(())
         }),
-    Opt::new("tcp-nodelay", "yes|no", "sends small segments at once (TCP_NODELAY)")
+    Opt::with_value("tcp-nodelay", "yes|no", "sends small segments at once (TCP_NODELAY)")
         .details(&[
             "Default: yes. With no, a small segment waits until what was sent before it is acknowledged.",
         ])
@@ -83,7 +87,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
             args.sources.fast_open = true;
             Ok(())
         }),
-    Opt::new("tos", "N", "marks packets with this type of service, or traffic class in IPv6")
+    Opt::with_value("tos", "N", "marks packets with this type of service, or traffic class in IPv6")
         .details(&[
             "A multiple of 4 from 0 to 252, decimal or behind 0x hexadecimal; the two lowest bits belong \
              to congestion control. Default: 0.",
@@ -93,7 +97,7 @@ pub(super) const SOCKETS: &[Opt<Args>] = &[
             args.sources.tos = Some(parse_tos(value).ok_or_else(expected)?);
             Ok(())
         }),
-    Opt::new("dscp", "NAME|N", "marks packets with this differentiated-services code point")
+    Opt::with_value("dscp", "NAME|N", "marks packets with this differentiated-services code point")
         .details(&[
             "A number from 0 to 63, or a name: cs0 to cs7, af11 to af43, ef, va, le, df. It makes up the \
              upper six bits of what --tos sets.",

@@ -4,7 +4,7 @@ use crate::command_line::args::{Args, TypedUrl, os_string};
 use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("server", "HOST", "connects to this host name or address")
+    Opt::with_value("server", "HOST", "connects to this host name or address")
         .classic()
         .details(&[
             "Default: localhost. A name is resolved once, before the run; its first IPv4 address is \
@@ -16,7 +16,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.server = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::new("server-name", "NAME", "sends this name in the Host line")
+    Opt::with_value("server-name", "NAME", "sends this name in the Host line")
         .classic()
         .details(&[
             "Default: the value of --server. Has no effect together with --servers. Over HTTP/2 what \
@@ -26,7 +26,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.server_name = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::new("servers", "FILE", "connects to the servers named in a file, in turn")
+    Opt::with_value("servers", "FILE", "connects to the servers named in a file, in turn")
         .classic_091()
         .details(&[
             "The file holds host names or addresses, each ended by a NUL byte, or by a line end if it \
@@ -37,7 +37,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.servers = Some(os_string(value.bytes()));
             Ok(())
         }),
-    Opt::new("port", "N", "connects to this port")
+    Opt::with_value("port", "N", "connects to this port")
         .classic()
         .details(&["Default: 80, or 443 with --ssl. Range: 0 to 65535."])
         .apply(|args, value| {
@@ -45,7 +45,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.port = Some(port.ok_or_else(|| ParseStop::illegal("illegal port number", value))?);
             Ok(())
         }),
-    Opt::new("uri", "S", "asks for this URI")
+    Opt::with_value("uri", "S", "asks for this URI")
         .classic()
         .details(&[
             "Default: /. It is sent as it is, unchecked, but for the placeholders that --body describes. \
@@ -55,7 +55,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.uri = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::new("unix-socket", "PATH", "connects to this unix-domain socket instead of a TCP port")
+    Opt::with_value("unix-socket", "PATH", "connects to this unix-domain socket instead of a TCP port")
         .details(&["--server and --server-name then only choose the Host line, and nothing is resolved."])
         .apply(|args, value| {
             if value.bytes().is_empty() {

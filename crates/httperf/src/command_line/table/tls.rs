@@ -28,7 +28,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.want("--ssl");
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "ssl-ciphers",
         "L",
         "offers these cipher suites of TLS 1.2 and older, a list in OpenSSL's syntax",
@@ -56,7 +56,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.no_reuse = true;
             Ok(())
         }),
-    Opt::new("ssl-certificate", "FILE", "shows this certificate to a server that asks for one")
+    Opt::with_value("ssl-certificate", "FILE", "shows this certificate to a server that asks for one")
         .classic_091()
         .details(&[
             "The file holds the certificate, and then any that lead from it to a root, in PEM. Its key is \
@@ -67,7 +67,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.certificate = Some(os_string(value.bytes()));
             Ok(())
         }),
-    Opt::new("ssl-key", "FILE", "uses this private key with --ssl-certificate")
+    Opt::with_value("ssl-key", "FILE", "uses this private key with --ssl-certificate")
         .classic_091()
         .details(&[
             "In PEM, and not encrypted. Its certificate is taken from --ssl-certificate, or from the same \
@@ -78,7 +78,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.key = Some(os_string(value.bytes()));
             Ok(())
         }),
-    Opt::with_optional("ssl-verify", "yes|no", "checks the server's certificate")
+    Opt::with_optional_value("ssl-verify", "yes|no", "checks the server's certificate")
         .classic_091()
         .details(&[
             "Default: no. It must lead to a root of the system, of --ssl-ca-file or of --ssl-ca-path, and \
@@ -91,14 +91,18 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.verify = value.given().is_none_or(|text| matches!(text.first(), Some(b'y' | b'Y')));
             Ok(())
         }),
-    Opt::new("ssl-ca-file", "FILE", "trusts the certificates in this file, in PEM, beside the system's")
-        .classic_091()
-        .details(&["Has no effect without --ssl-verify."])
-        .apply(|args, value| {
-            args.tls.ca_file = Some(os_string(value.bytes()));
-            Ok(())
-        }),
-    Opt::new(
+    Opt::with_value(
+        "ssl-ca-file",
+        "FILE",
+        "trusts the certificates in this file, in PEM, beside the system's",
+    )
+    .classic_091()
+    .details(&["Has no effect without --ssl-verify."])
+    .apply(|args, value| {
+        args.tls.ca_file = Some(os_string(value.bytes()));
+        Ok(())
+    }),
+    Opt::with_value(
         "ssl-ca-path",
         "DIR",
         "trusts the certificates in the files of this directory, in PEM, beside the system's",
@@ -109,7 +113,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.tls.ca_path = Some(os_string(value.bytes()));
         Ok(())
     }),
-    Opt::new("ssl-protocol", "S", "speaks this version of TLS and no other")
+    Opt::with_value("ssl-protocol", "S", "speaks this version of TLS and no other")
         .classic_091()
         .details(&[
             "TLSv1.0, TLSv1.1, TLSv1.2 or TLSv1.3, also written TLSv1 or TLSv1_2; `auto` offers the usual \
@@ -121,7 +125,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.want("--ssl-protocol");
             Ok(())
         }),
-    Opt::new("tls-server-name", "NAME", "calls the server by this name in TLS")
+    Opt::with_value("tls-server-name", "NAME", "calls the server by this name in TLS")
         .classic_091()
         .details(&[
             "The name is sent (SNI), and --ssl-verify looks for it. Default: --server-name or --server, \
@@ -133,7 +137,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.want("--tls-server-name");
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "tls-groups",
         "LIST",
         "offers these key-exchange groups, most preferred first; `help` lists them",
@@ -153,21 +157,21 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.tls.want("--tls-groups");
         Ok(())
     }),
-    Opt::new("tls-min", "V", "offers no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3")
+    Opt::with_value("tls-min", "V", "offers no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.2, or --tls-max if that is older.", IMPLIES_TLS])
         .apply(|args, value| {
             args.tls.min = Some(parse_version("--tls-min", value)?);
             args.tls.want("--tls-min");
             Ok(())
         }),
-    Opt::new("tls-max", "V", "offers no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
+    Opt::with_value("tls-max", "V", "offers no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.3.", IMPLIES_TLS])
         .apply(|args, value| {
             args.tls.max = Some(parse_version("--tls-max", value)?);
             args.tls.want("--tls-max");
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "tls-sigalgs",
         "LIST",
         "accepts these algorithms for the server's signature, most preferred first",
@@ -182,7 +186,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.tls.want("--tls-sigalgs");
         Ok(())
     }),
-    Opt::new("tls-alpn", "LIST", "offers these application protocols (ALPN), most preferred first")
+    Opt::with_value("tls-alpn", "LIST", "offers these application protocols (ALPN), most preferred first")
         .details(&[
             "Default: none, and no ALPN; h2 with --http-version=2, and h2,http/1.1 with \
              --http-version=auto. Separated by commas. h2 needs one of these versions, and 2 needs h2; a \
@@ -194,7 +198,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.want("--tls-alpn");
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "tls-keylog",
         "FILE",
         "appends the secrets of TLS sessions to this file, for tools that decrypt captures",
@@ -212,22 +216,26 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         args.tls.want("--tls-keylog");
         Ok(())
     }),
-    Opt::new("tls-resume", "PERCENT", "makes this share of the connections resume an earlier TLS session")
-        .details(&[
-            "Default: 0. Range: 0 to 100. For workloads made of connections (--num-conns); those of a \
+    Opt::with_value(
+        "tls-resume",
+        "PERCENT",
+        "makes this share of the connections resume an earlier TLS session",
+    )
+    .details(&[
+        "Default: 0. Range: 0 to 100. For workloads made of connections (--num-conns); those of a \
              session resume by themselves. The share holds for the run as a whole: a connection that \
              cannot resume, because no session is at hand or the server refuses it, is made up for by a \
              later one.",
-            IMPLIES_TLS,
-        ])
-        .apply(|args, value| {
-            let percent = value.real().filter(|percent| (0.0..=100.0).contains(percent));
-            let percent = percent
-                .ok_or_else(|| ParseStop::expected("--tls-resume", "a number from 0 to 100", value))?;
-            args.tls.resume = Some(percent);
-            args.tls.want("--tls-resume");
-            Ok(())
-        }),
+        IMPLIES_TLS,
+    ])
+    .apply(|args, value| {
+        let percent = value.real().filter(|percent| (0.0..=100.0).contains(percent));
+        let percent =
+            percent.ok_or_else(|| ParseStop::expected("--tls-resume", "a number from 0 to 100", value))?;
+        args.tls.resume = Some(percent);
+        args.tls.want("--tls-resume");
+        Ok(())
+    }),
     Opt::flag("tls-early-data", "sends requests with the first flight of resumed handshakes (0-RTT)")
         .details(&[
             "Only requests of safe methods (GET, HEAD, OPTIONS, TRACE) without a body, because an \
@@ -252,7 +260,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.tls.want("--tls-handshake-only");
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "tls-cert-compression",
         "LIST",
         "lets the server compress its certificate: zlib, brotli, or both",

@@ -8,7 +8,7 @@ use crate::command_line::args::{Args, FileSet, UriChoice, UriLog, os_string};
 use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::new("num-conns", "N", "makes N connections")
+    Opt::with_value("num-conns", "N", "makes N connections")
         .classic()
         .details(&["Default: 1. Ignored in session workloads."])
         .apply(|args, value| {
@@ -17,7 +17,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 Some(count.ok_or_else(|| ParseStop::illegal("illegal number of connections", value))?);
             Ok(())
         }),
-    Opt::new("num-calls", "N", "makes N calls on each connection")
+    Opt::with_value("num-calls", "N", "makes N calls on each connection")
         .classic()
         .details(&["Default: 1. Ignored in session workloads."])
         .apply(|args, value| {
@@ -25,7 +25,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.num_calls = Some(count.ok_or_else(|| ParseStop::illegal("illegal number of calls", value))?);
             Ok(())
         }),
-    Opt::new("burst-length", "N", "sends calls in bursts of N, back to back")
+    Opt::with_value("burst-length", "N", "sends calls in bursts of N, back to back")
         .classic()
         .details(&[
             "Default: 1. Range: 1 and up. On a connection, the calls of a burst are pipelined and the \
@@ -38,7 +38,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             args.burst_length = length.ok_or_else(|| ParseStop::illegal("illegal burst-length", value))?;
             Ok(())
         }),
-    Opt::new("wlog", "y|n,FILE", "takes URIs from a file, one after the other")
+    Opt::with_value("wlog", "y|n,FILE", "takes URIs from a file, one after the other")
         .classic()
         .details(&[
             "With y the list starts again after its last URI, with n the run ends there. The file holds \
@@ -54,7 +54,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             });
             Ok(())
         }),
-    Opt::new("wset", "N,X", "walks over a set of N generated URIs, moving on with probability X")
+    Opt::with_value("wset", "N,X", "walks over a set of N generated URIs, moving on with probability X")
         .classic()
         .details(&[
             "Names are formed from --uri and the digits of a number below N: PREFIX/0/1/2.html. X is the \

@@ -30,7 +30,7 @@ pub const COMMAND: Command<AbArgs, Args> = Command {
 };
 
 const SIDES: &[Opt<AbArgs>] = &[
-    Opt::new("a", "OPTIONS", "options of a run for side A alone, as a shell would split them")
+    Opt::with_value("a", "OPTIONS", "options of a run for side A alone, as a shell would split them")
         .details(&[
             "Such as --a '--tls-groups X25519' --b '--tls-groups X25519MLKEM768'. They come after those \
              of both.",
@@ -39,7 +39,7 @@ const SIDES: &[Opt<AbArgs>] = &[
             args.a = Some(value.bytes().to_vec());
             Ok(())
         }),
-    Opt::new("b", "OPTIONS", "options of a run for side B alone")
+    Opt::with_value("b", "OPTIONS", "options of a run for side B alone")
         .details(&["May be empty. Side A is the base, with which B is compared."])
         .apply(|args, value| {
             args.b = Some(value.bytes().to_vec());
@@ -48,7 +48,7 @@ const SIDES: &[Opt<AbArgs>] = &[
 ];
 
 const TRIALS: &[Opt<AbArgs>] = &[
-    Opt::new("rounds", "N", "makes N rounds, each with one trial of both sides in random order")
+    Opt::with_value("rounds", "N", "makes N rounds, each with one trial of both sides in random order")
         .details(&[
             "Default: 10. Range: 1 to 1000. Intervals become narrower with more of them; with fewer than \
              5 nothing can be told. A round in which a trial is INVALID is left out.",
@@ -60,45 +60,45 @@ const TRIALS: &[Opt<AbArgs>] = &[
             args.rounds = Some(rounds.ok_or_else(expected)?);
             Ok(())
         }),
-    Opt::new("trial", "X", "measures X seconds in each trial")
+    Opt::with_value("trial", "X", "measures X seconds in each trial")
         .details(&["Default: 3. The same as --duration. A workload that ends by itself may end earlier."])
         .apply(|args, value| {
             args.run.load.duration = seconds("--trial", value, |seconds| seconds > 0.0)?;
             Ok(())
         }),
-    Opt::new("warmup", "X", "offers load for X seconds before each trial measures")
+    Opt::with_value("warmup", "X", "offers load for X seconds before each trial measures")
         .details(&["Default: 0.5."])
         .apply(|args, value| {
             args.run.results.warmup = seconds("--warmup", value, |seconds| seconds >= 0.0)?;
             Ok(())
         }),
-    Opt::new("drain", "X", "lets calls under way at the end of a trial finish within X seconds")
+    Opt::with_value("drain", "X", "lets calls under way at the end of a trial finish within X seconds")
         .details(&["Default: 1. It takes no longer than the calls do."])
         .apply(|args, value| {
             args.run.results.drain = seconds("--drain", value, |seconds| seconds >= 0.0)?;
             Ok(())
         }),
-    Opt::new("pause", "X", "waits X seconds before each trial but the first")
+    Opt::with_value("pause", "X", "waits X seconds before each trial but the first")
         .details(&["Default: 0."])
         .apply(|args, value| {
             args.pause = seconds("--pause", value, |seconds| seconds >= 0.0)?;
             Ok(())
         }),
-    Opt::new("seed", "N", "seeds the random order of the trials with N").details(&["Default: 1."]).apply(
-        |args, value| {
+    Opt::with_value("seed", "N", "seeds the random order of the trials with N")
+        .details(&["Default: 1."])
+        .apply(|args, value| {
             let seed = value.unsigned();
             args.seed = Some(seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?);
             Ok(())
-        },
-    ),
+        }),
 ];
 
 const COMPARISON: &[Opt<AbArgs>] = &[
-    Opt::new("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
+    Opt::with_value("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
         args.form = CompareForm::parse(value)?;
         Ok(())
     }),
-    Opt::new("output", "FILE", "also writes the comparison to a file, as a JSON document")
+    Opt::with_value("output", "FILE", "also writes the comparison to a file, as a JSON document")
         .details(&["It has the figures of every trial."])
         .apply(|args, value| {
             if value.bytes().is_empty() || value.os_str() == crate::command_line::args::STDOUT {
@@ -107,7 +107,7 @@ const COMPARISON: &[Opt<AbArgs>] = &[
             args.output = Some(value.os_str().to_owned());
             Ok(())
         }),
-    Opt::new("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
+    Opt::with_value("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
         args.settings.tolerances.extend(tolerances(value)?);
         Ok(())
     }),

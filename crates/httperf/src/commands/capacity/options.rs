@@ -36,7 +36,7 @@ const LENGTH_MAX: f64 = 86_400.0;
 const LENGTH_MIN: f64 = 0.1;
 
 const SEARCH: &[Opt<CapacityArgs>] = &[
-    Opt::new(
+    Opt::with_value(
         "slo",
         "OBJECTIVES",
         "sets objectives for the server, such as 'p99<50ms, errors<0.1%'; required",
@@ -57,7 +57,7 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
         args.run.results.objectives.all.extend(objectives);
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "search",
         "rate|request-rate",
         "searches for a rate of connections or sessions, or of calls over kept connections",
@@ -74,13 +74,13 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
         };
         Ok(())
     }),
-    Opt::new("start", "RATE", "makes the first trial at this rate per second")
+    Opt::with_value("start", "RATE", "makes the first trial at this rate per second")
         .details(&["Default: 100. Rates are doubled from there on, or lowered if it is too high."])
         .apply(|args, value| {
             args.start = Some(rate("--start", value)?);
             Ok(())
         }),
-    Opt::new("min-rate", "RATE", "tries no lower rate; if that is too high, the exit status is 4")
+    Opt::with_value("min-rate", "RATE", "tries no lower rate; if that is too high, the exit status is 4")
         .details(&[
             "Default: that at which 20 arrivals come in the longest trial, some 0.3 unless --trial-max is \
              given, but no more than 1 or --start.",
@@ -89,13 +89,13 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
             args.min_rate = Some(rate("--min-rate", value)?);
             Ok(())
         }),
-    Opt::new("max-rate", "RATE", "tries no higher rate, and ends if that is sustained")
+    Opt::with_value("max-rate", "RATE", "tries no higher rate, and ends if that is sustained")
         .details(&["Default: as much as this client can offer."])
         .apply(|args, value| {
             args.max_rate = Some(rate("--max-rate", value)?);
             Ok(())
         }),
-    Opt::new("precision", "P%", "ends when the 95 % interval is within P % to either side")
+    Opt::with_value("precision", "P%", "ends when the 95 % interval is within P % to either side")
         .details(&["Default: 3%. Range: 0.1% to 50%."])
         .apply(|args, value| {
             let text = std::str::from_utf8(value.bytes()).unwrap_or_default();
@@ -110,7 +110,7 @@ const SEARCH: &[Opt<CapacityArgs>] = &[
 ];
 
 const TRIALS: &[Opt<CapacityArgs>] = &[
-    Opt::new("trials", "N", "makes at most N trials")
+    Opt::with_value("trials", "N", "makes at most N trials")
         .details(&["Default: 20. The figure is then as exact as they made it."])
         .apply(|args, value| {
             let count = value.unsigned().filter(|count| (1..=TRIALS_MAX).contains(count));
@@ -120,7 +120,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
             args.trials = count.ok_or_else(expected)?;
             Ok(())
         }),
-    Opt::new("trial-min", "X", "measures the first trials for X seconds, or longer if they need it")
+    Opt::with_value("trial-min", "X", "measures the first trials for X seconds, or longer if they need it")
         .details(&[
             "Default: 2. Trials get longer as the figure gets more exact. One with too few calls for a \
              percentile is made longer as well.",
@@ -129,7 +129,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
             args.trial_min = length("--trial-min", value)?;
             Ok(())
         }),
-    Opt::new("trial-max", "X", "measures no trial for longer than X seconds")
+    Opt::with_value("trial-max", "X", "measures no trial for longer than X seconds")
         .details(&[
             "Default: 10, or up to 60 at low rates, for as many calls as a trial needs. Load is offered \
              for a fifth of a trial, 2 s at most, before it is measured (longer where replies take long; \
@@ -140,7 +140,7 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
             args.trial_max = Some(length("--trial-max", value)?);
             Ok(())
         }),
-    Opt::new("pause", "X", "waits X seconds between two trials")
+    Opt::with_value("pause", "X", "waits X seconds between two trials")
         .details(&[
             "Default: 1. After a trial that was too much, single requests are made until one is answered \
              quickly again, for 30 s at most.",
@@ -158,7 +158,7 @@ const RESULTS: &[Opt<CapacityArgs>] = &[
         args.json = true;
         Ok(())
     }),
-    Opt::new("output", "FILE", "writes that document to a file, anew after each trial").apply(
+    Opt::with_value("output", "FILE", "writes that document to a file, anew after each trial").apply(
         |args, value| {
             if value.bytes().is_empty() || value.os_str() == STDOUT {
                 return Err(ParseStop::expected("--output", "the name of a file", value));

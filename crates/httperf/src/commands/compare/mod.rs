@@ -32,11 +32,11 @@ pub const COMMAND: Command<CompareArgs> = Command {
 };
 
 const COMPARISON: &[Opt<CompareArgs>] = &[
-    Opt::new("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
+    Opt::with_value("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
         args.form = CompareForm::parse(value)?;
         Ok(())
     }),
-    Opt::new("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
+    Opt::with_value("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
         args.settings.tolerances.extend(tolerances(value)?);
         Ok(())
     }),

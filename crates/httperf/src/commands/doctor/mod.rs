@@ -122,14 +122,14 @@ pub const COMMAND: Command<DoctorArgs> = Command {
 };
 
 const PLANNED: &[Opt<DoctorArgs>] = &[
-    Opt::new("rate", "X", "checks that the machine can open this many connections per second")
+    Opt::with_value("rate", "X", "checks that the machine can open this many connections per second")
         .details(&["Default: 1000. Decides how many local ports wait after their connection was closed."])
         .apply(|args, value| {
             let rate = value.real().filter(|rate| rate.is_finite() && *rate > 0.0);
             args.rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number above 0", value))?;
             Ok(())
         }),
-    Opt::new("connections", "N", "checks that the machine can hold this many connections at once")
+    Opt::with_value("connections", "N", "checks that the machine can hold this many connections at once")
         .details(&["Default: 1000. Each takes an open file and, for one server and local address, a port."])
         .apply(|args, value| {
             let connections = value.unsigned().filter(|&connections| connections > 0);
@@ -137,7 +137,7 @@ const PLANNED: &[Opt<DoctorArgs>] = &[
                 connections.ok_or_else(|| ParseStop::expected("--connections", "a number above 0", value))?;
             Ok(())
         }),
-    Opt::new("myaddr", "S", "assumes connections from these local addresses, in turn")
+    Opt::with_value("myaddr", "S", "assumes connections from these local addresses, in turn")
         .details(&[
             "As for the program itself: a host name, an address, a range or a prefix; more than once.",
         ])

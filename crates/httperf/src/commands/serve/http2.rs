@@ -40,7 +40,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             args.http2.is_unwanted = true;
             Ok(())
         }),
-    Opt::new("h2-window", "N", "lets clients send N bytes of a request's body ahead on each stream")
+    Opt::with_value("h2-window", "N", "lets clients send N bytes of a request's body ahead on each stream")
         .details(&["Default: 1m. From 1 byte to 2147483647. A request for /h2-window/N changes it for the \
              streams of its connection, by a SETTINGS frame."])
         .apply(|args, value| {
@@ -49,7 +49,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             with(args, OPTION).window = size;
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "h2-connection-window",
         "N",
         "lets clients send N bytes of bodies ahead on all streams of a connection together",
@@ -64,7 +64,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         with(args, OPTION).connection_window = size;
         Ok(())
     }),
-    Opt::new("h2-max-streams", "N", "lets clients have N streams open at once on a connection")
+    Opt::with_value("h2-max-streams", "N", "lets clients have N streams open at once on a connection")
         .details(&["Default: 1000. A stream beyond that is refused (REFUSED_STREAM)."])
         .apply(|args, value| {
             const OPTION: &str = "--h2-max-streams";
@@ -74,7 +74,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
                 streams.ok_or_else(|| ParseStop::expected(OPTION, "a number of streams above 0", value))?;
             Ok(())
         }),
-    Opt::new("h2-max-frame", "N", "lets clients send frames of up to N bytes")
+    Opt::with_value("h2-max-frame", "N", "lets clients send frames of up to N bytes")
         .details(&["Default: 16k, which is the least. At most 16777215."])
         .apply(|args, value| {
             const OPTION: &str = "--h2-max-frame";
@@ -82,7 +82,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             with(args, OPTION).frame_size = size;
             Ok(())
         }),
-    Opt::new("h2-header-table", "N", "lets clients compress headers by a table of N bytes")
+    Opt::with_value("h2-header-table", "N", "lets clients compress headers by a table of N bytes")
         .details(&["Default: 4k. With 0 they can use no table but the fixed one."])
         .apply(|args, value| {
             const OPTION: &str = "--h2-header-table";

@@ -138,7 +138,7 @@ pub const COMMAND: Command<ServeArgs> = Command {
 };
 
 const REPLIES: &[Opt<ServeArgs>] = &[
-    Opt::new("size", "N", "answers with a body of N bytes")
+    Opt::with_value("size", "N", "answers with a body of N bytes")
         .details(&[
             "Default: 1024. A `k`, `m` or `g` behind the number counts in 1024s.",
             "A client can ask for more by its path: /size/N, /delay/T, /status/N, /chunked/N, \
@@ -150,7 +150,7 @@ const REPLIES: &[Opt<ServeArgs>] = &[
             args.config.size = read("--size", value, parse_size)?;
             Ok(())
         }),
-    Opt::new("status", "LIST", "answers with this status, or with a mix such as 200:95,503:5")
+    Opt::with_value("status", "LIST", "answers with this status, or with a mix such as 200:95,503:5")
         .details(&["Default: 200. The number behind a status is its weight."])
         .apply(|args, value| {
             args.config.status = read("--status", value, str::parse)?;
@@ -175,7 +175,7 @@ const REPLIES: &[Opt<ServeArgs>] = &[
 ];
 
 const TIME: &[Opt<ServeArgs>] = &[
-    Opt::new("delay", "T", "waits for T before each reply: a duration or a distribution")
+    Opt::with_value("delay", "T", "waits for T before each reply: a duration or a distribution")
         .details(&[
             "Default: none. A duration such as 50ms, 0.2s or 100us (seconds if there is no unit), or one \
              of uniform:MIN,MAX, exp:MEAN, normal:MEAN,DEVIATION, lognormal:MEDIAN,SIGMA and \
@@ -186,7 +186,7 @@ const TIME: &[Opt<ServeArgs>] = &[
             args.config.delay = read("--delay", value, str::parse)?;
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "capacity",
         "X",
         "sends at most X replies per second; further requests wait in order of arrival",
@@ -196,7 +196,7 @@ const TIME: &[Opt<ServeArgs>] = &[
         args.rate = Some(read("--capacity", value, parse_rate)?);
         Ok(())
     }),
-    Opt::new("queue", "N", "lets N requests wait for --capacity and answers others with 503 at once")
+    Opt::with_value("queue", "N", "lets N requests wait for --capacity and answers others with 503 at once")
         .details(&["Default: any number may wait."])
         .apply(|args, value| {
             args.queue = Some(number("--queue", "a number of requests", value)?);
@@ -205,33 +205,37 @@ const TIME: &[Opt<ServeArgs>] = &[
 ];
 
 const CONNECTIONS: &[Opt<ServeArgs>] = &[
-    Opt::new("listen", "ADDR:PORT", "listens on this address, or on unix:PATH for a unix-domain socket")
-        .details(&[
-            "Default: 127.0.0.1:8080. For port 0 the system picks one; the first line on stdout says which.",
-        ])
-        .apply(|args, value| {
-            args.config.listen = listen_address(value)?;
-            Ok(())
-        }),
-    Opt::new("close-after", "N", "closes a connection with its Nth reply, and announces it")
+    Opt::with_value(
+        "listen",
+        "ADDR:PORT",
+        "listens on this address, or on unix:PATH for a unix-domain socket",
+    )
+    .details(&[
+        "Default: 127.0.0.1:8080. For port 0 the system picks one; the first line on stdout says which.",
+    ])
+    .apply(|args, value| {
+        args.config.listen = listen_address(value)?;
+        Ok(())
+    }),
+    Opt::with_value("close-after", "N", "closes a connection with its Nth reply, and announces it")
         .details(&["Default: the client closes. The last reply carries `Connection: close`. Over HTTP/2, \
              a GOAWAY goes before it, and requests that were on their way are answered before the \
              connection is closed."])
         .apply(|args, value| close_after(args, "--close-after", true, value)),
-    Opt::new("close-silently", "N", "closes a connection after its Nth reply without announcing it")
+    Opt::with_value("close-silently", "N", "closes a connection after its Nth reply without announcing it")
         .details(&[
             "A client that has sent its next request already gets no answer to it. Over HTTP/2 the Nth \
              reply is the Nth that is made; others that are under way are cut off.",
         ])
         .apply(|args, value| close_after(args, "--close-silently", false, value)),
-    Opt::new("max-connections", "N", "holds at most N connections and resets further ones")
+    Opt::with_value("max-connections", "N", "holds at most N connections and resets further ones")
         .details(&["Default: as many as the system's limit on open files allows."])
         .apply(|args, value| {
             let most = number("--max-connections", "a number of connections", value)?;
             args.config.limits.connections = Some(most);
             Ok(())
         }),
-    Opt::new("idle-timeout", "T", "closes a connection that is idle for T")
+    Opt::with_value("idle-timeout", "T", "closes a connection that is idle for T")
         .details(&["Default: 5min. A connection that waits for its reply is not idle."])
         .apply(|args, value| {
             let idle = read("--idle-timeout", value, parse_duration)?;
@@ -244,7 +248,7 @@ const CONNECTIONS: &[Opt<ServeArgs>] = &[
 ];
 
 const FAULTS: &[Opt<ServeArgs>] = &[
-    Opt::new(
+    Opt::with_value(
         "fault",
         "KIND:PROBABILITY",
         "makes replies fail at random, as in reset:0.01 or stall:2%; may be repeated",
@@ -272,13 +276,13 @@ const FAULTS: &[Opt<ServeArgs>] = &[
         args.faults.push(read("--fault", value, str::parse)?);
         Ok(())
     }),
-    Opt::new("trickle-interval", "T", "waits for T between two bytes of a reply that trickles")
+    Opt::with_value("trickle-interval", "T", "waits for T between two bytes of a reply that trickles")
         .details(&["Default: 10ms."])
         .apply(|args, value| {
             args.config.trickle = read("--trickle-interval", value, parse_duration)?;
             Ok(())
         }),
-    Opt::new("seed", "N", "seeds the random numbers of delays, statuses and faults with N")
+    Opt::with_value("seed", "N", "seeds the random numbers of delays, statuses and faults with N")
         .details(&["Default: 1. The same requests in the same order meet the same chances."])
         .apply(|args, value| {
             let seed = value.unsigned();

@@ -145,7 +145,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             args.tls.is_wanted = true;
             Ok(())
         }),
-    Opt::new("tls-key-type", "TYPE", "makes the certificate with a key of this type")
+    Opt::with_value("tls-key-type", "TYPE", "makes the certificate with a key of this type")
         .details(&[
             "Default: ecdsa-p256. The others: ecdsa-p384, rsa-2048, rsa-3072, rsa-4096 and ed25519, which \
              few clients take.",
@@ -156,7 +156,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             wanted(args).key_type = Some(key_type);
             Ok(())
         }),
-    Opt::new("tls-cert", "FILE", "shows the certificate in this file instead of making one")
+    Opt::with_value("tls-cert", "FILE", "shows the certificate in this file instead of making one")
         .details(&[
             "The file holds the certificate, and then any that lead from it to a root, in PEM. Its key is \
              taken from --tls-cert-key, or from the same file.",
@@ -166,13 +166,13 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             wanted(args).certificate = Some(value.os_str().into());
             Ok(())
         }),
-    Opt::new("tls-cert-key", "FILE", "uses the private key in this file with --tls-cert")
+    Opt::with_value("tls-cert-key", "FILE", "uses the private key in this file with --tls-cert")
         .details(&["In PEM, and not encrypted.", IMPLIES_TLS])
         .apply(|args, value| {
             wanted(args).key = Some(value.os_str().into());
             Ok(())
         }),
-    Opt::new("tls-write-cert", "FILE", "writes the certificate to this file, for clients to trust")
+    Opt::with_value("tls-write-cert", "FILE", "writes the certificate to this file, for clients to trust")
         .details(&[
             "In PEM, before the first line on stdout. A file that is there already is overwritten.",
             IMPLIES_TLS,
@@ -184,7 +184,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             wanted(args).certificate_file = Some(value.os_str().into());
             Ok(())
         }),
-    Opt::new("tls-groups", "LIST", "accepts these key-exchange groups and no others")
+    Opt::with_value("tls-groups", "LIST", "accepts these key-exchange groups and no others")
         .details(&[
             "Default: all that the library has. The list is separated by colons or commas, as in \
              X25519MLKEM768:X25519. Of those that both sides have, the client's most preferred is used; \
@@ -195,19 +195,19 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
             wanted(args).groups = read("--tls-groups", value, str::parse)?;
             Ok(())
         }),
-    Opt::new("tls-min", "V", "accepts no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3")
+    Opt::with_value("tls-min", "V", "accepts no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.2, or --tls-max if that is older.", IMPLIES_TLS])
         .apply(|args, value| {
             wanted(args).min = Some(read("--tls-min", value, parse_tls_version)?);
             Ok(())
         }),
-    Opt::new("tls-max", "V", "accepts no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
+    Opt::with_value("tls-max", "V", "accepts no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
         .details(&["Default: 1.3.", IMPLIES_TLS])
         .apply(|args, value| {
             wanted(args).max = Some(read("--tls-max", value, parse_tls_version)?);
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "tls-ciphers",
         "LIST",
         "accepts these cipher suites of TLS 1.2 and older, a list in OpenSSL's syntax",
@@ -221,7 +221,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         wanted(args).ciphers = Some(read("--tls-ciphers", value, str::parse)?);
         Ok(())
     }),
-    Opt::new("tls-tickets", "on|off", "gives clients tickets to resume their sessions with, or none")
+    Opt::with_value("tls-tickets", "on|off", "gives clients tickets to resume their sessions with, or none")
         .details(&["Default: on. Without tickets, every handshake is a full one.", IMPLIES_TLS])
         .apply(|args, value| {
             wanted(args).has_no_tickets = match value.bytes() {
@@ -252,7 +252,7 @@ pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
         wanted(args).requires_client_certificate = true;
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "tls-cert-compression",
         "LIST",
         "compresses the certificate for clients that can take that: zlib, brotli or both",

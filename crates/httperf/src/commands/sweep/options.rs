@@ -28,7 +28,7 @@ pub const COMMAND: Command<SweepArgs, Args> = Command {
 };
 
 const RATES: &[Opt<SweepArgs>] = &[
-    Opt::new(
+    Opt::with_value(
         "rates",
         "LIST",
         "makes a run at each of these rates of connections, or of sessions, per second",
@@ -46,7 +46,7 @@ const RATES: &[Opt<SweepArgs>] = &[
         args.rates = Some(parsed_rates("--rates", value)?);
         Ok(())
     }),
-    Opt::new(
+    Opt::with_value(
         "request-rates",
         "LIST",
         "makes a run at each of these rates of calls per second, over connections that are kept",
@@ -59,7 +59,7 @@ const RATES: &[Opt<SweepArgs>] = &[
         args.request_rates = Some(parsed_rates("--request-rates", value)?);
         Ok(())
     }),
-    Opt::new("repeats", "N", "makes N runs at each rate")
+    Opt::with_value("repeats", "N", "makes N runs at each rate")
         .details(&[
             "Default: 1. Range: 1 to 1000. Figures are means over them, with intervals of 95 % confidence.",
         ])
@@ -67,7 +67,7 @@ const RATES: &[Opt<SweepArgs>] = &[
             args.repeats = whole("--repeats", 1, REPEATS_MAX, value)?;
             Ok(())
         }),
-    Opt::new("order", "rising|random", "makes the runs by rising rates, or in random order")
+    Opt::with_value("order", "rising|random", "makes the runs by rising rates, or in random order")
         .details(&[
             "Default: rising, with the repeats of a rate one after the other. In random order each rate \
              has its turn before any is repeated.",
@@ -80,7 +80,7 @@ const RATES: &[Opt<SweepArgs>] = &[
             };
             Ok(())
         }),
-    Opt::new("seed", "N", "seeds the random numbers of --order=random with N")
+    Opt::with_value("seed", "N", "seeds the random numbers of --order=random with N")
         .details(&["Default: 1. The same seed gives the same order."])
         .apply(|args, value| {
             let seed =
@@ -88,7 +88,7 @@ const RATES: &[Opt<SweepArgs>] = &[
             args.seed = Some(seed);
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "stop-after",
         "N",
         "leaves out higher rates after N in a row that the server could not keep up with",
@@ -103,13 +103,13 @@ const RATES: &[Opt<SweepArgs>] = &[
 ];
 
 const BETWEEN: &[Opt<SweepArgs>] = &[
-    Opt::new("pause", "X", "waits at least X seconds between two runs")
+    Opt::with_value("pause", "X", "waits at least X seconds between two runs")
         .details(&["Default: 1. Range: 0 to 86400."])
         .apply(|args, value| {
             args.pause = wait("--pause", value)?;
             Ok(())
         }),
-    Opt::new("settle", "X", "then waits up to X seconds until server and local ports have recovered")
+    Opt::with_value("settle", "X", "then waits up to X seconds until server and local ports have recovered")
         .details(&[
             "Default: 60. Range: 0 to 86400; 0 does not look. There must be local ports for the \
              connections of the next run, as closed ones keep theirs for a minute (TIME_WAIT); and five \
@@ -126,43 +126,50 @@ const BETWEEN: &[Opt<SweepArgs>] = &[
 ];
 
 const RESULTS: &[Opt<SweepArgs>] = &[
-    Opt::new("output", "FILE", "writes the sweep as a JSON document after each run")
+    Opt::with_value("output", "FILE", "writes the sweep as a JSON document after each run")
         .details(&[
             "The document holds the settings, the plan, the result of each run as a run's own --output \
              has it, and what follows from them; docs/reference/sweep.md describes it. It is replaced as \
              a whole each time, so that a sweep that is killed loses one run at most.",
         ])
         .apply(|args, value| file(&mut args.output, "--output", value)),
-    Opt::new("resume", "FILE", "continues the sweep in a file that --output has written")
+    Opt::with_value("resume", "FILE", "continues the sweep in a file that --output has written")
         .details(&[
             "By the settings and the plan in it, with no other options than those of this group. Runs \
              that were interrupted are made again. The file is written anew unless --output names another.",
         ])
         .apply(|args, value| file(&mut args.resume, "--resume", value)),
-    Opt::new("csv", "FILE", "writes a row of figures for each run to a CSV file")
+    Opt::with_value("csv", "FILE", "writes a row of figures for each run to a CSV file")
         .details(&[
             "The columns of a run's --csv, the ten of autobench first, and behind them those of a sweep. \
              The file is written anew after each run.",
         ])
         .apply(|args, value| file(&mut args.csv, "--csv", value)),
-    Opt::new("tsv", "FILE", "writes the same with tabs between the values")
+    Opt::with_value("tsv", "FILE", "writes the same with tabs between the values")
         .apply(|args, value| file(&mut args.tsv, "--tsv", value)),
-    Opt::new("html", "FILE", "writes the sweep as a page with charts, in one file that needs no network")
-        .details(&[
-            "Written when the sweep is over, as are --svg, --png and --junit. `httperf plot` draws a \
-             document again.",
-        ])
-        .apply(|args, value| file(&mut args.html, "--html", value)),
-    Opt::new("svg", "FILE", "draws reply rate, errors and response time over the offered load, as SVG")
-        .apply(|args, value| file(&mut args.svg, "--svg", value)),
-    Opt::new("png", "FILE", "draws the same as PNG").apply(|args, value| file(&mut args.png, "--png", value)),
-    Opt::new(
+    Opt::with_value(
+        "html",
+        "FILE",
+        "writes the sweep as a page with charts, in one file that needs no network",
+    )
+    .details(&["Written when the sweep is over, as are --svg, --png and --junit. `httperf plot` draws a \
+             document again."])
+    .apply(|args, value| file(&mut args.html, "--html", value)),
+    Opt::with_value(
+        "svg",
+        "FILE",
+        "draws reply rate, errors and response time over the offered load, as SVG",
+    )
+    .apply(|args, value| file(&mut args.svg, "--svg", value)),
+    Opt::with_value("png", "FILE", "draws the same as PNG")
+        .apply(|args, value| file(&mut args.png, "--png", value)),
+    Opt::with_value(
         "junit",
         "FILE",
         "writes the objectives and the verdict of each run as JUnit XML, for CI systems",
     )
     .apply(|args, value| file(&mut args.junit, "--junit", value)),
-    Opt::new("format", "table|tsv|csv|json", "prints the sweep in this form when it is over")
+    Opt::with_value("format", "table|tsv|csv|json", "prints the sweep in this form when it is over")
         .details(&["Default: table. The others are what --tsv, --csv and --output write."])
         .apply(|args, value| {
             args.form = match value.bytes() {

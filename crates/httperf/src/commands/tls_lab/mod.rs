@@ -210,23 +210,27 @@ pub const COMMAND: Command<TlsLabArgs> = Command {
 };
 
 const VARIANTS: &[Opt<TlsLabArgs>] = &[
-    Opt::new("groups", "LIST", "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3")
-        .details(&[
-            "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf \
+    Opt::with_value(
+        "groups",
+        "LIST",
+        "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3",
+    )
+    .details(&[
+        "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf \
              --tls-groups help` lists them. The first that the server accepts is what the others are \
              compared with. One that is named twice shows how far figures can be trusted. An empty list \
              leaves --ciphers alone.",
-            "What the server refuses is a row of the table that says why.",
-        ])
-        .apply(|args, value| {
-            let text = String::from_utf8_lossy(value.bytes());
-            args.groups = named_groups(&text).ok_or_else(|| {
-                let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
-                ParseStop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
-            })?;
-            Ok(())
-        }),
-    Opt::new("ciphers", "LIST", "measures each of these cipher suites as well, alone, with TLS 1.2")
+        "What the server refuses is a row of the table that says why.",
+    ])
+    .apply(|args, value| {
+        let text = String::from_utf8_lossy(value.bytes());
+        args.groups = named_groups(&text).ok_or_else(|| {
+            let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+            ParseStop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
+        })?;
+        Ok(())
+    }),
+    Opt::with_value("ciphers", "LIST", "measures each of these cipher suites as well, alone, with TLS 1.2")
         .details(&["Default: none. Separated by commas or colons, as in \
              ECDHE-ECDSA-AES128-GCM-SHA256,ECDHE-ECDSA-CHACHA20-POLY1305. The suites of TLS 1.3 cannot be \
              chosen."])
@@ -248,25 +252,29 @@ const VARIANTS: &[Opt<TlsLabArgs>] = &[
 ];
 
 const TRIALS: &[Opt<TlsLabArgs>] = &[
-    Opt::new("rounds", "N", "makes N rounds, each with one trial of each variant, in an order that changes")
-        .details(&[
-            "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % \
+    Opt::with_value(
+        "rounds",
+        "N",
+        "makes N rounds, each with one trial of each variant, in an order that changes",
+    )
+    .details(&[
+        "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % \
              confidence (Student's t) become narrower with more of them. A single round gives no \
              intervals.",
-            "Trials that warm up precede the first round and are left out.",
-        ])
-        .apply(|args, value| {
-            args.settings.rounds = number("--rounds", 1..=ROUNDS_MAX, value)?;
-            Ok(())
-        }),
-    Opt::new("handshakes", "N", "makes N handshakes in each trial, one after the other")
+        "Trials that warm up precede the first round and are left out.",
+    ])
+    .apply(|args, value| {
+        args.settings.rounds = number("--rounds", 1..=ROUNDS_MAX, value)?;
+        Ok(())
+    }),
+    Opt::with_value("handshakes", "N", "makes N handshakes in each trial, one after the other")
         .details(&["Default: 100. Range: 1 to 1000000. Below 100 there is no p99; of 100 it is the second \
              slowest. A trial is ended after a minute."])
         .apply(|args, value| {
             args.settings.handshakes = number("--handshakes", 1..=HANDSHAKES_MAX, value)?;
             Ok(())
         }),
-    Opt::new(
+    Opt::with_value(
         "rate-handshakes",
         "N",
         "makes N more handshakes in each trial, several at once, for the sustained rate",
@@ -278,36 +286,40 @@ const TRIALS: &[Opt<TlsLabArgs>] = &[
         args.settings.rate_handshakes = number("--rate-handshakes", 0..=HANDSHAKES_MAX, value)?;
         Ok(())
     }),
-    Opt::new("concurrency", "N", "keeps N of the --rate-handshakes going at once")
+    Opt::with_value("concurrency", "N", "keeps N of the --rate-handshakes going at once")
         .details(&["Default: 8. Range: 1 to 10000."])
         .apply(|args, value| {
             let concurrency = number("--concurrency", 1..=CONCURRENCY_MAX, value)?;
             args.settings.concurrency = u32::try_from(concurrency).expect("the range ends before");
             Ok(())
         }),
-    Opt::new("seed", "N", "seeds the random order of the trials with N").details(&["Default: 1."]).apply(
-        |args, value| {
+    Opt::with_value("seed", "N", "seeds the random order of the trials with N")
+        .details(&["Default: 1."])
+        .apply(|args, value| {
             let seed = value.unsigned();
             args.settings.seed =
                 seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
             Ok(())
-        },
-    ),
+        }),
 ];
 
 const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
-    Opt::new("timeout", "T", "gives a connect, and then its handshake, this long: a duration such as 500ms")
-        .details(&["Default: 5s. Seconds if there is no unit."])
-        .apply(|args, value| {
-            let text = String::from_utf8_lossy(value.bytes());
-            let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
-            let timeout = timeout
-                .ok_or_else(|| ParseStop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
-            args.settings.timeout = timeout;
-            args.base.timeout = timeout.as_secs_f64();
-            Ok(())
-        }),
-    Opt::new("tls-server-name", "NAME", "calls the server by this name in TLS")
+    Opt::with_value(
+        "timeout",
+        "T",
+        "gives a connect, and then its handshake, this long: a duration such as 500ms",
+    )
+    .details(&["Default: 5s. Seconds if there is no unit."])
+    .apply(|args, value| {
+        let text = String::from_utf8_lossy(value.bytes());
+        let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
+        let timeout = timeout
+            .ok_or_else(|| ParseStop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
+        args.settings.timeout = timeout;
+        args.base.timeout = timeout.as_secs_f64();
+        Ok(())
+    }),
+    Opt::with_value("tls-server-name", "NAME", "calls the server by this name in TLS")
         .details(&["Default: the host of the URL. Of an address nothing is sent."])
         .apply(|args, value| {
             args.base.tls.server_name = Some(table::parse_server_name(value)?);
@@ -319,13 +331,17 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
             args.verify();
             Ok(())
         }),
-    Opt::new("ssl-ca-file", "FILE", "trusts the certificates in this file, in PEM, beside the system's")
-        .details(&["Implies --ssl-verify."])
-        .apply(|args, value| {
-            args.base.tls.ca_file = Some(value.os_str().to_owned());
-            args.verify();
-            Ok(())
-        }),
+    Opt::with_value(
+        "ssl-ca-file",
+        "FILE",
+        "trusts the certificates in this file, in PEM, beside the system's",
+    )
+    .details(&["Implies --ssl-verify."])
+    .apply(|args, value| {
+        args.base.tls.ca_file = Some(value.os_str().to_owned());
+        args.verify();
+        Ok(())
+    }),
 ];
 
 const RESULTS: &[Opt<TlsLabArgs>] = &[
