@@ -33,10 +33,8 @@ fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCod
     if !args.results.document_on_stdout() {
         program.print(&echo::line(program.name(), &args))?;
     }
-    let plan = planning::plan(program, &args, &mut |warning| program.warn(warning)).map_err(|error| {
-        program.say_bytes(error.text().as_bytes());
-        error.status()
-    })?;
+    let plan = planning::plan(program, &args, &mut |warning| program.warn(warning))
+        .map_err(|error| error.explain(program))?;
     runner::run(program, &args, plan)
 }
 

@@ -116,7 +116,7 @@ fn workload(line: &mut Line, args: &Args) {
     http2(line, args);
 }
 
-/// How many connections and calls, unless the end of the run bounds them.
+/// The numbers of connections and calls, unless the end of the run bounds them.
 fn counts(line: &mut Line, args: &Args) {
     let load = &args.load;
     let is_new = load.duration > 0.0 || load.concurrency.is_some() || load.call_arrivals.is_some();

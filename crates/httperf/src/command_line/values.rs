@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZeroU32;
 
 use crate::command_line::args::STDOUT;
-use crate::command_line::grammar::{Stop, Value};
+use crate::command_line::grammar::{ParseStop, Value};
 
 /// Reads a number of at most `max`.
 pub(crate) fn bounded(value: Value<'_>, max: u32) -> Option<u32> {
@@ -13,8 +13,8 @@ pub(crate) fn bounded(value: Value<'_>, max: u32) -> Option<u32> {
 }
 
 /// Reads a number above 0.
-pub(crate) fn positive(name: &str, value: Value<'_>) -> Result<NonZeroU32, Stop> {
-    nonzero(value).ok_or_else(|| Stop::expected(name, "a number above 0", value))
+pub(crate) fn positive(name: &str, value: Value<'_>) -> Result<NonZeroU32, ParseStop> {
+    nonzero(value).ok_or_else(|| ParseStop::expected(name, "a number above 0", value))
 }
 
 /// Reads a number above 0; `None` for anything else.
@@ -26,13 +26,14 @@ pub(crate) fn nonzero(value: Value<'_>) -> Option<NonZeroU32> {
 pub(crate) const SECONDS_MAX: u32 = 1_000_000_000;
 
 /// Reads seconds, from 0 to [`SECONDS_MAX`].
-pub(crate) fn seconds(name: &str, value: Value<'_>) -> Result<f64, Stop> {
+pub(crate) fn seconds(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
     let seconds = value.real().filter(|seconds| (0.0..=SECONDS_MAX.into()).contains(seconds));
-    let expected = || Stop::expected(name, &format!("a number of seconds from 0 to {SECONDS_MAX}"), value);
+    let expected =
+        || ParseStop::expected(name, &format!("a number of seconds from 0 to {SECONDS_MAX}"), value);
     seconds.ok_or_else(expected)
 }
 
-/// What `-` means for a file.
+/// The meaning of `-` for a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StdoutMeans {
     /// Standard output.
@@ -47,9 +48,9 @@ pub(crate) fn file(
     name: &str,
     value: Value<'_>,
     stdout: StdoutMeans,
-) -> Result<(), Stop> {
+) -> Result<(), ParseStop> {
     if value.bytes().is_empty() || value.os_str() == STDOUT && stdout == StdoutMeans::Nothing {
-        return Err(Stop::expected(name, "the name of a file", value));
+        return Err(ParseStop::expected(name, "the name of a file", value));
     }
     *place = Some(value.os_str().to_owned());
     Ok(())

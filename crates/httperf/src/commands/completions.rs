@@ -8,7 +8,7 @@ use clap::{Arg, ArgAction, ValueHint};
 use clap_complete::Shell;
 
 use crate::command_line::grammar::{
-    self, Command, Description, Group, Opt, OptDescription, Order, Stop, ValueForm,
+    self, Command, Description, Group, Opt, OptDescription, Order, ParseStop, ValueForm,
 };
 use crate::terminal::messages::Program;
 
@@ -18,7 +18,7 @@ pub const COMMAND: Command<CompletionsArgs> = Command {
     summary: "Prints a completion script for bash, zsh or fish.",
     words: "SHELL",
     groups: &[Group { title: "General", options: &[Opt::help()] }],
-    also: &[],
+    also: None,
     word: |args, word| {
         args.words.push(String::from_utf8_lossy(word).into_owned());
         Ok(())
@@ -45,14 +45,14 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     program.print(script.as_bytes()).map_or_else(|status| status, |()| ExitCode::SUCCESS)
 }
 
-fn shell(args: &CompletionsArgs) -> Result<Shell, Stop> {
+fn shell(args: &CompletionsArgs) -> Result<Shell, ParseStop> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words[..] {
         ["bash"] => Ok(Shell::Bash),
         ["zsh"] => Ok(Shell::Zsh),
         ["fish"] => Ok(Shell::Fish),
-        [] => Err(Stop::rejected("expected the name of a shell, bash, zsh or fish; got none")),
-        _ => Err(Stop::rejected(format!("expected bash, zsh or fish, got `{}`", words.join(" ")))),
+        [] => Err(ParseStop::rejected("expected the name of a shell, bash, zsh or fish; got none")),
+        _ => Err(ParseStop::rejected(format!("expected bash, zsh or fish, got `{}`", words.join(" ")))),
     }
 }
 

@@ -12,7 +12,7 @@ use httperf_report::result::Document;
 use httperf_report::sweep::{ReadError, Sweep};
 
 use crate::command_line::args::{STDOUT, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
 use crate::runner::results::{cannot_write, file};
 use crate::terminal::messages::Program;
 
@@ -26,7 +26,7 @@ pub const COMMAND: Command<PlotArgs> = Command {
         Group { title: "Output", options: OUTPUT },
         Group { title: "General", options: &[Opt::help()] },
     ],
-    also: &[],
+    also: None,
     word: |args, word| {
         args.files.push(os_string(word));
         Ok(())
@@ -34,112 +34,85 @@ pub const COMMAND: Command<PlotArgs> = Command {
 };
 
 const PICTURE: &[Opt<PlotArgs>] = &[
-    Opt {
-        long: "what",
-        short: None,
-        value: ValueForm::Required("percentiles|timeline|sweep|compare"),
-        tier: Tier::New,
-        help: "draws this of the files",
-        details: &[
-            "Default: sweep for a sweep, compare for several results, percentiles for one. percentiles has the latency \
-             and the service time of a result, the axis logarithmic in 1 / (1 - p); timeline the throughput and the \
-             latency over the time of the run; sweep the reply rate, the errors and the response time over the offered \
-             load; compare the percentiles of the latency of 2 to 16 results.",
-        ],
-        apply: |args, value| {
+    Opt::with_value("what", "percentiles|timeline|sweep|compare", "draws this picture of the files")
+        .details(&[
+            "Default: sweep for a sweep, compare for several results, percentiles for one. percentiles \
+             has the latency and the service time of a result, the axis logarithmic in 1 / (1 - p); \
+             timeline the throughput and the latency over the time of the run; sweep the reply rate, the \
+             errors and the response time over the offered load; compare the percentiles of the latency \
+             of 2 to 16 results.",
+        ])
+        .apply(|args, value| {
             args.what = Some(match value.bytes() {
                 b"percentiles" => What::Percentiles,
                 b"timeline" => What::Timeline,
                 b"sweep" => What::Sweep,
                 b"compare" => What::Compare,
-                _ => return Err(Stop::expected("--what", "percentiles, timeline, sweep or compare", value)),
+                _ => {
+                    return Err(ParseStop::expected(
+                        "--what",
+                        "percentiles, timeline, sweep or compare",
+                        value,
+                    ));
+                }
             });
             Ok(())
-        },
-    },
-    Opt {
-        long: "theme",
-        short: None,
-        value: ValueForm::Required("light|dark"),
-        tier: Tier::New,
-        help: "draws dark on white, or light on nearly black",
-        details: &["Default: light."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("theme", "light|dark", "draws dark on white, or light on nearly black")
+        .details(&["Default: light."])
+        .apply(|args, value| {
             args.style.theme = match value.bytes() {
                 b"light" => Theme::Light,
                 b"dark" => Theme::Dark,
-                _ => return Err(Stop::expected("--theme", "light or dark", value)),
+                _ => return Err(ParseStop::expected("--theme", "light or dark", value)),
             };
             Ok(())
-        },
-    },
-    Opt {
-        long: "width",
-        short: None,
-        value: ValueForm::Required("PIXELS"),
-        tier: Tier::New,
-        help: "makes the picture so wide, from 300 to 4000",
-        details: &["Default: 800."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("width", "PIXELS", "sets the width of the picture, from 300 to 4000")
+        .details(&["Default: 800."])
+        .apply(|args, value| {
             args.style.width = size("--width", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "height",
-        short: None,
-        value: ValueForm::Required("PIXELS"),
-        tier: Tier::New,
-        help: "makes the picture so high, from 300 to 4000",
-        details: &["Default: what suits the picture."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("height", "PIXELS", "sets the height of the picture, from 300 to 4000")
+        .details(&["Default: what suits the picture."])
+        .apply(|args, value| {
             args.style.height = Some(size("--height", value)?);
             Ok(())
-        },
-    },
+        }),
 ];
 
 const OUTPUT: &[Opt<PlotArgs>] = &[
-    Opt {
-        long: "output",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the picture to a file instead of standard output",
-        details: &["A name that ends in .svg or .png says the form; --format says it for any name."],
-        apply: |args, value| {
+    Opt::with_value("output", "FILE", "writes the picture to a file instead of standard output")
+        .details(&["A name that ends in .svg or .png says the form; --format says it for any name."])
+        .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(Stop::expected("--output", "the name of a file", value));
+                return Err(ParseStop::expected("--output", "the name of a file", value));
             }
             args.output = Some(value.os_str().to_owned()).filter(|name| name != STDOUT);
             Ok(())
-        },
-    },
-    Opt {
-        long: "format",
-        short: None,
-        value: ValueForm::Required("svg|png"),
-        tier: Tier::New,
-        help: "writes the picture in this form",
-        details: &["Default: what the name of the file ends in; svg on standard output."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("format", "svg|png", "writes the picture in this form")
+        .details(&["Default: what the name of the file ends in; svg on standard output."])
+        .apply(|args, value| {
             args.format = Some(match value.bytes() {
                 b"svg" => Format::Svg,
                 b"png" => Format::Png,
-                _ => return Err(Stop::expected("--format", "svg or png", value)),
+                _ => return Err(ParseStop::expected("--format", "svg or png", value)),
             });
             Ok(())
-        },
-    },
+        }),
 ];
 
-fn size(option: &str, value: Value<'_>) -> Result<u32, Stop> {
+fn size(option: &str, value: Value<'_>) -> Result<u32, ParseStop> {
     let pixels = value.unsigned().and_then(|pixels| u32::try_from(pixels).ok());
     let expected = format!("pixels from {} to {}", SIZES.start(), SIZES.end());
-    pixels.filter(|pixels| SIZES.contains(pixels)).ok_or_else(|| Stop::expected(option, &expected, value))
+    pixels
+        .filter(|pixels| SIZES.contains(pixels))
+        .ok_or_else(|| ParseStop::expected(option, &expected, value))
 }
 
-/// What was typed.
+/// The arguments.
 #[derive(Debug, Default)]
 pub struct PlotArgs {
     files: Vec<OsString>,
@@ -263,7 +236,7 @@ fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
     }
 }
 
-/// What a file holds.
+/// The contents of a file.
 enum File {
     Result(Box<Document>),
     Sweep(Box<Sweep>),

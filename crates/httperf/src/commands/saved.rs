@@ -10,8 +10,8 @@ use httperf_report::result::{self, Document, MergeError};
 use httperf_report::{csv_header, csv_row, hgrm};
 
 use crate::command_line::args::{Args, os_string};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
-use crate::command_line::planning::material::read_files_again;
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
 use crate::runner;
 use crate::runner::results::{cannot_write, file};
@@ -30,38 +30,37 @@ pub mod report {
             Group { title: "Form", options: FORM },
             Group { title: "General", options: &[Opt::help()] },
         ],
-        also: &[],
+        also: None,
         word: |args, word| {
             args.files.push(os_string(word));
             Ok(())
         },
     };
 
-    const FORM: &[Opt<ReportArgs>] = &[Opt {
-        long: "format",
-        short: None,
-        value: ValueForm::Required("text|html|csv|hgrm|json"),
-        tier: Tier::New,
-        help: "renders the result in this form",
-        details: &[
-            "Default: text, the full report as on a terminal. html is the page with charts, csv a row for each file \
-             under a line that names the columns, hgrm the distribution of the latency for HdrHistogram's plotters, \
-             json the document in the newest version of its format. html, hgrm and json take one file.",
-        ],
-        apply: |args, value| {
-            args.format = match value.bytes() {
-                b"text" => Format::Text,
-                b"html" => Format::Html,
-                b"csv" => Format::Csv,
-                b"hgrm" => Format::Hgrm,
-                b"json" => Format::Json,
-                _ => return Err(Stop::expected("--format", "text, html, csv, hgrm or json", value)),
-            };
-            Ok(())
-        },
-    }];
+    const FORM: &[Opt<ReportArgs>] = &[Opt::with_value(
+        "format",
+        "text|html|csv|hgrm|json",
+        "renders the result in this form",
+    )
+    .details(&[
+        "Default: text, the full report as on a terminal. html is the page with charts, csv a row for \
+         each file under a line that names the columns, hgrm the distribution of the latency for \
+         HdrHistogram's plotters, json the document in the newest version of its format. html, hgrm and \
+         json take one file.",
+    ])
+    .apply(|args, value| {
+        args.format = match value.bytes() {
+            b"text" => Format::Text,
+            b"html" => Format::Html,
+            b"csv" => Format::Csv,
+            b"hgrm" => Format::Hgrm,
+            b"json" => Format::Json,
+            _ => return Err(ParseStop::expected("--format", "text, html, csv, hgrm or json", value)),
+        };
+        Ok(())
+    })];
 
-    /// What was typed.
+    /// The arguments.
     #[derive(Debug, Default)]
     pub struct ReportArgs {
         files: Vec<OsString>,
@@ -128,31 +127,26 @@ pub mod merge {
             Group { title: "Result", options: RESULT },
             Group { title: "General", options: &[Opt::help()] },
         ],
-        also: &[],
+        also: None,
         word: |args, word| {
             args.files.push(os_string(word));
             Ok(())
         },
     };
 
-    const RESULT: &[Opt<MergeArgs>] = &[Opt {
-        long: "output",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the sum to a file instead of standard output",
-        details: &[],
-        apply: |args, value| {
-            if value.bytes().is_empty() {
-                return Err(Stop::expected("--output", "the name of a file", value));
-            }
-            args.output =
-                Some(value.os_str().to_owned()).filter(|name| name != crate::command_line::args::STDOUT);
-            Ok(())
-        },
-    }];
+    const RESULT: &[Opt<MergeArgs>] =
+        &[Opt::with_value("output", "FILE", "writes the sum to a file instead of standard output").apply(
+            |args, value| {
+                if value.bytes().is_empty() {
+                    return Err(ParseStop::expected("--output", "the name of a file", value));
+                }
+                args.output =
+                    Some(value.os_str().to_owned()).filter(|name| name != crate::command_line::args::STDOUT);
+                Ok(())
+            },
+        )];
 
-    /// What was typed.
+    /// The arguments.
     #[derive(Debug, Default)]
     pub struct MergeArgs {
         files: Vec<OsString>,
@@ -206,7 +200,7 @@ pub mod rerun {
             Group { title: "Reports", options: reports::FORMS },
             Group { title: "General", options: &[Opt::help()] },
         ],
-        also: &[],
+        also: None,
         word: |args, word| {
             args.stray_words.push(word.to_vec());
             Ok(())
@@ -224,7 +218,7 @@ pub mod rerun {
         let program = program.quieted(args.quiet);
         match load(&args) {
             Ok(plan) => runner::run(&program, &args, plan).unwrap_or_else(|status| status),
-            Err(error) => fail(&program, &error),
+            Err(error) => program.fail(&error),
         }
     }
 
@@ -240,19 +234,6 @@ pub mod rerun {
     }
 }
 
-/// Completes a plan that was saved, so that it can be run again: reads the files of its bodies.
-///
-/// # Errors
-/// Why it cannot be run.
-pub(crate) fn make_runnable(plan: Plan) -> anyhow::Result<Plan> {
-    let identity = plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
-    anyhow::ensure!(
-        identity.is_none_or(|identity| !identity.key.is_empty()),
-        "it used a client's certificate, whose key is not kept in results: run its command line instead"
-    );
-    read_files_again(plan)
-}
-
 fn read(name: &OsString) -> anyhow::Result<Document> {
     let shown = name.to_string_lossy();
     let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
@@ -263,11 +244,6 @@ fn read(name: &OsString) -> anyhow::Result<Document> {
 fn finish(program: &Program, text: anyhow::Result<String>) -> ExitCode {
     match text {
         Ok(text) => program.print(text.as_bytes()).map_or_else(|status| status, |()| ExitCode::SUCCESS),
-        Err(error) => fail(program, &error),
+        Err(error) => program.fail(&error),
     }
-}
-
-fn fail(program: &Program, error: &anyhow::Error) -> ExitCode {
-    program.say(format_args!("{error:#}"));
-    ExitCode::FAILURE
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::terminal::messages::Program;
 
 /// The command line of `httperf schema`.
@@ -12,7 +12,7 @@ pub const COMMAND: Command<SchemaArgs> = Command {
     summary: "Prints the JSON Schema of results, sweeps, capacities or comparisons.",
     words: "NAME",
     groups: &[Group { title: "General", options: &[Opt::help()] }],
-    also: &[],
+    also: None,
     word: |args, word| {
         args.words.push(String::from_utf8_lossy(word).into_owned());
         Ok(())
@@ -37,7 +37,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     }
 }
 
-fn schema(args: &SchemaArgs) -> Result<String, Stop> {
+fn schema(args: &SchemaArgs) -> Result<String, ParseStop> {
     const NAMES: &str = "result, sweep, capacity or comparison";
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words[..] {
@@ -45,7 +45,7 @@ fn schema(args: &SchemaArgs) -> Result<String, Stop> {
         ["sweep"] => Ok(httperf_report::sweep::schema()),
         ["capacity"] => Ok(httperf_report::capacity::schema()),
         ["comparison"] => Ok(httperf_report::compare::schema()),
-        [] => Err(Stop::rejected(format!("expected the name of a document, {NAMES}; got none"))),
-        _ => Err(Stop::rejected(format!("expected {NAMES}, got `{}`", words.join(" ")))),
+        [] => Err(ParseStop::rejected(format!("expected the name of a document, {NAMES}; got none"))),
+        _ => Err(ParseStop::rejected(format!("expected {NAMES}, got `{}`", words.join(" ")))),
     }
 }

@@ -1,14 +1,43 @@
-//! What this machine is, as Linux has it.
+//! This machine, as Linux describes it.
 
 use std::fs;
 use std::thread::available_parallelism;
 
-/// What the first processor is called, by the names of its fields on x86 and on others; `None` if Linux does not say.
+use serde::{Deserialize, Serialize};
+
+/// A machine with its system and this program: figures hold for no other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MachineIdentity {
+    /// The name of the processor.
+    pub(crate) cpu: String,
+    /// The number of its processors.
+    pub(crate) processors: usize,
+    /// The release of the kernel.
+    pub(crate) kernel: String,
+    /// The version of httperf.
+    pub(crate) httperf: String,
+}
+
+impl MachineIdentity {
+    /// This one.
+    #[must_use]
+    pub(crate) fn this() -> Self {
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        Self {
+            cpu: processor_name().unwrap_or_else(|| "unknown".to_owned()),
+            processors: processor_count(),
+            kernel: kernel.trim().to_owned(),
+            httperf: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// The name of the first processor, by the names of its fields on x86 and on others; `None` if Linux has none.
 pub(crate) fn processor_name() -> Option<String> {
     processor_name_in(&cpu_info())
 }
 
-/// How many processors the machine has, whether or not this process may use them.
+/// The number of processors of the machine, whether or not this process may use them.
 pub(crate) fn processor_count() -> usize {
     let count =
         cpu_info().lines().filter(|line| field_of(line).is_some_and(|(name, _)| name == "processor")).count();
@@ -46,5 +75,12 @@ mod tests {
         assert_eq!(name(arm).as_deref(), Some("implementer 0x41 part 0xd0c"));
         assert_eq!(name(""), None);
         assert!(processor_count() > 0);
+    }
+
+    #[test]
+    fn this_machine_is_the_same_each_time() {
+        let machine = MachineIdentity::this();
+        assert_eq!(machine, MachineIdentity::this());
+        assert!(machine.processors > 0 && !machine.kernel.is_empty());
     }
 }

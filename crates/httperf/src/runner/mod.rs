@@ -1,299 +1,153 @@
-//! Carries out a plan and prints its report.
+//! Carries out plans.
+//!
+//! A [`Runner`] is the sequence that every command goes through which offers load: it rehearses plans, prepares files,
+//! watches for signals, and makes runs until one of those asks for the end. [`run`](run::run) is the one run of
+//! `httperf` itself, which is watched, judged and reported.
 
 pub(crate) mod checks;
 mod gather;
+pub(crate) mod known_capacity;
 pub(crate) mod machine;
 pub mod monitor;
 pub mod print;
 pub(crate) mod probe;
 pub mod results;
-pub(crate) mod signals;
-pub(crate) mod trials;
+mod run;
+mod signals;
 
-use std::ffi::OsStr;
-use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_engine::{Observation, Observer, Stop};
-use httperf_plan::{HttpVersion, Plan};
+use httperf_engine::{Observer, Silent, Stop};
+use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Kept, Level, Verdict};
-use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
+use httperf_stats::Summary;
 
-use crate::command_line::args::{Args, ReportForm};
 use crate::terminal::messages::Program;
 
-use self::monitor::{Feed, Monitor};
-use self::print::{Printer, Printing};
-use self::results::{CallLog, CallSender, Outputs, Provenance};
+use self::results::Provenance;
 use self::signals::EndSignals;
 
-/// Carries out the plan, prints its report and writes the files that were asked for.
-///
-/// # Errors
-/// The exit status of a run that could not be carried out or reported. The reason was printed.
-pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitCode> {
-    let descriptors = httperf_engine::raise_descriptor_limit();
-    if plan.watch.verbose >= 1 {
-        let name = program.name_text();
-        program.print(format!("{name}: maximum number of open descriptors = {descriptors}\n").as_bytes())?;
-    }
-    httperf_engine::rehearse(&plan).map_err(|error| {
-        let hint = error.hint();
-        let status = fail(program, &error.into());
-        hint.iter().for_each(|hint| program.say_bare(format_args!("hint: {hint}")));
-        status
-    })?;
-    let interval_log = args.interval_log.as_deref().map(|name| ("--interval-log", OsStr::new(name)));
-    let calls = args.results.calls.as_deref().map(|name| ("--calls", name));
-    let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).collect();
-    let outputs = Outputs::prepare(&args.results, &meanwhile).map_err(|error| fail(program, &error))?;
-    checks::problems(&plan).iter().for_each(|problem| program.warn(format_args!("warning: {problem}")));
-    let provenance = Provenance::now(descriptors);
-    let Carried { summary, signals, mut watched, calls } = carry_out(program, args, &plan)?;
-    let endings = [
-        (signals.was_asked() || watched.ended_by_user, EarlyEnd::Asked),
-        (watched.has_missed, EarlyEnd::Missed),
-        (watched.is_exact, EarlyEnd::Exact),
-    ];
-    let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
-    let document = provenance.document(plan, summary, ended_early);
-    let reported = program.print_with(|out| write_report(out, args, &document));
-    // What waits for a reader from here on may be ended: all else is written.
-    let errors = outputs.write(&document, || signals.end_at_once());
-    errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
-    if let Err(error) = calls.map_or(Ok(()), CallLog::finish) {
-        program.say(format_args!("{error:#}"));
-        watched.has_failed = true;
-    }
-    let without_http2 = without_http2(&document);
-    // That HTTP/2 cannot be spoken at all is said below, and is no warning.
-    let is_warning =
-        |warning: &Warning| without_http2.is_none() || !matches!(warning, Warning::Http2Violations { .. });
-    for warning in document.summary.warnings().into_iter().filter(is_warning) {
-        program.warn(format_args!("warning: {warning}"));
-    }
-    match form(args) {
-        Form::Classic => tell_verdict(program, &document.verdict),
-        Form::Document => tell_objectives(program, &document),
-        Form::Full => {}
-    }
-    reported?;
-    if !errors.is_empty() || watched.has_failed {
-        return Err(ExitCode::FAILURE);
-    }
-    if let Some(reason) = without_http2 {
-        return Err(no_http2(program, &document.plan, &reason));
-    }
-    if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
-        return Err(no_tls(program, failure));
-    }
-    match document.verdict.level {
-        Level::Invalid if args.results.strict => Err(ExitCode::from(INVALID_STATUS)),
-        _ if !document.met_objectives() => Err(ExitCode::from(OBJECTIVES_STATUS)),
-        Level::Suspect if args.results.strict => Err(ExitCode::from(SUSPECT_STATUS)),
-        _ => Ok(signals.exit_code()),
-    }
-}
+pub use self::run::run;
+pub(crate) use self::run::{INVALID_STATUS, OBJECTIVES_STATUS, SUSPECT_STATUS};
 
-/// The exit statuses of runs that cannot be relied on, with `--strict`.
-pub(crate) const SUSPECT_STATUS: u8 = 2;
-pub(crate) const INVALID_STATUS: u8 = 3;
-
-/// The exit status of a run that is not known to have met its objectives.
-pub(crate) const OBJECTIVES_STATUS: u8 = 4;
-
-/// Says what the classic report has no place for: that its figures are not those of the server. What is merely suspect
-/// is left to the other reports, so that old scripts hear nothing new of a busy machine.
-fn tell_verdict(program: &Program, verdict: &Verdict) {
-    for reason in verdict.reasons.iter().filter(|reason| reason.level == Level::Invalid) {
-        let (name, finding) = (reason.finding.name(), &reason.finding);
-        program.warn(format_args!("verdict: {}: {name}: {finding}", reason.level));
-    }
-}
-
-/// Says why the exit status is what it is, where standard output carries a document that only programs read.
-fn tell_objectives(program: &Program, document: &Document) {
-    for judged in document.objectives.iter().filter(|judged| judged.outcome != Kept::Met) {
-        program.warn(format_args!("objective: {} {}: {judged}", judged.outcome, judged.objective));
-    }
-}
-
-fn fail(program: &Program, error: &anyhow::Error) -> ExitCode {
-    program.say(format_args!("{error:#}"));
-    ExitCode::FAILURE
-}
-
-/// Why HTTP/2 was spoken on no connection, if it was the server that would not.
-fn without_http2(document: &Document) -> Option<String> {
-    let summary = &document.summary;
-    if let Some(reason) = summary.http2.as_deref().and_then(Http2Summary::hopeless) {
-        return Some(reason.to_owned());
-    }
-    let failure = summary.tls.as_deref().and_then(TlsSummary::hopeless)?;
-    let offered = &document.plan.tls.as_ref()?.alpn;
-    let is_refused = document.plan.request.version.may_be_http2() && failure.reason.contains(NO_PROTOCOL);
-    is_refused.then(|| {
-        let offered = String::from_utf8_lossy(&offered.join(&b", "[..])).into_owned();
-        format!("the server takes nothing of what it was offered (ALPN), {offered}: {}", failure.reason)
-    })
-}
-
-/// The alert of a server that speaks none of the protocols that it was offered.
-///
-/// <https://www.rfc-editor.org/rfc/rfc7301#section-3.2>
-const NO_PROTOCOL: &str = "no_application_protocol";
-
-/// Says that HTTP/2 cannot be spoken with the server, and returns the exit status for that.
-fn no_http2(program: &Program, plan: &Plan, reason: &str) -> ExitCode {
-    program.say(format_args!("HTTP/2 cannot be spoken: {reason}"));
-    if plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade {
-        program.say_bare(match plan.tls {
-            Some(_) => "hint: --http-version=auto speaks what the server chooses",
-            None => "hint: without --http-version=2, HTTP/1.1 is spoken",
-        });
-    }
-    ExitCode::FAILURE
-}
-
-/// Says in the words of the classic tool that TLS cannot be spoken with the server, and returns its exit status for
-/// that. Scripts probe servers with it.
-fn no_tls(program: &Program, failure: &HandshakeFailure) -> ExitCode {
-    let class = failure.class as u8;
-    program.say(format_args!("failed to connect to SSL server (err=-1, reason={class})"));
-    program.say(format_args!("the first TLS handshake failed: {}", failure.reason));
-    for line in &failure.details {
-        program.say_bare(line);
-    }
-    ExitCode::from(NO_TLS_STATUS)
-}
-
-/// The exit status of a run in which the first TLS handshake failed and none succeeded.
-const NO_TLS_STATUS: u8 = 255;
-
-/// What came of carrying out a plan.
-struct Carried {
-    summary: Summary,
+/// Makes runs until a signal asks for the end.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    stop: Stop,
     signals: EndSignals,
-    watched: monitor::Outcome,
-    /// The log of calls, which may not be complete yet.
-    calls: Option<CallLog>,
+    open_files: u64,
 }
 
-fn carry_out(program: &Program, args: &Args, plan: &Plan) -> Result<Carried, ExitCode> {
-    let settings = monitor::Settings {
-        program: program.clone(),
-        live: args.live,
-        interval_log: args.interval_log.as_ref().map(Into::into),
-    };
-    let calls = args.results.calls.as_deref().map(CallLog::create).transpose();
-    let calls = calls.map_err(|error| fail(program, &error))?;
-    let workers = plan.workers().get() as usize;
-    let printing = Printing::new(program, plan.watch, workers);
-    let mut watchers: Vec<Watcher<'_>> = (0..workers)
-        .map(|worker| Watcher {
-            printer: printing.printer(worker),
-            calls: calls.as_ref().map(CallLog::sender),
-            feed: None,
-        })
-        .collect();
-    let mut attempt = || -> anyhow::Result<Carried> {
+impl Runner {
+    /// Gets ready to carry out these plans and others like them: rehearses each, then lets `prepare` open what results
+    /// go to, and watches for signals from then on. Until then a signal ends the program, also while a file waits for its
+    /// reader.
+    ///
+    /// # Errors
+    /// The exit status. The reason was printed, with a hint if there is one.
+    pub(crate) fn start<F>(
+        program: &Program,
+        plans: &[&Plan],
+        prepare: impl FnOnce() -> anyhow::Result<F>,
+    ) -> Result<(Self, F), ExitCode> {
+        let open_files = httperf_engine::raise_descriptor_limit();
+        if plans.iter().any(|plan| plan.watch.verbose >= 1) {
+            let name = program.name_text();
+            program
+                .print(format!("{name}: maximum number of open descriptors = {open_files}\n").as_bytes())?;
+        }
+        for plan in plans {
+            httperf_engine::rehearse(plan).map_err(|error| {
+                let hint = error.hint();
+                let status = program.fail(&error.into());
+                hint.iter().for_each(|hint| program.say_bare(format_args!("hint: {hint}")));
+                status
+            })?;
+        }
+        let prepared = prepare().map_err(|error| program.fail(&error))?;
+        let runner = Self::unrehearsed().map_err(|error| program.fail(&error))?;
+        Ok((runner, prepared))
+    }
+
+    /// Watches for signals from now on. For plans whose sockets need no rehearsal.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub(crate) fn unrehearsed() -> anyhow::Result<Self> {
+        let open_files = httperf_engine::raise_descriptor_limit();
         let stop = Stop::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
-        let (monitor, feeds) = Monitor::start(&settings, plan, workers, &stop)?;
-        watchers.iter_mut().zip(feeds).for_each(|(watcher, feed)| watcher.feed = Some(feed));
-        let mut observers: Vec<&mut (dyn Observer + Send)> =
-            watchers.iter_mut().map(|watcher| watcher as _).collect();
-        let run = httperf_engine::run(plan, &mut observers, &stop);
-        let was_stopped = stop.is_asked();
-        let series = run.as_ref().ok().map(|summary| &summary.series);
-        // What is still on its way is taken before the monitor notices that nothing more will come.
-        watchers.iter_mut().for_each(|watcher| watcher.feed = None);
-        let mut watched = monitor.finish(series);
-        // What is only found when the run is over has not ended it.
-        watched.has_missed &= was_stopped;
-        Ok(Carried { summary: run?, signals, watched, calls: None })
-    };
-    let outcome = attempt();
-    let printed = watchers.into_iter().map(|watcher| watcher.printer.finish()).fold(Ok(()), io::Result::and);
-    let mut outcome = match outcome {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            // Why the run broke says more than that its log could not be written.
-            let _logged: anyhow::Result<()> = calls.map_or(Ok(()), CallLog::finish);
-            return Err(fail(program, &error));
-        }
-    };
-    // What was measured is reported even if the lines before it could not be printed; that fails likewise,
-    // unless a full disk has room again.
-    if let Err(error) = printed {
-        let _reported_again_below = program.stdout_failed(&error);
+        Ok(Self { stop, signals, open_files })
     }
-    outcome.calls = calls;
-    Ok(outcome)
-}
 
-/// Hands on what happens in a worker to those who want to know.
-struct Watcher<'a> {
-    printer: Printer<'a>,
-    calls: Option<CallSender>,
-    feed: Option<Feed>,
-}
-
-impl Observer for Watcher<'_> {
-    fn observe(&mut self, what: Observation<'_>) {
-        match what {
-            Observation::Call { sample, start } => {
-                if let Some(calls) = &mut self.calls {
-                    calls.add(sample, start);
-                }
-            }
-            Observation::Interval { interval } => {
-                if let Some(feed) = &mut self.feed {
-                    feed.interval(interval);
-                }
-            }
-            _ => self.printer.observe(what),
+    /// Warns of what may spoil a run of this plan.
+    pub(crate) fn warn_of_problems(&self, program: &Program, plan: &Plan) {
+        for problem in checks::problems(plan) {
+            program.warn(format_args!("warning: {problem}"));
         }
     }
 
-    fn calls_not_logged(&self) -> u64 {
-        self.calls.as_ref().map_or(0, CallSender::dropped)
+    /// Carries out a plan. If the end is asked for meanwhile, the result says so and has what was measured.
+    ///
+    /// # Errors
+    /// The reason why the plan cannot be carried out.
+    pub(crate) fn run(&self, plan: Plan) -> anyhow::Result<Document> {
+        let provenance = self.provenance();
+        let summary = self.measure(&plan)?;
+        let ended_early = self.is_interrupted().then_some(EarlyEnd::Asked);
+        Ok(provenance.document(plan, summary, ended_early))
     }
 
-    fn ended(&mut self) {
-        self.printer.ended();
-        // The others' intervals are not to wait for those of this one.
-        self.feed = None;
+    /// Carries out a plan that nobody watches.
+    ///
+    /// # Errors
+    /// The reason why the plan cannot be carried out.
+    pub(crate) fn measure(&self, plan: &Plan) -> Result<Summary, httperf_engine::Error> {
+        let mut silent = vec![Silent; plan.workers().get() as usize];
+        let mut observers: Vec<&mut (dyn Observer + Send)> = silent.iter_mut().map(|one| one as _).collect();
+        self.observe(plan, &mut observers)
     }
-}
 
-/// What goes to standard output when the run is over.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// The classic block.
-    Classic,
-    /// The classic block and what has been added to it.
-    Full,
-    /// The document.
-    Document,
-}
-
-fn form(args: &Args) -> Form {
-    match args.report {
-        _ if args.results.document_on_stdout() => Form::Document,
-        ReportForm::Classic => Form::Classic,
-        ReportForm::Full => Form::Full,
-        ReportForm::Auto if io::stdout().is_terminal() => Form::Full,
-        ReportForm::Auto => Form::Classic,
+    /// Carries out a plan with as many workers as there are observers.
+    ///
+    /// # Errors
+    /// The reason why the plan cannot be carried out.
+    pub(crate) fn observe(
+        &self,
+        plan: &Plan,
+        observers: &mut [&mut (dyn Observer + Send)],
+    ) -> Result<Summary, httperf_engine::Error> {
+        httperf_engine::run(plan, observers, &self.stop)
     }
-}
 
-fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Result<()> {
-    match form(args) {
-        Form::Document => out.write_all(document.json().as_bytes()),
-        Form::Classic => out.write_all(document.text(false).as_bytes()),
-        Form::Full => out.write_all(document.text(true).as_bytes()),
+    /// The origin of a run that begins now.
+    fn provenance(&self) -> Provenance {
+        Provenance::now(self.open_files)
+    }
+
+    /// Returns whether the end was asked for.
+    pub(crate) fn is_interrupted(&self) -> bool {
+        self.stop.is_asked()
+    }
+
+    /// Waits, unless the end is asked for.
+    pub(crate) fn pause(&self, time: Duration) {
+        /// The longest time for which a signal may go unnoticed.
+        const GLANCE: Duration = Duration::from_millis(50);
+        let end = Instant::now() + time;
+        while !self.is_interrupted() {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(GLANCE));
+        }
+    }
+
+    /// The exit status of a command that did all it could: 143 after SIGTERM, 129 after SIGHUP, else 0.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        self.signals.exit_code()
     }
 }

@@ -1,4 +1,4 @@
-//! What a run prints while it goes on: the classic lines of `-v`, `--print-request`, `--print-reply`,
+//! Lines that a run prints while it goes on: the classic ones of `-v`, `--print-request`, `--print-reply`,
 //! `--print-lifetimes` and `--periodic-stats`.
 
 use std::collections::HashMap;
@@ -6,27 +6,27 @@ use std::io::{self, Write};
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{Parts, Watch};
 use httperf_proto::ProtocolError;
 use httperf_stats::TickRates;
 
-use crate::runner::gather::{Gathering, Part};
+use crate::runner::gather::{Gathered, Gathering, Part};
 use crate::terminal::messages::Program;
 
-/// How many bytes are held back before they are written.
+/// The most bytes that are held back before they are written.
 const HELD_MAX: usize = 64 * 1024;
 
-/// What is printed of a run, whichever of its workers tells it.
+/// The printed lines of a run, from all its workers.
 #[derive(Debug)]
 pub struct Printing<'a> {
     program: &'a Program,
     watch: Watch,
-    /// What is printed for all workers together: touched when a second is over, and if the plan asks for it.
+    /// Sums over all workers: touched when a second is over, and if the plan asks for it.
     sums: Mutex<Sums>,
-    /// What is said once in a run and has been.
+    /// True once the message, which comes once in a run, was printed.
     unexpected_error: AtomicBool,
     protocol_error: AtomicBool,
     tunnel_refused: AtomicBool,
@@ -34,15 +34,15 @@ pub struct Printing<'a> {
 
 #[derive(Debug)]
 struct Sums {
-    rates: Gathering<Rates>,
-    seconds: Gathering<Second>,
+    rates: Gathering<u64, Rates>,
+    seconds: Gathering<u64, Second>,
 }
 
 /// A rate sample.
 #[derive(Clone, Copy, Debug)]
 struct Rates {
     rates: TickRates,
-    /// Whether the workload has sessions.
+    /// True if the workload has sessions.
     sessions: bool,
 }
 
@@ -55,10 +55,10 @@ struct Second {
 }
 
 impl<'a> Printing<'a> {
-    /// Prints for `program` what `watch` asks for, of so many workers.
+    /// Prints for `program` what `watch` asks for, of this many workers.
     #[must_use]
     pub fn new(program: &'a Program, watch: Watch, workers: usize) -> Self {
-        let sums = Sums { rates: Gathering::new(workers), seconds: Gathering::new(workers) };
+        let sums = Sums { rates: Gathering::patient(workers), seconds: Gathering::patient(workers) };
         Self {
             program,
             watch,
@@ -69,7 +69,7 @@ impl<'a> Printing<'a> {
         }
     }
 
-    /// What a worker tells, by its number from 0.
+    /// The printer of a worker, by its number from 0.
     #[must_use]
     pub fn printer(&'a self, worker: usize) -> Printer<'a> {
         Printer { printing: self, worker, held: Vec::new(), failed: None, partial_lines: HashMap::new() }
@@ -85,7 +85,7 @@ impl<'a> Printing<'a> {
 pub struct Printer<'a> {
     printing: &'a Printing<'a>,
     worker: usize,
-    /// What waits to be written: whole lines, so that those of other workers can come between any two.
+    /// The lines to be written: whole ones, so that those of other workers can come between any two.
     held: Vec<u8>,
     /// The first error of stdout; after it nothing is written there any more.
     failed: Option<io::Error>,
@@ -122,16 +122,16 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints the sums of which this worker told the last part.
+    /// Prints the sums that became whole with a part of this worker.
     fn write_sums(&mut self, sums: &mut Sums) {
-        let mut lines = Vec::new();
-        while let Some(Rates { rates, sessions }) = sums.rates.next() {
+        let (mut lines, now) = (Vec::new(), Instant::now());
+        while let Some(Gathered::Whole(Rates { rates, sessions })) = sums.rates.next(now) {
             lines.push(format!("reply-rate = {:<8.1}\n", rates.replies));
             if sessions {
                 lines.push(format!("session-rate = {:<8.1}\n", rates.sessions));
             }
         }
-        while let Some(Second { elapsed, ok, found }) = sums.seconds.next() {
+        while let Some(Gathered::Whole(Second { elapsed, ok, found })) = sums.seconds.next(now) {
             lines.push(format!("[{:.6} s] 200={ok}, 302={found}\n", elapsed.as_secs_f64()));
         }
         if !lines.is_empty() {
@@ -217,12 +217,12 @@ impl Observer for Printer<'_> {
             }),
             Observation::Rates { rates, sessions } => {
                 let mut sums = self.printing.sums();
-                sums.rates.tell(self.worker, Rates { rates, sessions });
+                sums.rates.add_next(self.worker, Rates { rates, sessions }, Instant::now());
                 self.write_sums(&mut sums);
             }
             Observation::Second { elapsed, ok, found } => {
                 let mut sums = self.printing.sums();
-                sums.seconds.tell(self.worker, Second { elapsed, ok, found });
+                sums.seconds.add_next(self.worker, Second { elapsed, ok, found }, Instant::now());
                 self.write_sums(&mut sums);
             }
             Observation::Lifetime { lifetime } => {

@@ -12,8 +12,8 @@ use httperf_stats::{Failure, Http2Summary, Outcome, Summary};
 /// A server that needs no more than this many times its usual time, or no longer than this, has recovered.
 const RECOVERED: (u32, Duration) = (2, Duration::from_millis(10));
 
-/// What so many of a plan's requests look like to a server that has nothing else to do: each on a new connection, one after
-/// the other. It ends after `limit`.
+/// A plan for `calls` of a plan's requests, one after the other, each on a new connection, to a server that has nothing
+/// else to do. It ends after `limit`.
 pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
     let workload = match &plan.workload {
         Workload::Connections(connections) => {
@@ -44,7 +44,7 @@ pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
         .expect("whoever may make many calls may make one after the other")
 }
 
-/// The first call of each of so many sessions, or its first page.
+/// The first call of each of the first `count` sessions, or its first page.
 fn first_calls(script: &Script, count: u64) -> Script {
     let think = Duration::ZERO;
     match script {
@@ -72,7 +72,7 @@ pub(crate) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String>
     answered.quantile(0.5).ok_or_else(|| why_not(summary))
 }
 
-/// How long the slowest call took that was answered, in whatever way.
+/// Returns the latency of the slowest call that was answered, with whatever status.
 ///
 /// # Errors
 /// Why none was, in words.
@@ -87,7 +87,7 @@ pub(crate) fn slowest(plan: &Plan, summary: &Summary) -> Result<Duration, String
     answered.ok_or_else(|| why_not(summary))
 }
 
-/// Whether a server is about as quick as it usually is.
+/// Returns whether a server is about as quick as it usually is.
 pub(crate) fn has_recovered(median: Duration, usual: Duration) -> bool {
     median <= RECOVERED.1.max(usual * RECOVERED.0)
 }

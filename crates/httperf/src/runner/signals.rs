@@ -20,7 +20,7 @@ const SIGNAL_STATUS: u8 = 128;
 pub(crate) struct EndSignals {
     /// The first that came; 0 if none.
     received: Arc<AtomicI32>,
-    /// Whether there is nothing left that one could end early.
+    /// True if there is nothing left that one could end early.
     is_over: Arc<AtomicBool>,
 }
 
@@ -61,7 +61,7 @@ impl EndSignals {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// Whether one came.
+    /// Returns whether one came.
     pub(super) fn was_asked(&self) -> bool {
         self.received.load(Ordering::Relaxed) != 0
     }
@@ -75,7 +75,7 @@ impl EndSignals {
     }
 }
 
-/// Whether asking for the end means *at once*, this long after somebody asked first. What comes right behind that is
+/// Returns whether asking for the end means *at once*, this long after somebody asked first. What comes right behind that is
 /// the same request: `timeout` signals the program and then its group, within microseconds.
 pub(crate) fn is_impatient(since_asked: Option<Duration>) -> bool {
     const PATIENCE: Duration = Duration::from_millis(500);

@@ -1,4 +1,4 @@
-//! Who has the terminal on stderr: nobody, a progress line, or the full-screen view.
+//! The owner of the terminal on stderr: nobody, a progress line, or the full-screen view.
 //!
 //! Messages go through here, so that none is torn by a progress line or lost behind the screen; and the terminal is
 //! given back from here, however the run ends.
@@ -20,7 +20,7 @@ const CLEAR_LINE: &[u8] = b"\r\x1b[K";
 /// what was cleared would otherwise be the beginning of the line that follows.
 pub(crate) const BEGIN_LINE: &[u8] = b"\x1b[A\n";
 
-/// How many bytes of messages are kept while the screen is taken.
+/// The most bytes of messages that are kept while the screen is taken.
 const HELD_MAX: usize = 64 * 1024;
 
 static STATE: Mutex<State> = Mutex::new(State { shown: Shown::Nothing, held: Vec::new(), left_out: 0 });
@@ -29,7 +29,7 @@ struct State {
     shown: Shown,
     /// Messages that wait for the end of the full-screen view.
     held: Vec<u8>,
-    /// How many there was no room for.
+    /// The number for which there was no room.
     left_out: u64,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn last_held() -> Option<String> {
     (!line.is_empty()).then(|| String::from_utf8_lossy(line).into_owned())
 }
 
-/// Whether colours are welcome (<https://no-color.org>).
+/// Returns whether colours are welcome (<https://no-color.org>).
 pub(crate) fn has_colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
@@ -90,7 +90,7 @@ pub(crate) fn take_screen() -> io::Result<()> {
     execute!(io::stderr(), EnterAlternateScreen).inspect_err(|_| restore())
 }
 
-/// Whether the full-screen view has the screen.
+/// Returns whether the full-screen view has the screen.
 pub(crate) fn has_screen() -> bool {
     state().shown == Shown::Screen
 }

@@ -1,4 +1,4 @@
-//! What the program calls itself, and how it speaks: warnings and errors on stderr, everything else on stdout.
+//! The name of the program, and its messages: warnings and errors on stderr, everything else on stdout.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
-use crate::command_line::grammar::{Description, Stop, help};
+use crate::command_line::grammar::{Description, ParseStop, help};
 use crate::terminal::lines::complain;
 
 /// The name that prefixes messages.
@@ -40,7 +40,7 @@ impl Program {
         Self { is_quiet, ..self.clone() }
     }
 
-    /// Whether it says nothing but errors.
+    /// Returns whether it says nothing but errors.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.is_quiet
@@ -68,6 +68,12 @@ impl Program {
         if !self.is_quiet {
             self.say(message);
         }
+    }
+
+    /// Prints `PROG: ERROR` on stderr, with the reasons of the error behind it, and returns the exit status for that.
+    pub fn fail(&self, error: &anyhow::Error) -> ExitCode {
+        self.say(format_args!("{error:#}"));
+        ExitCode::FAILURE
     }
 
     /// Prints `PROGREST` on stderr, for messages that name their origin (`PROG.origin: …`).
@@ -115,19 +121,19 @@ impl Program {
     }
 
     /// Does what a stopped command line asks for, and returns the exit status.
-    pub fn stop(&self, command: &Description, stop: &Stop) -> ExitCode {
+    pub fn stop(&self, command: &Description, stop: &ParseStop) -> ExitCode {
         match stop {
-            Stop::Usage(message) => {
+            ParseStop::Usage(message) => {
                 complain(&[&self.typed[..], b": ", &message[..], b"\n"].concat());
                 ExitCode::FAILURE
             }
-            Stop::Rejected { message, status } => {
+            ParseStop::Rejected { message, status } => {
                 self.say_bytes(&[b": ", &message[..]].concat());
                 ExitCode::from(*status)
             }
-            Stop::Print(text) => self.print_and_exit(text),
-            Stop::Help(form) => self.print_and_exit(&help::text(command, &self.name_text(), *form)),
-            Stop::Version => self.print_and_exit(&format!("{}\n", self.version())),
+            ParseStop::Print(text) => self.print_and_exit(text),
+            ParseStop::Help(form) => self.print_and_exit(&help::text(command, &self.name_text(), *form)),
+            ParseStop::Version => self.print_and_exit(&format!("{}\n", self.version())),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What the program says: messages, and lines that come and go while something is under way.
+//! Messages, and lines that come and go while something is under way.
 
 pub(crate) mod lines;
 pub mod messages;

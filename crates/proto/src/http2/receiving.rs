@@ -40,7 +40,7 @@ impl Connection {
         {
             return Err(Violation::of_connection(
                 ErrorCode::PROTOCOL_ERROR,
-                "the server answers in something else than HTTP",
+                "the server's first bytes are not HTTP",
             ));
         }
         Ok(())

@@ -324,7 +324,7 @@ fn a_server_of_http1_is_told_from_a_broken_one() {
     check_outcome(&[request("GET", b"")], &script, &[], end);
     // Python's answers what it takes for a client of HTTP/0.9.
     let script = Script { bytes: b"<!DOCTYPE HTML>\n".to_vec(), ..Script::default() };
-    let end = refused(ErrorCode::PROTOCOL_ERROR, "the server answers in something else than HTTP");
+    let end = refused(ErrorCode::PROTOCOL_ERROR, "the server's first bytes are not HTTP");
     check_outcome(&[request("GET", b"")], &script, &[], end);
 }
 

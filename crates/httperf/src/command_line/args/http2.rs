@@ -1,4 +1,4 @@
-//! What was typed about the version of HTTP, and about HTTP/2.
+//! Arguments about the version of HTTP, and about HTTP/2.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use httperf_plan::{ConnectionWindow, HeaderTable, MaxFrame, Window};
 
 use super::Args;
-use crate::command_line::grammar::Stop;
+use crate::command_line::grammar::ParseStop;
 
 /// A value of `--http-version`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Version {
     /// HTTP/2.
     pub const HTTP_2: Self = Self::Numbered { major: 2, minor: 0 };
 
-    /// Whether HTTP/2 is spoken, or may be.
+    /// Returns whether HTTP/2 is spoken, or may be.
     #[must_use]
     pub fn may_be_http2(self) -> bool {
         self == Self::HTTP_2 || self == Self::Auto
@@ -48,7 +48,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// What was typed about HTTP/2.
+/// Arguments about HTTP/2.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Http2Args {
     /// `--h2c-upgrade`.
@@ -79,8 +79,8 @@ impl Http2Args {
 
     /// Refuses what means nothing in the version that is spoken. What depends on TLS is judged when that is known for
     /// sure: a list of requests may ask for it.
-    pub(super) fn check(&self, args: &Args) -> Result<(), Stop> {
-        let refused = |message: String| Err(Stop::rejected(message));
+    pub(super) fn check(&self, args: &Args) -> Result<(), ParseStop> {
+        let refused = |message: String| Err(ParseStop::rejected(message));
         let version = args.version();
         if !version.may_be_http2() {
             if self.upgrade {

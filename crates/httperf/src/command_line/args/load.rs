@@ -1,13 +1,13 @@
-//! What was typed about how the load is offered beyond the classic ways: closed loops, calls at a rate, threads.
+//! Arguments about load that the classic tool cannot offer: closed loops, calls at a rate, threads.
 
 use std::num::NonZeroU32;
 
 use httperf_plan::Arrivals;
 
 use super::{Args, Version};
-use crate::command_line::grammar::Stop;
+use crate::command_line::grammar::ParseStop;
 
-/// What was typed about how the load is offered.
+/// Arguments about the load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadArgs {
     /// `--concurrency`.
@@ -39,7 +39,7 @@ pub enum Threads {
 
 impl LoadArgs {
     /// Refuses options that contradict each other.
-    pub(super) fn check(&self, args: &Args) -> Result<(), Stop> {
+    pub(super) fn check(&self, args: &Args) -> Result<(), ParseStop> {
         let is_timed = args.arrivals != Arrivals::Sequential;
         let is_closed = self.concurrency.is_some() && !is_timed && self.call_arrivals.is_none();
         let has_sessions = args.session.is_some();
@@ -113,16 +113,16 @@ impl LoadArgs {
             ),
         ];
         match contradictions.into_iter().find(|&(is_given, _)| is_given) {
-            Some((_, message)) => Err(Stop::rejected(message)),
+            Some((_, message)) => Err(ParseStop::rejected(message)),
             None => self.check_outstanding(args, is_closed || self.call_arrivals.is_some()),
         }
     }
 
     /// Refuses more than one call outstanding on a connection where that has no place. `is_kept_filled`: each reply
     /// makes way for the next call.
-    fn check_outstanding(&self, args: &Args, is_kept_filled: bool) -> Result<(), Stop> {
+    fn check_outstanding(&self, args: &Args, is_kept_filled: bool) -> Result<(), ParseStop> {
         let Some((option, outstanding)) = args.outstanding() else { return Ok(()) };
-        let refused = |message: String| Err(Stop::rejected(message));
+        let refused = |message: String| Err(ParseStop::rejected(message));
         if !is_kept_filled {
             return refused(format!("{option}: needs --request-rate, or --concurrency without --rate"));
         }

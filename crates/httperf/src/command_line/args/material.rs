@@ -1,4 +1,4 @@
-//! What was typed about requests and replies beyond what the classic tool knew: bodies, header fields, lists of whole
+//! Arguments about requests and replies that the classic tool does not have: bodies, header fields, lists of whole
 //! requests, checks.
 
 use std::ffi::OsString;
@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use httperf_plan::{Header, Replies, Template};
 
 use super::{Args, SessionKind, UriChoice};
-use crate::command_line::grammar::Stop;
+use crate::command_line::grammar::ParseStop;
 
-/// What was typed about requests and replies.
+/// Arguments about requests and replies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MaterialArgs {
     /// `--body`.
@@ -19,7 +19,7 @@ pub struct MaterialArgs {
     pub form: Vec<FormField>,
     /// `--header`, each time it was given.
     pub headers: Vec<Header>,
-    /// What `--basic-auth` or `--bearer` make of their values.
+    /// The header fields of `--basic-auth` and `--bearer`.
     pub authorization: Option<Authorization>,
     /// `--targets`.
     pub targets: Option<OsString>,
@@ -45,7 +45,7 @@ pub enum FormValue {
     File(OsString),
 }
 
-/// How the user is named to the server.
+/// The credentials that the server is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Authorization {
     /// The option that says so, for messages.
@@ -70,15 +70,15 @@ impl MaterialArgs {
         options.into_iter().filter(|&(_, is_given)| is_given).map(|(option, _)| option)
     }
 
-    /// What contradicts itself, or other options.
-    pub(super) fn check(&self, args: &Args) -> Result<(), Stop> {
+    /// Options that contradict themselves or others.
+    pub(super) fn check(&self, args: &Args) -> Result<(), ParseStop> {
         let mut bodies = self.body_options();
         if let (Some(option), Some(other)) = (bodies.next(), bodies.next()) {
             return Err(contradiction(option, other));
         }
         let session = args.session.as_ref().map(|session| &session.kind);
         if let (Some(option), Some(SessionKind::File(_))) = (self.body_option(), session) {
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "{option}: expected no --wsesslog beside it, which brings its own bodies"
             )));
         }
@@ -89,7 +89,9 @@ impl MaterialArgs {
         }
         for name in ["Host", "User-Agent", "Content-Type"] {
             if self.headers.iter().filter(|header| header.is(name)).count() > 1 {
-                return Err(Stop::rejected(format!("--header: expected {name} once, got it more than once")));
+                return Err(ParseStop::rejected(format!(
+                    "--header: expected {name} once, got it more than once"
+                )));
             }
         }
         if self.targets.is_some() {
@@ -98,8 +100,8 @@ impl MaterialArgs {
         Ok(())
     }
 
-    /// What a list of whole requests leaves no room for.
-    fn check_targets(&self, args: &Args) -> Result<(), Stop> {
+    /// Options that contradict a list of whole requests.
+    fn check_targets(&self, args: &Args) -> Result<(), ParseStop> {
         let session = args.session.as_ref().map(|session| &session.kind);
         let others = [
             (self.body_option().unwrap_or_default(), self.body_option().is_some()),
@@ -116,7 +118,7 @@ impl MaterialArgs {
             ("--wsesspage", matches!(session, Some(SessionKind::Pages(_)))),
         ];
         match others.into_iter().find(|&(_, is_given)| is_given) {
-            Some((other, _)) => Err(Stop::rejected(format!(
+            Some((other, _)) => Err(ParseStop::rejected(format!(
                 "--targets: expected no {other} beside it, as the file says all of that"
             ))),
             None => Ok(()),
@@ -124,6 +126,6 @@ impl MaterialArgs {
     }
 }
 
-fn contradiction(option: &str, other: &str) -> Stop {
-    Stop::rejected(format!("{option}: expected no {other} beside it"))
+fn contradiction(option: &str, other: &str) -> ParseStop {
+    ParseStop::rejected(format!("{option}: expected no {other} beside it"))
 }

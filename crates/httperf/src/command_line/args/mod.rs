@@ -1,4 +1,4 @@
-//! What was typed: the value of every option, before anything was looked up.
+//! The arguments: the value of every option as it was typed, before anything was looked up.
 
 mod http2;
 mod load;
@@ -6,7 +6,6 @@ mod material;
 mod results;
 mod sources;
 mod tls;
-mod trials;
 mod url;
 
 use std::ffi::{OsStr, OsString};
@@ -16,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
 
-use crate::command_line::grammar::Stop;
+use crate::command_line::grammar::ParseStop;
 
 pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
@@ -24,11 +23,9 @@ pub use material::{Authorization, FormField, FormValue, MaterialArgs};
 pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
-pub(crate) use trials::ARRIVALS_MIN;
-pub use trials::{AbArgs, CapacityArgs, Searched, SweepArgs, SweepForm, TrialArgs};
 pub use url::TypedUrl;
 
-/// What was typed. Text is kept as bytes, because a command line need not be UTF-8.
+/// The arguments of a run. Text is kept as bytes, because a command line need not be UTF-8.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Args {
     /// `--server`.
@@ -95,7 +92,7 @@ pub struct Args {
     /// Bodies, header fields, lists of requests, and what is checked in replies.
     pub material: MaterialArgs,
 
-    /// Whether the URLs of a list of whole requests begin with https://.
+    /// True if the URLs of a list of whole requests begin with https://.
     pub lists_https: bool,
     /// All about TLS.
     pub tls: TlsArgs,
@@ -121,12 +118,10 @@ pub struct Args {
     /// `--use-timer-cache`.
     pub use_timer_cache: bool,
 
-    /// How the load is offered beyond the classic ways.
+    /// Load that the classic tool cannot offer.
     pub load: LoadArgs,
     /// All about results.
     pub results: ResultArgs,
-    /// What commands are to do that make several runs.
-    pub trials: TrialArgs,
     /// `--report`.
     pub report: ReportForm,
     /// `--print-reply`.
@@ -137,7 +132,7 @@ pub struct Args {
     pub print_lifetimes: bool,
     /// `--periodic-stats`.
     pub periodic_stats: bool,
-    /// How often `-v` was given.
+    /// The number of times `-v` was given.
     pub verbose: u8,
     /// `--interval-log`.
     pub interval_log: Option<OsString>,
@@ -146,7 +141,7 @@ pub struct Args {
     /// `--quiet`.
     pub quiet: bool,
 
-    /// What options have to say, in the order in which they were typed.
+    /// The notices of options, in the order in which they were typed.
     pub notices: Vec<String>,
     /// Words that are neither options nor URLs.
     pub stray_words: Vec<Vec<u8>>,
@@ -166,7 +161,7 @@ pub enum UriChoice {
 /// `--wlog=B,F`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UriLog {
-    /// Whether B is `y`.
+    /// True if B is `y`.
     pub wrap: bool,
     /// F.
     pub file: OsString,
@@ -188,11 +183,11 @@ pub struct SessionArgs {
     pub count: u64,
     /// The think time in seconds; infinite or not a number if so given.
     pub think: f64,
-    /// What each session does.
+    /// The kind of each session.
     pub kind: SessionKind,
 }
 
-/// What each session does.
+/// The kind of each session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionKind {
     /// `--wsess`, with the number of calls.
@@ -261,7 +256,6 @@ impl Default for Args {
             use_timer_cache: false,
             load: LoadArgs::default(),
             results: ResultArgs::default(),
-            trials: TrialArgs::default(),
             report: ReportForm::Auto,
             print_reply: None,
             print_request: None,
@@ -299,7 +293,7 @@ impl Args {
         self.uri.as_deref().unwrap_or_else(url_uri)
     }
 
-    /// Whether connections speak TLS.
+    /// Returns whether connections speak TLS.
     #[must_use]
     pub fn uses_tls(&self) -> bool {
         self.tls.wanted || self.lists_https || self.url().is_some_and(|url| url.https)
@@ -340,15 +334,20 @@ impl Args {
     ///
     /// # Errors
     /// Options that contradict each other.
-    pub(crate) fn check(&self) -> Result<(), Stop> {
+    pub(crate) fn check(&self) -> Result<(), ParseStop> {
         let has_server = self.server.is_some() || self.url().is_some();
         if has_server && self.servers.is_some() {
-            return Err(Stop::Rejected { message: b"--server S or --servers file".to_vec(), status: 255 });
+            return Err(ParseStop::Rejected {
+                message: b"--server S or --servers file".to_vec(),
+                status: 255,
+            });
         }
         self.check_url()?;
         if self.url().is_some_and(|url| !url.https) && self.tls.wanted {
             let option = self.tls.wanted_by;
-            return Err(Stop::rejected(format!("{option}: the URL begins with http://, expected https://")));
+            return Err(ParseStop::rejected(format!(
+                "{option}: the URL begins with http://, expected https://"
+            )));
         }
         self.http2.check(self)?;
         self.load.check(self)?;
@@ -356,10 +355,10 @@ impl Args {
         self.sources.check(self.unix_socket.is_some())?;
         self.material.check(self)?;
         if self.live && self.quiet {
-            return Err(Stop::rejected("--live: expected no --quiet beside it"));
+            return Err(ParseStop::rejected("--live: expected no --quiet beside it"));
         }
         if self.session_cookies && self.session.is_none() {
-            return Err(Stop::Rejected {
+            return Err(ParseStop::Rejected {
                 message: b"--session-cookie requires session-oriented workload (e.g., --wsess)".to_vec(),
                 status: 255,
             });
@@ -367,35 +366,35 @@ impl Args {
         Ok(())
     }
 
-    fn check_results(&self) -> Result<(), Stop> {
+    fn check_results(&self) -> Result<(), ParseStop> {
         let results = &self.results;
         if results.drain > 0.0 && self.runtime == 0.0 && self.load.duration == 0.0 {
-            return Err(Stop::rejected(
+            return Err(ParseStop::rejected(
                 "--drain: needs --duration or --runtime, which say when nothing is offered any more",
             ));
         }
         if let Some((upper, lower)) = Objective::contradiction(&results.objectives.all) {
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--slo: expected objectives that one run can meet, got `{upper}` and `{lower}`"
             )));
         }
         if results.objectives.abort && results.objectives.all.is_empty() {
-            return Err(Stop::rejected("--abort-on-slo: needs --slo"));
+            return Err(ParseStop::rejected("--abort-on-slo: needs --slo"));
         }
         let shown = [("--live", self.live), ("--interval-log", self.interval_log.is_some())];
         let shown = shown.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option);
         if let Some(option) = results.needs_detail().or(shown).filter(|_| results.classic_record) {
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "{option}: needs the figures that --record=classic leaves out"
             )));
         }
         if results.clock == ReplyClock::Kernel && self.unix_socket.is_some() {
-            return Err(Stop::rejected(
+            return Err(ParseStop::rejected(
                 "--clock=kernel: needs TCP, as the kernel stamps nothing that comes by --unix-socket",
             ));
         }
         if results.kernel_sends.is_some() && self.unix_socket.is_some() {
-            return Err(Stop::rejected(
+            return Err(ParseStop::rejected(
                 "--kernel-sends: needs TCP, as the kernel stamps nothing that goes by --unix-socket",
             ));
         }
@@ -407,7 +406,7 @@ impl Args {
         if results.document_on_stdout() && prints {
             let message = "--output=-: standard output cannot carry the result and what is printed while the run goes \
                            on";
-            return Err(Stop::rejected(message));
+            return Err(ParseStop::rejected(message));
         }
         Ok(())
     }
@@ -424,7 +423,7 @@ pub(crate) mod tests {
     use crate::command_line::grammar::parse::words;
 
     /// A command line as the program takes it.
-    pub(crate) fn parsed(argv: &[&str]) -> Result<Args, Stop> {
+    pub(crate) fn parsed(argv: &[&str]) -> Result<Args, ParseStop> {
         let mut args = Args::default();
         args.parse(&words(argv)).map(|()| args)
     }
@@ -460,7 +459,9 @@ pub(crate) mod tests {
     fn session_cookies_need_sessions_and_servers_exclude_server() {
         for argv in [&["--session-cookies"][..], &["--server=a", "--servers=f"], &["http://a", "--servers=f"]]
         {
-            let Err(Stop::Rejected { status, .. }) = parsed(argv) else { panic!("{argv:?} was accepted") };
+            let Err(ParseStop::Rejected { status, .. }) = parsed(argv) else {
+                panic!("{argv:?} was accepted")
+            };
             assert_eq!(status, 255);
         }
         assert!(parsed(&["--session-cookies", "--wsess=0,1,0"]).is_ok());

@@ -1,11 +1,11 @@
-//! What was typed about results: the files they go to, what is recorded, and how they are judged.
+//! Arguments about results: the files they go to, the recording, and the objectives.
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 
 use httperf_plan::{Objectives, Precision, Recording, ReplyClock, Split};
 
-/// What was typed about results.
+/// Arguments about results.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResultArgs {
     /// `--warmup` in seconds; 0 if not given.
@@ -34,7 +34,7 @@ pub struct ResultArgs {
     pub clock: ReplyClock,
     /// `--kernel-sends`.
     pub kernel_sends: Option<NonZeroU32>,
-    /// Whether `--record` leaves out what the classic report does not show.
+    /// True if `--record` leaves out what the classic report does not show.
     pub classic_record: bool,
     /// `--strict`.
     pub strict: bool,
@@ -67,7 +67,7 @@ impl Default for ResultArgs {
 }
 
 impl ResultArgs {
-    /// Whether standard output carries the result document and nothing else.
+    /// Returns whether standard output carries the result document and nothing else.
     #[must_use]
     pub fn document_on_stdout(&self) -> bool {
         self.output.as_deref().is_some_and(|file| file == STDOUT)

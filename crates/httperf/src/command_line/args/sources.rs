@@ -1,8 +1,8 @@
-//! What was typed about the way to servers, and about sockets.
+//! Arguments about the route to servers, and about sockets.
 
-use crate::command_line::grammar::Stop;
+use crate::command_line::grammar::ParseStop;
 
-/// What was typed about the way to servers, and about sockets.
+/// Arguments about the route to servers, and about sockets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SourceArgs {
     /// `--connect-to`, each time it was given.
@@ -72,9 +72,9 @@ pub struct ProxyUrl {
 
 impl SourceArgs {
     /// What can only be judged when all options are known. `is_local`: `--unix-socket` was given.
-    pub(super) fn check(&self, is_local: bool) -> Result<(), Stop> {
+    pub(super) fn check(&self, is_local: bool) -> Result<(), ParseStop> {
         let contradiction = |option: &str, other: &str| {
-            Err(Stop::rejected(format!("{option}: expected no {other} beside it")))
+            Err(ParseStop::rejected(format!("{option}: expected no {other} beside it")))
         };
         let of_tcp = [
             ("--proxy", self.proxy.is_some()),
@@ -91,7 +91,7 @@ impl SourceArgs {
             return contradiction("--connect-to", "--proxy");
         }
         if self.proxy_tunnel && self.proxy.is_none() {
-            return Err(Stop::rejected("--proxy-tunnel: needs --proxy, which names the proxy"));
+            return Err(ParseStop::rejected("--proxy-tunnel: needs --proxy, which names the proxy"));
         }
         if self.dscp.is_some() && self.tos.is_some() {
             return contradiction("--dscp", "--tos");

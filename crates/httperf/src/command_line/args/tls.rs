@@ -1,10 +1,10 @@
-//! What was typed about TLS.
+//! Arguments about TLS.
 
 use std::ffi::OsString;
 
 use httperf_plan::{CertificateCompression, TlsVersion};
 
-/// What was typed about TLS.
+/// Arguments about TLS.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TlsArgs {
     /// `--ssl`, or an option that implies it.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use httperf_plan::url::{HttpUrl, UrlError};
 
 use super::Args;
-use crate::command_line::grammar::Stop;
+use crate::command_line::grammar::ParseStop;
 
 /// A word that begins as a URL does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,12 +46,12 @@ impl Args {
     }
 
     /// Refuses a target that is no URL of a server.
-    pub(super) fn check_url(&self) -> Result<(), Stop> {
+    pub(super) fn check_url(&self) -> Result<(), ParseStop> {
         match &self.typed_url {
             Some(TypedUrl { text, parsed: Err(reason) }) if self.target_option().is_none() => {
                 let start = b"expected a URL such as http://host:8080/path, got `";
                 let reason = format!("` ({reason})");
-                Err(Stop::rejected([start, &text[..], reason.as_bytes()].concat()))
+                Err(ParseStop::rejected([start, &text[..], reason.as_bytes()].concat()))
             }
             _ => Ok(()),
         }
@@ -65,7 +65,7 @@ impl Args {
         Some(format!("warning: ignoring the URL `{url}`, as {option} says what is loaded: {target}"))
     }
 
-    /// What is loaded, for messages.
+    /// The load, for messages.
     fn target(&self) -> String {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let uri = text(self.uri());

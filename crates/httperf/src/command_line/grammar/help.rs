@@ -1,12 +1,12 @@
-//! What `-h` and `--help` print.
+//! The texts that `-h` and `--help` print.
 
 use std::fmt::Write as _;
 
 use super::{Description, OptDescription};
 
-/// How much help was asked for.
+/// The amount of help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum HelpForm {
     /// One line per option.
     Short,
     /// Every option with all there is to say.
@@ -15,15 +15,15 @@ pub enum Form {
 
 /// The help of a command, started as `program`.
 #[must_use]
-pub fn text(command: &Description, program: &str, form: Form) -> String {
+pub fn text(command: &Description, program: &str, form: HelpForm) -> String {
     let summary = wrap(command.summary, WIDTH).join("\n");
     let mut out = format!("Usage: {program} {}\n{summary}\n", synopsis(command));
     for group in &command.groups {
         write!(out, "\n{}:\n", group.title).expect(WRITES);
         for option in &group.options {
             match form {
-                Form::Short => short_entry(&mut out, option),
-                Form::Long => long_entry(&mut out, option),
+                HelpForm::Short => short_entry(&mut out, option),
+                HelpForm::Long => long_entry(&mut out, option),
             }
         }
     }
@@ -37,13 +37,13 @@ pub fn text(command: &Description, program: &str, form: Form) -> String {
             subcommand_entry(&mut out, name, summary);
         }
     }
-    if form == Form::Short {
+    if form == HelpForm::Short {
         write!(out, "\n`{program} --help` says more about each option.\n").expect(WRITES);
     }
     out
 }
 
-/// What may follow the program's name.
+/// The words that may follow the program's name.
 #[must_use]
 pub fn synopsis(command: &Description) -> String {
     let mut letters: Vec<char> = command.options().filter_map(|option| option.short).collect();
@@ -81,7 +81,7 @@ const WRITES: &str = "writing to a string succeeds";
 /// Where descriptions start in the short form.
 const COLUMN: usize = 34;
 
-/// What precedes descriptions in the long form.
+/// The indent of descriptions in the long form.
 const INDENT: &str = "          ";
 
 /// The longest line of help.

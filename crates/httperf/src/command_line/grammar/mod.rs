@@ -5,8 +5,10 @@
 //! of arguments. Tables live beside their commands; the program's own is [`program::COMMAND`].
 
 pub mod help;
+mod option;
 pub mod parse;
 
+pub use option::{Opt, OptDescription, Tier, ValueForm};
 pub use parse::{Order, parse};
 
 use std::ffi::OsStr;
@@ -15,11 +17,13 @@ use std::os::unix::ffi::OsStrExt;
 use httperf_plan::number;
 
 /// A command line: a table of options, and what to do with the other words.
+///
+/// `B` is the part of the arguments that options of another command set, if it takes some of those.
 #[derive(Clone, Copy, Debug)]
-pub struct Command<A: 'static> {
+pub struct Command<A: 'static, B: 'static = A> {
     /// The word that selects it; empty for the program itself.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// Its purpose, in one line.
     pub summary: &'static str,
     /// The words it takes beside options, as a synopsis shows them; may be empty.
     pub words: &'static str,
@@ -27,9 +31,18 @@ pub struct Command<A: 'static> {
     pub groups: &'static [Group<A>],
     /// Further options, which are explained where another command has them. An option above takes the place of one of
     /// the same name here.
-    pub also: &'static [Group<A>],
+    pub also: Option<Borrowed<A, B>>,
     /// Takes a word that is not an option.
-    pub word: fn(&mut A, &[u8]) -> Result<(), Stop>,
+    pub word: fn(&mut A, &[u8]) -> Result<(), ParseStop>,
+}
+
+/// Options of another command, which set a part of the arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Borrowed<A: 'static, B: 'static> {
+    /// The options, in the order in which help shows them.
+    pub groups: &'static [Group<B>],
+    /// The part that they set.
+    pub part: fn(&mut A) -> &mut B,
 }
 
 /// Options that belong together, under a title.
@@ -39,66 +52,6 @@ pub struct Group<A: 'static> {
     pub title: &'static str,
     /// The options, in the order in which help shows them.
     pub options: &'static [Opt<A>],
-}
-
-/// One option.
-#[derive(Clone, Copy, Debug)]
-pub struct Opt<A> {
-    /// The long name, without dashes.
-    pub long: &'static str,
-    /// The short letter.
-    pub short: Option<char>,
-    /// Whether it takes a value.
-    pub value: ValueForm,
-    /// Since when it exists, which decides what abbreviations mean.
-    pub tier: Tier,
-    /// What it does: one line, no full stop.
-    pub help: &'static str,
-    /// Further paragraphs: unit, default, range, what to know.
-    pub details: &'static [&'static str],
-    /// Applies a value to the arguments.
-    pub apply: fn(&mut A, Value<'_>) -> Result<(), Stop>,
-}
-
-/// Whether an option takes a value, and what help calls it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ValueForm {
-    /// A flag.
-    None,
-    /// `--name VALUE` or `--name=VALUE`.
-    Required(&'static str),
-    /// `--name` or `--name=VALUE`; never the next word.
-    Optional(&'static str),
-}
-
-impl ValueForm {
-    /// The words that the value may be, if its name in help is a list of them such as `header|body`.
-    #[must_use]
-    pub fn alternatives(self) -> Vec<&'static str> {
-        let (Self::Required(name) | Self::Optional(name)) = self else { return Vec::new() };
-        let is_word = |part: &str| part.len() > 1 && part.bytes().all(|byte| byte.is_ascii_lowercase());
-        let parts: Vec<&str> = name.split('|').collect();
-        if parts.len() > 1 && parts.iter().all(|part| is_word(part)) { parts } else { Vec::new() }
-    }
-}
-
-/// Since when an option exists.
-///
-/// An abbreviation is looked up among the oldest options first, so that a newer option never changes what
-/// an old script says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
-    /// In the classic tool, release 0.9.0.
-    Classic090,
-    /// Added by its last development version, 0.9.1.
-    Classic091,
-    /// Ours.
-    New,
-}
-
-impl Tier {
-    /// All of them, oldest first.
-    pub const ALL: [Self; 3] = [Self::Classic090, Self::Classic091, Self::New];
 }
 
 /// The value an option was given, and how it was named.
@@ -115,7 +68,7 @@ impl<'a> Value<'a> {
         self.given
     }
 
-    /// Whether the option was named by its short letter.
+    /// Returns whether the option was named by its short letter.
     #[must_use]
     pub fn by_letter(self) -> bool {
         self.by_letter
@@ -148,7 +101,7 @@ impl<'a> Value<'a> {
 
 /// Why parsing stops before the end of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum ParseStop {
     /// The option itself is wrong. Follows `ARGV0: `, exit status 1.
     Usage(Vec<u8>),
     /// A value or a word is wrong. Follows `PROG: `.
@@ -161,12 +114,12 @@ pub enum Stop {
     /// Something is printed instead of a run.
     Print(String),
     /// Help was asked for.
-    Help(help::Form),
+    Help(help::HelpForm),
     /// The version was asked for.
     Version,
 }
 
-impl Stop {
+impl ParseStop {
     /// The classic wording `TEXT VALUE`, with the value as it was typed.
     #[must_use]
     pub fn illegal(text: &str, value: Value<'_>) -> Self {
@@ -186,18 +139,27 @@ impl Stop {
     }
 }
 
-impl<A> Command<A> {
-    /// All options, in table order; of two with the same name, the first is meant.
-    pub fn options(&self) -> impl Iterator<Item = &'static Opt<A>> {
-        self.groups.iter().chain(self.also).flat_map(|group| group.options)
+impl<A, B> Command<A, B> {
+    /// The texts of all options, in table order; of two with the same name, the first is meant.
+    pub fn options(&self) -> impl Iterator<Item = &'static OptDescription> {
+        self.all().map(|option| option.text())
     }
 
-    /// Whether it has an option of its own of this name.
+    fn all(&self) -> impl Iterator<Item = Known<A, B>> {
+        let own = self.groups.iter().flat_map(|group| group.options).map(Known::Own);
+        let also = self.also.iter().flat_map(|also| {
+            let options = also.groups.iter().flat_map(|group| group.options);
+            options.map(|option| Known::Borrowed(option, also.part))
+        });
+        own.chain(also)
+    }
+
+    /// Returns whether it has an option of its own of this name.
     fn has(&self, name: &str) -> bool {
-        self.groups.iter().flat_map(|group| group.options).any(|option| option.long == name)
+        self.groups.iter().flat_map(|group| group.options).any(|option| option.text.long == name)
     }
 
-    /// What the documents need to know of this command, whatever its type of arguments.
+    /// The description of this command for documents, whatever its type of arguments.
     #[must_use]
     pub fn describe(&self) -> Description {
         Description {
@@ -205,45 +167,45 @@ impl<A> Command<A> {
             summary: self.summary,
             words: self.words,
             groups: self.groups.iter().map(|group| group.describe(|_| true)).collect(),
-            also: self.also.iter().map(|group| group.describe(|option| !self.has(option.long))).collect(),
+            also: self
+                .also
+                .iter()
+                .flat_map(|also| also.groups)
+                .map(|group| group.describe(|option| !self.has(option.long)))
+                .collect(),
             subcommands: Vec::new(),
         }
     }
 }
 
-impl<A> Group<A> {
-    fn describe(&self, is_shown: impl Fn(&Opt<A>) -> bool) -> GroupDescription {
-        let options = self.options.iter().filter(|option| is_shown(option));
-        GroupDescription { title: self.title, options: options.map(Opt::describe).collect() }
+/// An option that a command takes.
+enum Known<A: 'static, B: 'static> {
+    /// One of its own.
+    Own(&'static Opt<A>),
+    /// One of another command, with the part of the arguments that it sets.
+    Borrowed(&'static Opt<B>, fn(&mut A) -> &mut B),
+}
+
+impl<A, B> Known<A, B> {
+    fn text(&self) -> &'static OptDescription {
+        match self {
+            Self::Own(option) => &option.text,
+            Self::Borrowed(option, _) => &option.text,
+        }
+    }
+
+    fn apply(&self, args: &mut A, value: Value<'_>) -> Result<(), ParseStop> {
+        match self {
+            Self::Own(option) => (option.apply)(args, value),
+            Self::Borrowed(option, part) => (option.apply)(part(args), value),
+        }
     }
 }
 
-impl<A> Opt<A> {
-    /// `-h`, `--help`, which every command has.
-    #[must_use]
-    pub const fn help() -> Self {
-        Self {
-            long: "help",
-            short: Some('h'),
-            value: ValueForm::None,
-            tier: Tier::Classic090,
-            help: "explains the options and exits",
-            details: &["`-h` prints one line per option, `--help` all there is to say."],
-            apply: |_, value| {
-                Err(Stop::Help(if value.by_letter() { help::Form::Short } else { help::Form::Long }))
-            },
-        }
-    }
-
-    fn describe(&self) -> OptDescription {
-        OptDescription {
-            long: self.long,
-            short: self.short,
-            value: self.value,
-            tier: self.tier,
-            help: self.help,
-            details: self.details,
-        }
+impl<A> Group<A> {
+    fn describe(&self, is_shown: impl Fn(&OptDescription) -> bool) -> GroupDescription {
+        let options = self.options.iter().map(|option| option.text).filter(|text| is_shown(text));
+        GroupDescription { title: self.title, options: options.collect() }
     }
 }
 
@@ -270,7 +232,7 @@ impl Description {
         self.groups.iter().chain(&self.also).flat_map(|group| &group.options)
     }
 
-    /// What the documents say of options that are explained elsewhere; `None` if there are none.
+    /// The titles of groups that are explained elsewhere, as documents list them; `None` if there are none.
     #[must_use]
     pub fn also_titles(&self) -> Option<String> {
         let titles: Vec<String> = self.also.iter().map(|group| format!("\"{}\"", group.title)).collect();
@@ -289,54 +251,4 @@ pub struct GroupDescription {
     pub title: &'static str,
     /// See [`Group::options`].
     pub options: Vec<OptDescription>,
-}
-
-/// An [`Opt`] without its function.
-#[derive(Clone, Copy, Debug)]
-pub struct OptDescription {
-    /// See [`Opt::long`].
-    pub long: &'static str,
-    /// See [`Opt::short`].
-    pub short: Option<char>,
-    /// See [`Opt::value`].
-    pub value: ValueForm,
-    /// See [`Opt::tier`].
-    pub tier: Tier,
-    /// See [`Opt::help`].
-    pub help: &'static str,
-    /// See [`Opt::details`].
-    pub details: &'static [&'static str],
-}
-
-impl OptDescription {
-    /// The option as a document shows it, such as `-d, --debug N` or `--print-reply[=PARTS]`.
-    #[must_use]
-    pub fn synopsis(&self) -> String {
-        let short = self.short.map_or_else(String::new, |letter| format!("-{letter}, "));
-        format!("{short}{}", self.long_synopsis())
-    }
-
-    /// The long form alone, such as `--debug N`.
-    #[must_use]
-    pub fn long_synopsis(&self) -> String {
-        let long = self.long;
-        match self.value {
-            ValueForm::None => format!("--{long}"),
-            ValueForm::Required(name) => format!("--{long} {name}"),
-            ValueForm::Optional(name) => format!("--{long}[={name}]"),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_a_list_of_words_is_a_choice() {
-        assert_eq!(ValueForm::Optional("header|body").alternatives(), ["header", "body"]);
-        assert!(ValueForm::Required("y|n,FILE").alternatives().is_empty());
-        assert!(ValueForm::Required("FILE").alternatives().is_empty());
-        assert!(ValueForm::None.alternatives().is_empty());
-    }
 }

@@ -3,9 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::{Command, Opt, Stop, Tier, Value, ValueForm};
+use super::{Command, Known, OptDescription, ParseStop, Tier, Value, ValueForm};
 
-/// Whether options may follow other words.
+/// The order of options and other words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Options and other words may be mixed.
@@ -15,7 +15,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// What the environment asks for (`POSIXLY_CORRECT`).
+    /// The order that the environment asks for (`POSIXLY_CORRECT`).
     #[must_use]
     pub fn from_environment() -> Self {
         if std::env::var_os("POSIXLY_CORRECT").is_some() { Self::OptionsFirst } else { Self::Mixed }
@@ -24,12 +24,17 @@ impl Order {
 
 /// Applies `argv` (without the program's name) to `args`, from left to right.
 ///
-/// What was applied before a stop stays applied.
+/// Options before a stop stay applied.
 ///
 /// # Errors
 ///
 /// The first thing that is wrong, or that ends the program early as `--help` does.
-pub fn parse<A>(command: &Command<A>, argv: &[OsString], order: Order, args: &mut A) -> Result<(), Stop> {
+pub fn parse<A, B>(
+    command: &Command<A, B>,
+    argv: &[OsString],
+    order: Order,
+    args: &mut A,
+) -> Result<(), ParseStop> {
     let mut rest = argv.iter().map(|word| word.as_bytes());
     while let Some(word) = rest.next() {
         if word == b"--" {
@@ -55,52 +60,61 @@ pub fn parse<A>(command: &Command<A>, argv: &[OsString], order: Order, args: &mu
 /// # Errors
 ///
 /// The candidates, in alphabetical order, when there is not exactly one; none if nothing fits.
-pub fn find<A>(command: &Command<A>, name: &[u8]) -> Result<&'static Opt<A>, Vec<&'static str>> {
-    if let Some(exact) = command.options().find(|option| option.long.as_bytes() == name) {
+pub fn find<A, B>(
+    command: &Command<A, B>,
+    name: &[u8],
+) -> Result<&'static OptDescription, Vec<&'static str>> {
+    look_up(command, name).map(|option| option.text())
+}
+
+fn look_up<A, B>(command: &Command<A, B>, name: &[u8]) -> Result<Known<A, B>, Vec<&'static str>> {
+    if let Some(exact) = command.all().find(|option| option.text().long.as_bytes() == name) {
         return Ok(exact);
     }
     for tier in Tier::ALL {
-        let fits = |option: &&Opt<A>| option.tier == tier && option.long.as_bytes().starts_with(name);
-        let candidates: Vec<&'static Opt<A>> = command.options().filter(fits).collect();
-        match candidates[..] {
-            [] => {}
-            [only] => return Ok(only),
-            _ => {
-                let mut names: Vec<_> = candidates.iter().map(|option| option.long).collect();
-                names.sort_unstable();
-                return Err(names);
-            }
+        let fits = |text: &OptDescription| text.tier == tier && text.long.as_bytes().starts_with(name);
+        let mut candidates: Vec<_> = command.all().filter(|option| fits(option.text())).collect();
+        if candidates.len() > 1 {
+            let mut names: Vec<_> = candidates.iter().map(|option| option.text().long).collect();
+            names.sort_unstable();
+            return Err(names);
+        }
+        if let Some(only) = candidates.pop() {
+            return Ok(only);
         }
     }
     Err(Vec::new())
 }
 
-fn parse_long<'a, A>(
-    command: &Command<A>,
+fn parse_long<'a, A, B>(
+    command: &Command<A, B>,
     word: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
     args: &mut A,
-) -> Result<(), Stop> {
+) -> Result<(), ParseStop> {
     let (name, attached) = match word.iter().position(|&byte| byte == b'=') {
         Some(at) => (&word[..at], Some(&word[at + 1..])),
         None => (word, None),
     };
-    let option = find(command, name).map_err(|candidates| unknown_long(word, &candidates))?;
-    let value = match (option.value, attached) {
+    let option = look_up(command, name).map_err(|candidates| unknown_long(word, &candidates))?;
+    let value = match (option.text().value, attached) {
         (ValueForm::None, Some(_)) => {
-            return Err(usage(&[b"option '--", option.long.as_bytes(), b"' doesn't allow an argument"]));
+            return Err(usage(&[
+                b"option '--",
+                option.text().long.as_bytes(),
+                b"' doesn't allow an argument",
+            ]));
         }
-        (ValueForm::Required(_), None) => Some(
-            rest.next()
-                .ok_or_else(|| usage(&[b"option '--", option.long.as_bytes(), b"' requires an argument"]))?,
-        ),
+        (ValueForm::Required(_), None) => Some(rest.next().ok_or_else(|| {
+            usage(&[b"option '--", option.text().long.as_bytes(), b"' requires an argument"])
+        })?),
         (ValueForm::None | ValueForm::Optional(_), None)
         | (ValueForm::Required(_) | ValueForm::Optional(_), Some(_)) => attached,
     };
-    (option.apply)(args, Value { given: value, by_letter: false })
+    option.apply(args, Value { given: value, by_letter: false })
 }
 
-fn unknown_long(word: &[u8], candidates: &[&str]) -> Stop {
+fn unknown_long(word: &[u8], candidates: &[&str]) -> ParseStop {
     if candidates.is_empty() {
         return usage(&[b"unrecognized option '--", word, b"'"]);
     }
@@ -108,23 +122,24 @@ fn unknown_long(word: &[u8], candidates: &[&str]) -> Stop {
     for name in candidates {
         message.extend_from_slice(format!(" '--{name}'").as_bytes());
     }
-    Stop::Usage(message)
+    ParseStop::Usage(message)
 }
 
 /// A group of short options such as `-vvd1`: the first that takes a value takes what is left of the word,
 /// or else the next word.
-fn parse_shorts<'a, A>(
-    command: &Command<A>,
+fn parse_shorts<'a, A, B>(
+    command: &Command<A, B>,
     mut letters: &'a [u8],
     rest: &mut impl Iterator<Item = &'a [u8]>,
     args: &mut A,
-) -> Result<(), Stop> {
+) -> Result<(), ParseStop> {
     while let Some((&letter, others)) = letters.split_first() {
         letters = others;
-        let Some(option) = command.options().find(|option| option.short == Some(char::from(letter))) else {
+        let Some(option) = command.all().find(|option| option.text().short == Some(char::from(letter)))
+        else {
             return Err(usage(&[b"invalid option -- '", &[letter], b"'"]));
         };
-        let value = match option.value {
+        let value = match option.text().value {
             ValueForm::None => None,
             ValueForm::Optional(_) => (!others.is_empty()).then_some(std::mem::take(&mut letters)),
             ValueForm::Required(_) if !others.is_empty() => Some(std::mem::take(&mut letters)),
@@ -132,13 +147,13 @@ fn parse_shorts<'a, A>(
                 rest.next().ok_or_else(|| usage(&[b"option requires an argument -- '", &[letter], b"'"]))?,
             ),
         };
-        (option.apply)(args, Value { given: value, by_letter: true })?;
+        option.apply(args, Value { given: value, by_letter: true })?;
     }
     Ok(())
 }
 
-fn usage(parts: &[&[u8]]) -> Stop {
-    Stop::Usage(parts.concat())
+fn usage(parts: &[&[u8]]) -> ParseStop {
+    ParseStop::Usage(parts.concat())
 }
 
 /// The bytes of words, for those who have them as text.
@@ -150,7 +165,7 @@ pub fn words(text: &[&str]) -> Vec<OsString> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::command_line::grammar::Group;
+    use crate::command_line::grammar::{Group, Opt};
 
     /// Everything that happened, in order.
     type Log = Vec<String>;
@@ -161,19 +176,11 @@ mod tests {
     }
 
     macro_rules! option {
-        ($long:literal, $short:expr, $value:expr, $tier:ident) => {
-            Opt {
-                long: $long,
-                short: $short,
-                value: $value,
-                tier: Tier::$tier,
-                help: "",
-                details: &[],
-                apply: |log, value| {
-                    note(log, $long, value);
-                    Ok(())
-                },
-            }
+        ($form:ident $long:literal $(= $value:literal)? $(, $short:literal)? $(; $tier:ident)?) => {
+            Opt::$form($long $(, $value)?, "")$(.short($short))?$(.$tier())?.apply(|log, value| {
+                note(log, $long, value);
+                Ok(())
+            })
         };
     }
 
@@ -184,15 +191,15 @@ mod tests {
         groups: &[Group {
             title: "",
             options: &[
-                option!("number", Some('n'), ValueForm::Required("N"), Classic090),
-                option!("nought", None, ValueForm::None, Classic090),
-                option!("numb", None, ValueForm::None, Classic091),
-                option!("novel", None, ValueForm::None, New),
-                option!("verbose", Some('v'), ValueForm::None, Classic090),
-                option!("parts", Some('p'), ValueForm::Optional("PARTS"), Classic090),
+                option!(with_value "number" = "N", 'n'; classic),
+                option!(flag "nought"; classic),
+                option!(flag "numb"; classic_091),
+                option!(flag "novel"),
+                option!(flag "verbose", 'v'; classic),
+                option!(with_optional_value "parts" = "PARTS", 'p'; classic),
             ],
         }],
-        also: &[],
+        also: None,
         word: |log, word| {
             log.push(format!("<{}>", String::from_utf8_lossy(word)));
             Ok(())
@@ -214,7 +221,7 @@ mod tests {
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {
         let stop = parse(&COMMAND, &words(argv), Order::Mixed, &mut Log::new()).unwrap_err();
-        assert_eq!(stop, Stop::Usage(expected.as_bytes().to_vec()));
+        assert_eq!(stop, ParseStop::Usage(expected.as_bytes().to_vec()));
     }
 
     #[test]

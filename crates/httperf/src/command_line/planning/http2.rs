@@ -24,7 +24,7 @@ pub enum Http2Error {
     /// Requests to the proxy itself.
     #[error("--proxy: needs --proxy-tunnel with {version}, as proxies are spoken to in HTTP/1.1")]
     Proxy {
-        /// What asks for HTTP/2.
+        /// The option that asks for HTTP/2.
         version: String,
     },
     /// A method that asks for a tunnel.
@@ -34,7 +34,7 @@ pub enum Http2Error {
     Connect {
         /// The option that names the method.
         option: &'static str,
-        /// What asks for HTTP/2.
+        /// The option that asks for HTTP/2.
         version: String,
     },
     /// A URI that is no path.
@@ -42,7 +42,7 @@ pub enum Http2Error {
     Path {
         /// The option that names it.
         option: &'static str,
-        /// What asks for HTTP/2.
+        /// The option that asks for HTTP/2.
         version: String,
         /// The URI.
         uri: String,
@@ -54,7 +54,7 @@ pub enum Http2Error {
     Line {
         /// The option that has it.
         option: &'static str,
-        /// What asks for HTTP/2.
+        /// The option that asks for HTTP/2.
         version: String,
         /// The line.
         line: String,
@@ -64,12 +64,12 @@ pub enum Http2Error {
     EmptyLine {
         /// The option that has it.
         option: &'static str,
-        /// What asks for HTTP/2.
+        /// The option that asks for HTTP/2.
         version: String,
     },
 }
 
-/// How HTTP/2 is spoken, if it is.
+/// The parameters of HTTP/2, if it is spoken.
 pub(super) fn plan(args: &Args) -> Result<Http2, Http2Error> {
     let given = &args.http2;
     if !args.version().may_be_http2() {
@@ -115,7 +115,7 @@ pub(super) fn check_lines(args: &Args, option: &'static str, lines: &[u8]) -> Re
     Ok(())
 }
 
-/// Whether it is `Name: value`, whatever it says.
+/// Returns whether it is `Name: value`, whatever it says.
 fn is_field(line: &[u8]) -> bool {
     !matches!(Header::parse(line), Err(HeaderError::NotAField | HeaderError::ControlCharacter))
 }

@@ -1,4 +1,4 @@
-//! How the load is offered: closed loops, pools of connections, caps and threads.
+//! Load: closed loops, pools of connections, caps and threads.
 
 use std::num::NonZeroU32;
 use std::thread::available_parallelism;
@@ -19,9 +19,9 @@ pub enum LoadError {
     /// More threads than there is work for.
     #[error("--threads: expected at most {most}, as no more can go on at once in this run, got `{asked}`")]
     Threads {
-        /// How many were asked for.
+        /// The number that was asked for.
         asked: NonZeroU32,
-        /// How many have work.
+        /// The number that have work.
         most: NonZeroU32,
     },
     /// Fewer connections than servers.
@@ -29,9 +29,9 @@ pub enum LoadError {
         "--concurrency: expected a connection for each of the {servers} servers at least, got `{connections}`"
     )]
     Servers {
-        /// How many servers there are.
+        /// The number of servers.
         servers: usize,
-        /// How many connections there are to be.
+        /// The number of connections.
         connections: NonZeroU32,
     },
     /// Schedules of connections that talk to different servers.
@@ -42,7 +42,7 @@ pub enum LoadError {
         "--max-open: expected at least {needed}, the connections that a session may open (--max-connections), got `{max_open}`"
     )]
     MaxOpen {
-        /// What a session may open.
+        /// The limits of a session's connections.
         needed: NonZeroU32,
         /// The cap.
         max_open: NonZeroU32,
@@ -58,7 +58,7 @@ pub(super) fn arrivals(args: &Args) -> Arrivals {
     }
 }
 
-/// What each arrival does, unless it is a session.
+/// The calls of each arrival, unless it is a session.
 pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadError> {
     let load = &args.load;
     let is_endless = load.duration > 0.0;
@@ -108,7 +108,7 @@ pub(super) fn workload(args: &Args, servers: usize) -> Result<Workload, LoadErro
     }))
 }
 
-/// How many sessions may go on at once, if each may open so many connections.
+/// The most sessions that may go on at once, if each may open this many connections.
 pub(super) fn sessions_max(
     args: &Args,
     connections_each: NonZeroU32,
@@ -120,12 +120,12 @@ pub(super) fn sessions_max(
     }
 }
 
-/// How long load is offered, in seconds; 0 for as long as the workload takes.
+/// The time for which load is offered, in seconds; 0 for as long as the workload takes.
 pub(super) fn runtime(args: &Args) -> f64 {
     if args.load.duration > 0.0 { args.load.duration } else { args.runtime }
 }
 
-/// How many threads share the work of this plan.
+/// The number of threads that share the work of this plan.
 pub(super) fn threads(args: &Args, plan: &Plan) -> Result<Option<NonZeroU32>, LoadError> {
     let most = plan.threads_max();
     match args.load.threads {
@@ -146,7 +146,7 @@ const HANDSHAKE_COST: Duration = Duration::from_micros(250);
 const CALL_COST: Duration = Duration::from_micros(10);
 const SHARE: f64 = 0.5;
 
-/// How many threads suffice for a plan on a machine with so many processors.
+/// The number of threads that suffice for a plan on a machine with this many processors.
 fn wanted_by(plan: &Plan, processors: NonZeroU32) -> NonZeroU32 {
     let interval = match &plan.arrivals {
         Arrivals::Sequential => return NonZeroU32::MIN,

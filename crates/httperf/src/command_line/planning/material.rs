@@ -20,7 +20,7 @@ use sha2::Digest;
 use thiserror::Error;
 use url::form_urlencoded;
 
-use super::sources::Way;
+use super::sources::Route;
 use super::{host_value, tls_name};
 use crate::command_line::args::{Args, FormField, FormValue};
 
@@ -53,7 +53,7 @@ pub enum MaterialError {
     List {
         /// The list.
         path: PathBuf,
-        /// What is wrong, and where.
+        /// The mistake, and its place.
         error: targets_file::Error,
     },
     /// A file that a list names, and that cannot be read.
@@ -87,7 +87,7 @@ pub enum MaterialError {
     Servers(usize),
 }
 
-/// What the requests of a plan have in common beyond what the classic tool knew.
+/// The parts common to all requests of a plan that the classic tool does not have.
 pub(super) struct Shared {
     pub(super) headers: Vec<Header>,
     pub(super) body: Option<Body>,
@@ -122,7 +122,7 @@ pub(super) fn shared(args: &Args, extra_headers: &[u8]) -> Result<Shared, Materi
     Ok(Shared { headers, body })
 }
 
-/// Whether other header lines can follow these: each has its end, and none ends the header.
+/// Returns whether other header lines can follow these: each has its end, and none ends the header.
 fn lets_others_follow(lines: &[u8]) -> bool {
     let Some(lines) = lines.strip_suffix(b"\n") else { return lines.is_empty() };
     lines.split(|&byte| byte == b'\n').all(|line| !matches!(line, b"" | b"\r"))
@@ -144,7 +144,7 @@ pub(super) fn uri(args: &Args) -> Result<UriSource, MaterialError> {
 /// A form, as a page sends it.
 struct Form {
     content_type: String,
-    /// Whether nobody can tell the fields apart without `content_type`.
+    /// True if nobody can tell the fields apart without `content_type`.
     needs_type: bool,
     body: Body,
 }
@@ -302,7 +302,7 @@ impl RequestList {
         })
     }
 
-    /// What was typed, as if it named the scheme that the list has.
+    /// The arguments, as if they named the scheme that the list has.
     pub(super) fn with_scheme<'a>(&self, args: &'a Args) -> Cow<'a, Args> {
         match self.requests.first().url.https {
             true => Cow::Owned(Args { lists_https: true, ..args.clone() }),
@@ -314,7 +314,7 @@ impl RequestList {
     pub(super) fn plan(
         &self,
         args: &Args,
-        way: &Way<'_>,
+        route: &Route<'_>,
     ) -> Result<(NonEmpty<Target>, UriSource), super::Error> {
         let mut servers: Vec<Target> = Vec::new();
         let mut indices: HashMap<(&str, u16), u32> = HashMap::new();
@@ -326,7 +326,7 @@ impl RequestList {
                 Some(&index) => index,
                 None => {
                     let index = servers.len() as u32;
-                    servers.push(target(args, way, server, port)?);
+                    servers.push(target(args, route, server, port)?);
                     indices.insert(server, index);
                     index
                 }
@@ -376,7 +376,7 @@ impl RequestList {
 /// A server of a list. `named`: the port that its URL names.
 fn target(
     args: &Args,
-    way: &Way<'_>,
+    route: &Route<'_>,
     (host, port): (&str, u16),
     named: Option<u16>,
 ) -> Result<Target, super::Error> {
@@ -385,7 +385,7 @@ fn target(
     if let Some(port) = named {
         name += &format!(":{port}");
     }
-    way.target(name, tls_name(args, &[Some(host)]), host, port)
+    route.target(name, tls_name(args, &[Some(host)]), host, port)
 }
 
 /// A connection talks to one server.

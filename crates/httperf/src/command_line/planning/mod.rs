@@ -5,6 +5,7 @@ mod http2;
 mod load;
 pub mod material;
 mod objectives;
+mod saved;
 mod sources;
 mod tls;
 
@@ -24,7 +25,7 @@ use httperf_plan::{
 use thiserror::Error;
 
 use self::material::{RequestList, Shared};
-use self::sources::{Way, sockets};
+use self::sources::{Route, sockets};
 use crate::command_line::args::{Args, SessionArgs, SessionKind, UriChoice, Version};
 use crate::command_line::values::SECONDS_MAX;
 use crate::terminal::messages::Program;
@@ -33,6 +34,8 @@ pub use self::http2::Http2Error;
 pub use self::load::LoadError;
 pub use self::material::MaterialError;
 pub use self::objectives::ObjectiveError;
+pub(crate) use self::objectives::can_watch;
+pub(crate) use self::saved::make_runnable;
 pub use self::sources::SourceError;
 pub(crate) use self::sources::{resolve_all, source_addresses};
 pub use self::tls::TlsError;
@@ -43,7 +46,7 @@ const SESSION_CONNECTIONS: NonZeroU32 = NonZeroU32::new(4).expect("it is not 0")
 /// Calls in flight on a connection of a session unless `--max-piped-calls` says otherwise.
 const PIPED_CALLS: NonZeroU32 = NonZeroU32::new(32).expect("it is not 0");
 
-/// What is beyond this never comes.
+/// A time beyond this never comes.
 const FOREVER: Duration = Duration::from_secs(SECONDS_MAX as u64);
 
 /// Turns what was typed into a plan; `warn` is told what looks wrong but does not stop the run.
@@ -58,13 +61,13 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
     let args = &*list.as_ref().map_or(Cow::Borrowed(args), |list| list.with_scheme(args));
     let http2 = http2::plan(args)?;
     let sources = source_addresses(&args.my_addresses)?;
-    let way = Way::new(args, &sources)?;
+    let route = Route::new(args, &sources)?;
     let (targets, listed) = match &list {
-        Some(list) => list.plan(args, &way).map(|(targets, requests)| (targets, Some(requests)))?,
-        None => (targets(args, &way)?, None),
+        Some(list) => list.plan(args, &route).map(|(targets, requests)| (targets, Some(requests)))?,
+        None => (targets(args, &route)?, None),
     };
-    way.warn_of_unused(&targets, warn);
-    let proxy = way.proxy();
+    route.warn_of_unused(&targets, warn);
+    let proxy = route.proxy();
     let extra_headers = extra_headers(args, warn)?;
     let Shared { headers, body } = material::shared(args, &extra_headers)?;
     let usual_method = || if body.is_some() { b"POST".to_vec() } else { b"GET".to_vec() };
@@ -166,7 +169,7 @@ pub enum Error {
     UriList {
         /// The file's name.
         file: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: uri_list::Error,
     },
     /// An unusable session file.
@@ -200,7 +203,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What follows the program's name: a colon and the message, after the origin that the classic tool names.
+    /// The text behind the program's name: a colon and the message, after the origin that the classic tool names.
     #[must_use]
     pub fn text(&self) -> String {
         let origin = match self {
@@ -227,9 +230,9 @@ impl Error {
         format!("{origin}: {self}")
     }
 
-    /// The exit status for it.
-    #[must_use]
-    pub fn status(&self) -> ExitCode {
+    /// Prints it, and returns the exit status for it.
+    pub fn explain(&self, program: &Program) -> ExitCode {
+        program.say_bytes(self.text().as_bytes());
         ExitCode::FAILURE
     }
 }
@@ -244,12 +247,12 @@ fn http_version(version: Version) -> Result<HttpVersion, Error> {
     }
 }
 
-fn targets(args: &Args, way: &Way<'_>) -> Result<NonEmpty<Target>, Error> {
+fn targets(args: &Args, route: &Route<'_>) -> Result<NonEmpty<Target>, Error> {
     let Some(file) = &args.servers else {
         let server = args.server();
         let host = args.server_name.as_ref().map_or_else(|| host_value(server), |name| text(name));
         let tls_name = tls_name(args, &[args.server_name.as_deref(), Some(server)]);
-        return Ok([way.target(host, tls_name, server, args.port())?].into());
+        return Ok([route.target(host, tls_name, server, args.port())?].into());
     };
     let names = uri_list::parse(&read(file)?).map_err(|error| match error {
         uri_list::Error::Empty => Error::Empty(file_name(file)),
@@ -258,7 +261,7 @@ fn targets(args: &Args, way: &Way<'_>) -> Result<NonEmpty<Target>, Error> {
     names.try_map(|entry| {
         let line_end = entry.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
         let name = &entry[..line_end.unwrap_or(entry.len())];
-        way.target(host_value(name), tls_name(args, &[Some(name)]), name, args.port())
+        route.target(host_value(name), tls_name(args, &[Some(name)]), name, args.port())
     })
 }
 
@@ -274,7 +277,7 @@ fn tls_name(args: &Args, names: &[Option<&[u8]>]) -> Option<String> {
     }
 }
 
-/// What `Host` says of a server: its name as it was typed, an IPv6 address in brackets and without scope.
+/// The value of `Host` for a server: its name as it was typed, an IPv6 address in brackets and without scope.
 fn host_value(server: &[u8]) -> String {
     let name = text(server);
     let address = name.split_once('%').map_or(&name[..], |(address, _)| address);

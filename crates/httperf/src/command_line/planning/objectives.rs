@@ -1,10 +1,8 @@
-//! Whether a plan can measure what its objectives are about.
+//! Objectives that a plan cannot measure, and those that can be watched while a run goes on.
 
 use httperf_plan::objective::{Clock, Metric, Objective, Share};
 use httperf_plan::{Arrivals, Plan, Workload};
 use thiserror::Error;
-
-use crate::runner::monitor;
 
 const CALLS: &str = "calls, of which this run makes none";
 
@@ -16,7 +14,7 @@ pub enum ObjectiveError {
     Needs {
         /// The objective.
         objective: Objective,
-        /// What the plan lacks.
+        /// The thing that the plan lacks.
         needed: &'static str,
     },
     /// Nothing happens in the run for which it could be ended.
@@ -41,14 +39,26 @@ pub(super) fn check(plan: &Plan) -> Result<(), ObjectiveError> {
     if plan.objectives.abort && !plan.makes_calls() {
         return Err(ObjectiveError::NoCalls);
     }
-    if plan.objectives.abort && !objectives.iter().any(|&objective| monitor::can_watch(objective, plan)) {
+    if plan.objectives.abort && !objectives.iter().any(|&objective| can_watch(objective, plan)) {
         let names: Vec<String> = objectives.iter().map(ToString::to_string).collect();
         return Err(ObjectiveError::Unwatchable(names.join(", ")));
     }
     Ok(())
 }
 
-/// What the plan lacks to measure this.
+/// Returns whether a miss of this objective can be told while a run of the plan goes on.
+pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
+    let is_upper = objective.relation().is_upper();
+    plan.makes_calls()
+        && match objective.metric() {
+            Metric::Time { clock, .. } => clock == Clock::Latency,
+            Metric::Share(Share::Errors | Share::Failed | Share::Unexpected) => is_upper,
+            Metric::Share(Share::Status(class)) => class < 4 && !is_upper,
+            Metric::Replies => true,
+        }
+}
+
+/// Names what the plan lacks to measure this.
 fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
     let expect = &plan.replies.expect;
     let checks_replies = plan.replies.reads_bodies() || expect.statuses.is_some();

@@ -30,7 +30,7 @@ pub enum SourceError {
     /// A server that cannot be reached from the local addresses.
     #[error("--myaddr: expected {version} addresses, as `{server}` has no others, got `{source_address}`")]
     OtherVersion {
-        /// What the server has.
+        /// The server's own properties.
         version: &'static str,
         /// The server.
         server: String,
@@ -53,7 +53,7 @@ pub enum SourceError {
     NothingToSend,
 }
 
-/// How sockets are made.
+/// The options of sockets.
 pub(super) fn sockets(args: &Args, sources: SourceAddresses) -> Result<Sockets, SourceError> {
     let given = &args.sources;
     // Fast open puts the SYN off until there is something to send with it.
@@ -74,7 +74,7 @@ pub(super) fn sockets(args: &Args, sources: SourceAddresses) -> Result<Sockets, 
 }
 
 /// The way to servers.
-pub(super) struct Way<'a> {
+pub(super) struct Route<'a> {
     args: &'a Args,
     /// A local address, if connections have given ones; it stands for the IP version of all.
     source: Option<IpAddr>,
@@ -82,7 +82,7 @@ pub(super) struct Way<'a> {
     proxy: Option<(&'a ProxyUrl, Vec<SocketAddr>)>,
 }
 
-impl<'a> Way<'a> {
+impl<'a> Route<'a> {
     pub(super) fn new(args: &'a Args, sources: &SourceAddresses) -> Result<Self, Error> {
         let source = sources.nth(0);
         let mut firsts = sources.ranges().iter().map(|&(first, _)| first);
@@ -91,13 +91,13 @@ impl<'a> Way<'a> {
         {
             return Err(SourceError::MixedVersions(source, other).into());
         }
-        let mut way = Self { args, source, proxy: None };
+        let mut route = Self { args, source, proxy: None };
         if let Some(url) = &args.sources.proxy {
             let unknown = || SourceError::Proxy(url.host.clone()).into();
-            let addresses = way.addresses(url.host.as_bytes(), url.port, unknown)?;
-            way.proxy = Some((url, addresses));
+            let addresses = route.addresses(url.host.as_bytes(), url.port, unknown)?;
+            route.proxy = Some((url, addresses));
         }
-        Ok(way)
+        Ok(route)
     }
 
     /// The server that was typed like this, at this port, with the way to it.
@@ -127,7 +127,7 @@ impl<'a> Way<'a> {
         })
     }
 
-    /// What the plan says of the proxy.
+    /// The proxy of the plan.
     pub(super) fn proxy(&self) -> Option<Proxy> {
         let (url, _) = self.proxy.as_ref()?;
         Some(Proxy {
@@ -151,7 +151,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// What stands in for a server: the first that fits.
+    /// The address that stands in for a server: the first that fits.
     fn stand_in(&self, server: &[u8], port: u16) -> Option<&'a ConnectTo> {
         self.args.sources.connect_to.iter().find(|connect_to| fits(connect_to, server, port))
     }
@@ -196,7 +196,7 @@ impl<'a> Way<'a> {
     }
 }
 
-/// Whether this is to stand in for the server at this port.
+/// Returns whether this is to stand in for the server at this port.
 fn fits(connect_to: &ConnectTo, server: &[u8], port: u16) -> bool {
     let server = text(bare(server));
     connect_to.port.is_none_or(|own| own == port)

@@ -59,7 +59,7 @@ pub enum TlsError {
     TooOldForHttp2 {
         /// The option that has it.
         option: &'static str,
-        /// What is to be spoken.
+        /// The version to be spoken.
         version: Version,
         /// The newest version.
         max: &'static str,
@@ -72,7 +72,7 @@ pub enum TlsError {
     Trust {
         /// The option that names it.
         option: &'static str,
-        /// What is wrong, up to its path.
+        /// The problem, up to its path.
         reason: String,
         /// Its path.
         path: PathBuf,
@@ -82,12 +82,12 @@ pub enum TlsError {
     Refused {
         /// The option that has it.
         option: &'static str,
-        /// What is wrong with it.
+        /// The mistake in it.
         reason: String,
     },
 }
 
-/// How connections are secured; `None` if they are not.
+/// The TLS of connections; `None` if they have none.
 pub(super) fn plan(args: &Args, warn: &mut dyn FnMut(String)) -> Result<Option<Tls>, TlsError> {
     if !args.uses_tls() {
         return Ok(None);
@@ -150,7 +150,7 @@ fn version_name(version: TlsVersion) -> &'static str {
     }
 }
 
-/// What is offered: what was typed, or else what the version of HTTP needs.
+/// The protocols offered: those that were typed, or else those that the version of HTTP needs.
 fn alpn(args: &Args, max: TlsVersion) -> Result<Vec<Vec<u8>>, TlsError> {
     const HTTP_2: &[u8] = b"h2";
     let version = args.version();
@@ -371,7 +371,7 @@ fn warn_of_left_out(list: &CipherList, leaves_any: bool, given: &str, warn: &mut
     }
 }
 
-/// What BoringSSL always offers with TLS 1.3 (RFC 8446, appendix B.4).
+/// The suites that BoringSSL always offers with TLS 1.3 (RFC 8446, appendix B.4).
 const TLS13_SUITES: [&str; 3] =
     ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 

@@ -1,77 +1,56 @@
-//! What is asked of replies, and what is checked in them.
+//! Checks of replies.
 
 use std::str::FromStr;
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "compressed",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "asks for compressed replies, and decompresses them to count and to check them",
-        details: &[
-            "Sends `Accept-Encoding: gzip, br, zstd`, unless --header says another. Full reports show the bytes of \
-             compressed bodies both ways: as they came, and decompressed. A body that cannot be decompressed is \
-             counted as an unexpected reply.",
-        ],
-        apply: |args, _| {
+    Opt::flag("compressed", "asks for compressed replies, and decompresses them to count and to check them")
+        .details(&[
+            "Sends `Accept-Encoding: gzip, br, zstd`, unless --header says another. Full reports show the \
+             bytes of compressed bodies both ways: as they came, and decompressed. A body that cannot be \
+             decompressed is counted as an unexpected reply.",
+        ])
+        .apply(|args, _| {
             args.material.replies.compressed = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "expect-status",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "counts replies of other statuses as unexpected",
-        details: &[
-            "A list such as `200,204,3xx,500-503`. Unexpected replies are counted by what is unexpected in them, and \
-             their times are kept apart from those of the others, in all reports but the classic one.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("expect-status", "LIST", "counts replies of other statuses as unexpected")
+        .details(&[
+            "A list such as `200,204,3xx,500-503`. Unexpected replies are counted by what is unexpected \
+             in them, and their times are kept apart from those of the others, in all reports but the \
+             classic one.",
+        ])
+        .apply(|args, value| {
             let expected = "statuses such as 200,204,3xx or 200-299";
             args.material.replies.expect.statuses = Some(parse("--expect-status", expected, value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "expect-size",
-        short: None,
-        value: ValueForm::Required("N[-M]"),
-        tier: Tier::New,
-        help: "counts replies with bodies of other sizes as unexpected",
-        details: &["In bytes, of the body as it was before it was compressed. As --expect-status."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("expect-size", "N[-M]", "counts replies with bodies of other sizes as unexpected")
+        .details(&["In bytes, of the body as it was before it was compressed. As --expect-status."])
+        .apply(|args, value| {
             let expected = "a number of bytes, or a range such as 100-200";
             args.material.replies.expect.size = Some(parse("--expect-size", expected, value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "expect-body-hash",
-        short: None,
-        value: ValueForm::Required("sha256:HEX"),
-        tier: Tier::New,
-        help: "counts replies with bodies of another SHA-256 as unexpected",
-        details: &[
-            "64 hexadecimal digits, as `sha256sum` prints them, of the body as it was before it was compressed. As \
-             --expect-status.",
-        ],
-        apply: |args, value| {
-            let expected = "sha256: and 64 hexadecimal digits";
-            args.material.replies.expect.sha256 = Some(parse("--expect-body-hash", expected, value)?);
-            Ok(())
-        },
-    },
+        }),
+    Opt::with_value(
+        "expect-body-hash",
+        "sha256:HEX",
+        "counts replies with bodies of another SHA-256 as unexpected",
+    )
+    .details(&["64 hexadecimal digits, as `sha256sum` prints them, of the body as it was before it \
+             was compressed. As --expect-status."])
+    .apply(|args, value| {
+        let expected = "sha256: and 64 hexadecimal digits";
+        args.material.replies.expect.sha256 = Some(parse("--expect-body-hash", expected, value)?);
+        Ok(())
+    }),
 ];
 
-fn parse<T: FromStr>(option: &str, expected: &str, value: Value<'_>) -> Result<T, Stop> {
+fn parse<T: FromStr>(option: &str, expected: &str, value: Value<'_>) -> Result<T, ParseStop> {
     let text = std::str::from_utf8(value.bytes()).ok();
-    text.and_then(|text| text.parse().ok()).ok_or_else(|| Stop::expected(option, expected, value))
+    text.and_then(|text| text.parse().ok()).ok_or_else(|| ParseStop::expected(option, expected, value))
 }
 
 #[cfg(test)]
@@ -82,7 +61,7 @@ mod tests {
     #[track_caller]
     fn check_error(argument: &str, expected: &str) {
         let stop = Args::default().parse(&words(&[argument])).unwrap_err();
-        assert_eq!(stop, Stop::rejected(expected), "{argument}");
+        assert_eq!(stop, ParseStop::rejected(expected), "{argument}");
     }
 
     #[test]

@@ -1,54 +1,40 @@
 //! Help, the version, and options that only old scripts need.
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop};
 
-/// What is said of `--debug`.
+/// The notice about `--debug`.
 const NO_DEBUGGING: &str = "warning: --debug: this program has no debugging output, of which a larger number would show \
                             more; -v shows rates as they are sampled, --print-request and --print-reply what is sent \
                             and received";
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::help(),
-    Opt {
-        long: "version",
-        short: Some('V'),
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "prints the version and exits",
-        details: &[],
-        apply: |_, _| Err(Stop::Version),
-    },
-    Opt {
-        long: "debug",
-        short: Some('d'),
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "does nothing but say what to use instead",
-        details: &[
-            "A debugging build of the classic tool printed debugging output, more of it for a larger N; the packaged one \
-             had none either. -v shows rates as they are sampled (given twice, the histogram of lifetimes; three times, \
-             the interval before each arrival), --print-request and --print-reply what is sent and received, and --calls \
-             writes a row for each call.",
-        ],
-        apply: |args, _| {
+    Opt::flag("version", "prints the version and exits")
+        .short('V')
+        .classic()
+        .apply(|_, _| Err(ParseStop::Version)),
+    Opt::with_value("debug", "N", "does nothing but say what to use instead")
+        .short('d')
+        .classic()
+        .details(&[
+            "A debugging build of the classic tool printed debugging output, more of it for a larger N; \
+             the packaged one had none either. -v shows rates as they are sampled (given twice, the \
+             histogram of lifetimes; three times, the interval before each arrival), --print-request and \
+             --print-reply what is sent and received, and --calls writes a row for each call.",
+        ])
+        .apply(|args, _| {
             args.notices.push(NO_DEBUGGING.to_owned());
             Ok(())
-        },
-    },
-    Opt {
-        long: "use-timer-cache",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::Classic091,
-        help: "does nothing; accepted for old scripts",
-        details: &[
-            "It asked the classic tool to read the clock once per turn of its loop. Here the clock is read once \
-             a turn and once a send in any case.",
-        ],
-        apply: |args, _| {
+        }),
+    Opt::flag("use-timer-cache", "does nothing; accepted for old scripts")
+        .classic_091()
+        .details(&[
+            "It asked the classic tool to read the clock once per turn of its loop. Here the clock is \
+             read once a turn and once a send in any case.",
+        ])
+        .apply(|args, _| {
             args.use_timer_cache = true;
             Ok(())
-        },
-    },
+        }),
 ];

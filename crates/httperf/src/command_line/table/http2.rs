@@ -1,109 +1,92 @@
-//! How HTTP/2 is spoken, once `--http-version` asks for it.
+//! The parameters of HTTP/2, once `--http-version` asks for it.
 
 use httperf_origin::parse_size;
 use httperf_plan::Bounded;
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::positive;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "streams",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "keeps up to N calls outstanding on each connection of a closed loop or a pool",
-        details: &[
-            "Default: 1. For HTTP/2 what --pipeline is for HTTP/1.1: each reply makes way for the next call. A server \
-             that allows fewer streams at once makes calls wait; the report says for how long. A connection of \
-             --http-version=auto that comes to speak HTTP/1.1 has one call outstanding.",
-            "In other workloads --burst-length and --max-piped-calls say how many streams there are at once.",
-        ],
-        apply: |args, value| {
-            args.http2.streams = Some(positive("--streams", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "h2c-upgrade",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)",
-        details: &[
-            "Where the server does not take it up, HTTP/1.1 is spoken, one call at a time. Implies --http-version=2. \
-             Without it, HTTP/2 in the clear begins at once. RFC 9113 has given this way up, and many servers have \
-             never had it.",
-        ],
-        apply: |args, _| {
-            args.http2.upgrade = true;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "h2-window",
-        short: None,
-        value: ValueForm::Required("BYTES"),
-        tier: Tier::New,
-        help: "lets the server send so many bytes of a reply before it hears that more are welcome",
-        details: &[
-            "Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s. It is the window \
-             with which streams begin (SETTINGS_INITIAL_WINDOW_SIZE).",
-        ],
-        apply: |args, value| {
-            args.http2.window = Some(size("--h2-window", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "h2-connection-window",
-        short: None,
-        value: ValueForm::Required("BYTES"),
-        tier: Tier::New,
-        help: "lets the server send so many bytes of all replies of a connection together",
-        details: &[
-            "Default: 15m. Range: 65535, which HTTP/2 grants in any case, to 2147483647. As --h2-window.",
-        ],
-        apply: |args, value| {
-            args.http2.connection_window = Some(size("--h2-connection-window", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "h2-header-table",
-        short: None,
-        value: ValueForm::Required("BYTES"),
-        tier: Tier::New,
-        help: "lets the server remember so many bytes of header fields, to refer to them later (HPACK)",
-        details: &[
-            "Default: 4096. Range: 0 to 16777216. Each connection may come to hold as much memory. A `k` or `m` behind \
-             the number counts in 1024s.",
-        ],
-        apply: |args, value| {
-            args.http2.header_table = Some(size("--h2-header-table", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "h2-max-frame",
-        short: None,
-        value: ValueForm::Required("BYTES"),
-        tier: Tier::New,
-        help: "lets the server send frames of up to so many bytes",
-        details: &["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."],
-        apply: |args, value| {
+    Opt::with_value(
+        "streams",
+        "N",
+        "keeps up to N calls outstanding on each connection of a closed loop or a pool",
+    )
+    .details(&[
+        "Default: 1. For HTTP/2 what --pipeline is for HTTP/1.1: each reply makes way for the next \
+             call. A server that allows fewer streams at once makes calls wait; the report says for how \
+             long. A connection of --http-version=auto that comes to speak HTTP/1.1 has one call \
+             outstanding.",
+        "In other workloads --burst-length and --max-piped-calls say how many streams there are at once.",
+    ])
+    .apply(|args, value| {
+        args.http2.streams = Some(positive("--streams", value)?);
+        Ok(())
+    }),
+    Opt::flag(
+        "h2c-upgrade",
+        "asks for HTTP/2 in the clear with the first request of each connection (Upgrade: h2c)",
+    )
+    .details(&["Where the server does not take it up, HTTP/1.1 is spoken, one call at a time. Implies \
+         --http-version=2. Without it, HTTP/2 in the clear begins at once. RFC 9113 has given this way \
+         up, and many servers have never had it."])
+    .apply(|args, _| {
+        args.http2.upgrade = true;
+        Ok(())
+    }),
+    Opt::with_value(
+        "h2-window",
+        "BYTES",
+        "lets the server send up to this many bytes of a reply ahead (flow control)",
+    )
+    .details(&[
+        "Default: 6m. Range: 1 to 2147483647. A `k`, `m` or `g` behind the number counts in 1024s. It is \
+         the window with which streams begin (SETTINGS_INITIAL_WINDOW_SIZE).",
+    ])
+    .apply(|args, value| {
+        args.http2.window = Some(size("--h2-window", value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "h2-connection-window",
+        "BYTES",
+        "lets the server send up to this many bytes of all replies of a connection ahead",
+    )
+    .details(&["Default: 15m. Range: 65535, which HTTP/2 grants in any case, to 2147483647. As --h2-window."])
+    .apply(|args, value| {
+        args.http2.connection_window = Some(size("--h2-connection-window", value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "h2-header-table",
+        "BYTES",
+        "lets the server compress header fields with a table of this many bytes (HPACK)",
+    )
+    .details(&[
+        "Default: 4096. Range: 0 to 16777216. Each connection may come to hold as much memory. A `k` or \
+         `m` behind the number counts in 1024s.",
+    ])
+    .apply(|args, value| {
+        args.http2.header_table = Some(size("--h2-header-table", value)?);
+        Ok(())
+    }),
+    Opt::with_value("h2-max-frame", "BYTES", "accepts frames of up to this many bytes")
+        .details(&["Default: 16384, which is the least. Range: up to 16777215. As --h2-window."])
+        .apply(|args, value| {
             args.http2.max_frame = Some(size("--h2-max-frame", value)?);
             Ok(())
-        },
-    },
+        }),
 ];
 
-fn size<const MIN: u32, const MAX: u32>(option: &str, value: Value<'_>) -> Result<Bounded<MIN, MAX>, Stop> {
+fn size<const MIN: u32, const MAX: u32>(
+    option: &str,
+    value: Value<'_>,
+) -> Result<Bounded<MIN, MAX>, ParseStop> {
     let text = std::str::from_utf8(value.bytes()).ok();
     let size = text.and_then(|text| parse_size(text).ok()).and_then(|size| u32::try_from(size).ok());
     size.and_then(|size| Bounded::try_from(size).ok())
-        .ok_or_else(|| Stop::expected(option, &format!("a number of bytes from {MIN} to {MAX}"), value))
+        .ok_or_else(|| ParseStop::expected(option, &format!("a number of bytes from {MIN} to {MAX}"), value))
 }
 
 #[cfg(test)]

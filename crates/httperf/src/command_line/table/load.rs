@@ -4,163 +4,140 @@ use httperf_plan::{Arrivals, THREADS_MAX};
 
 use super::schedule::{parse_period, parse_rate};
 use crate::command_line::args::{Args, Threads};
-use crate::command_line::grammar::{Opt, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::{SECONDS_MAX, nonzero, positive, seconds};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "duration",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "offers load for X seconds, as many connections and calls as that takes",
-        details: &[
-            "As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; where they \
-             are, the run ends with whichever comes first.",
-        ],
-        apply: |args, value| {
-            let duration = value.real().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
-            let expected = || {
-                let what = format!("a number of seconds above 0, at most {SECONDS_MAX}");
-                Stop::expected("--duration", &what, value)
-            };
-            args.load.duration = duration.ok_or_else(expected)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "concurrency",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "keeps N connections busy, each sending its next call when the last reply is in",
-        details: &[
-            "Such a closed loop slows down when the server does. A connection that ends, after --num-calls or because the \
-             server closes it, makes way for the next; there are N in all unless --num-conns or --duration says \
-             otherwise. Latencies count from when a call could be made, and so do not show how long it would have had to \
-             wait had it been due at a time of its own.",
-            "With --rate or --period it caps the connections that are open: an arrival that finds N waits until one \
-             has ended. Its wait is part of its latency, and the report says how many had to. With --request-rate it \
-             is the number of connections that share the calls. Not for session workloads.",
-        ],
-        apply: |args, value| {
-            args.load.concurrency = Some(positive("--concurrency", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "pipeline",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "keeps up to N calls outstanding on each connection of a closed loop or a pool",
-        details: &[
-            "Default: 1. Each reply makes way for the next call, unlike with --burst-length. Over HTTP/2 it is --streams \
-             that says so.",
-        ],
-        apply: |args, value| {
-            args.load.pipeline = Some(positive("--pipeline", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "call-pause",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "thinks for X seconds between a reply and the next call of a connection",
-        details: &["Default: 0. With --burst-length, between bursts. A call is due when the pause is over."],
-        apply: |args, value| {
-            args.load.call_pause = seconds("--call-pause", value)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "request-rate",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "offers X calls per second over connections that are kept, whatever the server does",
-        details: &[
-            "Each call is due at a time of its own and takes any of the --concurrency connections (default: 10) that \
-             has room; if none has, it waits, and its wait is part of its latency. Connections are opened before the run \
-             starts. Needs --duration, --runtime or --num-calls, which is the number of all calls here.",
-            "The same as --request-period=d1/X; the last of both counts.",
-        ],
-        apply: |args, value| {
-            let arrivals = parse_rate(value).filter(|arrivals| *arrivals != Arrivals::Sequential);
-            let arrivals = arrivals
-                .ok_or_else(|| Stop::expected("--request-rate", "a number of calls per second", value))?;
-            args.load.call_arrivals = Some(arrivals);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "request-period",
-        short: None,
-        value: ValueForm::Required("[D]T1[,T2]"),
-        tier: Tier::New,
-        help: "spaces calls over kept connections by this distribution of intervals, in seconds",
-        details: &[
-            "As --request-rate, with the distributions of --period: e0.001 is a Poisson process of 1,000/s.",
-        ],
-        apply: |args, value| {
-            let arrivals = parse_period(value.bytes())?;
-            if arrivals == Arrivals::Sequential {
-                return Err(Stop::expected("--request-period", "a mean interval above 0", value));
-            }
-            args.load.call_arrivals = Some(arrivals);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "per-connection",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "gives each connection a schedule of its own, every N-th call of --request-rate",
-        details: &["A call then waits for its connection, even if another is free."],
-        apply: |args, _| {
-            args.load.per_connection = true;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "max-open",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "has no more than N connections open; arrivals beyond wait for one to end",
-        details: &[
-            "Default: no bound. The wait is part of the latency. A session counts with all the connections that it may \
-             open (--max-connections).",
-        ],
-        apply: |args, value| {
-            args.load.max_open = Some(positive("--max-open", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "threads",
-        short: None,
-        value: ValueForm::Required("N|auto"),
-        tier: Tier::New,
-        help: "shares the work among N threads, each tied to a processor",
-        details: &[
-            "Default: one thread, not tied. Every thread follows the same schedule and starts its own part of the arrivals: what \
-             is due when, and which URI each call has, does not depend on their number. auto takes one where one \
-             suffices for the rate, and as many as there are processors for a closed loop; the report says how many.",
-        ],
-        apply: |args, value| {
+    Opt::with_value(
+        "duration",
+        "X",
+        "offers load for X seconds, as many connections and calls as that takes",
+    )
+    .details(&[
+        "As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; \
+             where they are, the run ends with whichever comes first.",
+    ])
+    .apply(|args, value| {
+        let duration = value.real().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
+        let expected = || {
+            let what = format!("a number of seconds above 0, at most {SECONDS_MAX}");
+            ParseStop::expected("--duration", &what, value)
+        };
+        args.load.duration = duration.ok_or_else(expected)?;
+        Ok(())
+    }),
+    Opt::with_value(
+        "concurrency",
+        "N",
+        "keeps N connections busy, each sending its next call when the last reply is in",
+    )
+    .details(&[
+        "Such a closed loop slows down when the server does. A connection that ends, after --num-calls or \
+         because the server closes it, makes way for the next; there are N in all unless --num-conns or \
+         --duration says otherwise. Latencies count from when a call could be made, and so do not show \
+         how long it would have had to wait had it been due at a time of its own.",
+        "With --rate or --period it caps the connections that are open: an arrival that finds N waits \
+         until one has ended. Its wait is part of its latency, and the report says how many had to. With \
+         --request-rate it is the number of connections that share the calls. Not for session workloads.",
+    ])
+    .apply(|args, value| {
+        args.load.concurrency = Some(positive("--concurrency", value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "pipeline",
+        "N",
+        "keeps up to N calls outstanding on each connection of a closed loop or a pool",
+    )
+    .details(&[
+        "Default: 1. Each reply makes way for the next call, unlike with --burst-length. Over HTTP/2 it \
+         is --streams that says so.",
+    ])
+    .apply(|args, value| {
+        args.load.pipeline = Some(positive("--pipeline", value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "call-pause",
+        "X",
+        "thinks for X seconds between a reply and the next call of a connection",
+    )
+    .details(&["Default: 0. With --burst-length, between bursts. A call is due when the pause is over."])
+    .apply(|args, value| {
+        args.load.call_pause = seconds("--call-pause", value)?;
+        Ok(())
+    }),
+    Opt::with_value(
+        "request-rate",
+        "X",
+        "offers X calls per second over connections that are kept, whatever the server does",
+    )
+    .details(&[
+        "Each call is due at a time of its own and takes any of the --concurrency connections (default: \
+         10) that has room; if none has, it waits, and its wait is part of its latency. Connections are \
+         opened before the run starts. Needs --duration, --runtime or --num-calls, which is the number of \
+         all calls here.",
+        "The same as --request-period=d1/X; the last of both counts.",
+    ])
+    .apply(|args, value| {
+        let arrivals = parse_rate(value).filter(|arrivals| *arrivals != Arrivals::Sequential);
+        let arrivals = arrivals
+            .ok_or_else(|| ParseStop::expected("--request-rate", "a number of calls per second", value))?;
+        args.load.call_arrivals = Some(arrivals);
+        Ok(())
+    }),
+    Opt::with_value(
+        "request-period",
+        "[D]T1[,T2]",
+        "spaces calls over kept connections by this distribution of intervals, in seconds",
+    )
+    .details(&[
+        "As --request-rate, with the distributions of --period: e0.001 is a Poisson process of 1,000/s.",
+    ])
+    .apply(|args, value| {
+        let arrivals = parse_period(value.bytes())?;
+        if arrivals == Arrivals::Sequential {
+            return Err(ParseStop::expected("--request-period", "a mean interval above 0", value));
+        }
+        args.load.call_arrivals = Some(arrivals);
+        Ok(())
+    }),
+    Opt::flag(
+        "per-connection",
+        "gives each connection a schedule of its own, every N-th call of --request-rate",
+    )
+    .details(&["A call then waits for its connection, even if another is free."])
+    .apply(|args, _| {
+        args.load.per_connection = true;
+        Ok(())
+    }),
+    Opt::with_value(
+        "max-open",
+        "N",
+        "keeps at most N connections open; further arrivals wait for one to end",
+    )
+    .details(&["Default: no bound. The wait is part of the latency. A session counts with all the \
+             connections that it may open (--max-connections)."])
+    .apply(|args, value| {
+        args.load.max_open = Some(positive("--max-open", value)?);
+        Ok(())
+    }),
+    Opt::with_value("threads", "N|auto", "shares the work among N threads, each tied to a processor")
+        .details(&[
+            "Default: one thread, not tied. Every thread follows the same schedule and starts its own \
+             part of the arrivals: what is due when, and which URI each call has, does not depend on \
+             their number. auto takes one where one suffices for the rate, and as many as there are \
+             processors for a closed loop; the report says how many.",
+        ])
+        .apply(|args, value| {
             args.load.threads = Some(match value.bytes() {
                 b"auto" => Threads::Auto,
                 _ => {
                     let count = nonzero(value).filter(|count| *count <= THREADS_MAX);
                     let expected = format!("a number from 1 to {THREADS_MAX}, or auto");
-                    Threads::Count(count.ok_or_else(|| Stop::expected("--threads", &expected, value))?)
+                    Threads::Count(count.ok_or_else(|| ParseStop::expected("--threads", &expected, value))?)
                 }
             });
             Ok(())
-        },
-    },
+        }),
 ];

@@ -1,4 +1,4 @@
-//! What requests are made of beyond what the classic tool knew: bodies, header fields, lists of whole requests.
+//! Parts of requests that the classic tool does not have: bodies, header fields, lists of whole requests.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,167 +6,133 @@ use httperf_plan::template::BadRange;
 use httperf_plan::{Header, HeaderError, Template};
 
 use crate::command_line::args::{Args, Authorization, FormField, FormValue, os_string};
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "body",
-        short: None,
-        value: ValueForm::Required("TEXT"),
-        tier: Tier::New,
-        help: "sends this body with each request",
-        details: &[
-            "The method is then POST unless --method says another. No Content-Type is sent unless --header names \
-             one.",
-            "`{seq}` in it becomes the call's number, from 0; `{rand:LOW-HIGH}` a number at random between two \
-             numbers, both included; `{uuid}` a random UUID. The same goes for --uri and the path of a URL, --form, \
-             --header and --targets. What they become depends on the call's number and on --client alone, so that \
-             a run can be repeated. Nothing else in braces has a meaning.",
-        ],
-        apply: |args, value| {
+    Opt::with_value("body", "TEXT", "sends this body with each request")
+        .details(&[
+            "The method is then POST unless --method says another. No Content-Type is sent unless \
+             --header names one.",
+            "`{seq}` in it becomes the call's number, from 0; `{rand:LOW-HIGH}` a number at random \
+             between two numbers, both included; `{uuid}` a random UUID. The same goes for --uri and the \
+             path of a URL, --form, --header and --targets. What they become depends on the call's number \
+             and on --client alone, so that a run can be repeated. Nothing else in braces has a meaning.",
+        ])
+        .apply(|args, value| {
             args.material.body = Some(template("--body", value.bytes())?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "body-file",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "sends what is in a file as the body of each request",
-        details: &[
-            "The file is read once, before the run, and is sent as it is, without placeholders and without being \
-             copied for each call. Otherwise as --body. The send buffer is small by default: --send-buffer makes large \
-             bodies go out faster.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("body-file", "FILE", "sends the contents of a file as the body of each request")
+        .details(&["The file is read once, before the run, and is sent as it is, without placeholders and \
+             without being copied for each call. Otherwise as --body. The send buffer is small by \
+             default: --send-buffer makes large bodies go out faster."])
+        .apply(|args, value| {
             args.material.body_file = Some(file("--body-file", value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "form",
-        short: None,
-        value: ValueForm::Required("NAME=VALUE"),
-        tier: Tier::New,
-        help: "sends a field of a form with each request; may be given more than once",
-        details: &[
-            "The fields are sent as a page's form sends them: as `application/x-www-form-urlencoded`, or, if one of \
-             them is written NAME=@FILE, as `multipart/form-data` with what is in the file, its name, and the type \
-             `application/octet-stream`. A value cannot itself begin with `@`; other types and names of files are \
-             for --body-file and --header.",
-        ],
-        apply: |args, value| {
-            args.material.form.push(form_field(value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "header",
-        short: None,
-        value: ValueForm::Required("NAME: VALUE"),
-        tier: Tier::New,
-        help: "adds a header field to each request; may be given more than once",
-        details: &[
-            "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, `User-Agent` and, in \
-             HTTP/1.0, `Connection` take the place of what the program would send; `Content-Length` and \
-             `Transfer-Encoding` are refused, as they follow from the body.",
-            "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that HTTP/2 forbids \
-             (`Connection`, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding`, `Upgrade`, `TE` unless it says \
-             `trailers`) are left out, of which a warning tells. So it is with --add-header, --add-header-file and \
-             --targets.",
-        ],
-        apply: |args, value| {
-            args.material.headers.push(header("--header", value.bytes())?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "basic-auth",
-        short: None,
-        value: ValueForm::Required("USER:PASSWORD"),
-        tier: Tier::New,
-        help: "names the user with a password (Authorization: Basic)",
-        details: &[
-            "Others on this machine can see it in the list of processes, and it is in the result of --output.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value(
+        "form",
+        "NAME=VALUE",
+        "sends a field of a form with each request; may be given more than once",
+    )
+    .details(&[
+        "The fields are sent as a page's form sends them: as `application/x-www-form-urlencoded`, or, \
+             if one of them is written NAME=@FILE, as `multipart/form-data` with what is in the file, its \
+             name, and the type `application/octet-stream`. A value cannot itself begin with `@`; other \
+             types and names of files are for --body-file and --header.",
+    ])
+    .apply(|args, value| {
+        args.material.form.push(form_field(value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "header",
+        "NAME: VALUE",
+        "adds a header field to each request; may be given more than once",
+    )
+    .details(&[
+        "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, \
+             `User-Agent` and, in HTTP/1.0, `Connection` take the place of what the program would send; \
+             `Content-Length` and `Transfer-Encoding` are refused, as they follow from the body.",
+        "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that \
+             HTTP/2 forbids (`Connection`, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding`, \
+             `Upgrade`, `TE` unless it says `trailers`) are left out, of which a warning tells. So it is \
+             with --add-header, --add-header-file and --targets.",
+    ])
+    .apply(|args, value| {
+        args.material.headers.push(header("--header", value.bytes())?);
+        Ok(())
+    }),
+    Opt::with_value("basic-auth", "USER:PASSWORD", "names the user with a password (Authorization: Basic)")
+        .details(&["Others on this machine can see it in the list of processes, and it is in the result \
+             of --output."])
+        .apply(|args, value| {
             let credentials = value.bytes();
             if !credentials.contains(&b':') || credentials.iter().any(u8::is_ascii_control) {
-                return Err(Stop::expected("--basic-auth", "USER:PASSWORD", value));
+                return Err(ParseStop::expected("--basic-auth", "USER:PASSWORD", value));
             }
             let value = [&b"Basic "[..], STANDARD.encode(credentials).as_bytes()].concat();
             authorize(args, "--basic-auth", value)
-        },
-    },
-    Opt {
-        long: "bearer",
-        short: None,
-        value: ValueForm::Required("TOKEN"),
-        tier: Tier::New,
-        help: "names the user with a token (Authorization: Bearer)",
-        details: &[
-            "Others on this machine can see it in the list of processes, and it is in the result of --output.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("bearer", "TOKEN", "names the user with a token (Authorization: Bearer)")
+        .details(&["Others on this machine can see it in the list of processes, and it is in the result \
+             of --output."])
+        .apply(|args, value| {
             let token = value.bytes();
             if token.is_empty() || !token.iter().all(u8::is_ascii_graphic) {
-                return Err(Stop::expected("--bearer", "a token without blanks", value));
+                return Err(ParseStop::expected("--bearer", "a token without blanks", value));
             }
             authorize(args, "--bearer", [&b"Bearer "[..], token].concat())
-        },
-    },
-    Opt {
-        long: "targets",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "takes whole requests from a file, one after the other: method, URL, header, body",
-        details: &[
-            "The file is in either of the formats that vegeta reads. In the plain one, a request is a line `METHOD \
-             URL`, lines of header fields, and perhaps a line `@FILE` that names its body, relative to the list; a \
-             blank line ends it, and `#` begins a comment. In the other, each line is an object of JSON: \
-             `{\"method\": \"PUT\", \"url\": \"http://host/\", \"header\": {\"Accept\": [\"text/html\"]}, \"body\": \
-             \"YWJj\"}`, with the body in base64.",
-            "After the last request the first follows again. Header fields take the place of those of the same names \
-             in --header. `Host` has the port, unless it is the usual one; PATCH, POST and PUT without a body say \
-             that it is empty. Requests may go to several servers, all \
-             with http or all with https; then each needs a connection of its own.",
-        ],
-        apply: |args, value| {
-            args.material.targets = Some(file("--targets", value)?);
-            Ok(())
-        },
-    },
+        }),
+    Opt::with_value(
+        "targets",
+        "FILE",
+        "takes whole requests from a file, one after the other: method, URL, header, body",
+    )
+    .details(&[
+        "The file is in either of the formats that vegeta reads. In the plain one, a request is a line \
+         `METHOD URL`, lines of header fields, and perhaps a line `@FILE` that names its body, relative \
+         to the list; a blank line ends it, and `#` begins a comment. In the other, each line is an \
+         object of JSON: `{\"method\": \"PUT\", \"url\": \"http://host/\", \"header\": {\"Accept\": \
+         [\"text/html\"]}, \"body\": \"YWJj\"}`, with the body in base64.",
+        "After the last request the first follows again. Header fields take the place of those of the \
+         same names in --header. `Host` has the port, unless it is the usual one; PATCH, POST and PUT \
+         without a body say that it is empty. Requests may go to several servers, all with http or all \
+         with https; then each needs a connection of its own.",
+    ])
+    .apply(|args, value| {
+        args.material.targets = Some(file("--targets", value)?);
+        Ok(())
+    }),
 ];
 
-fn template(option: &str, text: &[u8]) -> Result<Template, Stop> {
+fn template(option: &str, text: &[u8]) -> Result<Template, ParseStop> {
     Template::parse(text).map_err(|error| bad_range(option, &error))
 }
 
-fn bad_range(option: &str, error: &BadRange) -> Stop {
-    Stop::rejected(format!("{option}: expected {error}, got `{}`", error.found))
+fn bad_range(option: &str, error: &BadRange) -> ParseStop {
+    ParseStop::rejected(format!("{option}: expected {error}, got `{}`", error.found))
 }
 
-fn header(option: &str, line: &[u8]) -> Result<Header, Stop> {
+fn header(option: &str, line: &[u8]) -> Result<Header, ParseStop> {
     Header::parse(line).map_err(|error| match &error {
         HeaderError::Range(range) => bad_range(option, range),
         _ => {
             let shown = String::from_utf8_lossy(line).escape_debug().to_string();
-            Stop::rejected(format!("{option}: expected {error}, got `{shown}`"))
+            ParseStop::rejected(format!("{option}: expected {error}, got `{shown}`"))
         }
     })
 }
 
-fn file(option: &str, value: Value<'_>) -> Result<std::ffi::OsString, Stop> {
+fn file(option: &str, value: Value<'_>) -> Result<std::ffi::OsString, ParseStop> {
     if value.bytes().is_empty() {
-        return Err(Stop::expected(option, "the name of a file", value));
+        return Err(ParseStop::expected(option, "the name of a file", value));
     }
     Ok(os_string(value.bytes()))
 }
 
-fn form_field(value: Value<'_>) -> Result<FormField, Stop> {
-    let expected = || Stop::expected("--form", "NAME=VALUE or NAME=@FILE", value);
+fn form_field(value: Value<'_>) -> Result<FormField, ParseStop> {
+    let expected = || ParseStop::expected("--form", "NAME=VALUE or NAME=@FILE", value);
     let text = value.bytes();
     let equals = text.iter().position(|&byte| byte == b'=').filter(|&at| at > 0).ok_or_else(expected)?;
     let (name, text) = (template("--form", &text[..equals])?, &text[equals + 1..]);
@@ -178,10 +144,10 @@ fn form_field(value: Value<'_>) -> Result<FormField, Stop> {
     Ok(FormField { name, value })
 }
 
-fn authorize(args: &mut Args, option: &'static str, value: Vec<u8>) -> Result<(), Stop> {
+fn authorize(args: &mut Args, option: &'static str, value: Vec<u8>) -> Result<(), ParseStop> {
     match &args.material.authorization {
         Some(other) if other.option != option => {
-            Err(Stop::rejected(format!("{option}: expected no {} beside it", other.option)))
+            Err(ParseStop::rejected(format!("{option}: expected no {} beside it", other.option)))
         }
         _ => {
             args.material.authorization = Some(Authorization { option, value });
@@ -198,7 +164,7 @@ mod tests {
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {
         let stop = parsed(argv).map(|_| "accepted").unwrap_err();
-        assert_eq!(stop, Stop::rejected(expected), "{argv:?}");
+        assert_eq!(stop, ParseStop::rejected(expected), "{argv:?}");
     }
 
     #[test]

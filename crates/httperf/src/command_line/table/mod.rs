@@ -22,7 +22,7 @@ pub(crate) use self::tls::parse_server_name;
 use crate::command_line::args::Args;
 use std::ffi::OsString;
 
-use crate::command_line::grammar::{Command, Group, Order, Stop, parse};
+use crate::command_line::grammar::{Command, Group, Order, ParseStop, parse};
 
 /// The program itself.
 pub const COMMAND: Command<Args> = Command {
@@ -50,7 +50,7 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Printed meanwhile", options: reports::PRINTED },
         Group { title: "General", options: general::OPTIONS },
     ],
-    also: &[],
+    also: None,
     word: target::word,
 };
 
@@ -59,9 +59,9 @@ impl Args {
     ///
     /// # Errors
     ///
-    /// What is wrong with it, or what it asks for instead of a run. The notices of what came before stay in
+    /// The mistake in it, or what it asks for instead of a run. The notices of what came before stay in
     /// `self`.
-    pub fn parse(&mut self, argv: &[OsString]) -> Result<(), Stop> {
+    pub fn parse(&mut self, argv: &[OsString]) -> Result<(), ParseStop> {
         parse(&COMMAND, argv, Order::from_environment(), self)?;
         self.check()
     }
@@ -70,7 +70,7 @@ impl Args {
 /// Of these options those that say what a run is: for commands that make several.
 pub(crate) const RUN: &[Group<Args>] = COMMAND.groups.split_at(RUN_GROUPS).0;
 
-/// How many of the groups above those are, from the first on.
+/// The number of those groups, which come first above.
 const RUN_GROUPS: usize = 15;
 
 #[cfg(test)]

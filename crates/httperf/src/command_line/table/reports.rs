@@ -1,133 +1,90 @@
-//! What is printed, during the run and after it.
+//! Output during the run and after it.
 
 use httperf_plan::Parts;
 
 use crate::command_line::args::{Args, ReportForm};
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
-/// Which report is printed, and what is shown beside it.
+/// The report, and the view of a run.
 pub(crate) const FORMS: &[Opt<Args>] = &[
-    Opt {
-        long: "report",
-        short: None,
-        value: ValueForm::Required("auto|classic|full"),
-        tier: Tier::New,
-        help: "prints the classic report or the full one",
-        details: &[
-            "The classic report is what scripts parse; the full one adds percentiles and what the generator has \
-             to say of itself. Default: auto, which is full on a terminal and classic elsewhere.",
-        ],
-        apply: |args, value| {
+    Opt::with_value("report", "auto|classic|full", "prints the classic report or the full one")
+        .details(&["The classic report is what scripts parse; the full one adds percentiles and what the \
+             generator has to say of itself. Default: auto, which is full on a terminal and classic \
+             elsewhere."])
+        .apply(|args, value| {
             args.report = match value.bytes() {
                 b"auto" => ReportForm::Auto,
                 b"classic" => ReportForm::Classic,
                 b"full" => ReportForm::Full,
-                _ => return Err(Stop::expected("--report", "auto, classic or full", value)),
+                _ => return Err(ParseStop::expected("--report", "auto, classic or full", value)),
             };
             Ok(())
-        },
-    },
-    Opt {
-        long: "quiet",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "says nothing on standard error but errors",
-        details: &["No warnings, and no progress line on a terminal. The report is the same."],
-        apply: |args, _| {
+        }),
+    Opt::flag("quiet", "prints only errors on standard error")
+        .details(&["No warnings, and no progress line on a terminal. The report is the same."])
+        .apply(|args, _| {
             args.quiet = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "live",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "shows the run on the whole screen while it goes on",
-        details: &[
-            "Rates, percentiles, errors, charts of the last minutes and a verdict so far, on standard error, which \
-             must be a terminal. `q` or Ctrl-C ends the run, which then reports as ever on standard output.",
+        }),
+    Opt::flag("live", "shows the run on the whole screen while it goes on")
+        .details(&[
+            "Rates, percentiles, errors, charts of the last minutes and a verdict so far, on standard \
+             error, which must be a terminal. `q` or Ctrl-C ends the run, which then reports as ever on \
+             standard output.",
             "The load does not wait for the display. Colours are left out where NO_COLOR is set.",
-        ],
-        apply: |args, _| {
+        ])
+        .apply(|args, _| {
             args.live = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
-/// What is printed while the run goes on.
+/// Output while the run goes on.
 pub(super) const PRINTED: &[Opt<Args>] = &[
-    Opt {
-        long: "print-reply",
-        short: None,
-        value: ValueForm::Optional("header|body"),
-        tier: Tier::Classic090,
-        help: "prints replies as they arrive",
-        details: &[
-            "Lines begin with RH (header), RB (body) or RS (summary) and the number of the call. Without a \
-             value both parts are printed; the first letter of the value decides.",
-        ],
-        apply: |args, value| {
+    Opt::with_optional_value("print-reply", "header|body", "prints replies as they arrive")
+        .classic()
+        .details(&[
+            "Lines begin with RH (header), RB (body) or RS (summary) and the number of the call. Without \
+             a value both parts are printed; the first letter of the value decides.",
+        ])
+        .apply(|args, value| {
             args.print_reply = Some(parts(value));
             Ok(())
-        },
-    },
-    Opt {
-        long: "print-request",
-        short: None,
-        value: ValueForm::Optional("header|body"),
-        tier: Tier::Classic090,
-        help: "prints requests as they are sent",
-        details: &[
-            "Lines begin with SH (header), SB (body) or SS (summary) and the number of the call. Without a \
-             value both parts are printed; the first letter of the value decides.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_optional_value("print-request", "header|body", "prints requests as they are sent")
+        .classic()
+        .details(&[
+            "Lines begin with SH (header), SB (body) or SS (summary) and the number of the call. Without \
+             a value both parts are printed; the first letter of the value decides.",
+        ])
+        .apply(|args, value| {
             args.print_request = Some(parts(value));
             Ok(())
-        },
-    },
-    Opt {
-        long: "print-lifetimes",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "prints the lifetime of each connection",
-        details: &["One line `Connection lifetime = X` with milliseconds for each connection, as it ends."],
-        apply: |args, _| {
+        }),
+    Opt::flag("print-lifetimes", "prints the lifetime of each connection")
+        .details(&["One line `Connection lifetime = X` with milliseconds for each connection, as it ends."])
+        .apply(|args, _| {
             args.print_lifetimes = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "periodic-stats",
-        short: Some('n'),
-        value: ValueForm::None,
-        tier: Tier::Classic091,
-        help: "prints the number of replies with status 200 and 302 each second",
-        details: &["Their sums are added to the report."],
-        apply: |args, _| {
+        }),
+    Opt::flag("periodic-stats", "prints the number of replies with status 200 and 302 each second")
+        .short('n')
+        .classic_091()
+        .details(&["Their sums are added to the report."])
+        .apply(|args, _| {
             args.periodic_stats = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "verbose",
-        short: Some('v'),
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "says more; may be repeated",
-        details: &[
-            "Once: the limit of open files, reply rates as they are sampled, and URIs of --wlog and --wset. \
-             Twice: also a histogram of connection lifetimes. Three times: also the delay to each next start.",
-        ],
-        apply: |args, _| {
+        }),
+    Opt::flag("verbose", "says more; may be repeated")
+        .short('v')
+        .classic()
+        .details(&["Once: the limit of open files, reply rates as they are sampled, and URIs of --wlog \
+             and --wset. Twice: also a histogram of connection lifetimes. Three times: also the delay to \
+             each next start."])
+        .apply(|args, _| {
             args.verbose = args.verbose.saturating_add(1);
             Ok(())
-        },
-    },
+        }),
 ];
 
 fn parts(value: Value<'_>) -> Parts {

@@ -1,85 +1,62 @@
-//! What a request looks like.
+//! The form of requests.
 
 use httperf_plan::number::{self, Base};
 
 use crate::command_line::args::{Args, Version, os_string};
-use crate::command_line::grammar::{Opt, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "method",
-        short: None,
-        value: ValueForm::Required("S"),
-        tier: Tier::Classic090,
-        help: "uses this request method",
-        details: &["Default: GET. It is sent as it is. --wsesslog names its own methods."],
-        apply: |args, value| {
+    Opt::with_value("method", "S", "uses this request method")
+        .classic()
+        .details(&["Default: GET. It is sent as it is. --wsesslog names its own methods."])
+        .apply(|args, value| {
             args.method = Some(value.bytes().to_vec());
             Ok(())
-        },
-    },
-    Opt {
-        long: "http-version",
-        short: None,
-        value: ValueForm::Required("A.B|2|auto"),
-        tier: Tier::Classic090,
-        help: "speaks HTTP/1.0, HTTP/1.1 or HTTP/2",
-        details: &[
+        }),
+    Opt::with_value("http-version", "A.B|2|auto", "speaks HTTP/1.0, HTTP/1.1 or HTTP/2")
+        .classic()
+        .details(&[
             "Default: 1.1. Requests of version 1.0 carry `Connection: keep-alive`.",
-            "2 speaks HTTP/2: over TLS it is asked for in the handshake (ALPN), in the clear the server is known to \
-             speak it, unless --h2c-upgrade asks. auto leaves it to the handshake of TLS whether HTTP/2 or HTTP/1.1 is \
-             spoken, and the report says what was; in the clear nobody could choose, and it is refused.",
-        ],
-        apply: |args, value| {
+            "2 speaks HTTP/2: over TLS it is asked for in the handshake (ALPN), in the clear the server \
+             is known to speak it, unless --h2c-upgrade asks. auto leaves it to the handshake of TLS \
+             whether HTTP/2 or HTTP/1.1 is spoken, and the report says what was; in the clear nobody \
+             could choose, and it is refused.",
+        ])
+        .apply(|args, value| {
             let version = parse_version(value.bytes());
-            args.http_version = Some(version.ok_or_else(|| Stop::illegal("illegal version number", value))?);
+            args.http_version =
+                Some(version.ok_or_else(|| ParseStop::illegal("illegal version number", value))?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "add-header",
-        short: None,
-        value: ValueForm::Required("S"),
-        tier: Tier::Classic090,
-        help: "adds these header lines to each request",
-        details: &[
-            "Each line must end in `\\n`, which stands for carriage return and line feed. `\\r` is a carriage \
-             return, `\\a` a line feed, `\\\\` a backslash, and a backslash with octal digits the byte of that \
-             number. An empty line in it ends the header, so that a body may follow; over HTTP/2 it is refused, as --body \
-             gives a body there.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("add-header", "S", "adds these header lines to each request")
+        .classic()
+        .details(&[
+            "Each line must end in `\\n`, which stands for carriage return and line feed. `\\r` is a \
+             carriage return, `\\a` a line feed, `\\\\` a backslash, and a backslash with octal digits \
+             the byte of that number. An empty line in it ends the header, so that a body may follow; \
+             over HTTP/2 it is refused, as --body gives a body there.",
+        ])
+        .apply(|args, value| {
             args.add_header = Some(value.bytes().to_vec());
             Ok(())
-        },
-    },
-    Opt {
-        long: "add-header-file",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::Classic091,
-        help: "adds the header lines in a file to each request",
-        details: &[
-            "The bytes of the file are sent as they are, after those of --add-header; each line must end in \
-             carriage return and line feed. If the file cannot be read the run goes on without it.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("add-header-file", "FILE", "adds the header lines in a file to each request")
+        .classic_091()
+        .details(&[
+            "The bytes of the file are sent as they are, after those of --add-header; each line must end \
+             in carriage return and line feed. If the file cannot be read the run goes on without it.",
+        ])
+        .apply(|args, value| {
             args.add_header_file = Some(os_string(value.bytes()));
             Ok(())
-        },
-    },
-    Opt {
-        long: "no-host-hdr",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "leaves out the Host line",
-        details: &["Over HTTP/2 it leaves out `:authority`."],
-        apply: |args, _| {
+        }),
+    Opt::flag("no-host-hdr", "leaves out the Host line")
+        .classic()
+        .details(&["Over HTTP/2 it leaves out `:authority`."])
+        .apply(|args, _| {
             args.no_host_header = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 /// Two numbers around a point; what follows them does not matter. Or one of the words that the classic tool refuses.

@@ -3,7 +3,7 @@
 use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::{StdoutMeans, bounded, file, positive};
 
 /// Calls that `--exemplars` keeps at most.
@@ -11,185 +11,136 @@ const EXEMPLARS_MAX: u32 = 1000;
 
 /// Where results go, and what they do to the exit status.
 pub(crate) const FILES: &[Opt<Args>] = &[
-    Opt {
-        long: "output",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the result as a JSON document, to be rendered, merged or run again",
-        details: &[
-            "The document holds the plan, the machine, the verdict, all counters and histograms, the run second by \
-             second and its slowest calls; `docs/reference/result.md` describes it. It contains the command line \
-             and the requests as they were sent, with what is secret in them; private keys are left out.",
-            "`-` writes it to standard output, which then carries nothing else.",
-        ],
-        apply: |args, value| file(&mut args.results.output, "--output", value, StdoutMeans::Itself),
-    },
-    Opt {
-        long: "html",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the result as a page with charts, in one file that needs no network",
-        details: &[],
-        apply: |args, value| file(&mut args.results.html, "--html", value, StdoutMeans::Nothing),
-    },
-    Opt {
-        long: "csv",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "appends a row of figures to a CSV file",
-        details: &[
-            "A new file begins with a line that names the columns: first the ten that tools which sweep httperf over \
-             rates have used (autobench), then percentiles of both clocks and the verdict.",
-        ],
-        apply: |args, value| file(&mut args.results.csv, "--csv", value, StdoutMeans::Nothing),
-    },
-    Opt {
-        long: "hgrm",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the distribution of the latency, in ms, for HdrHistogram's plotters",
-        details: &[],
-        apply: |args, value| file(&mut args.results.hgrm, "--hgrm", value, StdoutMeans::Nothing),
-    },
+    Opt::with_value(
+        "output",
+        "FILE",
+        "writes the result as a JSON document, to be rendered, merged or run again",
+    )
+    .details(&[
+        "The document holds the plan, the machine, the verdict, all counters and histograms, the run \
+             second by second and its slowest calls; `docs/reference/result.md` describes it. It contains \
+             the command line and the requests as they were sent, with what is secret in them; private \
+             keys are left out.",
+        "`-` writes it to standard output, which then carries nothing else.",
+    ])
+    .apply(|args, value| file(&mut args.results.output, "--output", value, StdoutMeans::Itself)),
+    Opt::with_value(
+        "html",
+        "FILE",
+        "writes the result as a page with charts, in one file that needs no network",
+    )
+    .apply(|args, value| file(&mut args.results.html, "--html", value, StdoutMeans::Nothing)),
+    Opt::with_value("csv", "FILE", "appends a row of figures to a CSV file")
+        .details(&[
+            "A new file begins with a line that names the columns: first the ten that tools which sweep \
+             httperf over rates have used (autobench), then percentiles of both clocks and the verdict.",
+        ])
+        .apply(|args, value| file(&mut args.results.csv, "--csv", value, StdoutMeans::Nothing)),
+    Opt::with_value(
+        "hgrm",
+        "FILE",
+        "writes the distribution of the latency, in ms, for HdrHistogram's plotters",
+    )
+    .apply(|args, value| file(&mut args.results.hgrm, "--hgrm", value, StdoutMeans::Nothing)),
     super::objectives::JUNIT,
-    Opt {
-        long: "calls",
-        short: None,
-        value: ValueForm::Required("FILE.csv"),
-        tier: Tier::New,
-        help: "writes a row of CSV for each call as it ends",
-        details: &[
-            "A thread of its own writes them. Calls that come faster than it can write are left out, counted, and \
-             make the run SUSPECT.",
-        ],
-        apply: |args, value| file(&mut args.results.calls, "--calls", value, StdoutMeans::Nothing),
-    },
-    Opt {
-        long: "interval-log",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes a line of JSON to a file for each second of the run",
-        details: &[
-            "Each line is written when its second has ended, so that a run that is killed keeps all but its last \
-             one. The file is overwritten. docs/reference/interval-log.md describes the lines.",
-        ],
-        apply: |args, value| file(&mut args.interval_log, "--interval-log", value, StdoutMeans::Nothing),
-    },
-    Opt {
-        long: "strict",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "exits with status 2 if the run is SUSPECT, and 3 if it is INVALID",
-        details: &[
-            "Otherwise the exit status says nothing of the verdict, as scripts expect. An objective that was not met \
-             (--slo) makes it 4, unless the run is INVALID.",
-        ],
-        apply: |args, _| {
+    Opt::with_value("calls", "FILE.csv", "writes a row of CSV for each call as it ends")
+        .details(&[
+            "A thread of its own writes them. Calls that come faster than it can write are left out, \
+             counted, and make the run SUSPECT.",
+        ])
+        .apply(|args, value| file(&mut args.results.calls, "--calls", value, StdoutMeans::Nothing)),
+    Opt::with_value("interval-log", "FILE", "writes a line of JSON to a file for each second of the run")
+        .details(&[
+            "Each line is written when its second has ended, so that a run that is killed keeps all but \
+             its last one. The file is overwritten. docs/reference/interval-log.md describes the lines.",
+        ])
+        .apply(|args, value| file(&mut args.interval_log, "--interval-log", value, StdoutMeans::Nothing)),
+    Opt::flag("strict", "exits with status 2 if the run is SUSPECT, and 3 if it is INVALID")
+        .details(&[
+            "Otherwise the exit status says nothing of the verdict, as scripts expect. An objective that \
+             was not met (--slo) makes it 4, unless the run is INVALID.",
+        ])
+        .apply(|args, _| {
             args.results.strict = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
-/// What is recorded.
+/// The recording.
 pub(super) const RECORDING: &[Opt<Args>] = &[
-    Opt {
-        long: "exemplars",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "keeps the N slowest calls, with where their time went",
-        details: &[
+    Opt::with_value("exemplars", "N", "keeps the N slowest calls, with a breakdown of their time")
+        .details(&[
             "Default: 10. Range: 0 to 1000. They are in the full report, the JSON document and the page.",
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             let count = bounded(value, EXEMPLARS_MAX);
-            let expected = || Stop::expected("--exemplars", "a number from 0 to 1000", value);
+            let expected = || ParseStop::expected("--exemplars", "a number from 0 to 1000", value);
             args.results.exemplars = count.ok_or_else(expected)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "split",
-        short: None,
-        value: ValueForm::Required("uri|status"),
-        tier: Tier::New,
-        help: "tells calls apart by request target, or by the status of the reply",
-        details: &["At most 100 groups; what comes after them is counted as `other`."],
-        apply: |args, value| {
-            args.results.split = Some(match value.bytes() {
-                b"uri" => Split::Uri,
-                b"status" => Split::Status,
-                _ => return Err(Stop::expected("--split", "uri or status", value)),
-            });
-            Ok(())
-        },
-    },
-    Opt {
-        long: "clock",
-        short: None,
-        value: ValueForm::Required("program|kernel"),
-        tier: Tier::New,
-        help: "ends replies when the program finds them, or when the kernel received them",
-        details: &[
-            "Default: program. With kernel, what a reply waited in this machine to be read (the receive lag) is no part \
-             of its latency, service, response and transfer. A reply that the kernel did not stamp ends when it is \
-             found; the report says how many those are. Sessions, and the calls that follow a reply, go by the \
-             program's clock all the same.",
-        ],
-        apply: |args, value| {
-            args.results.clock = match value.bytes() {
-                b"program" => ReplyClock::Program,
-                b"kernel" => ReplyClock::Kernel,
-                _ => return Err(Stop::expected("--clock", "program or kernel", value)),
-            };
-            Ok(())
-        },
-    },
-    Opt {
-        long: "kernel-sends",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "reports every Nth call from the kernel's sending the request to its receiving the reply",
-        details: &["The report then has two more rows: `send lag`, from the write of the last bytes of \
-             a request to the kernel's giving them to the network device, and `kernel to kernel`, from then to its \
-             receipt of the segment that completed the reply. The second is what server and network took, without \
-             anything of this program. Each call that is asked about costs a few microseconds more."],
-        apply: |args, value| {
-            args.results.kernel_sends = Some(positive("--kernel-sends", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "record",
-        short: None,
-        value: ValueForm::Required("classic|full"),
-        tier: Tier::New,
-        help: "records all there is to know of a run, or what the classic report shows",
-        details: &[
-            "Default: full. It costs less than a tenth of the processor time of a request; the classic record \
-             is there to show that. Without the full one there are no percentiles, and no run is VALID.",
-        ],
-        apply: |args, value| {
-            args.results.classic_record = match value.bytes() {
-                b"classic" => true,
-                b"full" => false,
-                _ => return Err(Stop::expected("--record", "classic or full", value)),
-            };
-            Ok(())
-        },
-    },
+        }),
+    Opt::with_value(
+        "split",
+        "uri|status",
+        "breaks calls down by request target, or by the status of the reply",
+    )
+    .details(&["At most 100 groups; what comes after them is counted as `other`."])
+    .apply(|args, value| {
+        args.results.split = Some(match value.bytes() {
+            b"uri" => Split::Uri,
+            b"status" => Split::Status,
+            _ => return Err(ParseStop::expected("--split", "uri or status", value)),
+        });
+        Ok(())
+    }),
+    Opt::with_value(
+        "clock",
+        "program|kernel",
+        "ends replies when the program finds them, or when the kernel received them",
+    )
+    .details(&["Default: program. With kernel, what a reply waited in this machine to be read (the \
+         receive lag) is no part of its latency, service, response and transfer. A reply that the kernel \
+         did not stamp ends when it is found; the report says how many those are. Sessions, and the calls \
+         that follow a reply, go by the program's clock all the same."])
+    .apply(|args, value| {
+        args.results.clock = match value.bytes() {
+            b"program" => ReplyClock::Program,
+            b"kernel" => ReplyClock::Kernel,
+            _ => return Err(ParseStop::expected("--clock", "program or kernel", value)),
+        };
+        Ok(())
+    }),
+    Opt::with_value(
+        "kernel-sends",
+        "N",
+        "reports every Nth call from the kernel's sending the request to its receiving the reply",
+    )
+    .details(&["The report then has two more rows: `send lag`, from the write of the last bytes of a \
+         request to the kernel's giving them to the network device, and `kernel to kernel`, from then to \
+         its receipt of the segment that completed the reply. The second is what server and network took, \
+         without anything of this program. Each call that is asked about costs a few microseconds more."])
+    .apply(|args, value| {
+        args.results.kernel_sends = Some(positive("--kernel-sends", value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "record",
+        "classic|full",
+        "records everything about a run, or only the figures of the classic report",
+    )
+    .details(&["Default: full. It costs less than a tenth of the processor time of a request; the classic \
+         record is there to show that. Without the full one there are no percentiles, and no run is VALID."])
+    .apply(|args, value| {
+        args.results.classic_record = match value.bytes() {
+            b"classic" => true,
+            b"full" => false,
+            _ => return Err(ParseStop::expected("--record", "classic or full", value)),
+        };
+        Ok(())
+    }),
 ];
 
 /// `pQ:S%`: the quantile Q %, exact to S % of its value.
-pub(super) fn precision(value: Value<'_>) -> Result<Precision, Stop> {
+pub(super) fn precision(value: Value<'_>) -> Result<Precision, ParseStop> {
     let parsed = || -> Option<Precision> {
         let text = std::str::from_utf8(value.bytes()).ok()?;
         let (quantile, share) = text.strip_prefix('p')?.strip_suffix('%')?.split_once(':')?;
@@ -199,5 +150,6 @@ pub(super) fn precision(value: Value<'_>) -> Result<Precision, Stop> {
         };
         Some(Precision { quantile: percent(quantile)?, share: percent(share)? })
     };
-    parsed().ok_or_else(|| Stop::expected("--until", "a percentile and its precision such as p99:5%", value))
+    parsed()
+        .ok_or_else(|| ParseStop::expected("--until", "a percentile and its precision such as p99:5%", value))
 }

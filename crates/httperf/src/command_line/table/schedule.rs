@@ -5,130 +5,92 @@ use httperf_plan::{Arrivals, Client, Step};
 
 use super::results::precision;
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "rate",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::Classic090,
-        help: "starts X connections or sessions per second, whatever the server does",
-        details: &[
-            "Default: 0, which starts each when the one before has ended. `inf` starts all at once. The same \
-             as --period=d1/X; the last of --rate and --period counts.",
-        ],
-        apply: |args, value| {
-            args.arrivals = parse_rate(value).ok_or_else(|| Stop::illegal("illegal request rate", value))?;
+    Opt::with_value("rate", "X", "starts X connections or sessions per second, whatever the server does")
+        .classic()
+        .details(&[
+            "Default: 0, which starts each when the one before has ended. `inf` starts all at once. The \
+             same as --period=d1/X; the last of --rate and --period counts.",
+        ])
+        .apply(|args, value| {
+            args.arrivals =
+                parse_rate(value).ok_or_else(|| ParseStop::illegal("illegal request rate", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "period",
-        short: None,
-        value: ValueForm::Required("[D]T1[,T2]"),
-        tier: Tier::Classic090,
-        help: "spaces the starts by this distribution of intervals, in seconds",
-        details: &[
-            "D is a letter: d (or none) for the constant interval T1, u for intervals uniform between T1 and \
-             T2, e for exponential intervals of mean T1, v for a cycle of constant intervals \
+        }),
+    Opt::with_value(
+        "period",
+        "[D]T1[,T2]",
+        "spaces the starts by this distribution of intervals, in seconds",
+    )
+    .classic()
+    .details(&[
+        "D is a letter: d (or none) for the constant interval T1, u for intervals uniform between T1 \
+             and T2, e for exponential intervals of mean T1, v for a cycle of constant intervals \
              `vT1,D1,T2,D2,...` (at most 16 pairs), in which T1 is kept for D1 seconds, then T2 for D2 \
              seconds, and so on.",
-            "Default: 0, which starts each when the one before has ended. The intervals depend on --client and \
-             on nothing else, so a run can be repeated exactly.",
-        ],
-        apply: |args, value| {
-            args.arrivals = parse_period(value.bytes())?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "runtime",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::Classic091,
-        help: "ends the run after X seconds, as an interrupt would",
-        details: &["Default: none; the run ends with its workload. Range: above 0."],
-        apply: |args, value| {
+        "Default: 0, which starts each when the one before has ended. The intervals depend on \
+             --client and on nothing else, so a run can be repeated exactly.",
+    ])
+    .apply(|args, value| {
+        args.arrivals = parse_period(value.bytes())?;
+        Ok(())
+    }),
+    Opt::with_value("runtime", "X", "ends the run after X seconds, as an interrupt would")
+        .classic_091()
+        .details(&["Default: none; the run ends with its workload. Range: above 0."])
+        .apply(|args, value| {
             let runtime = value.real().filter(|&seconds| seconds > 0.0);
-            args.runtime = runtime.ok_or_else(|| Stop::illegal("illegal runtime value", value))?;
+            args.runtime = runtime.ok_or_else(|| ParseStop::illegal("illegal runtime value", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "warmup",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "offers load for X seconds before it is measured",
-        details: &[
-            "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime counts from \
-             its end on.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("warmup", "X", "offers load for X seconds before it is measured")
+        .details(&[
+            "Default: 0. What is due in that time is not in the figures, however late it ends; --runtime \
+             counts from its end on.",
+        ])
+        .apply(|args, value| {
             args.results.warmup = seconds("--warmup", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "drain",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "lets what is under way end in the X seconds after --runtime",
-        details: &[
-            "Default: 0, which leaves unknown how long calls would have taken that are under way when the time is \
-             over. Nothing is offered meanwhile, and rates do not count it.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("drain", "X", "lets calls under way finish in the X seconds after --runtime")
+        .details(&[
+            "Default: 0, which leaves unknown how long calls would have taken that are under way when the \
+             time is over. Nothing is offered meanwhile, and rates do not count it.",
+        ])
+        .apply(|args, value| {
             args.results.drain = seconds("--drain", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "until",
-        short: None,
-        value: ValueForm::Required("pQ:S%"),
-        tier: Tier::New,
-        help: "ends the run as soon as a percentile of the latency is known to S percent",
-        details: &[
-            "With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no further than 5 % \
-             of its value to either side; at the latest with --runtime or its workload. That takes 10 seconds or \
-             more. Looked at once a second.",
-        ],
-        apply: |args, value| {
-            args.results.until = Some(precision(value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "client",
-        short: None,
-        value: ValueForm::Required("I/N"),
-        tier: Tier::Classic090,
-        help: "is the I-th (from 0) of N generators that work together",
-        details: &[
-            "Default: 0/1. I chooses the stream of random numbers and the place in a working set (--wset), \
-             so that the generators do not all do the same, and shifts the time of the first rate sample.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value(
+        "until",
+        "pQ:S%",
+        "ends the run as soon as a percentile of the latency is known to S percent",
+    )
+    .details(&["With p99:5% it ends when the 95 % confidence interval of the 99th percentile reaches no \
+             further than 5 % of its value to either side; at the latest with --runtime or its workload. \
+             That takes 10 seconds or more. Looked at once a second."])
+    .apply(|args, value| {
+        args.results.until = Some(precision(value)?);
+        Ok(())
+    }),
+    Opt::with_value("client", "I/N", "is the I-th (from 0) of N generators that work together")
+        .classic()
+        .details(&["Default: 0/1. I chooses the stream of random numbers and the place in a working set \
+             (--wset), so that the generators do not all do the same, and shifts the time of the first \
+             rate sample."])
+        .apply(|args, value| {
             args.client = parse_client(value.bytes())?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "spin",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "polls through the last stretch before a start instead of sleeping",
-        details: &["Starts keep closer to the schedule, at the price of a busy core."],
-        apply: |args, _| {
+        }),
+    Opt::flag("spin", "polls through the last stretch before a start instead of sleeping")
+        .details(&["Starts keep closer to the schedule, at the price of a busy core."])
+        .apply(|args, _| {
             args.spin = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 /// The most steps of a variable rate.
@@ -141,7 +103,7 @@ pub(super) fn parse_rate(value: Value<'_>) -> Option<Arrivals> {
     Some(if rate > 0.0 { Arrivals::Deterministic { period: 1.0 / rate } } else { Arrivals::Sequential })
 }
 
-pub(super) fn parse_period(text: &[u8]) -> Result<Arrivals, Stop> {
+pub(super) fn parse_period(text: &[u8]) -> Result<Arrivals, ParseStop> {
     let Some(&first) = text.first() else { return Err(illegal_distribution(text)) };
     let (distribution, times) = match first {
         b'0'..=b'9' | b'.' => (b'd', text),
@@ -159,49 +121,49 @@ pub(super) fn parse_period(text: &[u8]) -> Result<Arrivals, Stop> {
     Ok(if mean > 0.0 && mean.is_finite() { arrivals } else { Arrivals::Sequential })
 }
 
-fn illegal_distribution(text: &[u8]) -> Stop {
+fn illegal_distribution(text: &[u8]) -> ParseStop {
     let letter = &text[..text.len().min(1)];
-    Stop::rejected([b"illegal interarrival distribution '", letter, b"' in ", text].concat())
+    ParseStop::rejected([b"illegal interarrival distribution '", letter, b"' in ", text].concat())
 }
 
-fn parse_mean(text: &[u8]) -> Result<f64, Stop> {
+fn parse_mean(text: &[u8]) -> Result<f64, ParseStop> {
     let mean = number::real(text).filter(|&mean| !is_negative(mean));
-    mean.ok_or_else(|| Stop::rejected([b"illegal mean interarrival time ", text].concat()))
+    mean.ok_or_else(|| ParseStop::rejected([b"illegal mean interarrival time ", text].concat()))
 }
 
-fn parse_uniform(text: &[u8]) -> Result<Arrivals, Stop> {
+fn parse_uniform(text: &[u8]) -> Result<Arrivals, ParseStop> {
     let scanned = number::scan_real(text);
     let Some(min) = scanned.value.ok().filter(|&min| !is_negative(min)) else {
-        return Err(Stop::rejected([b"illegal minimum interarrival time ", text].concat()));
+        return Err(ParseStop::rejected([b"illegal minimum interarrival time ", text].concat()));
     };
     let Some(rest) = scanned.rest.strip_prefix(b",") else {
         let message: &[u8] = b"minimum interarrival time not followed by `,MAX_IAT' (rest: `";
-        return Err(Stop::rejected([message, scanned.rest, b"')"].concat()));
+        return Err(ParseStop::rejected([message, scanned.rest, b"')"].concat()));
     };
     let Some(max) = number::real(rest).filter(|&max| !is_negative(max)) else {
-        return Err(Stop::rejected([b"illegal request period ", rest].concat()));
+        return Err(ParseStop::rejected([b"illegal request period ", rest].concat()));
     };
     Ok(Arrivals::Uniform { min, max })
 }
 
-fn parse_steps(text: &[u8]) -> Result<Arrivals, Stop> {
+fn parse_steps(text: &[u8]) -> Result<Arrivals, ParseStop> {
     let mut steps: Vec<Step> = Vec::new();
     let mut rest = text;
     loop {
         if steps.len() == STEPS {
-            return Err(Stop::rejected("too many rates"));
+            return Err(ParseStop::rejected("too many rates"));
         }
         let period = number::scan_real(rest);
         let Some(seconds) = period.value.ok().filter(|&seconds| !is_negative(seconds)) else {
-            return Err(Stop::rejected([b"illegal mean interarrival time ", rest].concat()));
+            return Err(ParseStop::rejected([b"illegal mean interarrival time ", rest].concat()));
         };
         let Some(after_comma) = period.rest.strip_prefix(b",") else {
             let message: &[u8] = b"interarrival time not followed by `,duration' (rest: `";
-            return Err(Stop::rejected([message, period.rest, b"')"].concat()));
+            return Err(ParseStop::rejected([message, period.rest, b"')"].concat()));
         };
         let duration = number::scan_real(after_comma);
         let Some(lasts) = duration.value.ok().filter(|&lasts| !is_negative(lasts)) else {
-            return Err(Stop::rejected([b"illegal duration ", after_comma].concat()));
+            return Err(ParseStop::rejected([b"illegal duration ", after_comma].concat()));
         };
         steps.push(Step { period: seconds, duration: lasts });
         // Anything but a comma ends the list, as in the classic tool.
@@ -218,9 +180,9 @@ fn is_negative(seconds: f64) -> bool {
     seconds < 0.0
 }
 
-fn parse_client(text: &[u8]) -> Result<Client, Stop> {
+fn parse_client(text: &[u8]) -> Result<Client, ParseStop> {
     let complain = |what: &str, rest: &[u8]| {
-        Stop::rejected([format!("{what} (rest: `").as_bytes(), rest, b"')"].concat())
+        ParseStop::rejected([format!("{what} (rest: `").as_bytes(), rest, b"')"].concat())
     };
     let index = number::scan_unsigned(text, Base::Detected);
     let Ok(wide_index) = index.value else { return Err(complain("bad client id", text)) };
@@ -244,7 +206,7 @@ mod tests {
 
     #[track_caller]
     fn check(period: &str, expected: &Result<Arrivals, &str>) {
-        let expected = expected.clone().map_err(Stop::rejected);
+        let expected = expected.clone().map_err(ParseStop::rejected);
         assert_eq!(parse_period(period.as_bytes()), expected, "{period}");
     }
 

@@ -4,131 +4,102 @@ use super::workload::parameter_error;
 use httperf_plan::number::{self, Base, Flaw, Scanned};
 
 use crate::command_line::args::{Args, SessionArgs, SessionKind, os_string};
-use crate::command_line::grammar::{Opt, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop};
 use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "wsess",
-        short: None,
-        value: ValueForm::Required("N1,N2,X"),
-        tier: Tier::Classic090,
-        help: "runs N1 sessions of N2 calls each, with X seconds between bursts",
-        details: &[
-            "Calls go in bursts of --burst-length; the last may be shorter. URIs come from --uri, --wlog or \
-             --wset. Of several session workloads the last one on the command line runs.",
-        ],
-        apply: |args, value| {
+    Opt::with_value("wsess", "N1,N2,X", "runs N1 sessions of N2 calls each, with X seconds between bursts")
+        .classic()
+        .details(&[
+            "Calls go in bursts of --burst-length; the last may be shorter. URIs come from --uri, --wlog \
+             or --wset. Of several session workloads the last one on the command line runs.",
+        ])
+        .apply(|args, value| {
             let calls = "bad number of calls per session (2nd param)";
             let Counts { count, second, think } = parse_counts("wsess", calls, value.bytes())?;
             args.session = Some(SessionArgs { count, think, kind: SessionKind::Calls(second) });
             Ok(())
-        },
-    },
-    Opt {
-        long: "wsesslog",
-        short: None,
-        value: ValueForm::Required("N,X,FILE"),
-        tier: Tier::Classic090,
-        help: "runs N sessions described in a file, with X seconds between bursts",
-        details: &[
-            "Sessions take the definitions of the file in turn, from the first. X is the think time where \
+        }),
+    Opt::with_value(
+        "wsesslog",
+        "N,X,FILE",
+        "runs N sessions described in a file, with X seconds between bursts",
+    )
+    .classic()
+    .details(&[
+        "Sessions take the definitions of the file in turn, from the first. X is the think time where \
              the file gives none. The file's format is described under FILES in the manual page.",
-        ],
-        apply: |args, value| {
-            args.session = Some(parse_wsesslog(value.bytes())?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "wsesspage",
-        short: None,
-        value: ValueForm::Required("N1,N2,X"),
-        tier: Tier::Classic090,
-        help: "runs N1 sessions of N2 pages each with what is embedded in them, X seconds apart",
-        details: &[
-            "Each page is --uri, which must begin with a slash. Images, frames and other objects named in a \
-             page of type text/html are fetched from the same server as they are found.",
-        ],
-        apply: |args, value| {
-            let pages = "bad number of user requests per session (2nd param)";
-            let Counts { count, second, think } = parse_counts("wsesspage", pages, value.bytes())?;
-            args.session = Some(SessionArgs { count, think, kind: SessionKind::Pages(second) });
-            Ok(())
-        },
-    },
-    Opt {
-        long: "session-cookies",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "keeps the cookies that a session is given and sends them back",
-        details: &["Needs a session workload. Cookies are never shared between sessions."],
-        apply: |args, _| {
+    ])
+    .apply(|args, value| {
+        args.session = Some(parse_wsesslog(value.bytes())?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "wsesspage",
+        "N1,N2,X",
+        "runs N1 sessions of N2 pages each with what is embedded in them, X seconds apart",
+    )
+    .classic()
+    .details(&[
+        "Each page is --uri, which must begin with a slash. Images, frames and other objects named in a \
+         page of type text/html are fetched from the same server as they are found.",
+    ])
+    .apply(|args, value| {
+        let pages = "bad number of user requests per session (2nd param)";
+        let Counts { count, second, think } = parse_counts("wsesspage", pages, value.bytes())?;
+        args.session = Some(SessionArgs { count, think, kind: SessionKind::Pages(second) });
+        Ok(())
+    }),
+    Opt::flag("session-cookies", "keeps the cookies that a session is given and sends them back")
+        .classic()
+        .details(&["Needs a session workload. Cookies are never shared between sessions."])
+        .apply(|args, _| {
             args.session_cookies = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "failure-status",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "lets a reply with status N fail its session",
-        details: &["Default: none. With --retry-on-failure the call is sent again instead."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("failure-status", "N", "lets a reply with status N fail its session")
+        .classic()
+        .details(&["Default: none. With --retry-on-failure the call is sent again instead."])
+        .apply(|args, value| {
             let status = bounded(value, MAX_STATUS).filter(|&status| status > 0);
-            args.failure_status = Some(status.ok_or_else(|| Stop::illegal("illegal failure status", value))?);
+            args.failure_status =
+                Some(status.ok_or_else(|| ParseStop::illegal("illegal failure status", value))?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "retry-on-failure",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "lets a session try a failed call again",
-        details: &["Attempts in a row are bounded in number and spaced by a growing pause."],
-        apply: |args, _| {
+        }),
+    Opt::flag("retry-on-failure", "lets a session try a failed call again")
+        .classic()
+        .details(&["Attempts in a row are bounded in number and spaced by a growing pause."])
+        .apply(|args, _| {
             args.retry_on_failure = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "max-connections",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "lets a session use at most N connections at once",
-        details: &[
+        }),
+    Opt::with_value("max-connections", "N", "lets a session use at most N connections at once")
+        .classic()
+        .details(&[
             "Default: 0, which stands for 4. Range: up to 1000000. In a connection workload N is the most \
-             connections that are open at once: a start that finds as many open is skipped, and counted; 0 \
-             sets no bound there.",
-        ],
-        apply: |args, value| {
+             connections that are open at once: a start that finds as many open is skipped, and counted; \
+             0 sets no bound there.",
+        ])
+        .apply(|args, value| {
             let count = bounded(value, MAX_PARALLEL);
             args.max_connections =
-                count.ok_or_else(|| Stop::illegal("illegal max. # of connection", value))?;
+                count.ok_or_else(|| ParseStop::illegal("illegal max. # of connection", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "max-piped-calls",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "lets a session have at most N unanswered calls on each connection",
-        details: &[
-            "Default: 0, which stands for 32, or for 1 with HTTP/1.0. Range: up to 1000000. Over HTTP/2 such calls are \
-             concurrent streams.",
-        ],
-        apply: |args, value| {
-            let count = bounded(value, MAX_PARALLEL);
-            args.max_piped_calls =
-                count.ok_or_else(|| Stop::illegal("illegal max. # of piped calls", value))?;
-            Ok(())
-        },
-    },
+        }),
+    Opt::with_value(
+        "max-piped-calls",
+        "N",
+        "lets a session have at most N unanswered calls on each connection",
+    )
+    .classic()
+    .details(&["Default: 0, which stands for 32, or for 1 with HTTP/1.0. Range: up to 1000000. Over HTTP/2 \
+             such calls are concurrent streams."])
+    .apply(|args, value| {
+        let count = bounded(value, MAX_PARALLEL);
+        args.max_piped_calls =
+            count.ok_or_else(|| ParseStop::illegal("illegal max. # of piped calls", value))?;
+        Ok(())
+    }),
 ];
 
 /// The largest `--max-connections` and `--max-piped-calls`: more than a machine could keep open.
@@ -144,7 +115,7 @@ struct Counts {
     think: f64,
 }
 
-fn parse_counts(option: &str, second_flaw: &str, text: &[u8]) -> Result<Counts, Stop> {
+fn parse_counts(option: &str, second_flaw: &str, text: &[u8]) -> Result<Counts, ParseStop> {
     let mut rest = text;
     let count = parse_number(option, "bad number of sessions (1st param)", &mut rest, number_u0)?;
     let second = parse_number(option, second_flaw, &mut rest, number_u0)?;
@@ -155,7 +126,7 @@ fn parse_counts(option: &str, second_flaw: &str, text: &[u8]) -> Result<Counts, 
     Ok(Counts { count, second, think })
 }
 
-fn parse_wsesslog(text: &[u8]) -> Result<SessionArgs, Stop> {
+fn parse_wsesslog(text: &[u8]) -> Result<SessionArgs, ParseStop> {
     let mut rest = text;
     let count = parse_number("wsesslog", "bad number of sessions (1st param)", &mut rest, number_u0)?;
     let think = last_number("wsesslog", "bad user think time (2nd param)", &mut rest, think_time)?;
@@ -187,7 +158,7 @@ fn parse_number<T>(
     what: &str,
     rest: &mut &[u8],
     scan: fn(&[u8]) -> Scanned<'_, T>,
-) -> Result<T, Stop> {
+) -> Result<T, ParseStop> {
     let value = last_number(option, what, rest, scan)?;
     *rest = rest.strip_prefix(b",").unwrap_or(*rest);
     Ok(value)
@@ -199,7 +170,7 @@ fn last_number<T>(
     what: &str,
     rest: &mut &[u8],
     scan: fn(&[u8]) -> Scanned<'_, T>,
-) -> Result<T, Stop> {
+) -> Result<T, ParseStop> {
     let scanned = scan(rest);
     *rest = scanned.rest;
     scanned.value.map_err(|flaw| parameter_error(option, what, rest, Some(flaw)))
@@ -211,7 +182,7 @@ mod tests {
 
     #[track_caller]
     fn check_error(text: &str, expected: &str) {
-        assert_eq!(parse_wsesslog(text.as_bytes()), Err(Stop::rejected(expected)), "{text}");
+        assert_eq!(parse_wsesslog(text.as_bytes()), Err(ParseStop::rejected(expected)), "{text}");
     }
 
     #[test]

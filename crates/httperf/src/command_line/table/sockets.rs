@@ -1,119 +1,85 @@
-//! How long to wait, and how sockets are made and closed.
+//! Time limits, and how sockets are made and closed.
 
 use crate::command_line::args::Args;
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "timeout",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::Classic090,
-        help: "gives the server X seconds to connect, to take a request, and to reply",
-        details: &[
-            "Default: 0, which waits for ever, as does any number below it. A reply must be complete X seconds after its \
-             first byte, whether or not bytes keep coming; expiry counts as client-timo and closes the connection. The \
-             manual page has a section on choosing it.",
-        ],
-        apply: |args, value| {
+    Opt::with_value("timeout", "X", "gives the server X seconds to connect, to take a request, and to reply")
+        .classic()
+        .details(&[
+            "Default: 0, which waits for ever, as does any number below it. A reply must be complete X \
+             seconds after its first byte, whether or not bytes keep coming; expiry counts as client-timo \
+             and closes the connection. The manual page has a section on choosing it.",
+        ])
+        .apply(|args, value| {
             args.timeout = seconds("illegal connect timeout", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "think-timeout",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::Classic090,
-        help: "gives the server X more seconds for its reply",
-        details: &[
-            "Default: 0. Added to --timeout once a request was sent. A negative number shortens the time for a reply; if \
-             nothing is left of it, there is no limit.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("think-timeout", "X", "gives the server X more seconds for its reply")
+        .classic()
+        .details(&[
+            "Default: 0. Added to --timeout once a request was sent. A negative number shortens the time \
+             for a reply; if nothing is left of it, there is no limit.",
+        ])
+        .apply(|args, value| {
             args.think_timeout = seconds("illegal think timeout value", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "send-buffer",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "asks for send buffers of N bytes",
-        details: &["Default: 4096."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("send-buffer", "N", "asks for send buffers of N bytes")
+        .classic()
+        .details(&["Default: 4096."])
+        .apply(|args, value| {
             args.send_buffer = buffer_size("illegal send buffer size", value)?;
             args.sources.buffers_sized_by = Some("--send-buffer");
             Ok(())
-        },
-    },
-    Opt {
-        long: "recv-buffer",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "asks for receive buffers of N bytes",
-        details: &["Default: 16384."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("recv-buffer", "N", "asks for receive buffers of N bytes")
+        .classic()
+        .details(&["Default: 16384."])
+        .apply(|args, value| {
             args.recv_buffer = buffer_size("illegal receive buffer size", value)?;
             args.sources.buffers_sized_by = Some("--recv-buffer");
             Ok(())
-        },
-    },
-    Opt {
-        long: "close-with-reset",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "closes connections with a TCP reset",
-        details: &["This leaves no port waiting on this machine, and is not how browsers close."],
-        apply: |args, _| {
+        }),
+    Opt::flag("close-with-reset", "closes connections with a TCP reset")
+        .classic()
+        .details(&["This leaves no port waiting on this machine, and is not how browsers close."])
+        .apply(|args, _| {
             args.close_with_reset = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "hog",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "uses all local ports from 1024, not only those the kernel hands out",
-        details: &["Needed for more connections than there are ephemeral ports."],
-        apply: |args, _| {
+        }),
+    Opt::flag("hog", "uses all local ports from 1024, not only those the kernel hands out")
+        .classic()
+        .details(&["Needed for more connections than there are ephemeral ports."])
+        .apply(|args, _| {
             args.hog = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "myaddr",
-        short: None,
-        value: ValueForm::Required("S"),
-        tier: Tier::Classic091,
-        help: "binds connections to these local addresses, in turn",
-        details: &[
+        }),
+    Opt::with_value("myaddr", "S", "binds connections to these local addresses, in turn")
+        .classic_091()
+        .details(&[
             "A host name, an address, a range of addresses such as 10.0.0.1-10.0.0.9, or a prefix such as \
-             10.0.0.0/24. May be given more than once: connections take all addresses in turn, and each address has \
-             ports of its own.",
-            "Of an IPv4 prefix the first and the last address, which stand for the network and for all of it, are left \
-             out, unless it is longer than 30 bits or in 127.0.0.0/8. An IPv6 prefix has 64 bits or more.",
-            "An address that this machine does not have is refused before the run. Servers are reached over the IP \
-             version of these addresses, which must be the same for all.",
-        ],
-        apply: |args, value| {
+             10.0.0.0/24. May be given more than once: connections take all addresses in turn, and each \
+             address has ports of its own.",
+            "Of an IPv4 prefix the first and the last address, which stand for the network and for all of \
+             it, are left out, unless it is longer than 30 bits or in 127.0.0.0/8. An IPv6 prefix has 64 \
+             bits or more.",
+            "An address that this machine does not have is refused before the run. Servers are reached \
+             over the IP version of these addresses, which must be the same for all.",
+        ])
+        .apply(|args, value| {
             args.my_addresses.push(value.bytes().to_vec());
             Ok(())
-        },
-    },
+        }),
 ];
 
 /// Any number, as in the classic tool: one that is not above 0 sets no limit.
-fn seconds(text: &str, value: Value<'_>) -> Result<f64, Stop> {
-    value.real().ok_or_else(|| Stop::illegal(text, value))
+fn seconds(text: &str, value: Value<'_>) -> Result<f64, ParseStop> {
+    value.real().ok_or_else(|| ParseStop::illegal(text, value))
 }
 
-fn buffer_size(text: &str, value: Value<'_>) -> Result<u32, Stop> {
+fn buffer_size(text: &str, value: Value<'_>) -> Result<u32, ParseStop> {
     // The system takes the size as a signed number.
-    bounded(value, i32::MAX as u32).ok_or_else(|| Stop::illegal(text, value))
+    bounded(value, i32::MAX as u32).ok_or_else(|| ParseStop::illegal(text, value))
 }

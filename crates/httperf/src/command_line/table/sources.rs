@@ -4,162 +4,110 @@ use percent_encoding::percent_decode_str;
 use url::Url;
 
 use crate::command_line::args::{Args, ConnectTo, ProxyUrl};
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const WAY: &[Opt<Args>] = &[
-    Opt {
-        long: "connect-to",
-        short: None,
-        value: ValueForm::Required("HOST:PORT:ADDR:PORT"),
-        tier: Tier::New,
-        help: "connects to another address in place of a server's",
-        details: &[
-            "Connections to HOST:PORT go to ADDR:PORT. The request, the name in TLS and the report stay as they are, \
-             and HOST is not resolved. An empty HOST or PORT in front fits any; behind, it means the same as in front. \
-             An IPv6 address is written in brackets.",
-            "May be given more than once: the first that fits counts.",
-        ],
-        apply: |args, value| {
-            let connect_to = parse_connect_to(value.bytes());
-            let expected = || Stop::expected("--connect-to", "HOST:PORT:ADDR:PORT", value);
-            args.sources.connect_to.push(connect_to.ok_or_else(expected)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "all-addresses",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "connects to all addresses of a server's name in turn, not only to the first",
-        details: &[
-            "The name is resolved once, before the run. Connections take its addresses in turn, of both IP versions \
-             unless --myaddr says which. With several local addresses or servers, every combination occurs equally \
-             often.",
-        ],
-        apply: |args, _| {
+    Opt::with_value(
+        "connect-to",
+        "HOST:PORT:ADDR:PORT",
+        "connects to another address in place of a server's",
+    )
+    .details(&[
+        "Connections to HOST:PORT go to ADDR:PORT. The request, the name in TLS and the report stay \
+             as they are, and HOST is not resolved. An empty HOST or PORT in front fits any; behind, it \
+             means the same as in front. An IPv6 address is written in brackets.",
+        "May be given more than once: the first that fits counts.",
+    ])
+    .apply(|args, value| {
+        let connect_to = parse_connect_to(value.bytes());
+        let expected = || ParseStop::expected("--connect-to", "HOST:PORT:ADDR:PORT", value);
+        args.sources.connect_to.push(connect_to.ok_or_else(expected)?);
+        Ok(())
+    }),
+    Opt::flag("all-addresses", "connects to all addresses of a server's name in turn, not only to the first")
+        .details(&["The name is resolved once, before the run. Connections take its addresses in turn, of \
+             both IP versions unless --myaddr says which. With several local addresses or servers, every \
+             combination occurs equally often."])
+        .apply(|args, _| {
             args.sources.all_addresses = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "proxy",
-        short: None,
-        value: ValueForm::Required("URL"),
-        tier: Tier::New,
-        help: "sends requests through this HTTP proxy",
-        details: &[
-            "The URL is http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT for a proxy that wants to know who asks \
-             (Basic authentication); saved results contain it. Default port: 80. The proxy resolves the names of \
-             servers.",
-            "Requests are sent in absolute form, except that a URI that does not begin with / is sent as it is. Over \
-             TLS, each connection first asks the proxy for a tunnel to the server (CONNECT). The time until the tunnel \
-             is there belongs to the connect time and has --timeout for itself; a tunnel that is refused counts as \
-             other. Variables such as http_proxy mean nothing here.",
-        ],
-        apply: |args, value| {
-            let expected = || Stop::expected("--proxy", "a URL such as http://host:3128", value);
+        }),
+    Opt::with_value("proxy", "URL", "sends requests through this HTTP proxy")
+        .details(&[
+            "The URL is http://HOST:PORT, or http://USER:PASSWORD@HOST:PORT for a proxy that wants to \
+             know who asks (Basic authentication); saved results contain it. Default port: 80. The proxy \
+             resolves the names of servers.",
+            "Requests are sent in absolute form, except that a URI that does not begin with / is sent as \
+             it is. Over TLS, each connection first asks the proxy for a tunnel to the server (CONNECT). \
+             The time until the tunnel is there belongs to the connect time and has --timeout for itself; \
+             a tunnel that is refused counts as other. Variables such as http_proxy mean nothing here.",
+        ])
+        .apply(|args, value| {
+            let expected = || ParseStop::expected("--proxy", "a URL such as http://host:3128", value);
             args.sources.proxy = Some(parse_proxy(value.bytes()).ok_or_else(expected)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "proxy-tunnel",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "asks the proxy for tunnels (CONNECT) even without TLS",
-        details: &["What goes through a tunnel is what a server would get without a proxy."],
-        apply: |args, _| {
+        }),
+    Opt::flag("proxy-tunnel", "asks the proxy for tunnels (CONNECT) even without TLS")
+        .details(&["What goes through a tunnel is what a server would get without a proxy."])
+        .apply(|args, _| {
             args.sources.proxy_tunnel = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
 pub(super) const SOCKETS: &[Opt<Args>] = &[
-    Opt {
-        long: "system-buffers",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "leaves the sizes of socket buffers to the kernel",
-        details: &[
-            "The kernel then adapts them to each connection, as for most programs. Otherwise they are fixed: \
-             see --send-buffer and --recv-buffer.",
-        ],
-        apply: |args, _| {
+    Opt::flag("system-buffers", "leaves the sizes of socket buffers to the kernel")
+        .details(&[
+            "The kernel then adapts them to each connection, as for most programs. Otherwise they are \
+             fixed: see --send-buffer and --recv-buffer.",
+        ])
+        .apply(|args, _| {
             args.sources.system_buffers = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "tcp-nodelay",
-        short: None,
-        value: ValueForm::Required("yes|no"),
-        tier: Tier::New,
-        help: "sends small segments at once (TCP_NODELAY)",
-        details: &[
+        }),
+    Opt::with_value("tcp-nodelay", "yes|no", "sends small segments at once (TCP_NODELAY)")
+        .details(&[
             "Default: yes. With no, a small segment waits until what was sent before it is acknowledged.",
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.sources.no_delay = match value.bytes() {
                 b"yes" => true,
                 b"no" => false,
-                _ => return Err(Stop::expected("--tcp-nodelay", "yes or no", value)),
+                _ => return Err(ParseStop::expected("--tcp-nodelay", "yes or no", value)),
             };
             Ok(())
-        },
-    },
-    Opt {
-        long: "tcp-fastopen",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "sends the first bytes with the SYN, to servers that allow it (TCP Fast Open)",
-        details: &[
-            "The kernel gets a cookie from a server with the first connection and uses it for those that follow, whose \
-             connect time is then close to 0. Needs the first bit of net.ipv4.tcp_fastopen here and the second at \
-             the server.",
-        ],
-        apply: |args, _| {
+        }),
+    Opt::flag("tcp-fastopen", "sends the first bytes with the SYN, to servers that allow it (TCP Fast Open)")
+        .details(&[
+            "The kernel gets a cookie from a server with the first connection and uses it for those that \
+             follow, whose connect time is then close to 0. Needs the first bit of net.ipv4.tcp_fastopen \
+             here and the second at the server.",
+        ])
+        .apply(|args, _| {
             args.sources.fast_open = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "tos",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "marks packets with this type of service, or traffic class in IPv6",
-        details: &[
-            "A multiple of 4 from 0 to 252, decimal or behind 0x hexadecimal; the two lowest bits belong to congestion \
-             control. Default: 0.",
-        ],
-        apply: |args, value| {
-            let expected = || Stop::expected("--tos", "a multiple of 4 from 0 to 252", value);
+        }),
+    Opt::with_value("tos", "N", "marks packets with this type of service, or traffic class in IPv6")
+        .details(&[
+            "A multiple of 4 from 0 to 252, decimal or behind 0x hexadecimal; the two lowest bits belong \
+             to congestion control. Default: 0.",
+        ])
+        .apply(|args, value| {
+            let expected = || ParseStop::expected("--tos", "a multiple of 4 from 0 to 252", value);
             args.sources.tos = Some(parse_tos(value).ok_or_else(expected)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "dscp",
-        short: None,
-        value: ValueForm::Required("NAME|N"),
-        tier: Tier::New,
-        help: "marks packets with this differentiated-services code point",
-        details: &[
-            "A number from 0 to 63, or a name: cs0 to cs7, af11 to af43, ef, va, le, df. It makes up the upper six bits \
-             of what --tos sets.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("dscp", "NAME|N", "marks packets with this differentiated-services code point")
+        .details(&[
+            "A number from 0 to 63, or a name: cs0 to cs7, af11 to af43, ef, va, le, df. It makes up the \
+             upper six bits of what --tos sets.",
+        ])
+        .apply(|args, value| {
             let expected =
-                || Stop::expected("--dscp", "a number from 0 to 63 or a name such as af21 or ef", value);
+                || ParseStop::expected("--dscp", "a number from 0 to 63 or a name such as af21 or ef", value);
             args.sources.dscp = Some(parse_dscp(value).ok_or_else(expected)? << 2);
             Ok(())
-        },
-    },
+        }),
 ];
 
 fn parse_connect_to(value: &[u8]) -> Option<ConnectTo> {
@@ -256,7 +204,7 @@ mod tests {
 
     #[track_caller]
     fn check_error(argv: &[&str], expected: &str) {
-        assert_eq!(parsed(argv).map(drop), Err(Stop::rejected(expected)), "{argv:?}");
+        assert_eq!(parsed(argv).map(drop), Err(ParseStop::rejected(expected)), "{argv:?}");
     }
 
     #[test]

@@ -1,104 +1,73 @@
-//! Which server, and what of it: also as one URL.
+//! The target: server, port and URI, also as one URL.
 
 use crate::command_line::args::{Args, TypedUrl, os_string};
-use crate::command_line::grammar::{Opt, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "server",
-        short: None,
-        value: ValueForm::Required("HOST"),
-        tier: Tier::Classic090,
-        help: "connects to this host name or address",
-        details: &[
-            "Default: localhost. A name is resolved once, before the run; its first IPv4 address is preferred \
-             to IPv6 ones. An IPv6 address is written without brackets.",
-            "The value is also sent in the Host line, without the port (--server-name changes it). A URL beside --server, \
-             --port or --uri is ignored, with a warning.",
-        ],
-        apply: |args, value| {
+    Opt::with_value("server", "HOST", "connects to this host name or address")
+        .classic()
+        .details(&[
+            "Default: localhost. A name is resolved once, before the run; its first IPv4 address is \
+             preferred to IPv6 ones. An IPv6 address is written without brackets.",
+            "The value is also sent in the Host line, without the port (--server-name changes it). A URL \
+             beside --server, --port or --uri is ignored, with a warning.",
+        ])
+        .apply(|args, value| {
             args.server = Some(value.bytes().to_vec());
             Ok(())
-        },
-    },
-    Opt {
-        long: "server-name",
-        short: None,
-        value: ValueForm::Required("NAME"),
-        tier: Tier::Classic090,
-        help: "sends this name in the Host line",
-        details: &[
-            "Default: the value of --server. Has no effect together with --servers. Over HTTP/2 what would be in the Host \
-             line is in `:authority`.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("server-name", "NAME", "sends this name in the Host line")
+        .classic()
+        .details(&[
+            "Default: the value of --server. Has no effect together with --servers. Over HTTP/2 what \
+             would be in the Host line is in `:authority`.",
+        ])
+        .apply(|args, value| {
             args.server_name = Some(value.bytes().to_vec());
             Ok(())
-        },
-    },
-    Opt {
-        long: "servers",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::Classic091,
-        help: "connects to the servers named in a file, in turn",
-        details: &[
-            "The file holds host names or addresses, each ended by a NUL byte, or by a line end if it holds no \
-             NUL. Each is resolved before the run and is used with the same port; connections take them in \
-             turn. Cannot be combined with --server or a URL.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("servers", "FILE", "connects to the servers named in a file, in turn")
+        .classic_091()
+        .details(&[
+            "The file holds host names or addresses, each ended by a NUL byte, or by a line end if it \
+             holds no NUL. Each is resolved before the run and is used with the same port; connections \
+             take them in turn. Cannot be combined with --server or a URL.",
+        ])
+        .apply(|args, value| {
             args.servers = Some(os_string(value.bytes()));
             Ok(())
-        },
-    },
-    Opt {
-        long: "port",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "connects to this port",
-        details: &["Default: 80, or 443 with --ssl. Range: 0 to 65535."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("port", "N", "connects to this port")
+        .classic()
+        .details(&["Default: 80, or 443 with --ssl. Range: 0 to 65535."])
+        .apply(|args, value| {
             let port = value.unsigned().and_then(|port| u16::try_from(port).ok());
-            args.port = Some(port.ok_or_else(|| Stop::illegal("illegal port number", value))?);
+            args.port = Some(port.ok_or_else(|| ParseStop::illegal("illegal port number", value))?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "uri",
-        short: None,
-        value: ValueForm::Required("S"),
-        tier: Tier::Classic090,
-        help: "asks for this URI",
-        details: &[
-            "Default: /. It is sent as it is, unchecked, but for the placeholders that --body describes. With --wset \
-             it is what every generated name begins with, and has none.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("uri", "S", "asks for this URI")
+        .classic()
+        .details(&[
+            "Default: /. It is sent as it is, unchecked, but for the placeholders that --body describes. \
+             With --wset it is what every generated name begins with, and has none.",
+        ])
+        .apply(|args, value| {
             args.uri = Some(value.bytes().to_vec());
             Ok(())
-        },
-    },
-    Opt {
-        long: "unix-socket",
-        short: None,
-        value: ValueForm::Required("PATH"),
-        tier: Tier::New,
-        help: "connects to this unix-domain socket instead of a TCP port",
-        details: &["--server and --server-name then only choose the Host line, and nothing is resolved."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("unix-socket", "PATH", "connects to this unix-domain socket instead of a TCP port")
+        .details(&["--server and --server-name then only choose the Host line, and nothing is resolved."])
+        .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(Stop::expected("--unix-socket", "the path of a socket", value));
+                return Err(ParseStop::expected("--unix-socket", "the path of a socket", value));
             }
             args.unix_socket = Some(os_string(value.bytes()));
             Ok(())
-        },
-    },
+        }),
 ];
 
 /// Takes a word that is not an option: a URL, or something that is only remembered.
-pub(super) fn word(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
+pub(super) fn word(args: &mut Args, word: &[u8]) -> Result<(), ParseStop> {
     match TypedUrl::from_word(word) {
         Some(url) => args.typed_url = Some(url),
         None => args.stray_words.push(word.to_vec()),

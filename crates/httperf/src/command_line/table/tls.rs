@@ -6,358 +6,285 @@ use httperf_plan::{CertificateCompression, TlsVersion};
 use httperf_proto::tls::{ABSENT_GROUPS, DEFAULT_GROUPS, GROUPS, SERVERS};
 
 use crate::command_line::args::{Args, Protocol, os_string};
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
-/// What each classic option says that does not ask for TLS by itself.
+/// A paragraph of each classic option that does not ask for TLS by itself.
 const ONLY_WITH_TLS: &str = "Has no effect without TLS.";
 
-/// What each option of ours says.
+/// A paragraph of each option of ours.
 const IMPLIES_TLS: &str = "Implies --ssl.";
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "ssl",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "speaks TLS with the server",
-        details: &[
-            "Offers TLS 1.2 and 1.3 unless --ssl-protocol, --tls-min or --tls-max say otherwise, and connects to \
-             port 443 unless --port does. A https:// URL has the same effect. Certificates are not checked \
-             without --ssl-verify.",
-            "A handshake that fails is counted and the run goes on. If the first one fails and none succeeds, the \
-             exit status is 255.",
-        ],
-        apply: |args, _| {
+    Opt::flag("ssl", "speaks TLS with the server")
+        .classic()
+        .details(&[
+            "Offers TLS 1.2 and 1.3 unless --ssl-protocol, --tls-min or --tls-max say otherwise, and \
+             connects to port 443 unless --port does. A https:// URL has the same effect. Certificates \
+             are not checked without --ssl-verify.",
+            "A handshake that fails is counted and the run goes on. If the first one fails and none \
+             succeeds, the exit status is 255.",
+        ])
+        .apply(|args, _| {
             args.tls.want("--ssl");
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-ciphers",
-        short: None,
-        value: ValueForm::Required("L"),
-        tier: Tier::Classic090,
-        help: "offers these cipher suites of TLS 1.2 and older, a list in OpenSSL's syntax",
-        details: &[
-            "Default: those of the library. A name that it does not have is left out, with a warning. The suites of TLS \
-             1.3 cannot be chosen: all of them are offered as long as TLS 1.3 is. If the list leaves nothing, only TLS 1.3 \
-             is offered; if that is excluded (--tls-max, --ssl-protocol), the list is an error.",
+        }),
+    Opt::with_value(
+        "ssl-ciphers",
+        "L",
+        "offers these cipher suites of TLS 1.2 and older, a list in OpenSSL's syntax",
+    )
+    .classic()
+    .details(&[
+        "Default: those of the library. A name that it does not have is left out, with a warning. The \
+         suites of TLS 1.3 cannot be chosen: all of them are offered as long as TLS 1.3 is. If the list \
+         leaves nothing, only TLS 1.3 is offered; if that is excluded (--tls-max, --ssl-protocol), the \
+         list is an error.",
+        ONLY_WITH_TLS,
+    ])
+    .apply(|args, value| {
+        args.tls.ciphers = Some(value.bytes().to_vec());
+        Ok(())
+    }),
+    Opt::flag("ssl-no-reuse", "makes a full handshake for every connection of a session")
+        .classic()
+        .details(&[
+            "Without it, each connection of a session (--wsess and its kin) resumes the TLS session of \
+             the one before. Connections that belong to no session resume nothing without --tls-resume.",
             ONLY_WITH_TLS,
-        ],
-        apply: |args, value| {
-            args.tls.ciphers = Some(value.bytes().to_vec());
-            Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-no-reuse",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::Classic090,
-        help: "makes a full handshake for every connection of a session",
-        details: &[
-            "Without it, each connection of a session (--wsess and its kin) resumes the TLS session of the one \
-             before. Connections that belong to no session resume nothing without --tls-resume.",
-            ONLY_WITH_TLS,
-        ],
-        apply: |args, _| {
+        ])
+        .apply(|args, _| {
             args.tls.no_reuse = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-certificate",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::Classic091,
-        help: "shows this certificate to a server that asks for one",
-        details: &[
-            "The file holds the certificate, and then any that lead from it to a root, in PEM. Its key is taken from \
-             --ssl-key, or from the same file.",
+        }),
+    Opt::with_value("ssl-certificate", "FILE", "shows this certificate to a server that asks for one")
+        .classic_091()
+        .details(&[
+            "The file holds the certificate, and then any that lead from it to a root, in PEM. Its key is \
+             taken from --ssl-key, or from the same file.",
             ONLY_WITH_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.tls.certificate = Some(os_string(value.bytes()));
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-key",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::Classic091,
-        help: "uses this private key with --ssl-certificate",
-        details: &[
-            "In PEM, and not encrypted. Its certificate is taken from --ssl-certificate, or from the same file.",
+        }),
+    Opt::with_value("ssl-key", "FILE", "uses this private key with --ssl-certificate")
+        .classic_091()
+        .details(&[
+            "In PEM, and not encrypted. Its certificate is taken from --ssl-certificate, or from the same \
+             file.",
             ONLY_WITH_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.tls.key = Some(os_string(value.bytes()));
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-verify",
-        short: None,
-        value: ValueForm::Optional("yes|no"),
-        tier: Tier::Classic091,
-        help: "checks the server's certificate",
-        details: &[
-            "Default: no. It must lead to a root of the system, of --ssl-ca-file or of --ssl-ca-path, and bear the \
-             name of the server, or its address if it has no name. 0.9.1 did not look at the name.",
+        }),
+    Opt::with_optional_value("ssl-verify", "yes|no", "checks the server's certificate")
+        .classic_091()
+        .details(&[
+            "Default: no. It must lead to a root of the system, of --ssl-ca-file or of --ssl-ca-path, and \
+             bear the name of the server, or its address if it has no name. 0.9.1 did not look at the \
+             name.",
             "`no` is whatever does not begin with y or Y.",
             ONLY_WITH_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.tls.verify = value.given().is_none_or(|text| matches!(text.first(), Some(b'y' | b'Y')));
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-ca-file",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::Classic091,
-        help: "trusts the certificates in this file, in PEM, beside the system's",
-        details: &["Has no effect without --ssl-verify."],
-        apply: |args, value| {
-            args.tls.ca_file = Some(os_string(value.bytes()));
-            Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-ca-path",
-        short: None,
-        value: ValueForm::Required("DIR"),
-        tier: Tier::Classic091,
-        help: "trusts the certificates in the files of this directory, in PEM, beside the system's",
-        details: &["The names of the files do not matter. Has no effect without --ssl-verify."],
-        apply: |args, value| {
-            args.tls.ca_path = Some(os_string(value.bytes()));
-            Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-protocol",
-        short: None,
-        value: ValueForm::Required("S"),
-        tier: Tier::Classic091,
-        help: "speaks this version of TLS and no other",
-        details: &[
-            "TLSv1.0, TLSv1.1, TLSv1.2 or TLSv1.3, also written TLSv1 or TLSv1_2; `auto` offers the usual versions. \
-             --tls-min and --tls-max go before it.",
+        }),
+    Opt::with_value(
+        "ssl-ca-file",
+        "FILE",
+        "trusts the certificates in this file, in PEM, beside the system's",
+    )
+    .classic_091()
+    .details(&["Has no effect without --ssl-verify."])
+    .apply(|args, value| {
+        args.tls.ca_file = Some(os_string(value.bytes()));
+        Ok(())
+    }),
+    Opt::with_value(
+        "ssl-ca-path",
+        "DIR",
+        "trusts the certificates in the files of this directory, in PEM, beside the system's",
+    )
+    .classic_091()
+    .details(&["The names of the files do not matter. Has no effect without --ssl-verify."])
+    .apply(|args, value| {
+        args.tls.ca_path = Some(os_string(value.bytes()));
+        Ok(())
+    }),
+    Opt::with_value("ssl-protocol", "S", "speaks this version of TLS and no other")
+        .classic_091()
+        .details(&[
+            "TLSv1.0, TLSv1.1, TLSv1.2 or TLSv1.3, also written TLSv1 or TLSv1_2; `auto` offers the usual \
+             versions. --tls-min and --tls-max go before it.",
             IMPLIES_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.tls.protocol = Some(parse_protocol(value)?);
             args.tls.want("--ssl-protocol");
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-server-name",
-        short: None,
-        value: ValueForm::Required("NAME"),
-        tier: Tier::Classic091,
-        help: "calls the server by this name in TLS",
-        details: &[
-            "The name is sent (SNI), and --ssl-verify looks for it. Default: --server-name or --server, whichever is \
-             first a host name. Of an address nothing is sent.",
+        }),
+    Opt::with_value("tls-server-name", "NAME", "calls the server by this name in TLS")
+        .classic_091()
+        .details(&[
+            "The name is sent (SNI), and --ssl-verify looks for it. Default: --server-name or --server, \
+             whichever is first a host name. Of an address nothing is sent.",
             IMPLIES_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.tls.server_name = Some(parse_server_name(value)?);
             args.tls.want("--tls-server-name");
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-groups",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "offers these key-exchange groups, most preferred first; `help` lists them",
-        details: &[
-            "Default: X25519MLKEM768:X25519:P-256:P-384. The list is separated by colons or commas. A key share is \
-             sent for the first group, and for the next one too if of the two one is post-quantum and the other is \
-             not. A server that wants another group asks for it (HelloRetryRequest). `help` also says which servers \
-             were seen to speak each group.",
-            IMPLIES_TLS,
-        ],
-        apply: |args, value| {
-            if value.bytes() == b"help" {
-                return Err(Stop::Print(group_table()));
-            }
-            args.tls.groups = Some(value.bytes().to_vec());
-            args.tls.want("--tls-groups");
-            Ok(())
-        },
-    },
-    Opt {
-        long: "tls-min",
-        short: None,
-        value: ValueForm::Required("V"),
-        tier: Tier::New,
-        help: "offers no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3",
-        details: &["Default: 1.2, or --tls-max if that is older.", IMPLIES_TLS],
-        apply: |args, value| {
+        }),
+    Opt::with_value(
+        "tls-groups",
+        "LIST",
+        "offers these key-exchange groups, most preferred first; `help` lists them",
+    )
+    .details(&[
+        "Default: X25519MLKEM768:X25519:P-256:P-384. The list is separated by colons or commas. A key \
+         share is sent for the first group, and for the next one too if of the two one is post-quantum \
+         and the other is not. A server that wants another group asks for it (HelloRetryRequest). `help` \
+         also says which servers were seen to speak each group.",
+        IMPLIES_TLS,
+    ])
+    .apply(|args, value| {
+        if value.bytes() == b"help" {
+            return Err(ParseStop::Print(group_table()));
+        }
+        args.tls.groups = Some(value.bytes().to_vec());
+        args.tls.want("--tls-groups");
+        Ok(())
+    }),
+    Opt::with_value("tls-min", "V", "offers no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3")
+        .details(&["Default: 1.2, or --tls-max if that is older.", IMPLIES_TLS])
+        .apply(|args, value| {
             args.tls.min = Some(parse_version("--tls-min", value)?);
             args.tls.want("--tls-min");
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-max",
-        short: None,
-        value: ValueForm::Required("V"),
-        tier: Tier::New,
-        help: "offers no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3",
-        details: &["Default: 1.3.", IMPLIES_TLS],
-        apply: |args, value| {
+        }),
+    Opt::with_value("tls-max", "V", "offers no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
+        .details(&["Default: 1.3.", IMPLIES_TLS])
+        .apply(|args, value| {
             args.tls.max = Some(parse_version("--tls-max", value)?);
             args.tls.want("--tls-max");
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-sigalgs",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "takes these algorithms for the server's signature, most preferred first",
-        details: &[
-            "Default: those of the library. Names are such as ecdsa_secp256r1_sha256 or rsa_pss_rsae_sha256, \
-             separated by colons or commas.",
+        }),
+    Opt::with_value(
+        "tls-sigalgs",
+        "LIST",
+        "accepts these algorithms for the server's signature, most preferred first",
+    )
+    .details(&[
+        "Default: those of the library. Names are such as ecdsa_secp256r1_sha256 or rsa_pss_rsae_sha256, \
+         separated by colons or commas.",
+        IMPLIES_TLS,
+    ])
+    .apply(|args, value| {
+        args.tls.signature_algorithms = Some(value.bytes().to_vec());
+        args.tls.want("--tls-sigalgs");
+        Ok(())
+    }),
+    Opt::with_value("tls-alpn", "LIST", "offers these application protocols (ALPN), most preferred first")
+        .details(&[
+            "Default: none, and no ALPN; h2 with --http-version=2, and h2,http/1.1 with \
+             --http-version=auto. Separated by commas. h2 needs one of these versions, and 2 needs h2; a \
+             protocol that cannot be spoken at all can only be offered with --tls-handshake-only.",
             IMPLIES_TLS,
-        ],
-        apply: |args, value| {
-            args.tls.signature_algorithms = Some(value.bytes().to_vec());
-            args.tls.want("--tls-sigalgs");
-            Ok(())
-        },
-    },
-    Opt {
-        long: "tls-alpn",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "offers these application protocols (ALPN), most preferred first",
-        details: &[
-            "Default: none, and no ALPN; h2 with --http-version=2, and h2,http/1.1 with --http-version=auto. Separated by \
-             commas. h2 needs one of these versions, and 2 needs h2; a protocol that cannot be spoken at all can only be \
-             offered with --tls-handshake-only.",
-            IMPLIES_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.tls.alpn = Some(value.bytes().to_vec());
             args.tls.want("--tls-alpn");
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-keylog",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "appends the secrets of TLS sessions to this file, for tools that decrypt captures",
-        details: &[
-            "In the format of SSLKEYLOGFILE. Default: the file that the environment variable of that name gives, if \
-             it is set and TLS is spoken.",
+        }),
+    Opt::with_value(
+        "tls-keylog",
+        "FILE",
+        "appends the secrets of TLS sessions to this file, for tools that decrypt captures",
+    )
+    .details(&[
+        "In the format of SSLKEYLOGFILE. Default: the file that the environment variable of that name \
+         gives, if it is set and TLS is spoken.",
+        IMPLIES_TLS,
+    ])
+    .apply(|args, value| {
+        if value.bytes().is_empty() {
+            return Err(ParseStop::expected("--tls-keylog", "the path of a file", value));
+        }
+        args.tls.key_log = Some(os_string(value.bytes()));
+        args.tls.want("--tls-keylog");
+        Ok(())
+    }),
+    Opt::with_value(
+        "tls-resume",
+        "PERCENT",
+        "makes this share of the connections resume an earlier TLS session",
+    )
+    .details(&[
+        "Default: 0. Range: 0 to 100. For workloads made of connections (--num-conns); those of a \
+             session resume by themselves. The share holds for the run as a whole: a connection that \
+             cannot resume, because no session is at hand or the server refuses it, is made up for by a \
+             later one.",
+        IMPLIES_TLS,
+    ])
+    .apply(|args, value| {
+        let percent = value.real().filter(|percent| (0.0..=100.0).contains(percent));
+        let percent =
+            percent.ok_or_else(|| ParseStop::expected("--tls-resume", "a number from 0 to 100", value))?;
+        args.tls.resume = Some(percent);
+        args.tls.want("--tls-resume");
+        Ok(())
+    }),
+    Opt::flag("tls-early-data", "sends requests with the first flight of resumed handshakes (0-RTT)")
+        .details(&[
+            "Only requests of safe methods (GET, HEAD, OPTIONS, TRACE) without a body, because an \
+             attacker can make the server see them twice. Those that the server refuses are sent again. \
+             Needs TLS 1.3; in a workload made of connections it implies --tls-resume=100 unless that is \
+             given.",
             IMPLIES_TLS,
-        ],
-        apply: |args, value| {
-            if value.bytes().is_empty() {
-                return Err(Stop::expected("--tls-keylog", "the path of a file", value));
-            }
-            args.tls.key_log = Some(os_string(value.bytes()));
-            args.tls.want("--tls-keylog");
-            Ok(())
-        },
-    },
-    Opt {
-        long: "tls-resume",
-        short: None,
-        value: ValueForm::Required("PERCENT"),
-        tier: Tier::New,
-        help: "makes this share of the connections resume an earlier TLS session",
-        details: &[
-            "Default: 0. Range: 0 to 100. For workloads made of connections (--num-conns); those of a session resume \
-             by themselves. The share holds for the run as a whole: a connection that cannot resume, because no \
-             session is at hand or the server refuses it, is made up for by a later one.",
-            IMPLIES_TLS,
-        ],
-        apply: |args, value| {
-            let percent = value.real().filter(|percent| (0.0..=100.0).contains(percent));
-            let percent =
-                percent.ok_or_else(|| Stop::expected("--tls-resume", "a number from 0 to 100", value))?;
-            args.tls.resume = Some(percent);
-            args.tls.want("--tls-resume");
-            Ok(())
-        },
-    },
-    Opt {
-        long: "tls-early-data",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "sends requests with the first flight of resumed handshakes (0-RTT)",
-        details: &[
-            "Only requests of safe methods (GET, HEAD, OPTIONS, TRACE) without a body, because an attacker can make \
-             the server see them twice. Those that the server refuses are sent again. Needs TLS 1.3; in a workload \
-             made of connections it implies --tls-resume=100 unless that is given.",
-            IMPLIES_TLS,
-        ],
-        apply: |args, _| {
+        ])
+        .apply(|args, _| {
             args.tls.early_data = true;
             args.tls.want("--tls-early-data");
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-handshake-only",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "connects, makes the handshake and closes, without a call",
-        details: &[
-            "As --num-calls=0. A connection whose session ticket is needed for --tls-resume waits for it, up to a \
-             second.",
+        }),
+    Opt::flag("tls-handshake-only", "connects, makes the handshake and closes, without a call")
+        .details(&[
+            "As --num-calls=0. A connection whose session ticket is needed for --tls-resume waits for it, \
+             up to a second.",
             IMPLIES_TLS,
-        ],
-        apply: |args, _| {
+        ])
+        .apply(|args, _| {
             args.tls.handshake_only = true;
             args.tls.want("--tls-handshake-only");
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-cert-compression",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "lets the server compress its certificate: zlib, brotli, or both",
-        details: &["Default: neither. Separated by commas (RFC 8879; TLS 1.3 only).", IMPLIES_TLS],
-        apply: |args, value| {
-            args.tls.certificate_compression = parse_compression(value)?;
-            args.tls.want("--tls-cert-compression");
-            Ok(())
-        },
-    },
+        }),
+    Opt::with_value(
+        "tls-cert-compression",
+        "LIST",
+        "lets the server compress its certificate: zlib, brotli, or both",
+    )
+    .details(&["Default: neither. Separated by commas (RFC 8879; TLS 1.3 only).", IMPLIES_TLS])
+    .apply(|args, value| {
+        args.tls.certificate_compression = parse_compression(value)?;
+        args.tls.want("--tls-cert-compression");
+        Ok(())
+    }),
 ];
 
 /// A name that can be sent; an address cannot (RFC 6066, section 3).
-pub(crate) fn parse_server_name(value: Value<'_>) -> Result<Vec<u8>, Stop> {
+pub(crate) fn parse_server_name(value: Value<'_>) -> Result<Vec<u8>, ParseStop> {
     let name = value.bytes();
     let is_sendable = !name.is_empty() && name.iter().all(u8::is_ascii_graphic);
     let is_address = std::str::from_utf8(name).is_ok_and(|name| name.parse::<std::net::IpAddr>().is_ok());
     if !is_sendable || is_address {
-        return Err(Stop::expected("--tls-server-name", "the name of a host", value));
+        return Err(ParseStop::expected("--tls-server-name", "the name of a host", value));
     }
     Ok(name.to_vec())
 }
 
-fn parse_protocol(value: Value<'_>) -> Result<Protocol, Stop> {
+fn parse_protocol(value: Value<'_>) -> Result<Protocol, ParseStop> {
     let name = value.bytes().to_ascii_lowercase();
     match &name[..] {
         b"auto" => Ok(Protocol::Auto),
@@ -365,11 +292,11 @@ fn parse_protocol(value: Value<'_>) -> Result<Protocol, Stop> {
         b"tlsv1.1" | b"tlsv1_1" => Ok(Protocol::Only(TlsVersion::Tls11)),
         b"tlsv1.2" | b"tlsv1_2" => Ok(Protocol::Only(TlsVersion::Tls12)),
         b"tlsv1.3" | b"tlsv1_3" => Ok(Protocol::Only(TlsVersion::Tls13)),
-        _ => Err(Stop::illegal("illegal SSL protocol", value)),
+        _ => Err(ParseStop::illegal("illegal SSL protocol", value)),
     }
 }
 
-fn parse_version(option: &str, value: Value<'_>) -> Result<TlsVersion, Stop> {
+fn parse_version(option: &str, value: Value<'_>) -> Result<TlsVersion, ParseStop> {
     match value.bytes() {
         b"1.0" => Ok(TlsVersion::Tls10),
         b"1.1" => Ok(TlsVersion::Tls11),
@@ -377,24 +304,24 @@ fn parse_version(option: &str, value: Value<'_>) -> Result<TlsVersion, Stop> {
         b"1.3" => Ok(TlsVersion::Tls13),
         _ => match parse_protocol(value) {
             Ok(Protocol::Only(version)) => Ok(version),
-            Ok(Protocol::Auto) | Err(_) => Err(Stop::expected(option, "1.0, 1.1, 1.2 or 1.3", value)),
+            Ok(Protocol::Auto) | Err(_) => Err(ParseStop::expected(option, "1.0, 1.1, 1.2 or 1.3", value)),
         },
     }
 }
 
-fn parse_compression(value: Value<'_>) -> Result<Vec<CertificateCompression>, Stop> {
+fn parse_compression(value: Value<'_>) -> Result<Vec<CertificateCompression>, ParseStop> {
     value
         .bytes()
         .split(|&byte| matches!(byte, b',' | b':'))
         .map(|name| match name {
             b"zlib" => Ok(CertificateCompression::Zlib),
             b"brotli" => Ok(CertificateCompression::Brotli),
-            _ => Err(Stop::expected("--tls-cert-compression", "zlib, brotli or both", value)),
+            _ => Err(ParseStop::expected("--tls-cert-compression", "zlib, brotli or both", value)),
         })
         .collect()
 }
 
-/// What `--tls-groups help` prints.
+/// The text that `--tls-groups help` prints.
 fn group_table() -> String {
     let mut table = format!(
         "{:<22} {:>6}  {:>12}  {:>12}  {:<12}  {:<7}  {}\n",
@@ -432,7 +359,7 @@ mod tests {
 
     #[track_caller]
     fn check_rejected(option: &str, message: &str) {
-        assert_eq!(parsed(&[option]).map(|_| "accepted"), Err(Stop::rejected(message)), "{option}");
+        assert_eq!(parsed(&[option]).map(|_| "accepted"), Err(ParseStop::rejected(message)), "{option}");
     }
 
     #[test]
@@ -520,7 +447,9 @@ mod tests {
 
     #[test]
     fn the_groups_are_listed_with_their_sizes() {
-        let Err(Stop::Print(table)) = parsed(&["--tls-groups", "help"]) else { panic!("a table is printed") };
+        let Err(ParseStop::Print(table)) = parsed(&["--tls-groups", "help"]) else {
+            panic!("a table is printed")
+        };
         let (groups, rest) = table.split_once("\n\n").expect("a table and what there is to say of it");
         assert_eq!(groups.lines().count(), GROUPS.len() + 1);
         for (line, group) in groups.lines().skip(1).zip(GROUPS) {

@@ -1,69 +1,51 @@
-//! What each connection does, and which URIs are asked for.
+//! The calls of each connection, and their URIs.
 
 use std::num::NonZeroU64;
 
 use httperf_plan::number::{self, Base, Flaw};
 
 use crate::command_line::args::{Args, FileSet, UriChoice, UriLog, os_string};
-use crate::command_line::grammar::{Opt, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "num-conns",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "makes N connections",
-        details: &["Default: 1. Ignored in session workloads."],
-        apply: |args, value| {
+    Opt::with_value("num-conns", "N", "makes N connections")
+        .classic()
+        .details(&["Default: 1. Ignored in session workloads."])
+        .apply(|args, value| {
             let count = value.unsigned();
             args.num_conns =
-                Some(count.ok_or_else(|| Stop::illegal("illegal number of connections", value))?);
+                Some(count.ok_or_else(|| ParseStop::illegal("illegal number of connections", value))?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "num-calls",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "makes N calls on each connection",
-        details: &["Default: 1. Ignored in session workloads."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("num-calls", "N", "makes N calls on each connection")
+        .classic()
+        .details(&["Default: 1. Ignored in session workloads."])
+        .apply(|args, value| {
             let count = value.unsigned();
-            args.num_calls = Some(count.ok_or_else(|| Stop::illegal("illegal number of calls", value))?);
+            args.num_calls = Some(count.ok_or_else(|| ParseStop::illegal("illegal number of calls", value))?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "burst-length",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::Classic090,
-        help: "sends calls in bursts of N, back to back",
-        details: &[
-            "Default: 1. Range: 1 and up. On a connection, the calls of a burst are pipelined and the next burst \
-             follows when all were answered; the last may be shorter. In --wsess, the first call of a burst \
-             goes alone and the others follow its reply. Over HTTP/2 they are concurrent streams instead.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("burst-length", "N", "sends calls in bursts of N, back to back")
+        .classic()
+        .details(&[
+            "Default: 1. Range: 1 and up. On a connection, the calls of a burst are pipelined and the \
+             next burst follows when all were answered; the last may be shorter. In --wsess, the first \
+             call of a burst goes alone and the others follow its reply. Over HTTP/2 they are concurrent \
+             streams instead.",
+        ])
+        .apply(|args, value| {
             let length = value.unsigned().and_then(NonZeroU64::new);
-            args.burst_length = length.ok_or_else(|| Stop::illegal("illegal burst-length", value))?;
+            args.burst_length = length.ok_or_else(|| ParseStop::illegal("illegal burst-length", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "wlog",
-        short: None,
-        value: ValueForm::Required("y|n,FILE"),
-        tier: Tier::Classic090,
-        help: "takes URIs from a file, one after the other",
-        details: &[
-            "With y the list starts again after its last URI, with n the run ends there. The file holds URIs \
-             that each end in a NUL byte, or in a line end if it holds no NUL. The last of --wlog and --wset \
-             counts.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("wlog", "y|n,FILE", "takes URIs from a file, one after the other")
+        .classic()
+        .details(&[
+            "With y the list starts again after its last URI, with n the run ends there. The file holds \
+             URIs that each end in a NUL byte, or in a line end if it holds no NUL. The last of --wlog \
+             and --wset counts.",
+        ])
+        .apply(|args, value| {
             let text = value.bytes();
             args.uri_choice = UriChoice::Log;
             args.wlog = Some(UriLog {
@@ -71,28 +53,22 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
                 file: os_string(text.get(2..).unwrap_or_default()),
             });
             Ok(())
-        },
-    },
-    Opt {
-        long: "wset",
-        short: None,
-        value: ValueForm::Required("N,X"),
-        tier: Tier::Classic090,
-        help: "walks over a set of N generated URIs, moving on with probability X",
-        details: &[
-            "Names are formed from --uri and the digits of a number below N: PREFIX/0/1/2.html. X is the share of \
-             calls that move on to another name, from 0 (never) to 1 (each). The last of --wlog and --wset \
-             counts.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("wset", "N,X", "walks over a set of N generated URIs, moving on with probability X")
+        .classic()
+        .details(&[
+            "Names are formed from --uri and the digits of a number below N: PREFIX/0/1/2.html. X is the \
+             share of calls that move on to another name, from 0 (never) to 1 (each). The last of --wlog \
+             and --wset counts.",
+        ])
+        .apply(|args, value| {
             args.wset = Some(parse_wset(value.bytes())?);
             args.uri_choice = UriChoice::Set;
             Ok(())
-        },
-    },
+        }),
 ];
 
-fn parse_wset(text: &[u8]) -> Result<FileSet, Stop> {
+fn parse_wset(text: &[u8]) -> Result<FileSet, ParseStop> {
     // The rest in these messages begins with the parameter at fault.
     let size = number::scan_unsigned(text, Base::Detected);
     let files = size.value.and_then(|files| u32::try_from(files).map_err(|_| Flaw::OutOfRange));
@@ -113,13 +89,13 @@ fn parse_wset(text: &[u8]) -> Result<FileSet, Stop> {
 }
 
 /// The classic wording of an error in a list of parameters.
-pub(super) fn parameter_error(option: &str, what: &str, rest: &[u8], flaw: Option<Flaw>) -> Stop {
+pub(super) fn parameter_error(option: &str, what: &str, rest: &[u8], flaw: Option<Flaw>) -> ParseStop {
     let reason = match flaw {
         Some(Flaw::OutOfRange) => ": Numerical result out of range",
         Some(Flaw::Missing | Flaw::Negative) | None => "",
     };
     let start = format!("{what} in --{option} arg (rest: `");
-    Stop::rejected([start.as_bytes(), rest, b"')", reason.as_bytes()].concat())
+    ParseStop::rejected([start.as_bytes(), rest, b"')", reason.as_bytes()].concat())
 }
 
 #[cfg(test)]

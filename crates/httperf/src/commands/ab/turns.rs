@@ -23,13 +23,13 @@ use rand_pcg::Pcg64Mcg;
 /// One of the two.
 #[derive(Debug)]
 pub(super) struct Side {
-    /// What it is called while trials are made.
+    /// Its name while trials are made.
     pub(super) name: &'static str,
-    /// What each of its trials does.
+    /// The plan of each of its trials.
     pub(super) plan: Plan,
 }
 
-/// What is to be done.
+/// The rounds to be made.
 #[derive(Debug)]
 pub(super) struct Turns {
     pub(super) sides: [Side; 2],

@@ -1,10 +1,11 @@
 //! `httperf capacity`: the highest rate that a server sustains within objectives.
 //!
-//! Here is what a search needs before it begins, and what is said of it. `hunt` makes the trials; what to try next is
+//! Here is what a search needs before it begins, and what is said of it. `search` makes the trials; what to try next is
 //! the business of `httperf_stats::search`, and what a trial tells that of `httperf_report::capacity`.
 
-mod hunt;
+mod args;
 mod options;
+mod search;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -15,15 +16,13 @@ use httperf_plan::{Plan, UNLIMITED, Workload};
 use httperf_report::capacity::{Capacity, End, Settings};
 use httperf_stats::samples_needed;
 
-use self::hunt::Hunt;
-use crate::command_line::args::{Args, CapacityArgs};
+use self::args::CapacityArgs;
+use self::search::Search;
 use crate::command_line::grammar::{Order, parse};
 use crate::command_line::planning;
-use crate::runner::OBJECTIVES_STATUS;
-use crate::runner::checks;
 use crate::runner::results::cannot_write;
 use crate::runner::results::file::Writable;
-use crate::runner::trials::Trials;
+use crate::runner::{OBJECTIVES_STATUS, Runner};
 use crate::terminal::messages::Program;
 
 pub use self::options::COMMAND;
@@ -31,54 +30,45 @@ pub use self::options::COMMAND;
 /// The exit status if the figure cannot be told.
 const UNKNOWN_STATUS: u8 = 2;
 
-/// What is meant if nothing is said of errors.
+/// The objective that is implied if none is about errors.
 const IMPLIED: &str = "errors<1%";
 
 /// Runs `httperf capacity` with these words behind it. `program` is the program itself.
 #[must_use]
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
-    let mut args = Args::default();
+    let mut args = CapacityArgs::default();
     let parsed = parse(&COMMAND, words, Order::from_environment(), &mut args);
     let parsed = parsed.and_then(|()| args.prepare_search());
     let program = program.quieted(args.quiet);
-    args.notices.iter().for_each(|notice| program.warn(notice));
+    args.run.notices.iter().for_each(|notice| program.warn(notice));
     if let Err(stop) = parsed {
         return program.stop(&COMMAND.describe(), &stop);
     }
-    if let Some(warning) = args.stray_words_warning() {
+    if let Some(warning) = args.run.stray_words_warning() {
         program.warn(warning);
     }
     find(&program, &args).unwrap_or_else(|status| status)
 }
 
 /// Searches and reports. An early end has been explained when its exit status comes back.
-fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
+fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
     let failed = |error: &dyn std::fmt::Display| {
         program.say(error);
         ExitCode::FAILURE
     };
-    let plan = planning::plan(program, args, &mut |warning| program.warn(warning)).map_err(|error| {
-        program.say_bytes(error.text().as_bytes());
-        error.status()
-    })?;
+    let plan = planning::plan(program, &args.run, &mut |warning| program.warn(warning))
+        .map_err(|error| error.explain(program))?;
     let (plan, settings) = settings(args, plan);
     check(&plan, &settings).map_err(|error| failed(&error))?;
-    let hunt = Hunt::new(args, Capacity::new(settings, plan));
-    httperf_engine::rehearse(&hunt.heaviest()).map_err(|error| {
-        let status = failed(&error);
-        error.hint().iter().for_each(|hint| program.say_bare(format_args!("hint: {hint}")));
-        status
+    let search = Search::new(&args.run, Capacity::new(settings, plan));
+    let heaviest = search.heaviest();
+    let output = args.output.as_deref();
+    let (runner, output) = Runner::start(program, &[&heaviest], || {
+        let open = |name| Writable::new(name).with_context(|| cannot_write("--output", name));
+        output.map(|name| open(name).map(|file| (name, file))).transpose()
     })?;
-    let output = args.trials.capacity.output.as_deref();
-    let output = output.map(|name| {
-        Writable::new(name).with_context(|| cannot_write("--output", name)).map(|file| (name, file))
-    });
-    let output = output.transpose().map_err(|error| failed(&format_args!("{error:#}")))?;
-    for problem in checks::problems(&hunt.heaviest()) {
-        program.warn(format_args!("warning: {problem}"));
-    }
-    let trials = Trials::new().map_err(|error| failed(&format_args!("{error:#}")))?;
+    runner.warn_of_problems(program, &heaviest);
     let mut has_failed = false;
     let mut save = |capacity: &Capacity, is_last: bool| {
         // What was written to a pipe or a device cannot be replaced.
@@ -93,23 +83,23 @@ fn find(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
             program.say(format_args!("{error:#}"));
         }
     };
-    let capacity = hunt
-        .run(program, &trials, &mut |capacity| save(capacity, false))
+    let capacity = search
+        .run(program, &runner, &mut |capacity| save(capacity, false))
         .map_err(|reason| failed(&format_args!("no reply from the server: {reason}")))?;
     save(&capacity, true);
-    let text = if args.trials.capacity.json { capacity.json() } else { capacity.text() };
+    let text = if args.json { capacity.json() } else { capacity.text() };
     program.print(text.as_bytes())?;
     if has_failed {
         return Err(ExitCode::FAILURE);
     }
-    Ok(status(&capacity, &trials))
+    Ok(status(&capacity, &runner))
 }
 
-fn status(capacity: &Capacity, trials: &Trials) -> ExitCode {
+fn status(capacity: &Capacity, runner: &Runner) -> ExitCode {
     let found = &capacity.found;
     let is_known = found.capacity.is_some() || found.sustained.is_some();
     match found.end {
-        Some(End::Asked) => trials.exit_code(),
+        Some(End::Asked) => runner.exit_code(),
         Some(End::Broken) => ExitCode::FAILURE,
         Some(End::BelowMinimum) => ExitCode::from(OBJECTIVES_STATUS),
         Some(End::TooFewSamples) => ExitCode::from(UNKNOWN_STATUS),
@@ -118,10 +108,10 @@ fn status(capacity: &Capacity, trials: &Trials) -> ExitCode {
     }
 }
 
-/// What was asked for. The plan gets the objectives that are meant, and nothing that ends its trials but their time.
-fn settings(args: &Args, plan: Plan) -> (Plan, Settings) {
-    let CapacityArgs { max_rate, precision, trials, trial_min, pause, .. } = args.trials.capacity;
-    let objectives = args.results.objectives.all.clone();
+/// The settings of a search. The plan gets the implied objectives, and nothing that ends its trials but their time.
+fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, Settings) {
+    let CapacityArgs { max_rate, precision, trials, trial_min, pause, .. } = *args;
+    let objectives = args.run.results.objectives.all.clone();
     let says_of_errors = |objective: &Objective| {
         matches!(objective.metric(), Metric::Share(Share::Errors | Share::Failed | Share::Status(_)))
     };
@@ -138,14 +128,14 @@ fn settings(args: &Args, plan: Plan) -> (Plan, Settings) {
     let settings = Settings {
         objectives,
         implied,
-        start: args.trials.capacity.start(),
-        min_rate: args.trials.capacity.min_rate(),
+        start: args.start(),
+        min_rate: args.min_rate(),
         max_rate,
         precision,
         trials,
         trial_min_s: trial_min,
-        trial_max_s: args.trials.capacity.trial_max(),
-        trial_longest_s: args.trials.capacity.trial_longest(),
+        trial_max_s: args.trial_max(),
+        trial_longest_s: args.trial_longest(),
         pause_s: pause,
     };
     (plan.expect("whatever can be run can be run for longer"), settings)
@@ -176,7 +166,7 @@ fn check(plan: &Plan, settings: &Settings) -> Result<(), String> {
     Ok(())
 }
 
-/// How many samples an objective needs.
+/// The number of samples that an objective needs.
 fn needed(objective: Objective) -> f64 {
     match objective.metric() {
         Metric::Time { figure: Figure::Quantile(share), .. } => samples_needed(share) as f64,
@@ -184,7 +174,7 @@ fn needed(objective: Objective) -> f64 {
     }
 }
 
-/// How many samples of what an objective is about an arrival brings.
+/// The number of samples for an objective that an arrival brings.
 fn samples_of_arrival(plan: &Plan, objective: Objective) -> f64 {
     let calls = plan.calls_per_arrival();
     match objective.metric() {

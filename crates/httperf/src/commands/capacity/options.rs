@@ -2,12 +2,13 @@
 
 use httperf_plan::objective::Objective;
 
-use crate::command_line::args::{Args, STDOUT, Searched};
-use crate::command_line::grammar::{Command, Group, Opt, Stop, Tier, Value, ValueForm};
+use super::args::{CapacityArgs, Searched};
+use crate::command_line::args::{Args, STDOUT};
+use crate::command_line::grammar::{Borrowed, Command, Group, Opt, ParseStop, Value};
 use crate::command_line::table::{COMMAND as PROGRAM, RUN};
 
 /// The command line of `httperf capacity`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<CapacityArgs, Args> = Command {
     name: "capacity",
     summary: "Finds the highest rate that a server sustains within objectives, by trials.",
     words: "[URL]",
@@ -17,8 +18,8 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: GENERAL },
     ],
-    also: RUN,
-    word: PROGRAM.word,
+    also: Some(Borrowed { groups: RUN, part: |args| &mut args.run }),
+    word: |args, word| (PROGRAM.word)(&mut args.run, word),
 };
 
 /// Rates beyond this cannot be timed.
@@ -27,232 +28,161 @@ const RATE_MAX: f64 = 1e9;
 /// The least and the most precise figure that can be asked for.
 const PRECISION: (f64, f64) = (0.001, 0.5);
 
-/// How many trials a search may make, and how long they may be: a day.
+/// The most trials of a search, and the longest trial: a day.
 const TRIALS_MAX: u64 = 1000;
 const LENGTH_MAX: f64 = 86_400.0;
 
 /// Shorter trials tell nothing.
 const LENGTH_MIN: f64 = 0.1;
 
-const SEARCH: &[Opt<Args>] = &[
-    Opt {
-        long: "slo",
-        short: None,
-        value: ValueForm::Required("OBJECTIVES"),
-        tier: Tier::New,
-        help: "is what the server is to keep to, such as 'p99<50ms, errors<0.1%'; required",
-        details: &[
-            "Each is a figure, <, <=, > or >=, and a bound; with commas between them, or the option given again. Figures: \
-             p50, p99.9 and the like, mean, min and max of the latency, or of the clock named before a dot: service, response, \
-             transfer, connect, handshake, session. Shares of the calls: errors, failed, unexpected, 1xx to 5xx.",
-            "If nothing is said of errors, failed calls or statuses, `errors<1%` is meant as well. Of the calls, 99 % must be \
-             answered in any case, and those under way may not grow in number.",
-        ],
-        apply: |args, value| {
-            let text = std::str::from_utf8(value.bytes());
-            let text = text.map_err(|_| Stop::expected("--slo", "objectives such as p99<50ms", value))?;
-            let objectives = Objective::parse_list(text);
-            let objectives = objectives.map_err(|error| Stop::rejected(format!("--slo: {error}")))?;
-            args.results.objectives.all.extend(objectives);
+const SEARCH: &[Opt<CapacityArgs>] = &[
+    Opt::with_value(
+        "slo",
+        "OBJECTIVES",
+        "sets objectives for the server, such as 'p99<50ms, errors<0.1%'; required",
+    )
+    .details(&[
+        "Each is a figure, <, <=, > or >=, and a bound; with commas between them, or the option given \
+         again. Figures: p50, p99.9 and the like, mean, min and max of the latency, or of the clock named \
+         before a dot: service, response, transfer, connect, handshake, session. Shares of the calls: \
+         errors, failed, unexpected, 1xx to 5xx.",
+        "If nothing is said of errors, failed calls or statuses, `errors<1%` is meant as well. Of the \
+         calls, 99 % must be answered in any case, and those under way may not grow in number.",
+    ])
+    .apply(|args, value| {
+        let text = std::str::from_utf8(value.bytes());
+        let text = text.map_err(|_| ParseStop::expected("--slo", "objectives such as p99<50ms", value))?;
+        let objectives = Objective::parse_list(text);
+        let objectives = objectives.map_err(|error| ParseStop::rejected(format!("--slo: {error}")))?;
+        args.run.results.objectives.all.extend(objectives);
+        Ok(())
+    }),
+    Opt::with_value(
+        "search",
+        "rate|request-rate",
+        "searches for a rate of connections or sessions, or of calls over kept connections",
+    )
+    .details(&[
+        "Default: rate, which is what --rate sets in a run. request-rate is what --request-rate sets; \
+         --concurrency then says how many connections share the calls.",
+    ])
+    .apply(|args, value| {
+        args.searched = match value.bytes() {
+            b"rate" => Searched::Rate,
+            b"request-rate" => Searched::RequestRate,
+            _ => return Err(ParseStop::expected("--search", "rate or request-rate", value)),
+        };
+        Ok(())
+    }),
+    Opt::with_value("start", "RATE", "makes the first trial at this rate per second")
+        .details(&["Default: 100. Rates are doubled from there on, or lowered if it is too high."])
+        .apply(|args, value| {
+            args.start = Some(rate("--start", value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "search",
-        short: None,
-        value: ValueForm::Required("rate|request-rate"),
-        tier: Tier::New,
-        help: "looks for a rate of connections or sessions, or of calls over kept connections",
-        details: &[
-            "Default: rate, which is what --rate sets in a run. request-rate is what --request-rate sets; --concurrency then \
-             says how many connections share the calls.",
-        ],
-        apply: |args, value| {
-            args.trials.capacity.searched = match value.bytes() {
-                b"rate" => Searched::Rate,
-                b"request-rate" => Searched::RequestRate,
-                _ => return Err(Stop::expected("--search", "rate or request-rate", value)),
-            };
+        }),
+    Opt::with_value("min-rate", "RATE", "tries no lower rate; if that is too high, the exit status is 4")
+        .details(&[
+            "Default: that at which 20 arrivals come in the longest trial, some 0.3 unless --trial-max is \
+             given, but no more than 1 or --start.",
+        ])
+        .apply(|args, value| {
+            args.min_rate = Some(rate("--min-rate", value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "start",
-        short: None,
-        value: ValueForm::Required("RATE"),
-        tier: Tier::New,
-        help: "makes the first trial at this rate per second",
-        details: &["Default: 100. Rates are doubled from there on, or lowered if it is too high."],
-        apply: |args, value| {
-            args.trials.capacity.start = Some(rate("--start", value)?);
+        }),
+    Opt::with_value("max-rate", "RATE", "tries no higher rate, and ends if that is sustained")
+        .details(&["Default: as much as this client can offer."])
+        .apply(|args, value| {
+            args.max_rate = Some(rate("--max-rate", value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "min-rate",
-        short: None,
-        value: ValueForm::Required("RATE"),
-        tier: Tier::New,
-        help: "tries no lower rate; if that is too high, the exit status is 4",
-        details: &[
-            "Default: that at which 20 arrivals come in the longest trial, some 0.3 unless --trial-max is given, but no more \
-             than 1 or --start.",
-        ],
-        apply: |args, value| {
-            args.trials.capacity.min_rate = Some(rate("--min-rate", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "max-rate",
-        short: None,
-        value: ValueForm::Required("RATE"),
-        tier: Tier::New,
-        help: "tries no higher rate, and ends if that is sustained",
-        details: &["Default: as much as this client can offer."],
-        apply: |args, value| {
-            args.trials.capacity.max_rate = Some(rate("--max-rate", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "precision",
-        short: None,
-        value: ValueForm::Required("P%"),
-        tier: Tier::New,
-        help: "ends when the 95 % interval reaches no further than P % to either side",
-        details: &["Default: 3%. Range: 0.1% to 50%."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("precision", "P%", "ends when the 95 % interval is within P % to either side")
+        .details(&["Default: 3%. Range: 0.1% to 50%."])
+        .apply(|args, value| {
             let text = std::str::from_utf8(value.bytes()).unwrap_or_default();
             let percent: Option<f64> = text.strip_suffix('%').unwrap_or(text).trim_end().parse().ok();
             let share = percent
                 .map(|percent| percent / 100.0)
                 .filter(|share| (PRECISION.0..=PRECISION.1).contains(share));
-            let expected = || Stop::expected("--precision", "a percentage from 0.1% to 50%", value);
-            args.trials.capacity.precision = share.ok_or_else(expected)?;
+            let expected = || ParseStop::expected("--precision", "a percentage from 0.1% to 50%", value);
+            args.precision = share.ok_or_else(expected)?;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const TRIALS: &[Opt<Args>] = &[
-    Opt {
-        long: "trials",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N trials at most",
-        details: &["Default: 20. The figure is then as exact as they made it."],
-        apply: |args, value| {
+const TRIALS: &[Opt<CapacityArgs>] = &[
+    Opt::with_value("trials", "N", "makes at most N trials")
+        .details(&["Default: 20. The figure is then as exact as they made it."])
+        .apply(|args, value| {
             let count = value.unsigned().filter(|count| (1..=TRIALS_MAX).contains(count));
             let count = count.and_then(|count| u32::try_from(count).ok());
-            let expected = || Stop::expected("--trials", &format!("a number from 1 to {TRIALS_MAX}"), value);
-            args.trials.capacity.trials = count.ok_or_else(expected)?;
+            let expected =
+                || ParseStop::expected("--trials", &format!("a number from 1 to {TRIALS_MAX}"), value);
+            args.trials = count.ok_or_else(expected)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "trial-min",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "measures the first trials for X seconds, or longer if they need it",
-        details: &[
-            "Default: 2. Trials get longer as the figure gets more exact. One with too few calls for a percentile is made \
-             longer as well.",
-        ],
-        apply: |args, value| {
-            args.trials.capacity.trial_min = length("--trial-min", value)?;
+        }),
+    Opt::with_value("trial-min", "X", "measures the first trials for X seconds, or longer if they need it")
+        .details(&[
+            "Default: 2. Trials get longer as the figure gets more exact. One with too few calls for a \
+             percentile is made longer as well.",
+        ])
+        .apply(|args, value| {
+            args.trial_min = length("--trial-min", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "trial-max",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "measures no trial for longer than X seconds",
-        details: &[
-            "Default: 10, or up to 60 at low rates, for as many calls as a trial needs. Load is offered for a fifth of a trial, 2 s at most, before it is measured (longer where replies \
-             take long; --warmup says otherwise), and what is under way may end behind it, for a \
-             second or twice the longest bound (--drain).",
-        ],
-        apply: |args, value| {
-            args.trials.capacity.trial_max = Some(length("--trial-max", value)?);
+        }),
+    Opt::with_value("trial-max", "X", "measures no trial for longer than X seconds")
+        .details(&[
+            "Default: 10, or up to 60 at low rates, for as many calls as a trial needs. Load is offered \
+             for a fifth of a trial, 2 s at most, before it is measured (longer where replies take long; \
+             --warmup says otherwise), and what is under way may end behind it, for a second or twice the \
+             longest bound (--drain).",
+        ])
+        .apply(|args, value| {
+            args.trial_max = Some(length("--trial-max", value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "pause",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "waits X seconds between two trials",
-        details: &[
-            "Default: 1. After a trial that was too much, single requests are made until one is answered quickly again, for \
-             30 s at most.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("pause", "X", "waits X seconds between two trials")
+        .details(&[
+            "Default: 1. After a trial that was too much, single requests are made until one is answered \
+             quickly again, for 30 s at most.",
+        ])
+        .apply(|args, value| {
             let seconds = value.real().filter(|seconds| (0.0..=LENGTH_MAX).contains(seconds));
-            let expected = || Stop::expected("--pause", "a number of seconds from 0 to 86400", value);
-            args.trials.capacity.pause = seconds.ok_or_else(expected)?;
+            let expected = || ParseStop::expected("--pause", "a number of seconds from 0 to 86400", value);
+            args.pause = seconds.ok_or_else(expected)?;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const RESULTS: &[Opt<Args>] = &[
-    Opt {
-        long: "json",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "prints the figure with all trials as a JSON document",
-        details: &[],
-        apply: |args, _| {
-            args.trials.capacity.json = true;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "output",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes that document to a file, anew after each trial",
-        details: &[],
-        apply: |args, value| {
+const RESULTS: &[Opt<CapacityArgs>] = &[
+    Opt::flag("json", "prints the figure with all trials as a JSON document").apply(|args, _| {
+        args.json = true;
+        Ok(())
+    }),
+    Opt::with_value("output", "FILE", "writes that document to a file, anew after each trial").apply(
+        |args, value| {
             if value.bytes().is_empty() || value.os_str() == STDOUT {
-                return Err(Stop::expected("--output", "the name of a file", value));
+                return Err(ParseStop::expected("--output", "the name of a file", value));
             }
-            args.trials.capacity.output = Some(value.os_str().to_owned());
+            args.output = Some(value.os_str().to_owned());
             Ok(())
         },
-    },
+    ),
 ];
 
-const GENERAL: &[Opt<Args>] = &[
+const GENERAL: &[Opt<CapacityArgs>] = &[
     Opt::help(),
-    Opt {
-        long: "quiet",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "says nothing on stderr but errors",
-        details: &[],
-        apply: |args, _| {
-            args.quiet = true;
-            Ok(())
-        },
-    },
+    Opt::flag("quiet", "prints only errors on standard error").apply(|args, _| {
+        args.quiet = true;
+        Ok(())
+    }),
 ];
 
-fn rate(name: &str, value: Value<'_>) -> Result<f64, Stop> {
+fn rate(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
     let rate = value.real().filter(|&rate| rate > 0.0 && rate <= RATE_MAX);
-    rate.ok_or_else(|| Stop::expected(name, "a rate per second above 0, at most 1e9", value))
+    rate.ok_or_else(|| ParseStop::expected(name, "a rate per second above 0, at most 1e9", value))
 }
 
-fn length(name: &str, value: Value<'_>) -> Result<f64, Stop> {
+fn length(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
     let seconds = value.real().filter(|seconds| (LENGTH_MIN..=LENGTH_MAX).contains(seconds));
-    seconds.ok_or_else(|| Stop::expected(name, "a number of seconds from 0.1 to 86400", value))
+    seconds.ok_or_else(|| ParseStop::expected(name, "a number of seconds from 0.1 to 86400", value))
 }

@@ -12,7 +12,7 @@ use httperf_report::html::{Pictures, comparison_page};
 use httperf_report::result::Document;
 
 use crate::command_line::args::os_string;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
 use crate::terminal::messages::Program;
 
 /// The command line of `httperf compare`.
@@ -24,7 +24,7 @@ pub const COMMAND: Command<CompareArgs> = Command {
         Group { title: "Comparison", options: COMPARISON },
         Group { title: "General", options: &[Opt::help()] },
     ],
-    also: &[],
+    also: None,
     word: |args, word| {
         args.files.push(os_string(word));
         Ok(())
@@ -32,52 +32,30 @@ pub const COMMAND: Command<CompareArgs> = Command {
 };
 
 const COMPARISON: &[Opt<CompareArgs>] = &[
-    Opt {
-        long: "format",
-        short: None,
-        value: ValueForm::Required(FORMATS),
-        tier: Tier::New,
-        help: FORMAT_HELP,
-        details: FORMAT_DETAILS,
-        apply: |args, value| {
-            args.form = Form::parse(value)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "fail-if",
-        short: None,
-        value: ValueForm::Required("CHANGE"),
-        tier: Tier::New,
-        help: FAIL_IF_HELP,
-        details: FAIL_IF_DETAILS,
-        apply: |args, value| {
-            args.settings.tolerances.extend(tolerances(value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "force",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "compares even what is not comparable",
-        details: &[
-            "Without it, runs are not compared if their workloads, requests, protocols, rates or phases differ, or if one of \
-             them is INVALID. With it, the reports say what differs.",
-        ],
-        apply: |args, _| {
+    Opt::with_value("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
+        args.form = CompareForm::parse(value)?;
+        Ok(())
+    }),
+    Opt::with_value("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
+        args.settings.tolerances.extend(tolerances(value)?);
+        Ok(())
+    }),
+    Opt::flag("force", "compares results even if they are not comparable")
+        .details(&[
+            "Without it, runs are not compared if their workloads, requests, protocols, rates or phases \
+             differ, or if one of them is INVALID. With it, the reports say what differs.",
+        ])
+        .apply(|args, _| {
             args.settings.force = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
-/// What was typed.
+/// The arguments.
 #[derive(Debug, Default)]
 pub struct CompareArgs {
     files: Vec<OsString>,
-    form: Form,
+    form: CompareForm,
     settings: Settings,
 }
 
@@ -132,11 +110,11 @@ pub(crate) const CANNOT_TELL_STATUS: u8 = 2;
 pub(crate) fn conclude(
     program: &Program,
     comparison: &Comparison,
-    form: Form,
+    form: CompareForm,
     pictures: Pictures<'_>,
 ) -> ExitCode {
     let void = comparison.against.iter().filter(|against| against.verdict == Overall::Void);
-    for against in void.filter(|_| form != Form::Text) {
+    for against in void.filter(|_| form != CompareForm::Text) {
         for obstacle in &against.obstacles {
             let (new, base) = (&against.new.name, &comparison.base.name);
             program.say(format_args!("`{new}` is not comparable with `{base}`: {}", obstacle.text));
@@ -154,7 +132,7 @@ pub(crate) fn conclude(
 
 /// `--format`: what is printed on stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum CompareForm {
     /// Tables.
     #[default]
     Text,
@@ -185,16 +163,16 @@ pub(crate) const FAIL_IF_DETAILS: &[&str] = &[
      status is 2. Without this option it is 1 if any figure is worse.",
 ];
 
-impl Form {
+impl CompareForm {
     /// The value of `--format`.
-    pub(crate) fn parse(value: Value<'_>) -> Result<Self, Stop> {
+    pub(crate) fn parse(value: Value<'_>) -> Result<Self, ParseStop> {
         match value.bytes() {
             b"text" => Ok(Self::Text),
             b"markdown" => Ok(Self::Markdown),
             b"json" => Ok(Self::Json),
             b"html" => Ok(Self::Html),
             b"junit" => Ok(Self::Junit),
-            _ => Err(Stop::expected("--format", "text, markdown, json, html or junit", value)),
+            _ => Err(ParseStop::expected("--format", "text, markdown, json, html or junit", value)),
         }
     }
 
@@ -211,12 +189,12 @@ impl Form {
 }
 
 /// The value of `--fail-if`.
-pub(crate) fn tolerances(value: Value<'_>) -> Result<Vec<Tolerance>, Stop> {
+pub(crate) fn tolerances(value: Value<'_>) -> Result<Vec<Tolerance>, ParseStop> {
     let text = String::from_utf8_lossy(value.bytes());
     let tolerances =
-        Tolerance::parse_list(&text).map_err(|error| Stop::rejected(format!("--fail-if: {error}")))?;
+        Tolerance::parse_list(&text).map_err(|error| ParseStop::rejected(format!("--fail-if: {error}")))?;
     match tolerances.iter().find(|tolerance| !is_comparable(tolerance.metric())) {
-        Some(_) => Err(Stop::expected(
+        Some(_) => Err(ParseStop::expected(
             "--fail-if",
             "replies, errors, failed, unexpected, mean or a percentile of the latency",
             value,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use httperf_plan::SourceAddresses;
 
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning;
 use crate::terminal::messages::Program;
 
@@ -19,7 +19,7 @@ use crate::runner::checks::{self, Finding, Level, Need, System};
 #[must_use]
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
-    let mut args = Args::default();
+    let mut args = DoctorArgs::default();
     match grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
         Ok(()) => examine(&program, &args).unwrap_or_else(|status| status),
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
@@ -27,7 +27,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 }
 
 /// Looks, and says what it found.
-fn examine(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
+fn examine(program: &Program, args: &DoctorArgs) -> Result<ExitCode, ExitCode> {
     httperf_engine::try_sources(&args.sources).map_err(|error| {
         program.say(&error);
         ExitCode::FAILURE
@@ -42,9 +42,9 @@ fn examine(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
 /// The exit status for a machine that would spoil the measurement.
 const PROBLEM_STATUS: u8 = 2;
 
-/// What was typed.
+/// The arguments.
 #[derive(Debug)]
-pub struct Args {
+pub struct DoctorArgs {
     /// The host of the URL.
     host: Option<String>,
     /// `--rate`.
@@ -59,7 +59,7 @@ pub struct Args {
     hog: bool,
 }
 
-impl Default for Args {
+impl Default for DoctorArgs {
     fn default() -> Self {
         Self {
             host: None,
@@ -72,7 +72,7 @@ impl Default for Args {
     }
 }
 
-impl Args {
+impl DoctorArgs {
     fn need(&self) -> Need {
         let is_local = self.host.as_deref().is_none_or(is_loopback);
         let servers = if self.all_addresses { self.server_addresses() } else { 1 };
@@ -87,7 +87,7 @@ impl Args {
         }
     }
 
-    /// How many addresses the server has that can be reached from the local ones.
+    /// The number of the server's addresses that can be reached from the local ones.
     fn server_addresses(&self) -> u64 {
         let host = self.host.as_deref().unwrap_or_default();
         let source = self.sources.nth(0);
@@ -97,7 +97,7 @@ impl Args {
     }
 }
 
-/// Whether a host is this machine by another name. One that cannot be resolved is not.
+/// Returns whether a host is this machine by another name. One that cannot be resolved is not.
 fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match host.parse::<IpAddr>() {
@@ -109,7 +109,7 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// The command line of `httperf doctor`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<DoctorArgs> = Command {
     name: "doctor",
     summary: "Looks for what on this machine would spoil a measurement, and names the command that mends it.",
     words: "[URL]",
@@ -117,88 +117,58 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "What is planned", options: PLANNED },
         Group { title: "General", options: GENERAL },
     ],
-    also: &[],
+    also: None,
     word: server,
 };
 
-const PLANNED: &[Opt<Args>] = &[
-    Opt {
-        long: "rate",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "looks whether the machine can open this many connections per second",
-        details: &["Default: 1000. Decides how many local ports wait after their connection was closed."],
-        apply: |args, value| {
+const PLANNED: &[Opt<DoctorArgs>] = &[
+    Opt::with_value("rate", "X", "checks that the machine can open this many connections per second")
+        .details(&["Default: 1000. Decides how many local ports wait after their connection was closed."])
+        .apply(|args, value| {
             let rate = value.real().filter(|rate| rate.is_finite() && *rate > 0.0);
-            args.rate = rate.ok_or_else(|| Stop::expected("--rate", "a number above 0", value))?;
+            args.rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number above 0", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "connections",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "looks whether the machine can hold this many connections at once",
-        details: &["Default: 1000. Each takes an open file and, for one server and local address, a port."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("connections", "N", "checks that the machine can hold this many connections at once")
+        .details(&["Default: 1000. Each takes an open file and, for one server and local address, a port."])
+        .apply(|args, value| {
             let connections = value.unsigned().filter(|&connections| connections > 0);
             args.connections =
-                connections.ok_or_else(|| Stop::expected("--connections", "a number above 0", value))?;
+                connections.ok_or_else(|| ParseStop::expected("--connections", "a number above 0", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "myaddr",
-        short: None,
-        value: ValueForm::Required("S"),
-        tier: Tier::New,
-        help: "takes connections to come from these local addresses, in turn",
-        details: &[
+        }),
+    Opt::with_value("myaddr", "S", "assumes connections from these local addresses, in turn")
+        .details(&[
             "As for the program itself: a host name, an address, a range or a prefix; more than once.",
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             let added = planning::source_addresses(&[value.bytes().to_vec()]);
-            let added = added.map_err(|error| Stop::rejected(error.to_string()))?;
+            let added = added.map_err(|error| ParseStop::rejected(error.to_string()))?;
             for &(first, last) in added.ranges() {
                 assert!(args.sources.push(first, last), "what one pool has fits into another");
             }
             Ok(())
-        },
-    },
-    Opt {
-        long: "all-addresses",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "takes connections to go to all addresses of the server's name, in turn",
-        details: &[],
-        apply: |args, _| {
+        }),
+    Opt::flag("all-addresses", "assumes connections to all addresses of the server's name, in turn").apply(
+        |args, _| {
             args.all_addresses = true;
             Ok(())
         },
-    },
-    Opt {
-        long: "hog",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "takes all local ports from 1024 to be used, not only those the kernel hands out",
-        details: &[],
-        apply: |args, _| {
+    ),
+    Opt::flag("hog", "assumes use of all local ports from 1024, not only those the kernel hands out").apply(
+        |args, _| {
             args.hog = true;
             Ok(())
         },
-    },
+    ),
 ];
 
-const GENERAL: &[Opt<Args>] = &[Opt::help()];
+const GENERAL: &[Opt<DoctorArgs>] = &[Opt::help()];
 
 /// Takes the word that names the server.
-fn server(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
+fn server(args: &mut DoctorArgs, word: &[u8]) -> Result<(), ParseStop> {
     let unusable =
-        || Stop::rejected([b"expected a URL such as http://host:8080/, got `", word, b"`"].concat());
+        || ParseStop::rejected([b"expected a URL such as http://host:8080/, got `", word, b"`"].concat());
     let text = std::str::from_utf8(word).map_err(|_| unusable())?;
     let url = url::Url::parse(text).map_err(|_| unusable())?;
     if !matches!(url.scheme(), "http" | "https") || args.host.is_some() {
@@ -208,7 +178,7 @@ fn server(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What was found, a line for each check and another for what mends it.
+/// The findings, a line for each check and another for its remedy.
 struct Report<'a> {
     findings: &'a [Finding],
 }
@@ -240,8 +210,8 @@ mod tests {
     use super::*;
     use crate::command_line::grammar::parse::words;
 
-    fn parsed(argv: &[&str]) -> Result<Args, Stop> {
-        let mut args = Args::default();
+    fn parsed(argv: &[&str]) -> Result<DoctorArgs, ParseStop> {
+        let mut args = DoctorArgs::default();
         grammar::parse(&COMMAND, &words(argv), Order::Mixed, &mut args).map(|()| args)
     }
 
@@ -261,7 +231,7 @@ mod tests {
         assert_eq!(pairs(&["http://[::1]/", "--all-addresses", "--myaddr=::1", "--hog"]), 1);
         assert!(parsed(&["--hog"]).unwrap().need().is_hogging);
         let refused = "--myaddr: expected a prefix length of 0 to 32, got `10.0.0.0/40`";
-        assert_eq!(parsed(&["--myaddr=10.0.0.0/40"]).map(drop), Err(Stop::rejected(refused)));
+        assert_eq!(parsed(&["--myaddr=10.0.0.0/40"]).map(drop), Err(ParseStop::rejected(refused)));
     }
 
     #[test]
@@ -274,7 +244,7 @@ mod tests {
             (&["ftp://host/"], "expected a URL such as http://host:8080/, got `ftp://host/`"),
             (&["http://a/", "http://b/"], "expected a URL such as http://host:8080/, got `http://b/`"),
         ] {
-            assert_eq!(parsed(argv).map(drop), Err(Stop::rejected(message)), "{argv:?}");
+            assert_eq!(parsed(argv).map(drop), Err(ParseStop::rejected(message)), "{argv:?}");
         }
     }
 

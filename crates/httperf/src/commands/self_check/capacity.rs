@@ -32,7 +32,7 @@ pub(super) const CALLS_PER_CONNECTION: u64 = 100;
 /// Connections open at once in a trial: those of a server that cannot keep up must not use up the machine.
 const OPEN_MAX: NonZeroU32 = NonZeroU32::new(2000).expect("it is not 0");
 
-/// What is counted.
+/// The unit that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Connections, with one request each.
@@ -63,22 +63,22 @@ impl Unit {
 pub(super) struct Highest {
     /// In a second: what was answered in the best trial; 0 if none was on schedule.
     pub(super) per_second: f64,
-    /// What keeps it from being higher.
-    pub(super) limited_by: Limit,
+    /// The bottleneck that keeps it from being higher.
+    pub(super) limited_by: Bottleneck,
     /// The p99 of the lag in the best trial.
     pub(super) lag_p99_us: Option<f64>,
     /// The share of its processor that the generator used in the best trial.
     pub(super) generator_cpu: f64,
     /// The share of theirs that all other threads used in it: the servers', above all.
     pub(super) server_cpu: f64,
-    /// How many trials it took.
+    /// The number of trials that it took.
     pub(super) trials: u32,
 }
 
-/// What limits a rate, by the best trial or the one beyond it.
+/// The bottleneck of a rate, by the best trial or the one beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Limit {
+pub(super) enum Bottleneck {
     /// The generator's processor.
     Generator,
     /// The servers' processors.
@@ -111,7 +111,7 @@ pub(super) fn measure(
 }
 
 /// Offers a rate to fresh servers.
-fn trial(lab: &Lab<'_>, unit: Unit, rate: f64, duration: Duration) -> anyhow::Result<Trial> {
+fn trial(lab: &Lab<'_>, unit: Unit, rate: f64, duration: Duration) -> anyhow::Result<RateTrial> {
     let count = lab.server_count();
     let config = || Config { size: 100, ..Config::default() };
     let servers: Vec<Handle> = (0..count).map(|_| lab.server(config())).collect::<Result<_, _>>()?;
@@ -134,7 +134,7 @@ fn trial(lab: &Lab<'_>, unit: Unit, rate: f64, duration: Duration) -> anyhow::Re
     for server in servers {
         lab::stopped(server)?;
     }
-    Ok(Trial::of(&summary, rate, offered, count))
+    Ok(RateTrial::of(&summary, rate, offered, count))
 }
 
 /// Both ends of a connection are open files of this process.
@@ -145,9 +145,9 @@ fn descriptors_for_connections() -> NonZeroU32 {
     u32::try_from(limit).map_or(NonZeroU32::MAX, |limit| NonZeroU32::new(limit).unwrap_or(NonZeroU32::MIN))
 }
 
-/// What came of offering a rate.
+/// The outcome of offering a rate.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Trial {
+pub(super) struct RateTrial {
     /// In a second.
     rate: f64,
     /// Answered in a second.
@@ -161,7 +161,7 @@ pub(super) struct Trial {
     failures: u64,
 }
 
-impl Trial {
+impl RateTrial {
     fn of(summary: &Summary, rate: f64, offered: u64, servers: usize) -> Self {
         let seconds = summary.duration.as_secs_f64();
         let per_second = |count: f64| if seconds > 0.0 { count / seconds } else { 0.0 };
@@ -185,27 +185,28 @@ impl Trial {
         self.lag_p99.is_none_or(|lag| lag >= LAG_BOUND)
     }
 
-    /// Whether the rate was offered on schedule, and answered.
+    /// Returns whether the rate was offered on schedule, and answered.
     fn holds(&self) -> bool {
         !self.is_late() && self.failures == 0 && self.achieved >= ACHIEVED_SHARE * self.rate
     }
 
-    /// Who has no processor time left, if anybody.
-    fn busy(&self) -> Option<Limit> {
-        let busier = if self.generator_cpu >= self.server_cpu { Limit::Generator } else { Limit::Server };
+    /// The side that has no processor time left, if any.
+    fn busy(&self) -> Option<Bottleneck> {
+        let busier =
+            if self.generator_cpu >= self.server_cpu { Bottleneck::Generator } else { Bottleneck::Server };
         (self.generator_cpu.max(self.server_cpu) >= BUSY_SHARE).then_some(busier)
     }
 
     /// Why it does not hold.
-    fn limit(&self) -> Limit {
+    fn limit(&self) -> Bottleneck {
         if let Some(limit) = self.busy() {
             limit
         } else if self.is_late() {
-            if self.kept_waiting >= WAITING_SHARE { Limit::OtherWork } else { Limit::Lag }
+            if self.kept_waiting >= WAITING_SHARE { Bottleneck::OtherWork } else { Bottleneck::Lag }
         } else if self.failures > 0 {
-            Limit::Failures
+            Bottleneck::Failures
         } else {
-            Limit::Replies
+            Bottleneck::Replies
         }
     }
 }
@@ -222,30 +223,33 @@ pub(super) struct Search {
     pub(super) effort: Effort,
 }
 
-/// How closely the highest rate is looked for.
+/// The effort of the search for the highest rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
     /// How often what is left between the highest rate that held and the lowest that did not is halved.
     pub(super) bisections: u32,
-    /// How often a trial is made before it counts as failed, for anything may disturb one. At least 1.
+    /// The number of attempts before a trial counts as failed, as anything may disturb one. At least 1.
     pub(super) attempts: u32,
 }
 
-/// What a search has found.
+/// The outcome of a search.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct HighestFound {
     /// The trial of the highest rate that holds.
-    best: Option<Trial>,
+    best: Option<RateTrial>,
     /// The trial of the lowest that does not.
-    beyond: Option<Trial>,
+    beyond: Option<RateTrial>,
     trials: u32,
 }
 
 impl Search {
     /// Looks for it. There are at most (the powers of 2 between the ends + 1 + the bisections) · attempts trials.
-    pub(super) fn highest<E>(self, mut trial: impl FnMut(f64) -> Result<Trial, E>) -> Result<Found, E> {
+    pub(super) fn highest<E>(
+        self,
+        mut trial: impl FnMut(f64) -> Result<RateTrial, E>,
+    ) -> Result<HighestFound, E> {
         let Effort { bisections, attempts } = self.effort;
-        let mut found = Found { best: None, beyond: None, trials: 0 };
+        let mut found = HighestFound { best: None, beyond: None, trials: 0 };
         let mut rate = self.start;
         while found.try_at(rate, attempts, &mut trial)? && rate * 2.0 <= self.most {
             rate *= 2.0;
@@ -263,13 +267,13 @@ impl Search {
     }
 }
 
-impl Found {
+impl HighestFound {
     /// Tries a rate until it holds, or `attempts` times. Returns whether it holds.
     fn try_at<E>(
         &mut self,
         rate: f64,
         attempts: u32,
-        trial: &mut impl FnMut(f64) -> Result<Trial, E>,
+        trial: &mut impl FnMut(f64) -> Result<RateTrial, E>,
     ) -> Result<bool, E> {
         for attempt in 1..=attempts {
             let outcome = trial(rate)?;
@@ -287,14 +291,14 @@ impl Found {
 }
 
 impl Highest {
-    fn of(found: &Found) -> Self {
+    fn of(found: &HighestFound) -> Self {
         let best = found.best.as_ref();
         Self {
             per_second: best.map_or(0.0, |best| rounded(best.achieved)),
             limited_by: match &found.beyond {
-                None => Limit::Search,
+                None => Bottleneck::Search,
                 // Who is busy already has nothing to add, whatever came on top beyond.
-                Some(beyond) => best.and_then(Trial::busy).unwrap_or_else(|| beyond.limit()),
+                Some(beyond) => best.and_then(RateTrial::busy).unwrap_or_else(|| beyond.limit()),
             },
             lag_p99_us: best.and_then(|best| best.lag_p99).map(|lag| rounded(lag.as_secs_f64() * 1e6)),
             generator_cpu: best.map_or(0.0, |best| rounded(best.generator_cpu)),
@@ -312,9 +316,9 @@ mod tests {
 
     use super::*;
 
-    /// A machine whose generator manages so many in a second.
-    fn machine(capacity: f64) -> impl Fn(f64) -> Trial {
-        move |rate| Trial {
+    /// A machine whose generator manages this many per second.
+    fn machine(capacity: f64) -> impl Fn(f64) -> RateTrial {
+        move |rate| RateTrial {
             rate,
             achieved: rate.min(capacity),
             lag_p99: Some(Duration::from_micros(if rate > capacity { 5_000 } else { 50 })),
@@ -332,7 +336,7 @@ mod tests {
         effort: Effort { bisections: 5, attempts: 2 },
     };
 
-    fn search(mut trial: impl FnMut(f64) -> Trial) -> Found {
+    fn search(mut trial: impl FnMut(f64) -> RateTrial) -> HighestFound {
         let Ok(found) = SEARCH.highest(|rate| Ok::<_, Infallible>(trial(rate)));
         found
     }
@@ -343,7 +347,7 @@ mod tests {
             let highest = Highest::of(&search(machine(capacity)));
             let share = highest.per_second / capacity;
             assert!((29.0 / 30.0..=1.0).contains(&share), "{highest:?} of {capacity}");
-            assert_eq!(highest.limited_by, Limit::Generator, "{capacity}");
+            assert_eq!(highest.limited_by, Bottleneck::Generator, "{capacity}");
             assert!(highest.trials <= 2 * (12 + 5), "{highest:?}");
         }
     }
@@ -351,13 +355,16 @@ mod tests {
     #[test]
     fn a_search_that_meets_no_limit_ends_and_says_so() {
         let highest = Highest::of(&search(machine(1e9)));
-        assert_eq!((highest.per_second, highest.limited_by, highest.trials), (256_000.0, Limit::Search, 8));
+        assert_eq!(
+            (highest.per_second, highest.limited_by, highest.trials),
+            (256_000.0, Bottleneck::Search, 8)
+        );
     }
 
     #[test]
     fn a_machine_on_which_nothing_holds_has_no_capacity() {
         let highest = Highest::of(&search(machine(1.0)));
-        assert_eq!((highest.per_second, highest.limited_by), (0.0, Limit::Generator));
+        assert_eq!((highest.per_second, highest.limited_by), (0.0, Bottleneck::Generator));
         assert_eq!((highest.lag_p99_us, highest.trials), (None, 10));
     }
 
@@ -368,7 +375,7 @@ mod tests {
         let found = search(|rate| {
             turn += 1;
             let disturbed = turn % 2 == 1;
-            Trial { failures: u64::from(disturbed), ..quick(rate) }
+            RateTrial { failures: u64::from(disturbed), ..quick(rate) }
         });
         let highest = Highest::of(&found);
         assert!(highest.per_second > 4_800.0, "{highest:?}");
@@ -380,13 +387,19 @@ mod tests {
         assert!(good.holds());
         let late = Some(Duration::from_millis(1));
         for (trial, limit) in [
-            (Trial { lag_p99: late, generator_cpu: 0.95, server_cpu: 0.2, ..good.clone() }, Limit::Generator),
-            (Trial { achieved: 800.0, generator_cpu: 0.91, server_cpu: 0.99, ..good.clone() }, Limit::Server),
-            (Trial { lag_p99: late, ..good.clone() }, Limit::Lag),
-            (Trial { lag_p99: late, kept_waiting: 0.05, ..good.clone() }, Limit::OtherWork),
-            (Trial { lag_p99: None, ..good.clone() }, Limit::Lag),
-            (Trial { failures: 1, ..good.clone() }, Limit::Failures),
-            (Trial { achieved: 899.0, ..good.clone() }, Limit::Replies),
+            (
+                RateTrial { lag_p99: late, generator_cpu: 0.95, server_cpu: 0.2, ..good.clone() },
+                Bottleneck::Generator,
+            ),
+            (
+                RateTrial { achieved: 800.0, generator_cpu: 0.91, server_cpu: 0.99, ..good.clone() },
+                Bottleneck::Server,
+            ),
+            (RateTrial { lag_p99: late, ..good.clone() }, Bottleneck::Lag),
+            (RateTrial { lag_p99: late, kept_waiting: 0.05, ..good.clone() }, Bottleneck::OtherWork),
+            (RateTrial { lag_p99: None, ..good.clone() }, Bottleneck::Lag),
+            (RateTrial { failures: 1, ..good.clone() }, Bottleneck::Failures),
+            (RateTrial { achieved: 899.0, ..good.clone() }, Bottleneck::Replies),
         ] {
             assert!(!trial.holds(), "{trial:?}");
             assert_eq!(trial.limit(), limit, "{trial:?}");
@@ -395,11 +408,11 @@ mod tests {
 
     #[test]
     fn whoever_is_busy_in_the_best_trial_is_the_limit() {
-        let (best, beyond) = (machine(1_000.0)(950.0), Trial { failures: 9, ..machine(1e9)(1_100.0) });
-        let found = Found { best: Some(best), beyond: Some(beyond.clone()), trials: 2 };
-        assert_eq!(Highest::of(&found).limited_by, Limit::Generator);
-        let found = Found { best: Some(machine(1e9)(950.0)), beyond: Some(beyond), trials: 2 };
-        assert_eq!(Highest::of(&found).limited_by, Limit::Failures);
+        let (best, beyond) = (machine(1_000.0)(950.0), RateTrial { failures: 9, ..machine(1e9)(1_100.0) });
+        let found = HighestFound { best: Some(best), beyond: Some(beyond.clone()), trials: 2 };
+        assert_eq!(Highest::of(&found).limited_by, Bottleneck::Generator);
+        let found = HighestFound { best: Some(machine(1e9)(950.0)), beyond: Some(beyond), trials: 2 };
+        assert_eq!(Highest::of(&found).limited_by, Bottleneck::Failures);
     }
 
     #[test]
@@ -415,10 +428,10 @@ mod tests {
         }];
         summary.lag.add(Duration::from_micros(70));
         (summary.arrivals.due, summary.arrivals.started) = (410, 400);
-        let trial = Trial::of(&summary, 820.0, 410, 2);
+        let trial = RateTrial::of(&summary, 820.0, 410, 2);
         assert_eq!((trial.achieved, trial.failures), (800.0, 10));
         assert_eq!((trial.generator_cpu, trial.server_cpu, trial.kept_waiting), (0.8, 0.4, 0.01));
         assert_eq!(trial.lag_p99, Some(Duration::from_micros(70)));
-        assert_eq!(Trial::of(&Summary::default(), 820.0, 410, 1).achieved, 0.0);
+        assert_eq!(RateTrial::of(&Summary::default(), 820.0, 410, 1).achieved, 0.0);
     }
 }

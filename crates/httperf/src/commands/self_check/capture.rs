@@ -21,7 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::watch;
 
-/// Which packets are wanted: those of a server on a loopback address.
+/// The packets wanted: those of a server on a loopback address.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) port: u16,
@@ -33,7 +33,7 @@ pub(super) struct Wanted {
 /// Packets of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// What a client begins a connection with.
+    /// The first bytes of a client's connection.
     Syn,
     /// The last packet of each request and each reply.
     Push,
@@ -51,15 +51,15 @@ pub(super) struct Capture {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Packet {
     pub(super) at: Instant,
-    /// Whether the client sent it.
+    /// True if the client sent it.
     pub(super) is_from_client: bool,
     /// The client's port.
     pub(super) client_port: u16,
-    /// How its payload begins.
+    /// The first bytes of its payload.
     pub(super) payload: Vec<u8>,
 }
 
-/// How much of a packet is kept: headers and a request line.
+/// The bytes of a packet that are kept: headers and a request line.
 const SNAP_SIZE: usize = 256;
 
 /// Bytes of packets that the kernel may hold until they are fetched. Without the right to so much it grants less.
@@ -164,7 +164,7 @@ fn fetch(socket: &OwnedFd, port: u16) -> nix::Result<Option<Taken>> {
     Ok(Segment::read(&buffer[..size], port).map(|segment| Taken { wall_ns, segment }))
 }
 
-/// What a packet says of TCP.
+/// The TCP header of a packet.
 #[derive(Debug, PartialEq, Eq)]
 struct Segment {
     is_from_client: bool,
@@ -270,7 +270,7 @@ struct ClockPair {
     wall_ns: u64,
 }
 
-/// How often the clocks are read; the closest pair counts.
+/// The number of times the clocks are read; the closest pair counts.
 const CLOCK_READINGS: usize = 16;
 
 impl ClockPair {

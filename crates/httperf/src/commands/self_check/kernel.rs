@@ -12,20 +12,20 @@ use serde::Serialize;
 
 use super::capture::Packet;
 use super::lab::{Lab, Process};
-use super::latency::{Accuracy, Seen, Settings};
+use super::latency::{Accuracy, LatencySettings, SeenCalls};
 use super::spread::{difference_us, rounded};
-use super::watch::Call;
+use super::watch::WatchedCall;
 
 /// A protocol between generator and server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Protocol {
+pub(super) enum StampedProtocol {
     Http1,
     Http1Tls,
     Http2,
 }
 
-impl Protocol {
+impl StampedProtocol {
     pub(super) const ALL: [Self; 3] = [Self::Http1, Self::Http1Tls, Self::Http2];
 
     pub(super) fn word(self) -> &'static str {
@@ -39,9 +39,9 @@ impl Protocol {
 
 /// Calls of one delay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Row {
-    pub(super) protocol: Protocol,
-    /// What the server was asked for.
+pub(super) struct KernelRow {
+    pub(super) protocol: StampedProtocol,
+    /// The request that the server got.
     pub(super) delay_us: f64,
     /// Calls offered.
     pub(super) offered: usize,
@@ -55,12 +55,16 @@ pub(super) struct Row {
 const PACKETS_MAX: usize = 16;
 
 /// A row for each delay, of deterministic arrivals.
-pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, protocol: Protocol) -> anyhow::Result<Vec<Row>> {
-    let is_secured = protocol == Protocol::Http1Tls;
+pub(super) fn measure(
+    lab: &Lab<'_>,
+    settings: &LatencySettings,
+    protocol: StampedProtocol,
+) -> anyhow::Result<Vec<KernelRow>> {
+    let is_secured = protocol == StampedProtocol::Http1Tls;
     let server = Config { tls: is_secured.then(server_tls), ..Config::default() };
-    let seen = Seen::of(lab, settings, Process::Deterministic, server, PACKETS_MAX, |plan| {
+    let seen = SeenCalls::of(lab, settings, Process::Deterministic, server, PACKETS_MAX, |plan| {
         plan.tls = is_secured.then(Tls::default);
-        if protocol == Protocol::Http2 {
+        if protocol == StampedProtocol::Http2 {
             plan.request.version = HttpVersion::Http2;
         }
         plan.recording.clock = ReplyClock::Kernel;
@@ -69,12 +73,12 @@ pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, protocol: Protocol) ->
     let passed = seen.packets.as_ref().map(|packets| passed(&seen.calls, packets));
     let rows = settings.delays.iter().enumerate().map(|(turn, delay)| {
         let calls = seen.measured(settings, turn);
-        let against = |measured: fn(&Call) -> Option<f64>| {
+        let against = |measured: fn(&WatchedCall) -> Option<f64>| {
             let passed = passed.as_ref()?;
-            let pair = |call: &&Call| Some((measured(call)?, *passed.get(&call.index)?));
+            let pair = |call: &&WatchedCall| Some((measured(call)?, *passed.get(&call.index)?));
             Accuracy::of(&calls.iter().filter(|call| call.is_good).filter_map(pair).collect::<Vec<_>>())
         };
-        Row {
+        KernelRow {
             protocol,
             delay_us: rounded(delay.as_secs_f64() * 1e6),
             offered: calls.len(),
@@ -101,8 +105,8 @@ const CLOCK_ERROR: Duration = Duration::from_micros(1);
 /// of its reply. The contents of packets need not be known: the generator is one thread, so the first packet that passes
 /// after it has begun to write a request is that request, and the server says nothing after its reply, unless the client
 /// has said goodbye.
-fn passed(calls: &[Call], packets: &[Packet]) -> HashMap<usize, f64> {
-    let truth = |call: &Call| {
+fn passed(calls: &[WatchedCall], packets: &[Packet]) -> HashMap<usize, f64> {
+    let truth = |call: &WatchedCall| {
         let from = Instant::from_nanos(call.sent?.as_nanos().saturating_sub(CLOCK_ERROR.as_nanos() as u64));
         let later = &packets[packets.partition_point(|packet| packet.at < from)..];
         let request = later.iter().find(|packet| packet.is_from_client)?;
@@ -126,9 +130,9 @@ const GOODBYE_MAX: Duration = Duration::from_millis(20);
 mod tests {
     use super::*;
 
-    fn call(index: usize, sent_us: u64, done_us: u64) -> Call {
+    fn call(index: usize, sent_us: u64, done_us: u64) -> WatchedCall {
         let at = |us: u64| Instant::from_nanos(us * 1_000);
-        Call {
+        WatchedCall {
             index,
             due: at(sent_us),
             started: None,

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use httperf_engine::{Observer, Stop};
+use httperf_engine::Observer;
 use httperf_origin::{Config, Counts, Handle};
 use httperf_plan::{Arrivals, Connections, Endpoint, NonEmpty, Phases, Plan, Target, Workload};
 use httperf_stats::Summary;
@@ -13,6 +13,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
 
 use super::capture::{Capture, Wanted};
+use crate::runner::Runner;
 
 /// The most servers that share the load of a capacity trial, where there are processors for them.
 const SERVERS_MAX: usize = 4;
@@ -28,7 +29,7 @@ pub(super) const WARM_UP: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Lab<'a> {
     base: Plan,
-    stop: &'a Stop,
+    runner: &'a Runner,
     processors: Option<Processors>,
     server_count: usize,
     /// Why packets cannot be captured, once that is known.
@@ -38,7 +39,7 @@ pub(super) struct Lab<'a> {
     kept_waiting: Cell<Duration>,
 }
 
-/// How arrivals are spaced.
+/// The spacing of arrivals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Process {
@@ -49,7 +50,7 @@ pub(super) enum Process {
 impl Process {
     pub(super) const ALL: [Self; 2] = [Self::Deterministic, Self::Poisson];
 
-    /// So many arrivals in a second.
+    /// Arrivals at this rate per second.
     pub(super) fn arrivals(self, rate: f64) -> Arrivals {
         match self {
             Self::Deterministic => Arrivals::Deterministic { period: 1.0 / rate },
@@ -67,12 +68,12 @@ impl Process {
 
 impl<'a> Lab<'a> {
     /// `base`: the plan of a run without options.
-    pub(super) fn new(base: Plan, stop: &'a Stop) -> Self {
+    pub(super) fn new(base: Plan, runner: &'a Runner) -> Self {
         let processors = Processors::split();
         let server_count = processors.as_ref().map_or(1, |processors| processors.server_count);
         Self {
             base,
-            stop,
+            runner,
             processors,
             server_count,
             capture_refused: RefCell::default(),
@@ -81,12 +82,12 @@ impl<'a> Lab<'a> {
         }
     }
 
-    /// Whether the generator has a processor to itself.
+    /// Returns whether the generator has a processor to itself.
     pub(super) fn is_split(&self) -> bool {
         self.processors.is_some()
     }
 
-    /// How many servers share the load of a capacity trial.
+    /// The number of servers that share the load of a capacity trial.
     pub(super) fn server_count(&self) -> usize {
         self.server_count
     }
@@ -140,8 +141,8 @@ impl<'a> Lab<'a> {
     /// # Errors
     /// Also when it is asked to stop: then nothing that was measured counts.
     pub(super) fn run(&self, plan: &Plan, observer: &mut (dyn Observer + Send)) -> anyhow::Result<Summary> {
-        let summary = httperf_engine::run(plan, &mut [observer], self.stop)?;
-        if self.stop.is_asked() {
+        let summary = self.runner.observe(plan, &mut [observer])?;
+        if self.runner.is_interrupted() {
             bail!("interrupted, so there is nothing to report");
         }
         self.ran.set(self.ran.get() + summary.duration);
@@ -173,12 +174,12 @@ impl Drop for Lab<'_> {
     }
 }
 
-/// How long the generator was kept waiting for a processor.
+/// The time for which the generator was kept waiting for a processor.
 pub(super) fn kept_waiting(summary: &Summary) -> Duration {
     summary.usage.workers.iter().map(|worker| worker.kept_waiting).sum()
 }
 
-/// Who has which processors.
+/// The processors of generator and servers.
 #[derive(Debug)]
 struct Processors {
     all: CpuSet,

@@ -13,11 +13,11 @@ use serde::Serialize;
 use super::capture::{Capture, Kind, Packet, Wanted};
 use super::lab::{self, Lab, Process, WARM_UP};
 use super::spread::{Spread, difference_us, mean, median, rounded};
-use super::watch::{Call, Watch};
+use super::watch::{Watch, WatchedCall};
 
-/// What is measured.
+/// The measurement.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Settings {
+pub(super) struct LatencySettings {
     /// Calls of each delay take turns.
     pub(super) delays: &'static [Duration],
     /// Calls in a second, of all delays together.
@@ -25,7 +25,7 @@ pub(super) struct Settings {
     pub(super) duration: Duration,
 }
 
-impl Settings {
+impl LatencySettings {
     /// Calls of a run, warm-up included.
     fn count(&self) -> usize {
         (self.rate * (WARM_UP + self.duration).as_secs_f64()).round() as usize
@@ -34,9 +34,9 @@ impl Settings {
 
 /// Calls of one delay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Row {
+pub(super) struct LatencyRow {
     pub(super) arrivals: Process,
-    /// What the server was asked for.
+    /// The request that the server got.
     pub(super) delay_us: f64,
     /// Calls offered.
     pub(super) offered: usize,
@@ -74,14 +74,18 @@ impl Accuracy {
 }
 
 /// A row for each delay.
-pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, process: Process) -> anyhow::Result<Vec<Row>> {
+pub(super) fn measure(
+    lab: &Lab<'_>,
+    settings: &LatencySettings,
+    process: Process,
+) -> anyhow::Result<Vec<LatencyRow>> {
     let config = Config { stamps: settings.count(), ..Config::default() };
-    let seen = Seen::of(lab, settings, process, config, REQUEST_AND_REPLY, |_| {})?;
+    let seen = SeenCalls::of(lab, settings, process, config, REQUEST_AND_REPLY, |_| {})?;
     let by_server = by_server(&seen.stamps);
     let by_packets = seen.packets.as_deref().map(by_packets);
     let rows = settings.delays.iter().enumerate().map(|(turn, delay)| {
         let calls = seen.measured(settings, turn);
-        Row {
+        LatencyRow {
             arrivals: process,
             delay_us: rounded(delay.as_secs_f64() * 1e6),
             offered: calls.len(),
@@ -96,8 +100,8 @@ pub(super) fn measure(lab: &Lab<'_>, settings: &Settings, process: Process) -> a
 const REQUEST_AND_REPLY: usize = 4;
 
 /// A run in which calls of each delay took turns, each on a connection of its own.
-pub(super) struct Seen {
-    pub(super) calls: Vec<Call>,
+pub(super) struct SeenCalls {
+    pub(super) calls: Vec<WatchedCall>,
     /// `None` where they cannot be captured.
     pub(super) packets: Option<Vec<Packet>>,
     /// The server's, if it was to take them.
@@ -106,12 +110,12 @@ pub(super) struct Seen {
     measured_from: Option<Instant>,
 }
 
-impl Seen {
-    /// Carries out such a run against a server of this kind. A call has so many packets at most; `adapt` makes the plan
+impl SeenCalls {
+    /// Carries out such a run against a server of this kind. A call has at most this many packets; `adapt` makes the plan
     /// what it is to be.
     pub(super) fn of(
         lab: &Lab<'_>,
-        settings: &Settings,
+        settings: &LatencySettings,
         process: Process,
         server: Config,
         packets_max: usize,
@@ -141,8 +145,8 @@ impl Seen {
     }
 
     /// The calls of a delay that were due after the warm-up.
-    pub(super) fn measured(&self, settings: &Settings, turn: usize) -> Vec<&Call> {
-        let is_measured = |call: &&Call| {
+    pub(super) fn measured(&self, settings: &LatencySettings, turn: usize) -> Vec<&WatchedCall> {
+        let is_measured = |call: &&WatchedCall| {
             call.index % settings.delays.len() == turn
                 && self.measured_from.is_some_and(|from| call.due >= from)
         };
@@ -193,8 +197,8 @@ fn requested(payload: &[u8]) -> Option<usize> {
 }
 
 /// Measured and true times of the calls that were answered and are known on both sides.
-fn pairs(calls: &[&Call], truth: &Truth) -> Vec<(f64, f64)> {
-    let pair = |call: &&Call| {
+fn pairs(calls: &[&WatchedCall], truth: &Truth) -> Vec<(f64, f64)> {
+    let pair = |call: &&WatchedCall| {
         let measured = difference_us(call.done.as_nanos(), call.sent?.as_nanos());
         Some((measured, *truth.get(&call.index)?))
     };
@@ -205,9 +209,9 @@ fn pairs(calls: &[&Call], truth: &Truth) -> Vec<(f64, f64)> {
 mod tests {
     use super::*;
 
-    fn call(index: usize, sent_us: u64, done_us: u64) -> Call {
+    fn call(index: usize, sent_us: u64, done_us: u64) -> WatchedCall {
         let at = |micros: u64| Instant::from_nanos(micros * 1_000);
-        Call {
+        WatchedCall {
             index,
             due: at(sent_us),
             started: Some(at(sent_us)),
@@ -243,7 +247,7 @@ mod tests {
             handed: Duration::from_micros(handed),
         };
         let truth = by_server(&[stamp("/?1", 100, 1100), stamp("/?2", 0, 10), stamp("/other", 0, 10)]);
-        let failed = Call { is_good: false, ..call(2, 0, 5) };
+        let failed = WatchedCall { is_good: false, ..call(2, 0, 5) };
         assert_eq!(pairs(&[&call(1, 80, 1120), &failed, &call(3, 0, 9)], &truth), [(1040.0, 1000.0)]);
     }
 

@@ -7,32 +7,29 @@ mod capture;
 mod kernel;
 mod lab;
 mod latency;
-mod machine;
 mod results;
 mod schedule;
 mod spread;
-pub mod store;
 mod table;
 mod watch;
-
-pub use machine::Machine;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, anyhow};
-use httperf_engine::Stop as EndOfRun;
+use anyhow::anyhow;
 
 use self::capacity::{CALLS_PER_CONNECTION, Effort, Highest, Unit};
-use self::kernel::Protocol;
+use self::kernel::StampedProtocol;
 use self::lab::{Lab, Process};
-use self::results::{Bounds, Capacity, FORMAT, Results, VERSION};
+use self::results::{Bounds, CapacityFigures, CheckResults};
 use self::table::Table;
 use crate::command_line::args;
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning;
-use crate::runner::signals::EndSignals;
+use crate::runner::Runner;
+use crate::runner::known_capacity::{self, FORMAT, VERSION};
+use crate::runner::machine::MachineIdentity;
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
@@ -40,7 +37,7 @@ use crate::terminal::status_line::StatusLine;
 #[must_use]
 pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
-    let mut args = Args::default();
+    let mut args = SelfCheckArgs::default();
     match grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
         Ok(()) => check(&program, &args).unwrap_or_else(|status| status),
         Err(stop) => program.stop(&COMMAND.describe(), &stop),
@@ -48,17 +45,14 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 }
 
 /// Measures, reports and keeps the results. An early end has been explained when its exit status comes back.
-fn check(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
-    let results = measure(program, args).map_err(|error| {
-        program.say(format_args!("{error:#}"));
-        ExitCode::FAILURE
-    })?;
+fn check(program: &Program, args: &SelfCheckArgs) -> Result<ExitCode, ExitCode> {
+    let results = measure(program, args).map_err(|error| program.fail(&error))?;
     let json = results.json();
     program.print_with(|out| {
         if args.json { out.write_all(json.as_bytes()) } else { write!(out, "{}", Table(&results)) }
     })?;
     if !args.no_store
-        && let Err(reason) = store::keep(&json)
+        && let Err(reason) = known_capacity::keep(&json)
     {
         program.say(format_args!("warning: {reason}"));
     }
@@ -68,17 +62,15 @@ fn check(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
 /// The exit status for a machine that is not within bounds.
 const EXCEEDED_STATUS: u8 = 2;
 
-fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
-    httperf_engine::raise_descriptor_limit();
+fn measure(program: &Program, args: &SelfCheckArgs) -> anyhow::Result<CheckResults> {
     // What is measured are runs without options.
     let usual = args::Args { server: Some(b"127.0.0.1".to_vec()), ..args::Args::default() };
     let base = planning::plan(program, &usual, &mut |warning| program.say(warning))
         .map_err(|error| anyhow!(error.text()))?;
-    let stop = EndOfRun::new().context("cannot make a descriptor for waking up")?;
-    let _signals = EndSignals::watch(stop.clone())?;
+    let runner = Runner::unrehearsed()?;
     let settings = args.settings();
-    let machine = Machine::this();
-    let lab = Lab::new(base, &stop);
+    let machine = MachineIdentity::this();
+    let lab = Lab::new(base, &runner);
     let mut progress = StatusLine::new();
 
     let mut latency = Vec::new();
@@ -87,7 +79,7 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
         latency.extend(latency::measure(&lab, &settings.latency, process)?);
     }
     let mut latency_by_kernel = Vec::new();
-    for protocol in Protocol::ALL {
+    for protocol in StampedProtocol::ALL {
         progress.show(&format!("latency by the kernel's stamps, {}", protocol.word()));
         latency_by_kernel.extend(kernel::measure(&lab, &settings.latency, protocol)?);
     }
@@ -104,14 +96,14 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
             progress.show(&format!("capacity, {rate:.0} {what}/s"));
         })
     };
-    let capacity = Capacity {
+    let capacity = CapacityFigures {
         connections: highest(Unit::Connections, "connections")?,
         requests: highest(Unit::Requests, "requests")?,
         calls_per_connection: CALLS_PER_CONNECTION,
         servers: lab.server_count(),
     };
     let bounds = Bounds::DOCUMENTED;
-    Ok(Results {
+    Ok(CheckResults {
         format: FORMAT,
         version: VERSION,
         finished_unix_s: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
@@ -129,9 +121,9 @@ fn measure(program: &Program, args: &Args) -> anyhow::Result<Results> {
     })
 }
 
-/// What was typed.
+/// The arguments.
 #[derive(Clone, Debug, Default)]
-pub struct Args {
+pub struct SelfCheckArgs {
     /// `--quick`.
     quick: bool,
     /// `--json`.
@@ -142,16 +134,16 @@ pub struct Args {
     rates: Vec<f64>,
 }
 
-/// How long things are measured.
+/// The lengths of the measurements.
 #[derive(Debug)]
-struct Settings {
-    latency: latency::Settings,
+struct CheckSettings {
+    latency: latency::LatencySettings,
     rates: Vec<f64>,
     /// Each rate of the schedule.
     schedule: Duration,
     /// Each trial of the capacity.
     trial: Duration,
-    /// How closely the capacity is looked for.
+    /// The effort of the search for the capacity.
     effort: Effort,
 }
 
@@ -165,15 +157,15 @@ const RATES: &[f64] = &[100.0, 1000.0, 5000.0];
 const RATE_MIN: f64 = 50.0;
 const RATE_MAX: f64 = 100_000.0;
 
-/// How many rates can be asked for.
+/// The most rates that can be asked for.
 const RATES_MAX: usize = 10;
 
-impl Args {
-    fn settings(&self) -> Settings {
+impl SelfCheckArgs {
+    fn settings(&self) -> CheckSettings {
         let rates = if self.rates.is_empty() { RATES } else { &self.rates }.to_vec();
         if self.quick {
-            Settings {
-                latency: latency::Settings {
+            CheckSettings {
+                latency: latency::LatencySettings {
                     delays: &DELAYS[..3],
                     rate: 400.0,
                     duration: Duration::from_millis(900),
@@ -184,8 +176,12 @@ impl Args {
                 effort: Effort { bisections: 2, attempts: 2 },
             }
         } else {
-            Settings {
-                latency: latency::Settings { delays: DELAYS, rate: 400.0, duration: Duration::from_secs(4) },
+            CheckSettings {
+                latency: latency::LatencySettings {
+                    delays: DELAYS,
+                    rate: 400.0,
+                    duration: Duration::from_secs(4),
+                },
                 rates,
                 schedule: Duration::from_secs(2),
                 trial: Duration::from_secs(1),
@@ -196,7 +192,7 @@ impl Args {
 }
 
 /// The command line of `httperf self-check`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<SelfCheckArgs> = Command {
     name: "self-check",
     summary: "Measures how exact this machine's measurements are, and how much load it can offer.",
     words: "",
@@ -205,84 +201,62 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: GENERAL },
     ],
-    also: &[],
-    word: |_, word| Err(Stop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
+    also: None,
+    word: |_, word| Err(ParseStop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
 };
 
-const EXTENT: &[Opt<Args>] = &[
-    Opt {
-        long: "quick",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "takes some 20 seconds instead of a minute",
-        details: &["Fewer samples and a coarser search; the delay of 100 ms is left out."],
-        apply: |args, _| {
+const EXTENT: &[Opt<SelfCheckArgs>] = &[
+    Opt::flag("quick", "takes about 20 seconds instead of a minute")
+        .details(&["Fewer samples and a coarser search; the delay of 100 ms is left out."])
+        .apply(|args, _| {
             args.quick = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "rate",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "looks how exactly X arrivals per second keep their schedule; may be repeated",
-        details: &[
-            "Default: 100, 1000 and 5000. Range: 50 to 100000; at most ten of them. Each takes some 4 seconds, or one \
-             with --quick.",
-        ],
-        apply: |args, value| {
-            let rate = value.real().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
-            let rate = rate.ok_or_else(|| Stop::expected("--rate", "a number from 50 to 100000", value))?;
-            if args.rates.len() == RATES_MAX {
-                return Err(Stop::expected("--rate", "at most ten rates", value));
-            }
-            args.rates.push(rate);
-            Ok(())
-        },
-    },
+        }),
+    Opt::with_value(
+        "rate",
+        "X",
+        "checks how exactly X arrivals per second keep their schedule; may be repeated",
+    )
+    .details(&["Default: 100, 1000 and 5000. Range: 50 to 100000; at most ten of them. Each takes some 4 \
+             seconds, or one with --quick."])
+    .apply(|args, value| {
+        let rate = value.real().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
+        let rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number from 50 to 100000", value))?;
+        if args.rates.len() == RATES_MAX {
+            return Err(ParseStop::expected("--rate", "at most ten rates", value));
+        }
+        args.rates.push(rate);
+        Ok(())
+    }),
 ];
 
-const RESULTS: &[Opt<Args>] = &[
-    Opt {
-        long: "json",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "prints JSON instead of a table",
-        details: &["docs/reference/self-check.md describes it."],
-        apply: |args, _| {
+const RESULTS: &[Opt<SelfCheckArgs>] = &[
+    Opt::flag("json", "prints JSON instead of a table")
+        .details(&["docs/reference/self-check.md describes it."])
+        .apply(|args, _| {
             args.json = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "no-store",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "does not keep the results",
-        details: &[
-            "Otherwise they replace those in $XDG_STATE_HOME/httperf/self-check.json (in ~/.local/state, unless that is \
-             set), by which later runs know the capacity of this machine.",
-        ],
-        apply: |args, _| {
+        }),
+    Opt::flag("no-store", "does not keep the results")
+        .details(&[
+            "Otherwise they replace those in $XDG_STATE_HOME/httperf/self-check.json (in ~/.local/state, \
+             unless that is set), by which later runs know the capacity of this machine.",
+        ])
+        .apply(|args, _| {
             args.no_store = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const GENERAL: &[Opt<Args>] = &[Opt::help()];
+const GENERAL: &[Opt<SelfCheckArgs>] = &[Opt::help()];
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::command_line::grammar::parse::words;
 
-    fn parsed(argv: &[&str]) -> Result<Args, Stop> {
-        let mut args = Args::default();
+    fn parsed(argv: &[&str]) -> Result<SelfCheckArgs, ParseStop> {
+        let mut args = SelfCheckArgs::default();
         grammar::parse(&COMMAND, &words(argv), Order::Mixed, &mut args).map(|()| args)
     }
 
@@ -304,7 +278,7 @@ mod tests {
             (&eleven, "--rate: expected at most ten rates, got `50`"),
             (&["now"], "expected nothing but options, got `now`"),
         ] {
-            assert_eq!(parsed(argv).map(drop), Err(Stop::rejected(message)), "{argv:?}");
+            assert_eq!(parsed(argv).map(drop), Err(ParseStop::rejected(message)), "{argv:?}");
         }
     }
 

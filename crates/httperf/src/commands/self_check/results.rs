@@ -3,55 +3,49 @@
 use serde::Serialize;
 
 use super::capacity::Highest;
-use super::machine::Machine;
 use super::spread::Spread;
 use super::{kernel, latency, schedule};
-
-/// What the document calls itself.
-pub(super) const FORMAT: &str = "httperf-self-check";
-
-/// The version of the shape of the document. Fields may be added within a version; none goes or changes its meaning.
-pub(super) const VERSION: u32 = 1;
+use crate::runner::machine::MachineIdentity;
 
 /// All that was found out. `docs/reference/self-check.md` describes the document.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Results {
+pub(super) struct CheckResults {
     pub(super) format: &'static str,
     pub(super) version: u32,
     /// When it was finished, in seconds since 1970.
     pub(super) finished_unix_s: u64,
     pub(super) quick: bool,
-    pub(super) machine: Machine,
-    /// Whether the generator had a processor to itself.
+    pub(super) machine: MachineIdentity,
+    /// True if the generator had a processor to itself.
     pub(super) processors_split: bool,
     /// The share of all runs in which the generator was kept waiting for a processor.
     pub(super) kept_waiting_share: f64,
     /// Why packets could not be captured, unless they could.
     pub(super) capture_refused: Option<String>,
-    pub(super) latency: Vec<latency::Row>,
+    pub(super) latency: Vec<latency::LatencyRow>,
     /// Of times that are taken from the kernel.
-    pub(super) latency_by_kernel: Vec<kernel::Row>,
-    pub(super) schedule: Vec<schedule::Row>,
-    pub(super) capacity: Capacity,
+    pub(super) latency_by_kernel: Vec<kernel::KernelRow>,
+    pub(super) schedule: Vec<schedule::ScheduleRow>,
+    pub(super) capacity: CapacityFigures,
     pub(super) bounds: Bounds,
-    /// What is not within them, in sentences.
+    /// The figures that exceed them, in sentences.
     pub(super) exceeded: Vec<String>,
 }
 
 /// The highest rates on schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Capacity {
+pub(super) struct CapacityFigures {
     /// With one request on each connection.
     pub(super) connections: Highest,
     /// On connections that are kept.
     pub(super) requests: Highest,
-    /// How many requests are made on each of them.
+    /// The number of requests on each of them.
     pub(super) calls_per_connection: u64,
-    /// How many servers shared the load.
+    /// The number of servers that shared the load.
     pub(super) servers: usize,
 }
 
-/// What a machine must keep to for its measurements to be relied on.
+/// Bounds within which the measurements of a machine are reliable.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Bounds {
     /// On the median of how late arrivals are started.
@@ -65,8 +59,12 @@ pub(super) struct Bounds {
 impl Bounds {
     pub(super) const DOCUMENTED: Self = Self { start_p50_us: 100.0, start_p99_us: 1000.0, bias_us: 200.0 };
 
-    /// What is not within them, in sentences. What could not be measured is not.
-    pub(super) fn exceeded(&self, latency: &[latency::Row], schedule: &[schedule::Row]) -> Vec<String> {
+    /// The figures that exceed them, in sentences. Those that could not be measured do not.
+    pub(super) fn exceeded(
+        &self,
+        latency: &[latency::LatencyRow],
+        schedule: &[schedule::ScheduleRow],
+    ) -> Vec<String> {
         let mut sentences = Vec::new();
         for row in schedule {
             let of = format!("{} arrivals at {}/s", row.arrivals.word(), row.rate);
@@ -99,7 +97,7 @@ impl Bounds {
     }
 }
 
-impl Results {
+impl CheckResults {
     /// One JSON document, indented, with a line end.
     pub(super) fn json(&self) -> String {
         let mut text = serde_json::to_string_pretty(self).expect("all keys are text");
@@ -113,36 +111,37 @@ pub(super) mod tests {
     use httperf_stats::KolmogorovSmirnov;
 
     use super::*;
-    use crate::commands::self_check::capacity::Limit;
-    use crate::commands::self_check::kernel::Protocol;
+    use crate::commands::self_check::capacity::Bottleneck;
+    use crate::commands::self_check::kernel::StampedProtocol;
     use crate::commands::self_check::lab::Process;
     use crate::commands::self_check::latency::Accuracy;
+    use crate::runner::known_capacity::{FORMAT, VERSION};
 
     fn spread(p50_us: f64, p99_us: f64) -> Spread {
         Spread { count: 1000, p50_us, p99_us: Some(p99_us), max_us: 2.0 * p99_us }
     }
 
     /// Made up, and within bounds.
-    pub(in crate::commands::self_check) fn results() -> Results {
+    pub(in crate::commands::self_check) fn results() -> CheckResults {
         let accuracy = |bias_us: f64| {
             let bias_p50_us = bias_us - 0.25;
             Some(Accuracy { true_us: 1_052.5, bias_us, bias_p50_us, error: spread(bias_us, 3.0 * bias_us) })
         };
-        let latency = |arrivals, packets| latency::Row {
+        let latency = |arrivals, packets| latency::LatencyRow {
             arrivals,
             delay_us: 1000.0,
             offered: 1000,
             server: accuracy(41.25),
             packets,
         };
-        let by_kernel = |protocol| kernel::Row {
+        let by_kernel = |protocol| kernel::KernelRow {
             protocol,
             delay_us: 1000.0,
             offered: 1000,
             clock: accuracy(1.75),
-            sends: accuracy(0.5).filter(|_| protocol != Protocol::Http2),
+            sends: accuracy(0.5).filter(|_| protocol != StampedProtocol::Http2),
         };
-        let schedule = |arrivals: Process| schedule::Row {
+        let schedule = |arrivals: Process| schedule::ScheduleRow {
             arrivals,
             rate: 1000.0,
             offered: 1001,
@@ -165,12 +164,12 @@ pub(super) mod tests {
             server_cpu: 0.987,
             trials: 12,
         };
-        Results {
+        CheckResults {
             format: FORMAT,
             version: VERSION,
             finished_unix_s: 1_800_000_000,
             quick: false,
-            machine: Machine {
+            machine: MachineIdentity {
                 cpu: "Some CPU".into(),
                 processors: 2,
                 kernel: "6.1".into(),
@@ -180,11 +179,11 @@ pub(super) mod tests {
             kept_waiting_share: 0.0124,
             capture_refused: None,
             latency: vec![latency(Process::Deterministic, accuracy(8.5)), latency(Process::Poisson, None)],
-            latency_by_kernel: Protocol::ALL.map(by_kernel).to_vec(),
+            latency_by_kernel: StampedProtocol::ALL.map(by_kernel).to_vec(),
             schedule: Process::ALL.map(schedule).to_vec(),
-            capacity: Capacity {
-                connections: highest(21_234.5, Limit::Server),
-                requests: highest(1_081_234.5, Limit::Search),
+            capacity: CapacityFigures {
+                connections: highest(21_234.5, Bottleneck::Server),
+                requests: highest(1_081_234.5, Bottleneck::Search),
                 calls_per_connection: 100,
                 servers: 1,
             },
@@ -196,7 +195,8 @@ pub(super) mod tests {
     #[test]
     fn bounds_are_kept_up_to_but_not_at_their_value() {
         let good = results();
-        let exceeded = |results: &Results| Bounds::DOCUMENTED.exceeded(&results.latency, &results.schedule);
+        let exceeded =
+            |results: &CheckResults| Bounds::DOCUMENTED.exceeded(&results.latency, &results.schedule);
         assert_eq!(exceeded(&good), Vec::<String>::new());
 
         let mut bad = good.clone();

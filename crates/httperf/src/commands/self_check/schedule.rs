@@ -10,11 +10,11 @@ use serde::Serialize;
 use super::capture::{Kind, Packet, Wanted};
 use super::lab::{self, Lab, Process, WARM_UP};
 use super::spread::{Spread, difference_us};
-use super::watch::{Call, Watch};
+use super::watch::{Watch, WatchedCall};
 
 /// Arrivals of one process at one rate. Times are sizes of actual minus planned.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Row {
+pub(super) struct ScheduleRow {
     pub(super) arrivals: Process,
     /// Arrivals in a second.
     pub(super) rate: f64,
@@ -38,11 +38,16 @@ pub(super) struct Row {
     pub(super) planned: Option<KolmogorovSmirnov>,
 }
 
-/// How many samples a p99 needs.
+/// The number of samples that a p99 needs.
 const SAMPLES_MIN: f64 = 110.0;
 
 /// Arrivals of a process at a rate, for about `duration`, or for longer if that would be too few.
-pub(super) fn measure(lab: &Lab<'_>, process: Process, rate: f64, duration: Duration) -> anyhow::Result<Row> {
+pub(super) fn measure(
+    lab: &Lab<'_>,
+    process: Process,
+    rate: f64,
+    duration: Duration,
+) -> anyhow::Result<ScheduleRow> {
     let duration = duration.max(Duration::from_secs_f64(SAMPLES_MIN / rate));
     let count = (rate * (WARM_UP + duration).as_secs_f64()).round() as usize;
     let server = lab.server(Config::default())?;
@@ -58,23 +63,23 @@ pub(super) fn measure(lab: &Lab<'_>, process: Process, rate: f64, duration: Dura
     let packets = capture.map(super::capture::Capture::finish);
     lab::stopped(server)?;
     let measured_from = watch.run_start().map(|start| start + WARM_UP);
-    Ok(Row::of(process, rate, count, &watch.into_calls(), measured_from, packets.as_deref()))
+    Ok(ScheduleRow::of(process, rate, count, &watch.into_calls(), measured_from, packets.as_deref()))
 }
 
-impl Row {
-    /// From the calls of `count` arrivals, of which those due before `measured_from` do not count, and from the SYNs
+impl ScheduleRow {
+    /// From the calls of `count` arrivals, without those due before `measured_from`, and from the SYNs
     /// that were captured meanwhile.
     fn of(
         process: Process,
         rate: f64,
         count: usize,
-        calls: &[Call],
+        calls: &[WatchedCall],
         measured_from: Option<Instant>,
         syns: Option<&[Packet]>,
     ) -> Self {
         let warm = calls.iter().take_while(|call| measured_from.is_none_or(|from| call.due < from)).count();
         let measured = &calls[warm..];
-        let late = |call: &Call, at: Instant| difference_us(at.as_nanos(), call.due.as_nanos());
+        let late = |call: &WatchedCall, at: Instant| difference_us(at.as_nanos(), call.due.as_nanos());
         let starts: Vec<(u64, u64)> = measured
             .iter()
             .filter_map(|call| Some((call.due.as_nanos(), call.started?.as_nanos())))
@@ -118,11 +123,11 @@ mod tests {
     }
 
     /// One call each millisecond; the work on number i begins i µs too late, and takes 50 µs to the first byte.
-    fn calls(count: usize) -> Vec<Call> {
+    fn calls(count: usize) -> Vec<WatchedCall> {
         (0..count as u64)
             .map(|index| {
                 let (due, started) = (1_000_000 + index * 1_000, 1_000_000 + index * 1_001);
-                Call {
+                WatchedCall {
                     index: index as usize,
                     due: at(due),
                     started: (index > 0).then(|| at(started)),
@@ -147,7 +152,14 @@ mod tests {
 
     #[test]
     fn lateness_is_measured_from_inside_and_from_outside() {
-        let row = Row::of(Process::Deterministic, 1000.0, 5, &calls(5), Some(at(1_001_000)), Some(&syns(5)));
+        let row = ScheduleRow::of(
+            Process::Deterministic,
+            1000.0,
+            5,
+            &calls(5),
+            Some(at(1_001_000)),
+            Some(&syns(5)),
+        );
         assert_eq!((row.offered, row.failed, row.syns_seen), (4, 1, None));
         let figures =
             |spread: Option<Spread>| spread.map(|spread| (spread.count, spread.p50_us, spread.max_us));
@@ -160,17 +172,17 @@ mod tests {
 
     #[test]
     fn packets_that_cannot_be_assigned_are_counted_and_not_used() {
-        let row = Row::of(Process::Deterministic, 1000.0, 5, &calls(5), Some(at(0)), Some(&syns(4)));
+        let row = ScheduleRow::of(Process::Deterministic, 1000.0, 5, &calls(5), Some(at(0)), Some(&syns(4)));
         assert_eq!((row.syn, row.syns_seen), (None, Some(4)));
-        let row = Row::of(Process::Deterministic, 1000.0, 5, &calls(5), Some(at(0)), None);
+        let row = ScheduleRow::of(Process::Deterministic, 1000.0, 5, &calls(5), Some(at(0)), None);
         assert_eq!((row.syn, row.syns_seen), (None, None));
-        let row = Row::of(Process::Deterministic, 1000.0, 6, &calls(5), Some(at(0)), Some(&syns(6)));
+        let row = ScheduleRow::of(Process::Deterministic, 1000.0, 6, &calls(5), Some(at(0)), Some(&syns(6)));
         assert_eq!((row.syn, row.syns_seen, row.failed), (None, Some(6), 2), "a call never ended");
     }
 
     #[test]
     fn even_arrivals_are_no_poisson_process() {
-        let row = Row::of(Process::Poisson, 1000.0, 200, &calls(200), Some(at(0)), None);
+        let row = ScheduleRow::of(Process::Poisson, 1000.0, 200, &calls(200), Some(at(0)), None);
         let (achieved, planned) = (row.achieved.unwrap(), row.planned.unwrap());
         assert_eq!((achieved.count, planned.count), (198, 198));
         assert!(achieved.d > 0.6 && achieved.p_value < 1e-6 && planned.d > 0.6);
@@ -179,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_run_in_which_nothing_ended_has_no_figures() {
-        let row = Row::of(Process::Poisson, 1000.0, 10, &[], None, Some(&[]));
+        let row = ScheduleRow::of(Process::Poisson, 1000.0, 10, &[], None, Some(&[]));
         assert_eq!((row.offered, row.failed, row.start), (10, 10, None));
         assert_eq!((row.request, row.syn, row.syns_seen), (None, None, Some(0)));
         assert_eq!((row.achieved, row.interval), (None, None));

@@ -1,11 +1,11 @@
-//! How errors are spread: what is shown of many of them.
+//! The spread of errors: a few figures for many of them.
 
 use serde::Serialize;
 
 /// Errors in µs, all of them at least 0.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Spread {
-    /// How many there were; above 0.
+    /// Their number; above 0.
     pub(super) count: usize,
     pub(super) p50_us: f64,
     /// Of fewer than 100 there is none.

@@ -4,15 +4,15 @@ use std::fmt;
 
 use httperf_stats::KolmogorovSmirnov;
 
-use super::capacity::{Highest, LAG_BOUND, Limit};
+use super::capacity::{Bottleneck, Highest, LAG_BOUND};
 use super::lab::Process;
 use super::latency::{self, Accuracy};
-use super::results::Results;
+use super::results::CheckResults;
 use super::schedule;
 use super::spread::Spread;
 
 /// The results as a plain table.
-pub(super) struct Table<'a>(pub(super) &'a Results);
+pub(super) struct Table<'a>(pub(super) &'a CheckResults);
 
 impl fmt::Display for Table<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -26,7 +26,7 @@ impl fmt::Display for Table<'_> {
     }
 }
 
-fn write_machine(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
+fn write_machine(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
     let machine = &results.machine;
     let settings = if results.quick { ", quick" } else { "" };
     writeln!(f, "httperf {} self-check{settings}", machine.httperf)?;
@@ -46,7 +46,7 @@ fn write_machine(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     Ok(())
 }
 
-fn write_latency(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
+fn write_latency(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
     writeln!(f, "\nLatency as measured - as it was, in us, for calls that the server delays")?;
     write_latency_rows(f, &results.latency)?;
     writeln!(f, "\nThe same by the kernel's time stamps, against the packets; bias is the median")?;
@@ -68,7 +68,7 @@ fn write_latency(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
     Ok(())
 }
 
-fn write_latency_rows(f: &mut fmt::Formatter<'_>, rows: &[latency::Row]) -> fmt::Result {
+fn write_latency_rows(f: &mut fmt::Formatter<'_>, rows: &[latency::LatencyRow]) -> fmt::Result {
     let title = |against: &str| format!("{against:>12}{:>10}{:>12}", "bias", "p99 error");
     writeln!(
         f,
@@ -95,7 +95,7 @@ fn write_accuracy(f: &mut fmt::Formatter<'_>, accuracy: Option<&Accuracy>) -> fm
     write!(f, "{true_us:>12.1}{bias_us:>+10.1}{:>12}", micros(error.p99_us))
 }
 
-fn write_schedule(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
+fn write_schedule(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
     writeln!(f, "\nSchedule: |actual - planned|, in us")?;
     write_spread_head(f, "what")?;
     for row in &results.schedule {
@@ -115,7 +115,7 @@ fn write_schedule(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result 
     Ok(())
 }
 
-fn write_process(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
+fn write_process(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
     writeln!(f, "\nIntervals of deterministic arrivals: |actual - planned|, in us")?;
     write_spread_head(f, "")?;
     for row in results.schedule.iter().filter(|row| row.arrivals == Process::Deterministic) {
@@ -142,13 +142,13 @@ fn write_spread_head(f: &mut fmt::Formatter<'_>, what: &str) -> fmt::Result {
     )
 }
 
-fn write_row_head(f: &mut fmt::Formatter<'_>, row: &schedule::Row, what: &str) -> fmt::Result {
+fn write_row_head(f: &mut fmt::Formatter<'_>, row: &schedule::ScheduleRow, what: &str) -> fmt::Result {
     write!(f, "{:<15}{:>10}  {what:<16}", row.arrivals.word(), row.rate)
 }
 
 fn write_spread(
     f: &mut fmt::Formatter<'_>,
-    row: &schedule::Row,
+    row: &schedule::ScheduleRow,
     what: &str,
     spread: Option<&Spread>,
 ) -> fmt::Result {
@@ -163,7 +163,7 @@ fn write_spread(
 
 fn write_test(
     f: &mut fmt::Formatter<'_>,
-    row: &schedule::Row,
+    row: &schedule::ScheduleRow,
     what: &str,
     test: Option<&KolmogorovSmirnov>,
 ) -> fmt::Result {
@@ -176,7 +176,7 @@ fn write_test(
     }
 }
 
-fn write_capacity(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
+fn write_capacity(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
     let capacity = &results.capacity;
     writeln!(f, "\nCapacity: the highest rates with a p99 lag below {} ms", LAG_BOUND.as_millis())?;
     writeln!(f, "{:<18}{:>12}{:>13}{:>13}  limited by", "", "per second", "generator", "server")?;
@@ -191,19 +191,19 @@ fn write_capacity(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result 
     writeln!(f, "a request on each connection, or {calls} on each that is kept; {servers}")
 }
 
-fn limit(limit: Limit) -> &'static str {
+fn limit(limit: Bottleneck) -> &'static str {
     match limit {
-        Limit::Generator => "the generator's processor",
-        Limit::Server => "the server's processor",
-        Limit::OtherWork => "other work on the generator's processor",
-        Limit::Lag => "late wake-ups, with processor time to spare",
-        Limit::Failures => "failed or too many connections",
-        Limit::Replies => "slow replies",
-        Limit::Search => "nothing: the search goes no further",
+        Bottleneck::Generator => "the generator's processor",
+        Bottleneck::Server => "the server's processor",
+        Bottleneck::OtherWork => "other work on the generator's processor",
+        Bottleneck::Lag => "late wake-ups, with processor time to spare",
+        Bottleneck::Failures => "failed or too many connections",
+        Bottleneck::Replies => "slow replies",
+        Bottleneck::Search => "nothing: the search goes no further",
     }
 }
 
-fn write_verdict(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
+fn write_verdict(f: &mut fmt::Formatter<'_>, results: &CheckResults) -> fmt::Result {
     let bounds = &results.bounds;
     let (p50, p99, bias) = (bounds.start_p50_us, bounds.start_p99_us, bounds.bias_us);
     let documented = format!(

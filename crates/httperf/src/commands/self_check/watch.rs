@@ -1,4 +1,4 @@
-//! What is noted of each call while a run goes on.
+//! Notes of each call while a run goes on.
 
 use std::time::Duration;
 
@@ -13,13 +13,13 @@ const TELLS_OF_ARRIVALS: u8 = 3;
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     started: Vec<Instant>,
-    calls: Vec<Call>,
+    calls: Vec<WatchedCall>,
     run_start: Option<Instant>,
 }
 
 /// The times of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct WatchedCall {
     /// Its number, which is that of its arrival.
     pub(super) index: usize,
     /// When its arrival was due.
@@ -32,7 +32,7 @@ pub(super) struct Call {
     pub(super) done: Instant,
     /// From the kernel's sending its request to its receipt of the reply, if that was asked for and is known.
     pub(super) between_kernels: Option<Duration>,
-    /// Whether that was with a reply of status 200.
+    /// True if that was with a reply of status 200.
     pub(super) is_good: bool,
 }
 
@@ -42,7 +42,7 @@ impl Watch {
         httperf_plan::Watch { calls: true, verbose: TELLS_OF_ARRIVALS, ..httperf_plan::Watch::default() }
     }
 
-    /// One for so many calls.
+    /// One for this many calls.
     pub(super) fn new(count: usize) -> Self {
         Self { started: Vec::with_capacity(count), calls: Vec::with_capacity(count), run_start: None }
     }
@@ -53,7 +53,7 @@ impl Watch {
     }
 
     /// The calls that have ended, in order of arrival.
-    pub(super) fn into_calls(self) -> Vec<Call> {
+    pub(super) fn into_calls(self) -> Vec<WatchedCall> {
         let Self { started, mut calls, run_start: _ } = self;
         calls.sort_by_key(|call| call.index);
         for call in &mut calls {
@@ -69,7 +69,7 @@ impl Observer for Watch {
             Observation::ArrivalDelay { .. } => self.started.push(now()),
             Observation::Call { sample, start } => {
                 self.run_start = Some(start);
-                self.calls.push(Call {
+                self.calls.push(WatchedCall {
                     index: sample.call as usize,
                     due: sample.intended,
                     started: None,

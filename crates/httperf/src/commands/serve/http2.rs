@@ -4,10 +4,10 @@ use std::ops::RangeInclusive;
 
 use httperf_origin::{Http2, parse_size};
 
-use super::Args;
-use crate::command_line::grammar::{Opt, Stop, Tier, Value, ValueForm};
+use super::ServeArgs;
+use crate::command_line::grammar::{Opt, ParseStop, Value};
 
-/// What was typed about HTTP/2.
+/// Arguments about HTTP/2.
 #[derive(Debug, Default)]
 pub(super) struct Http2Args {
     is_unwanted: bool,
@@ -17,129 +17,101 @@ pub(super) struct Http2Args {
 }
 
 impl Http2Args {
-    /// What it means.
-    pub(super) fn config(self) -> Result<Option<Http2>, Stop> {
+    /// Its meaning.
+    pub(super) fn config(self) -> Result<Option<Http2>, ParseStop> {
         match (self.is_unwanted, self.first) {
             (false, _) => Ok(Some(self.config)),
             (true, None) => Ok(None),
             (true, Some(option)) => {
-                Err(Stop::rejected(format!("{option}: expected no --no-http2 beside it")))
+                Err(ParseStop::rejected(format!("{option}: expected no --no-http2 beside it")))
             }
         }
     }
 }
 
-pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "no-http2",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "speaks HTTP/1 alone",
-        details: &[
-            "Default: with TLS the client's offer decides (ALPN). Without TLS, a connection that begins with HTTP/2's \
-             preface is one of HTTP/2 (prior knowledge), and a request without a body may ask for it (`Upgrade: h2c`).",
-        ],
-        apply: |args, _| {
+pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
+    Opt::flag("no-http2", "speaks only HTTP/1")
+        .details(&[
+            "Default: with TLS the client's offer decides (ALPN). Without TLS, a connection that begins \
+             with HTTP/2's preface is one of HTTP/2 (prior knowledge), and a request without a body may \
+             ask for it (`Upgrade: h2c`).",
+        ])
+        .apply(|args, _| {
             args.http2.is_unwanted = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "h2-window",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "lets clients send N bytes of a request's body ahead on each stream",
-        details: &[
-            "Default: 1m. From 1 byte to 2147483647. A request for /h2-window/N changes it for the streams of its \
-             connection, by a SETTINGS frame.",
-        ],
-        apply: |args, value| {
+        }),
+    Opt::with_value("h2-window", "N", "lets clients send N bytes of a request's body ahead on each stream")
+        .details(&["Default: 1m. From 1 byte to 2147483647. A request for /h2-window/N changes it for the \
+             streams of its connection, by a SETTINGS frame."])
+        .apply(|args, value| {
             const OPTION: &str = "--h2-window";
             let size = size(OPTION, "a window of 1 to 2147483647 bytes", WINDOWS, value)?;
             with(args, OPTION).window = size;
             Ok(())
-        },
-    },
-    Opt {
-        long: "h2-connection-window",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "lets clients send N bytes of bodies ahead on all streams of a connection together",
-        details: &[
-            "Default: 1m. From 1 byte to 2147483647. HTTP/2 grants 65535 at first: less takes effect when those are \
-             used up.",
-        ],
-        apply: |args, value| {
-            const OPTION: &str = "--h2-connection-window";
-            let size = size(OPTION, "a window of 1 to 2147483647 bytes", WINDOWS, value)?;
-            with(args, OPTION).connection_window = size;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "h2-max-streams",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "lets clients have N streams open at once on a connection",
-        details: &["Default: 1000. A stream beyond that is refused (REFUSED_STREAM)."],
-        apply: |args, value| {
+        }),
+    Opt::with_value(
+        "h2-connection-window",
+        "N",
+        "lets clients send N bytes of bodies ahead on all streams of a connection together",
+    )
+    .details(&[
+        "Default: 1m. From 1 byte to 2147483647. HTTP/2 grants 65535 at first: less takes effect when \
+         those are used up.",
+    ])
+    .apply(|args, value| {
+        const OPTION: &str = "--h2-connection-window";
+        let size = size(OPTION, "a window of 1 to 2147483647 bytes", WINDOWS, value)?;
+        with(args, OPTION).connection_window = size;
+        Ok(())
+    }),
+    Opt::with_value("h2-max-streams", "N", "lets clients have N streams open at once on a connection")
+        .details(&["Default: 1000. A stream beyond that is refused (REFUSED_STREAM)."])
+        .apply(|args, value| {
             const OPTION: &str = "--h2-max-streams";
             let streams = value.unsigned().and_then(|streams| u32::try_from(streams).ok());
             let streams = streams.filter(|&streams| streams > 0);
             with(args, OPTION).streams =
-                streams.ok_or_else(|| Stop::expected(OPTION, "a number of streams above 0", value))?;
+                streams.ok_or_else(|| ParseStop::expected(OPTION, "a number of streams above 0", value))?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "h2-max-frame",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "lets clients send frames of up to N bytes",
-        details: &["Default: 16k, which is the least. At most 16777215."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("h2-max-frame", "N", "lets clients send frames of up to N bytes")
+        .details(&["Default: 16k, which is the least. At most 16777215."])
+        .apply(|args, value| {
             const OPTION: &str = "--h2-max-frame";
             let size = size(OPTION, "a frame size of 16384 to 16777215 bytes", FRAMES, value)?;
             with(args, OPTION).frame_size = size;
             Ok(())
-        },
-    },
-    Opt {
-        long: "h2-header-table",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "lets clients compress headers by a table of N bytes",
-        details: &["Default: 4k. With 0 they can use no table but the fixed one."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("h2-header-table", "N", "lets clients compress headers by a table of N bytes")
+        .details(&["Default: 4k. With 0 they can use no table but the fixed one."])
+        .apply(|args, value| {
             const OPTION: &str = "--h2-header-table";
             let size = size(OPTION, "a table of 0 to 1048576 bytes", TABLES, value)?;
             with(args, OPTION).header_table = size;
             Ok(())
-        },
-    },
+        }),
 ];
 
 const WINDOWS: RangeInclusive<u32> = 1..=(1 << 31) - 1;
 const FRAMES: RangeInclusive<u32> = 1 << 14..=(1 << 24) - 1;
-/// HTTP/2 would allow more, of which each connection could make the server hold as much.
+/// HTTP/2 would allow more, and each connection could make the server hold as much.
 const TABLES: RangeInclusive<u32> = 0..=1 << 20;
 
 /// The part of the arguments that this option is for.
-fn with<'a>(args: &'a mut Args, option: &'static str) -> &'a mut Http2 {
+fn with<'a>(args: &'a mut ServeArgs, option: &'static str) -> &'a mut Http2 {
     args.http2.first.get_or_insert(option);
     &mut args.http2.config
 }
 
-fn size(option: &str, expected: &str, range: RangeInclusive<u32>, value: Value<'_>) -> Result<u32, Stop> {
+fn size(
+    option: &str,
+    expected: &str,
+    range: RangeInclusive<u32>,
+    value: Value<'_>,
+) -> Result<u32, ParseStop> {
     let size = std::str::from_utf8(value.bytes()).ok().and_then(|text| parse_size(text).ok());
     let size = size.and_then(|size| u32::try_from(size).ok()).filter(|size| range.contains(size));
-    size.ok_or_else(|| Stop::expected(option, expected, value))
+    size.ok_or_else(|| ParseStop::expected(option, expected, value))
 }
 
 #[cfg(test)]
@@ -154,7 +126,7 @@ mod tests {
 
     #[track_caller]
     fn check_rejected(argv: &[&str], expected: &str) {
-        assert_eq!(settings(&words(argv)).unwrap_err(), Stop::rejected(expected), "{argv:?}");
+        assert_eq!(settings(&words(argv)).unwrap_err(), ParseStop::rejected(expected), "{argv:?}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use httperf_plan::Endpoint;
 use self::http2::Http2Args;
 use self::tls::TlsArgs;
 
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
 use crate::terminal::messages::Program;
 
 /// Runs `httperf serve` with these words behind it, until a signal ends it. `program` is the program itself.
@@ -32,8 +32,8 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 }
 
 /// Serves until a signal comes. An early end has been explained when its exit status comes back.
-fn serve(program: &Program, settings: Settings) -> Result<ExitCode, ExitCode> {
-    let Settings { config, certificate_file } = settings;
+fn serve(program: &Program, settings: ServeSettings) -> Result<ExitCode, ExitCode> {
+    let ServeSettings { config, certificate_file } = settings;
     let failed = |doing: &str, error: &std::io::Error| {
         program.say(format_args!("cannot {doing}: {error}"));
         ExitCode::FAILURE
@@ -58,23 +58,23 @@ fn serve(program: &Program, settings: Settings) -> Result<ExitCode, ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the server does, and what else is to be done.
+/// The server's configuration, and further settings.
 #[derive(Debug)]
-struct Settings {
+struct ServeSettings {
     config: Config,
     /// Where the server's certificate is to be written.
     certificate_file: Option<PathBuf>,
 }
 
-fn settings(words: &[OsString]) -> Result<Settings, Stop> {
-    let mut args = Args::default();
+fn settings(words: &[OsString]) -> Result<ServeSettings, ParseStop> {
+    let mut args = ServeArgs::default();
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
     args.settings()
 }
 
-/// What was typed.
+/// The arguments.
 #[derive(Debug)]
-pub struct Args {
+pub struct ServeArgs {
     /// All that an option says on its own; the fields below complete it.
     config: Config,
     /// `--capacity`.
@@ -87,7 +87,7 @@ pub struct Args {
     http2: Http2Args,
 }
 
-impl Default for Args {
+impl Default for ServeArgs {
     fn default() -> Self {
         let listen = Endpoint::Tcp(([127, 0, 0, 1], 8080).into());
         let config = Config { listen, ..Config::default() };
@@ -102,25 +102,25 @@ impl Default for Args {
     }
 }
 
-impl Args {
-    /// What it means.
-    fn settings(mut self) -> Result<Settings, Stop> {
-        let faults =
-            FaultMix::new(self.faults).map_err(|too_many| Stop::rejected(format!("--fault: {too_many}")))?;
+impl ServeArgs {
+    /// Its meaning.
+    fn settings(mut self) -> Result<ServeSettings, ParseStop> {
+        let faults = FaultMix::new(self.faults)
+            .map_err(|too_many| ParseStop::rejected(format!("--fault: {too_many}")))?;
         let capacity = match (self.rate, self.queue) {
             (Some(rate), queue) => Some(Capacity { rate, queue }),
             (None, None) => None,
-            (None, Some(_)) => return Err(Stop::rejected("--queue: expected --capacity beside it")),
+            (None, Some(_)) => return Err(ParseStop::rejected("--queue: expected --capacity beside it")),
         };
         let certificate_file = self.tls.certificate_file.take();
         let tls = self.tls.config(&self.config.listen)?;
         let http2 = self.http2.config()?;
-        Ok(Settings { config: Config { faults, capacity, tls, http2, ..self.config }, certificate_file })
+        Ok(ServeSettings { config: Config { faults, capacity, tls, http2, ..self.config }, certificate_file })
     }
 }
 
 /// The command line of `httperf serve`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<ServeArgs> = Command {
     name: "serve",
     summary: "Serves HTTP for tests, as quick, slow or faulty as asked, and prints what it did when stopped.",
     words: "",
@@ -133,258 +133,182 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Faults", options: FAULTS },
         Group { title: "General", options: GENERAL },
     ],
-    also: &[],
-    word: |_, word| Err(Stop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
+    also: None,
+    word: |_, word| Err(ParseStop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
 };
 
-const REPLIES: &[Opt<Args>] = &[
-    Opt {
-        long: "size",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "answers with a body of N bytes",
-        details: &[
+const REPLIES: &[Opt<ServeArgs>] = &[
+    Opt::with_value("size", "N", "answers with a body of N bytes")
+        .details(&[
             "Default: 1024. A `k`, `m` or `g` behind the number counts in 1024s.",
-            "A client can ask for more by its path: /size/N, /delay/T, /status/N, /chunked/N, /trailers/N, \
-             /fault/KIND, /page/N (HTML with N images), /cookie, /redirect and /h2-window/N (see --h2-window). Such \
-             steps add up, as in /status/503/size/100. Any other path gets what the options say.",
-        ],
-        apply: |args, value| {
+            "A client can ask for more by its path: /size/N, /delay/T, /status/N, /chunked/N, \
+             /trailers/N, /fault/KIND, /page/N (HTML with N images), /cookie, /redirect and /h2-window/N \
+             (see --h2-window). Such steps add up, as in /status/503/size/100. Any other path gets what \
+             the options say.",
+        ])
+        .apply(|args, value| {
             args.config.size = read("--size", value, parse_size)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "status",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "answers with this status, or with a mix such as 200:95,503:5",
-        details: &["Default: 200. The number behind a status is its weight."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("status", "LIST", "answers with this status, or with a mix such as 200:95,503:5")
+        .details(&["Default: 200. The number behind a status is its weight."])
+        .apply(|args, value| {
             args.config.status = read("--status", value, str::parse)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "chunked",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "sends bodies in chunks instead of stating their size",
-        details: &["Over HTTP/2, which has no chunks, bodies come without a content-length."],
-        apply: |args, _| {
+        }),
+    Opt::flag("chunked", "sends bodies in chunks instead of stating their size")
+        .details(&["Over HTTP/2, which has no chunks, bodies come without a content-length."])
+        .apply(|args, _| {
             args.config.framing = Framing::Chunked;
             Ok(())
-        },
-    },
-    Opt {
-        long: "trailers",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "sends bodies in chunks, followed by a Server-Checksum trailer",
-        details: &[
-            "The trailer holds the FNV-1a hash (64 bits, hexadecimal) of the body. It is sent whether or not \
-             the client said that it takes trailers. Over HTTP/2 it follows a body without a content-length.",
-        ],
-        apply: |args, _| {
+        }),
+    Opt::flag("trailers", "sends bodies in chunks, followed by a Server-Checksum trailer")
+        .details(&[
+            "The trailer holds the FNV-1a hash (64 bits, hexadecimal) of the body. It is sent whether or \
+             not the client said that it takes trailers. Over HTTP/2 it follows a body without a \
+             content-length.",
+        ])
+        .apply(|args, _| {
             args.config.framing = Framing::Trailers;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const TIME: &[Opt<Args>] = &[
-    Opt {
-        long: "delay",
-        short: None,
-        value: ValueForm::Required("T"),
-        tier: Tier::New,
-        help: "waits for T before each reply: a duration or a distribution",
-        details: &[
-            "Default: none. A duration such as 50ms, 0.2s or 100us (seconds if there is no unit), or one of \
-             uniform:MIN,MAX, exp:MEAN, normal:MEAN,DEVIATION, lognormal:MEDIAN,SIGMA and pareto:MIN,SHAPE, \
-             as in lognormal:20ms,0.5.",
+const TIME: &[Opt<ServeArgs>] = &[
+    Opt::with_value("delay", "T", "waits for T before each reply: a duration or a distribution")
+        .details(&[
+            "Default: none. A duration such as 50ms, 0.2s or 100us (seconds if there is no unit), or one \
+             of uniform:MIN,MAX, exp:MEAN, normal:MEAN,DEVIATION, lognormal:MEDIAN,SIGMA and \
+             pareto:MIN,SHAPE, as in lognormal:20ms,0.5.",
             "Any number of replies wait at the same time; --capacity is what limits the server.",
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             args.config.delay = read("--delay", value, str::parse)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "capacity",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "manages X replies per second; requests beyond that wait in order of arrival",
-        details: &["Default: as many as the machine manages."],
-        apply: |args, value| {
-            args.rate = Some(read("--capacity", value, parse_rate)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "queue",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "lets N requests wait for --capacity and answers others 503 at once",
-        details: &["Default: any number may wait."],
-        apply: |args, value| {
+        }),
+    Opt::with_value(
+        "capacity",
+        "X",
+        "sends at most X replies per second; further requests wait in order of arrival",
+    )
+    .details(&["Default: as many as the machine manages."])
+    .apply(|args, value| {
+        args.rate = Some(read("--capacity", value, parse_rate)?);
+        Ok(())
+    }),
+    Opt::with_value("queue", "N", "lets N requests wait for --capacity and answers others with 503 at once")
+        .details(&["Default: any number may wait."])
+        .apply(|args, value| {
             args.queue = Some(number("--queue", "a number of requests", value)?);
             Ok(())
-        },
-    },
+        }),
 ];
 
-const CONNECTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "listen",
-        short: None,
-        value: ValueForm::Required("ADDR:PORT"),
-        tier: Tier::New,
-        help: "listens on this address, or on unix:PATH for a unix-domain socket",
-        details: &[
-            "Default: 127.0.0.1:8080. For port 0 the system picks one; the first line on stdout says which.",
-        ],
-        apply: |args, value| {
-            args.config.listen = listen_address(value)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "close-after",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "closes a connection with its Nth reply, which says so",
-        details: &[
-            "Default: the client closes. The last reply carries `Connection: close`. Over HTTP/2, a GOAWAY goes \
-             before it, and requests that were on their way are answered before the connection is closed.",
-        ],
-        apply: |args, value| close_after(args, "--close-after", true, value),
-    },
-    Opt {
-        long: "close-silently",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "closes a connection after its Nth reply without having said so",
-        details: &[
-            "A client that has sent its next request already gets no answer to it. Over HTTP/2 the Nth reply is the \
-             Nth that is made; others that are under way are cut off.",
-        ],
-        apply: |args, value| close_after(args, "--close-silently", false, value),
-    },
-    Opt {
-        long: "max-connections",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "holds N connections at most and resets others as they come",
-        details: &["Default: as many as the system's limit on open files allows."],
-        apply: |args, value| {
+const CONNECTIONS: &[Opt<ServeArgs>] = &[
+    Opt::with_value(
+        "listen",
+        "ADDR:PORT",
+        "listens on this address, or on unix:PATH for a unix-domain socket",
+    )
+    .details(&[
+        "Default: 127.0.0.1:8080. For port 0 the system picks one; the first line on stdout says which.",
+    ])
+    .apply(|args, value| {
+        args.config.listen = listen_address(value)?;
+        Ok(())
+    }),
+    Opt::with_value("close-after", "N", "closes a connection with its Nth reply, and announces it")
+        .details(&["Default: the client closes. The last reply carries `Connection: close`. Over HTTP/2, \
+             a GOAWAY goes before it, and requests that were on their way are answered before the \
+             connection is closed."])
+        .apply(|args, value| close_after(args, "--close-after", true, value)),
+    Opt::with_value("close-silently", "N", "closes a connection after its Nth reply without announcing it")
+        .details(&[
+            "A client that has sent its next request already gets no answer to it. Over HTTP/2 the Nth \
+             reply is the Nth that is made; others that are under way are cut off.",
+        ])
+        .apply(|args, value| close_after(args, "--close-silently", false, value)),
+    Opt::with_value("max-connections", "N", "holds at most N connections and resets further ones")
+        .details(&["Default: as many as the system's limit on open files allows."])
+        .apply(|args, value| {
             let most = number("--max-connections", "a number of connections", value)?;
             args.config.limits.connections = Some(most);
             Ok(())
-        },
-    },
-    Opt {
-        long: "idle-timeout",
-        short: None,
-        value: ValueForm::Required("T"),
-        tier: Tier::New,
-        help: "closes a connection on which nothing moves for T",
-        details: &["Default: 5min. A connection that waits for its reply is not idle."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("idle-timeout", "T", "closes a connection that is idle for T")
+        .details(&["Default: 5min. A connection that waits for its reply is not idle."])
+        .apply(|args, value| {
             let idle = read("--idle-timeout", value, parse_duration)?;
             if idle.is_zero() {
-                return Err(Stop::expected("--idle-timeout", "a duration above 0", value));
+                return Err(ParseStop::expected("--idle-timeout", "a duration above 0", value));
             }
             args.config.limits.idle = idle;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const FAULTS: &[Opt<Args>] = &[
-    Opt {
-        long: "fault",
-        short: None,
-        value: ValueForm::Required("KIND:PROBABILITY"),
-        tier: Tier::New,
-        help: "lets replies go wrong by chance, as in reset:0.01 or stall:2%; may be repeated",
-        details: &[
-            "Instead of a reply: reset (the connection is reset), close (it is closed), stall (nothing ever \
-             comes), garbage (bytes that are not HTTP).",
-            "A broken reply: truncate (half of the body, then a close), reset-body (half of the body, then a \
-             reset), bad-length (a Content-Length that is no number), bad-chunk (a chunk size that is none).",
-            "A correct but awkward one: trickle (byte by byte), no-length (the body ends with the \
-             connection), huge-header (a megabyte of it), surplus (bytes follow that belong to no reply), \
-             interim (100 and 103 come first).",
-            "Over HTTP/2, reset, reset-body, close and garbage end the connection for all its streams; the others leave \
-             it usable. Truncate ends the stream before its content-length is met (where there is no body, with \
-             INTERNAL_ERROR behind the header); bad-chunk ends it halfway with INTERNAL_ERROR; no-length leaves out the \
-             content-length; surplus sends a DATA frame on the stream that has ended.",
-            "For HTTP/2: reset-stream (RST_STREAM with INTERNAL_ERROR instead of a reply), refuse-stream (with \
-             REFUSED_STREAM), goaway (a GOAWAY goes before the reply, and the connection is closed when all is \
-             answered), goaway-error (a GOAWAY with ENHANCE_YOUR_CALM instead of a reply, and a close at once). Over \
-             HTTP/1, reset-stream is as reset, refuse-stream and goaway-error are as close, and goaway is a reply that \
-             says `Connection: close`.",
-        ],
-        apply: |args, value| {
-            args.faults.push(read("--fault", value, str::parse)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "trickle-interval",
-        short: None,
-        value: ValueForm::Required("T"),
-        tier: Tier::New,
-        help: "waits for T between two bytes of a reply that trickles",
-        details: &["Default: 10ms."],
-        apply: |args, value| {
+const FAULTS: &[Opt<ServeArgs>] = &[
+    Opt::with_value(
+        "fault",
+        "KIND:PROBABILITY",
+        "makes replies fail at random, as in reset:0.01 or stall:2%; may be repeated",
+    )
+    .details(&[
+        "Instead of a reply: reset (the connection is reset), close (it is closed), stall (nothing ever \
+         comes), garbage (bytes that are not HTTP).",
+        "A broken reply: truncate (half of the body, then a close), reset-body (half of the body, then a \
+         reset), bad-length (a Content-Length that is no number), bad-chunk (a chunk size that is none).",
+        "A correct but awkward one: trickle (byte by byte), no-length (the body ends with the \
+         connection), huge-header (a megabyte of it), surplus (bytes follow that belong to no reply), \
+         interim (100 and 103 come first).",
+        "Over HTTP/2, reset, reset-body, close and garbage end the connection for all its streams; the \
+         others leave it usable. Truncate ends the stream before its content-length is met (where there \
+         is no body, with INTERNAL_ERROR behind the header); bad-chunk ends it halfway with \
+         INTERNAL_ERROR; no-length leaves out the content-length; surplus sends a DATA frame on the \
+         stream that has ended.",
+        "For HTTP/2: reset-stream (RST_STREAM with INTERNAL_ERROR instead of a reply), refuse-stream \
+         (with REFUSED_STREAM), goaway (a GOAWAY goes before the reply, and the connection is closed when \
+         all is answered), goaway-error (a GOAWAY with ENHANCE_YOUR_CALM instead of a reply, and a close \
+         at once). Over HTTP/1, reset-stream is as reset, refuse-stream and goaway-error are as close, \
+         and goaway is a reply that says `Connection: close`.",
+    ])
+    .apply(|args, value| {
+        args.faults.push(read("--fault", value, str::parse)?);
+        Ok(())
+    }),
+    Opt::with_value("trickle-interval", "T", "waits for T between two bytes of a reply that trickles")
+        .details(&["Default: 10ms."])
+        .apply(|args, value| {
             args.config.trickle = read("--trickle-interval", value, parse_duration)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "seed",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "starts the random numbers behind delays, statuses and faults from N",
-        details: &["Default: 1. The same requests in the same order meet the same chances."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("seed", "N", "seeds the random numbers of delays, statuses and faults with N")
+        .details(&["Default: 1. The same requests in the same order meet the same chances."])
+        .apply(|args, value| {
             let seed = value.unsigned();
-            args.config.seed = seed.ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
+            args.config.seed = seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const GENERAL: &[Opt<Args>] = &[Opt::help()];
+const GENERAL: &[Opt<ServeArgs>] = &[Opt::help()];
 
 /// Reads a value that only text can be right for.
 fn read<T>(
     option: &str,
     value: Value<'_>,
     parse: impl FnOnce(&str) -> Result<T, Malformed>,
-) -> Result<T, Stop> {
+) -> Result<T, ParseStop> {
     let text = String::from_utf8_lossy(value.bytes());
-    parse(&text).map_err(|malformed| Stop::expected(option, malformed.expected, value))
+    parse(&text).map_err(|malformed| ParseStop::expected(option, malformed.expected, value))
 }
 
-fn number(option: &str, what: &str, value: Value<'_>) -> Result<u32, Stop> {
+fn number(option: &str, what: &str, value: Value<'_>) -> Result<u32, ParseStop> {
     let number = value.unsigned().and_then(|number| u32::try_from(number).ok());
-    number.ok_or_else(|| Stop::expected(option, what, value))
+    number.ok_or_else(|| ParseStop::expected(option, what, value))
 }
 
-fn listen_address(value: Value<'_>) -> Result<Endpoint, Stop> {
+fn listen_address(value: Value<'_>) -> Result<Endpoint, ParseStop> {
     use std::os::unix::ffi::OsStrExt as _;
 
     // A path need not be text.
@@ -396,9 +320,14 @@ fn listen_address(value: Value<'_>) -> Result<Endpoint, Stop> {
     }
 }
 
-fn close_after(args: &mut Args, option: &str, announced: bool, value: Value<'_>) -> Result<(), Stop> {
+fn close_after(
+    args: &mut ServeArgs,
+    option: &str,
+    announced: bool,
+    value: Value<'_>,
+) -> Result<(), ParseStop> {
     let replies = value.unsigned().filter(|&replies| replies > 0);
-    let replies = replies.ok_or_else(|| Stop::expected(option, "a number of replies above 0", value))?;
+    let replies = replies.ok_or_else(|| ParseStop::expected(option, "a number of replies above 0", value))?;
     args.config.close_after = Some(CloseAfter { replies, announced });
     Ok(())
 }
@@ -418,7 +347,7 @@ mod tests {
 
     #[track_caller]
     fn check_rejected(argv: &[&str], expected: &str) {
-        assert_eq!(settings(&words(argv)).unwrap_err(), Stop::rejected(expected));
+        assert_eq!(settings(&words(argv)).unwrap_err(), ParseStop::rejected(expected));
     }
 
     #[test]
@@ -479,7 +408,7 @@ mod tests {
         use std::os::unix::ffi::OsStringExt as _;
 
         let path = OsString::from_vec(b"unix:/run/\xff".to_vec());
-        let Settings { config, .. } = settings(&["--listen".into(), path]).unwrap();
+        let ServeSettings { config, .. } = settings(&["--listen".into(), path]).unwrap();
         assert_eq!(config.listen, Endpoint::Unix(OsString::from_vec(b"/run/\xff".to_vec()).into()));
     }
 

@@ -10,13 +10,13 @@ use httperf_origin::{
 use httperf_origin::{parse_certificate_compression, parse_tls_version};
 use httperf_plan::{CertificateCompression, Endpoint, Identity, TlsVersion};
 
-use super::{Args, read};
-use crate::command_line::grammar::{Opt, Stop, Tier, ValueForm};
+use super::{ServeArgs, read};
+use crate::command_line::grammar::{Opt, ParseStop};
 
-/// What was typed about TLS.
+/// Arguments about TLS.
 #[derive(Debug, Default)]
 pub(super) struct TlsArgs {
-    /// Whether there is to be TLS: every option here says so.
+    /// True if there is to be TLS: every option here says so.
     is_wanted: bool,
     key_type: Option<KeyType>,
     certificate: Option<PathBuf>,
@@ -35,8 +35,8 @@ pub(super) struct TlsArgs {
 }
 
 impl TlsArgs {
-    /// What it means, for a server that listens there.
-    pub(super) fn config(self, listen: &Endpoint) -> Result<Option<Tls>, Stop> {
+    /// Its meaning, for a server that listens there.
+    pub(super) fn config(self, listen: &Endpoint) -> Result<Option<Tls>, ParseStop> {
         if !self.is_wanted {
             return Ok(None);
         }
@@ -58,49 +58,49 @@ impl TlsArgs {
         }))
     }
 
-    fn versions(&self) -> Result<Versions, Stop> {
+    fn versions(&self) -> Result<Versions, ParseStop> {
         let max = self.max.unwrap_or(TlsVersion::Tls13);
         let min = self.min.unwrap_or(TlsVersion::Tls12.min(max));
         Versions::new(min, max).ok_or_else(|| {
             let (min, max) = (version_name(min), version_name(max));
-            Stop::rejected(format!(
+            ParseStop::rejected(format!(
                 "--tls-min: expected a version up to {max}, which is the newest, got `{min}`"
             ))
         })
     }
 
-    fn tickets(&self, versions: Versions) -> Result<Tickets, Stop> {
+    fn tickets(&self, versions: Versions) -> Result<Tickets, ParseStop> {
         if !self.early_data {
             return Ok(if self.has_no_tickets { Tickets::Off } else { Tickets::On });
         }
         if self.has_no_tickets {
-            return Err(Stop::rejected("--tls-early-data: expected no --tls-tickets=off beside it"));
+            return Err(ParseStop::rejected("--tls-early-data: expected no --tls-tickets=off beside it"));
         }
         if versions.max() != TlsVersion::Tls13 {
             let newest = version_name(versions.max());
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--tls-early-data: expected TLS 1.3 to be accepted, got a newest version of {newest}"
             )));
         }
         Ok(Tickets::EarlyData)
     }
 
-    fn credentials(&self, listen: &Endpoint) -> Result<Credentials, Stop> {
+    fn credentials(&self, listen: &Endpoint) -> Result<Credentials, ParseStop> {
         let Some(certificate) = &self.certificate else {
             if self.key.is_some() {
-                return Err(Stop::rejected("--tls-cert-key: expected --tls-cert beside it"));
+                return Err(ParseStop::rejected("--tls-cert-key: expected --tls-cert beside it"));
             }
             return Ok(Credentials::self_signed(self.key_type.unwrap_or_default(), listen));
         };
         if self.key_type.is_some() {
-            return Err(Stop::rejected("--tls-key-type: expected no --tls-cert beside it"));
+            return Err(ParseStop::rejected("--tls-key-type: expected no --tls-cert beside it"));
         }
         let (key_option, key) = match &self.key {
             Some(key) => ("--tls-cert-key", key),
             None => ("--tls-cert", certificate),
         };
         let unreadable = |option: &str, file: &Path, error: io::Error| {
-            Stop::rejected(format!("{option}: cannot read {}: {error}", file.display()))
+            ParseStop::rejected(format!("{option}: cannot read {}: {error}", file.display()))
         };
         let certificates =
             fs::read(certificate).map_err(|error| unreadable("--tls-cert", certificate, error))?;
@@ -108,8 +108,10 @@ impl TlsArgs {
         let identity = Identity { certificates, key: key_bytes };
         Credentials::from_pem(&identity).map_err(|bad| {
             let (certificate, key) = (certificate.display(), key.display());
-            Stop::rejected(match bad {
-                BadCredentials::Certificate => format!("--tls-cert: expected a PEM certificate in {certificate}"),
+            ParseStop::rejected(match bad {
+                BadCredentials::Certificate => {
+                    format!("--tls-cert: expected a PEM certificate in {certificate}")
+                }
                 BadCredentials::Key => format!("{key_option}: expected a PEM private key in {key}"),
                 BadCredentials::EncryptedKey => {
                     format!("{key_option}: expected a key that is not encrypted in {key}")
@@ -133,215 +135,141 @@ fn version_name(version: TlsVersion) -> &'static str {
 
 const IMPLIES_TLS: &str = "Implies --tls.";
 
-pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "tls",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "speaks TLS on every connection, with a certificate made at start",
-        details: &[
-            "The certificate signs itself; it is for localhost, 127.0.0.1, ::1 and the address of --listen, and \
-             valid for 30 days. Of the application protocols that a client offers (ALPN) the server takes h2 before \
-             http/1.1; without such an offer it speaks HTTP/1. --no-http2 leaves h2 out.",
-        ],
-        apply: |args, _| {
+pub(super) const OPTIONS: &[Opt<ServeArgs>] = &[
+    Opt::flag("tls", "speaks TLS on every connection, with a certificate made at start")
+        .details(&["The certificate signs itself; it is for localhost, 127.0.0.1, ::1 and the address of \
+             --listen, and valid for 30 days. Of the application protocols that a client offers (ALPN) \
+             the server takes h2 before http/1.1; without such an offer it speaks HTTP/1. --no-http2 \
+             leaves h2 out."])
+        .apply(|args, _| {
             args.tls.is_wanted = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-key-type",
-        short: None,
-        value: ValueForm::Required("TYPE"),
-        tier: Tier::New,
-        help: "makes the certificate with a key of this type",
-        details: &[
-            "Default: ecdsa-p256. The others: ecdsa-p384, rsa-2048, rsa-3072, rsa-4096 and ed25519, which few \
-             clients take.",
+        }),
+    Opt::with_value("tls-key-type", "TYPE", "makes the certificate with a key of this type")
+        .details(&[
+            "Default: ecdsa-p256. The others: ecdsa-p384, rsa-2048, rsa-3072, rsa-4096 and ed25519, which \
+             few clients take.",
             IMPLIES_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             let key_type = read("--tls-key-type", value, str::parse)?;
             wanted(args).key_type = Some(key_type);
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-cert",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "shows the certificate in this file instead of making one",
-        details: &[
-            "The file holds the certificate, and then any that lead from it to a root, in PEM. Its key is taken from \
-             --tls-cert-key, or from the same file.",
+        }),
+    Opt::with_value("tls-cert", "FILE", "shows the certificate in this file instead of making one")
+        .details(&[
+            "The file holds the certificate, and then any that lead from it to a root, in PEM. Its key is \
+             taken from --tls-cert-key, or from the same file.",
             IMPLIES_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             wanted(args).certificate = Some(value.os_str().into());
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-cert-key",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "uses the private key in this file with --tls-cert",
-        details: &["In PEM, and not encrypted.", IMPLIES_TLS],
-        apply: |args, value| {
+        }),
+    Opt::with_value("tls-cert-key", "FILE", "uses the private key in this file with --tls-cert")
+        .details(&["In PEM, and not encrypted.", IMPLIES_TLS])
+        .apply(|args, value| {
             wanted(args).key = Some(value.os_str().into());
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-write-cert",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the certificate to this file, for clients to trust",
-        details: &[
+        }),
+    Opt::with_value("tls-write-cert", "FILE", "writes the certificate to this file, for clients to trust")
+        .details(&[
             "In PEM, before the first line on stdout. A file that is there already is overwritten.",
             IMPLIES_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             if value.bytes().is_empty() {
-                return Err(Stop::expected("--tls-write-cert", "the path of a file", value));
+                return Err(ParseStop::expected("--tls-write-cert", "the path of a file", value));
             }
             wanted(args).certificate_file = Some(value.os_str().into());
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-groups",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "accepts these key-exchange groups and no others",
-        details: &[
+        }),
+    Opt::with_value("tls-groups", "LIST", "accepts these key-exchange groups and no others")
+        .details(&[
             "Default: all that the library has. The list is separated by colons or commas, as in \
-             X25519MLKEM768:X25519. Of those that both sides have, the client's most preferred is used; if it sent \
-             no key share for that, it is asked for one (HelloRetryRequest).",
+             X25519MLKEM768:X25519. Of those that both sides have, the client's most preferred is used; \
+             if it sent no key share for that, it is asked for one (HelloRetryRequest).",
             IMPLIES_TLS,
-        ],
-        apply: |args, value| {
+        ])
+        .apply(|args, value| {
             wanted(args).groups = read("--tls-groups", value, str::parse)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-min",
-        short: None,
-        value: ValueForm::Required("V"),
-        tier: Tier::New,
-        help: "accepts no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3",
-        details: &["Default: 1.2, or --tls-max if that is older.", IMPLIES_TLS],
-        apply: |args, value| {
+        }),
+    Opt::with_value("tls-min", "V", "accepts no version of TLS older than this: 1.0, 1.1, 1.2 or 1.3")
+        .details(&["Default: 1.2, or --tls-max if that is older.", IMPLIES_TLS])
+        .apply(|args, value| {
             wanted(args).min = Some(read("--tls-min", value, parse_tls_version)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-max",
-        short: None,
-        value: ValueForm::Required("V"),
-        tier: Tier::New,
-        help: "accepts no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3",
-        details: &["Default: 1.3.", IMPLIES_TLS],
-        apply: |args, value| {
+        }),
+    Opt::with_value("tls-max", "V", "accepts no version of TLS newer than this: 1.0, 1.1, 1.2 or 1.3")
+        .details(&["Default: 1.3.", IMPLIES_TLS])
+        .apply(|args, value| {
             wanted(args).max = Some(read("--tls-max", value, parse_tls_version)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-ciphers",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "accepts these cipher suites of TLS 1.2 and older, a list in OpenSSL's syntax",
-        details: &[
-            "Default: those of the library. A name that it does not have is an error. The suites of TLS 1.3 cannot \
-             be chosen.",
-            IMPLIES_TLS,
-        ],
-        apply: |args, value| {
-            wanted(args).ciphers = Some(read("--tls-ciphers", value, str::parse)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "tls-tickets",
-        short: None,
-        value: ValueForm::Required("on|off"),
-        tier: Tier::New,
-        help: "says whether clients get tickets to resume their sessions with",
-        details: &["Default: on. Without tickets, every handshake is a full one.", IMPLIES_TLS],
-        apply: |args, value| {
+        }),
+    Opt::with_value(
+        "tls-ciphers",
+        "LIST",
+        "accepts these cipher suites of TLS 1.2 and older, a list in OpenSSL's syntax",
+    )
+    .details(&[
+        "Default: those of the library. A name that it does not have is an error. The suites of TLS 1.3 \
+         cannot be chosen.",
+        IMPLIES_TLS,
+    ])
+    .apply(|args, value| {
+        wanted(args).ciphers = Some(read("--tls-ciphers", value, str::parse)?);
+        Ok(())
+    }),
+    Opt::with_value("tls-tickets", "on|off", "gives clients tickets to resume their sessions with, or none")
+        .details(&["Default: on. Without tickets, every handshake is a full one.", IMPLIES_TLS])
+        .apply(|args, value| {
             wanted(args).has_no_tickets = match value.bytes() {
                 b"on" => false,
                 b"off" => true,
-                _ => return Err(Stop::expected("--tls-tickets", "on or off", value)),
+                _ => return Err(ParseStop::expected("--tls-tickets", "on or off", value)),
             };
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-early-data",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "accepts requests with the first flight of resumed handshakes (0-RTT)",
-        details: &["Nothing guards against their replay. Needs TLS 1.3 and tickets.", IMPLIES_TLS],
-        apply: |args, _| {
+        }),
+    Opt::flag("tls-early-data", "accepts requests with the first flight of resumed handshakes (0-RTT)")
+        .details(&["Nothing guards against their replay. Needs TLS 1.3 and tickets.", IMPLIES_TLS])
+        .apply(|args, _| {
             wanted(args).early_data = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-request-client-cert",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "asks clients for a certificate, and goes on without one",
-        details: &["Any certificate will do, whoever issued it.", IMPLIES_TLS],
-        apply: |args, _| {
+        }),
+    Opt::flag("tls-request-client-cert", "asks clients for a certificate, and goes on without one")
+        .details(&["Any certificate will do, whoever issued it.", IMPLIES_TLS])
+        .apply(|args, _| {
             wanted(args).requests_client_certificate = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "tls-require-client-cert",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "asks clients for a certificate, and fails the handshake without one",
-        details: &["Any certificate will do, whoever issued it.", IMPLIES_TLS],
-        apply: |args, _| {
-            wanted(args).requires_client_certificate = true;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "tls-cert-compression",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "compresses the certificate for clients that can take that: zlib, brotli or both",
-        details: &[
-            "Default: it is not compressed. Separated by colons or commas. For TLS 1.3 only.",
-            IMPLIES_TLS,
-        ],
-        apply: |args, value| {
-            let ways = read("--tls-cert-compression", value, parse_certificate_compression)?;
-            wanted(args).certificate_compression = ways;
-            Ok(())
-        },
-    },
+        }),
+    Opt::flag(
+        "tls-require-client-cert",
+        "asks clients for a certificate, and fails the handshake without one",
+    )
+    .details(&["Any certificate will do, whoever issued it.", IMPLIES_TLS])
+    .apply(|args, _| {
+        wanted(args).requires_client_certificate = true;
+        Ok(())
+    }),
+    Opt::with_value(
+        "tls-cert-compression",
+        "LIST",
+        "compresses the certificate for clients that can take that: zlib, brotli or both",
+    )
+    .details(&[
+        "Default: it is not compressed. Separated by colons or commas. For TLS 1.3 only.",
+        IMPLIES_TLS,
+    ])
+    .apply(|args, value| {
+        let ways = read("--tls-cert-compression", value, parse_certificate_compression)?;
+        wanted(args).certificate_compression = ways;
+        Ok(())
+    }),
 ];
 
 /// The part of the arguments that an option about TLS is for.
-fn wanted(args: &mut Args) -> &mut TlsArgs {
+fn wanted(args: &mut ServeArgs) -> &mut TlsArgs {
     args.tls.is_wanted = true;
     &mut args.tls
 }
@@ -358,12 +286,12 @@ mod tests {
 
     #[track_caller]
     fn check_rejected(argv: &[&str], expected: &str) {
-        assert_eq!(settings(&words(argv)).unwrap_err(), Stop::rejected(expected), "{argv:?}");
+        assert_eq!(settings(&words(argv)).unwrap_err(), ParseStop::rejected(expected), "{argv:?}");
     }
 
     #[test]
     fn every_option_about_tls_implies_it() {
-        for option in OPTIONS {
+        for option in OPTIONS.iter().map(|option| option.text) {
             let value = match option.long {
                 // Read below.
                 "tls-cert" | "tls-cert-key" => continue,

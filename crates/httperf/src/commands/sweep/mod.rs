@@ -2,6 +2,7 @@
 //!
 //! Here is the course of a sweep. What follows from its runs is the business of the `report` crate.
 
+mod args;
 mod options;
 mod order;
 mod ports;
@@ -20,17 +21,14 @@ use httperf_report::pictures::{self, Picture, Style, SweepCurve};
 use httperf_report::sweep::{self as report, End, Lacking, Recovery, Run, Sweep};
 use httperf_report::{Level, html};
 
+use self::args::{SweepArgs, SweepForm};
 use self::order::{Turn, order};
 use self::ports::Ports;
-use crate::command_line::args::{Args, SweepArgs, SweepForm};
-use crate::command_line::planning;
-use crate::commands::saved::make_runnable;
-use crate::runner::checks;
+use crate::command_line::planning::{self, make_runnable};
 use crate::runner::probe;
 use crate::runner::results::file::Writable;
 use crate::runner::results::{cannot_write, ensure_distinct};
-use crate::runner::trials::Trials;
-use crate::runner::{INVALID_STATUS, OBJECTIVES_STATUS, SUSPECT_STATUS};
+use crate::runner::{INVALID_STATUS, OBJECTIVES_STATUS, Runner, SUSPECT_STATUS};
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
@@ -48,38 +46,23 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 
 /// Sweeps and reports. An early end has been explained when its exit status comes back. `program` runs the plan,
 /// `named` is what speaks.
-fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
-    let given = &args.trials.sweep;
-    let failed = |error: &anyhow::Error| {
-        named.say(format_args!("{error:#}"));
-        ExitCode::FAILURE
-    };
-    let trials = Trials::new().map_err(|error| failed(&error))?;
+fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode, ExitCode> {
     let sweep = match &given.resume {
-        Some(name) => resumed(name).map_err(|error| failed(&error))?,
+        Some(name) => resumed(name).map_err(|error| named.fail(&error))?,
         None => {
-            let plan =
-                planning::plan(program, args, &mut |warning| named.warn(warning)).map_err(|error| {
-                    named.say_bytes(error.text().as_bytes());
-                    error.status()
-                })?;
-            Sweep::new(options::settings(args), plan)
+            let plan = planning::plan(program, &given.run, &mut |warning| named.warn(warning))
+                .map_err(|error| error.explain(named))?;
+            Sweep::new(options::settings(given), plan)
         }
     };
-    httperf_engine::rehearse(&sweep.plan).map_err(|error| {
-        let hint = error.hint();
-        let status = failed(&error.into());
-        hint.iter().for_each(|hint| named.say_bare(format_args!("hint: {hint}")));
-        status
-    })?;
-    let mut files = Files::prepare(given, args.results.junit.as_ref()).map_err(|error| failed(&error))?;
-    checks::problems(&sweep.plan).iter().for_each(|problem| named.warn(format_args!("warning: {problem}")));
+    let (runner, mut files) = Runner::start(named, &[&sweep.plan], || Files::prepare(given))?;
+    runner.warn_of_problems(named, &sweep.plan);
     let order = order(&sweep.settings);
-    let mut course = Course { program: named, trials: &trials, sweep, order, usual: None };
+    let mut course = Course { program: named, runner: &runner, sweep, order, usual: None };
     let carried_out = course.carry_out(&mut files);
     let sweep = course.sweep;
     if let Err(Failed::AtOnce(error)) = &carried_out {
-        return Err(failed(error));
+        return Err(named.fail(error));
     }
     if !sweep.runs.is_empty() {
         files.write_last(named, &sweep);
@@ -91,7 +74,7 @@ fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, Exit
         SweepForm::Json => out.write_all(sweep.json().as_bytes()),
     });
     if let Err(Failed::MeanWhile(error)) = &carried_out {
-        return Err(failed(error));
+        return Err(named.fail(error));
     }
     printed?;
     if let (Some(End::Asked), Some(name)) = (sweep.end, given.output.as_ref().or(given.resume.as_ref())) {
@@ -100,7 +83,7 @@ fn run(program: &Program, named: &Program, args: &Args) -> Result<ExitCode, Exit
     if files.lack_something() {
         return Err(ExitCode::FAILURE);
     }
-    exit_code(&sweep, args.results.strict).map_or_else(|| Ok(trials.exit_code()), Err)
+    exit_code(&sweep, given.strict).map_or_else(|| Ok(runner.exit_code()), Err)
 }
 
 /// The exit status for what was found out, if it says something.
@@ -136,16 +119,16 @@ enum Failed {
     MeanWhile(anyhow::Error),
 }
 
-/// How many calls show how quick a server is.
+/// The number of calls of a probe.
 const PROBE_CALLS: u64 = 5;
 
 /// A sweep that goes on.
 struct Course<'a> {
     program: &'a Program,
-    trials: &'a Trials,
+    runner: &'a Runner,
     sweep: Sweep,
     order: Vec<Turn>,
-    /// How quick the server is when it has nothing else to do; `None` if nobody looks.
+    /// The usual latency of the idle server; `None` if nobody looks.
     usual: Option<Duration>,
 }
 
@@ -175,16 +158,16 @@ impl Course<'_> {
             let recovery = self
                 .recover(&plan, is_first, &mut |waited_for| show(&format!("{what}: waiting {waited_for}")));
             is_first = false;
-            if self.trials.is_interrupted() {
+            if self.runner.is_interrupted() {
                 break;
             }
             show(&what);
-            let result = recovery.and_then(|recovery| Ok((recovery, self.trials.run(plan)?)));
+            let result = recovery.and_then(|recovery| Ok((recovery, self.runner.run(plan)?)));
             let (recovery, result) = result.map_err(Failed::MeanWhile)?;
             self.sweep.add(Run::new(turn.rate, turn.repeat, recovery, result));
             show("");
             files.write(self.program, &self.sweep);
-            if self.trials.is_interrupted() {
+            if self.runner.is_interrupted() {
                 break;
             }
         }
@@ -221,10 +204,10 @@ impl Course<'_> {
             return Ok(());
         }
         let probe = probe::probe(&self.sweep.plan, PROBE_CALLS, limit);
-        let summary = self.trials.run(probe.clone())?.summary;
+        let summary = self.runner.run(probe.clone())?.summary;
         match probe::median(&probe, &summary) {
             Ok(median) => self.usual = Some(median),
-            Err(_) if self.trials.is_interrupted() => {}
+            Err(_) if self.runner.is_interrupted() => {}
             Err(why) => {
                 let servers: Vec<String> =
                     self.sweep.plan.targets.iter().map(|target| target.endpoint.to_string()).collect();
@@ -243,7 +226,7 @@ impl Course<'_> {
         let mut recovery = Recovery::default();
         if !is_first && settings.pause_s > 0.0 {
             show("between runs");
-            recovery.pause_s = seconds(|| self.trials.pause(Duration::from_secs_f64(settings.pause_s))).1;
+            recovery.pause_s = seconds(|| self.runner.pause(Duration::from_secs_f64(settings.pause_s))).1;
         }
         let Some(usual) = self.usual else { return Ok(recovery) };
         let deadline = Instant::now() + Duration::from_secs_f64(settings.settle_s);
@@ -260,15 +243,15 @@ impl Course<'_> {
 
     /// Waits until there are local ports for a run. Those there are, if that takes too long.
     fn await_ports(&self, plan: &Plan, deadline: Instant, show: &mut dyn FnMut(&str)) -> Option<Ports> {
-        /// How often the tables of the kernel are read, which may be long.
+        /// The time between two readings of the kernel's tables, which may be long.
         const GLANCE: Duration = Duration::from_millis(500);
         loop {
             let ports = Ports::look(plan, Path::new("/")).filter(|ports| !ports.suffice())?;
-            if Instant::now() >= deadline || self.trials.is_interrupted() {
+            if Instant::now() >= deadline || self.runner.is_interrupted() {
                 return Some(ports);
             }
             show("for local ports");
-            self.trials.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
+            self.runner.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
         }
     }
 
@@ -279,18 +262,18 @@ impl Course<'_> {
         deadline: Instant,
         show: &mut dyn FnMut(&str),
     ) -> anyhow::Result<Option<Lacking>> {
-        /// How long a server is left alone that has not recovered.
+        /// The pause between two looks at a server that has not recovered.
         const GLANCE: Duration = Duration::from_millis(250);
-        /// How long it may be looked at, even if the time is over.
+        /// The least time for a look at it, even after the deadline.
         const LOOK_MIN: Duration = Duration::from_secs(1);
         loop {
             show("for the server");
             let left = deadline.saturating_duration_since(Instant::now());
             let probe = probe::probe(&self.sweep.plan, PROBE_CALLS, left.max(LOOK_MIN));
-            let summary = self.trials.run(probe.clone())?.summary;
+            let summary = self.runner.run(probe.clone())?.summary;
             let median = probe::median(&probe, &summary).ok();
             if median.is_some_and(|median| probe::has_recovered(median, usual))
-                || self.trials.is_interrupted()
+                || self.runner.is_interrupted()
             {
                 return Ok(None);
             }
@@ -298,12 +281,12 @@ impl Course<'_> {
                 let ms = |time: Duration| time.as_secs_f64() * 1e3;
                 return Ok(Some(Lacking::Server { probe_ms: median.map(ms), usual_ms: ms(usual) }));
             }
-            self.trials.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
+            self.runner.pause(GLANCE.min(deadline.saturating_duration_since(Instant::now())));
         }
     }
 }
 
-/// What something comes to, and how many seconds it takes, to the millisecond.
+/// Returns the outcome of a function with the seconds that it took, to the millisecond.
 fn seconds<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let began = Instant::now();
     let outcome = what();
@@ -353,7 +336,7 @@ fn junit(sweep: &Sweep) -> Vec<u8> {
 
 impl Files {
     /// Looks whether the files can be written, so that nobody measures for an hour in vain.
-    fn prepare(given: &SweepArgs, junit_file: Option<&OsString>) -> anyhow::Result<Self> {
+    fn prepare(given: &SweepArgs) -> anyhow::Result<Self> {
         let (document, option) = match (&given.output, &given.resume) {
             (Some(name), _) => (Some(name), "--output"),
             (None, name) => (name.as_ref(), "--resume"),
@@ -365,7 +348,7 @@ impl Files {
             ("--html", given.html.as_ref(), Render::AtTheEnd(|sweep| html::sweep_page(sweep).into_bytes())),
             ("--svg", given.svg.as_ref(), Render::AtTheEnd(|sweep| picture(sweep).svg().as_bytes().to_vec())),
             ("--png", given.png.as_ref(), Render::AtTheEnd(|sweep| picture(sweep).png())),
-            ("--junit", junit_file, Render::AtTheEnd(junit)),
+            ("--junit", given.junit.as_ref(), Render::AtTheEnd(junit)),
         ];
         let names = all.iter().filter_map(|&(option, name, _)| Some((option, name?.as_os_str())));
         ensure_distinct(names)?;
@@ -407,7 +390,7 @@ impl Files {
         }
     }
 
-    /// Whether one of them is not what it should be.
+    /// Returns whether one of them is not what it should be.
     fn lack_something(&self) -> bool {
         self.files.iter().any(|file| file.error.is_some())
     }

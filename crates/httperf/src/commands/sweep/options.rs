@@ -5,14 +5,15 @@ use std::ffi::OsString;
 use httperf_plan::Arrivals;
 use httperf_report::sweep::{REPEATS_MAX, Settings, WAIT_MAX_S};
 
+use super::args::{SweepArgs, SweepForm};
 use super::rates;
-use crate::command_line::args::{Args, SweepForm};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::args::Args;
+use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::table;
 use crate::command_line::values::{self, StdoutMeans};
 
 /// The command line of `httperf sweep`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<SweepArgs, Args> = Command {
     name: "sweep",
     summary: "Makes a run at each of many rates, and finds the one at which the server falls behind.",
     words: "[URL]",
@@ -22,306 +23,212 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: GENERAL },
     ],
-    also: table::RUN,
-    word: table::COMMAND.word,
+    also: Some(Borrowed { groups: table::RUN, part: |args| &mut args.run }),
+    word: |args, word| (table::COMMAND.word)(&mut args.run, word),
 };
 
-const RATES: &[Opt<Args>] = &[
-    Opt {
-        long: "rates",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "makes a run at each of these rates of connections, or of sessions, per second",
-        details: &[
-            "A list with commas of rates and ranges: 100..2000/100 goes up in steps of 100, 100..10000x1.5 by a factor of \
-             1.5 each time, both to the last rate, which is always included. At most 1000 rates.",
-            "--period beside it says of which kind the intervals are: `--period=e1` makes each run a Poisson process.",
-            "Unless told otherwise, a run offers load for 10 seconds (--duration), after one that is not measured \
-             (--warmup), and lets what is under way end for 2 more (--drain). With --num-conns or a session workload it \
-             ends with those, without a warm-up.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.rates = Some(parsed_rates("--rates", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "request-rates",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "makes a run at each of these rates of calls per second, over connections that are kept",
-        details: &[
-            "As --rates, with what --request-rate offers: --concurrency is the number of connections, and \
-             --request-period says of which kind the intervals are.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.request_rates = Some(parsed_rates("--request-rates", value)?);
-            Ok(())
-        },
-    },
-    Opt {
-        long: "repeats",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N runs at each rate",
-        details: &[
+const RATES: &[Opt<SweepArgs>] = &[
+    Opt::with_value(
+        "rates",
+        "LIST",
+        "makes a run at each of these rates of connections, or of sessions, per second",
+    )
+    .details(&[
+        "A list with commas of rates and ranges: 100..2000/100 goes up in steps of 100, 100..10000x1.5 by \
+         a factor of 1.5 each time, both to the last rate, which is always included. At most 1000 rates.",
+        "--period beside it says of which kind the intervals are: `--period=e1` makes each run a Poisson \
+         process.",
+        "Unless told otherwise, a run offers load for 10 seconds (--duration), after one that is not \
+         measured (--warmup), and lets what is under way end for 2 more (--drain). With --num-conns or a \
+         session workload it ends with those, without a warm-up.",
+    ])
+    .apply(|args, value| {
+        args.rates = Some(parsed_rates("--rates", value)?);
+        Ok(())
+    }),
+    Opt::with_value(
+        "request-rates",
+        "LIST",
+        "makes a run at each of these rates of calls per second, over connections that are kept",
+    )
+    .details(&[
+        "As --rates, with what --request-rate offers: --concurrency is the number of connections, and \
+         --request-period says of which kind the intervals are.",
+    ])
+    .apply(|args, value| {
+        args.request_rates = Some(parsed_rates("--request-rates", value)?);
+        Ok(())
+    }),
+    Opt::with_value("repeats", "N", "makes N runs at each rate")
+        .details(&[
             "Default: 1. Range: 1 to 1000. Figures are means over them, with intervals of 95 % confidence.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.repeats = whole("--repeats", 1, REPEATS_MAX, value)?;
+        ])
+        .apply(|args, value| {
+            args.repeats = whole("--repeats", 1, REPEATS_MAX, value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "order",
-        short: None,
-        value: ValueForm::Required("rising|random"),
-        tier: Tier::New,
-        help: "makes the runs by rising rates, or in random order",
-        details: &[
-            "Default: rising, with the repeats of a rate one after the other. In random order each rate has its turn \
-             before any is repeated.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.shuffled = match value.bytes() {
+        }),
+    Opt::with_value("order", "rising|random", "makes the runs by rising rates, or in random order")
+        .details(&[
+            "Default: rising, with the repeats of a rate one after the other. In random order each rate \
+             has its turn before any is repeated.",
+        ])
+        .apply(|args, value| {
+            args.shuffled = match value.bytes() {
                 b"rising" => false,
                 b"random" => true,
-                _ => return Err(Stop::expected("--order", "rising or random", value)),
+                _ => return Err(ParseStop::expected("--order", "rising or random", value)),
             };
             Ok(())
-        },
-    },
-    Opt {
-        long: "seed",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "starts the random numbers behind --order=random from N",
-        details: &["Default: 1. The same seed gives the same order."],
-        apply: |args, value| {
-            let seed = value.unsigned().ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
-            args.trials.sweep.seed = Some(seed);
+        }),
+    Opt::with_value("seed", "N", "seeds the random numbers of --order=random with N")
+        .details(&["Default: 1. The same seed gives the same order."])
+        .apply(|args, value| {
+            let seed =
+                value.unsigned().ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
+            args.seed = Some(seed);
             Ok(())
-        },
-    },
-    Opt {
-        long: "stop-after",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "leaves out the rates above N in a row that the server could not keep up with",
-        details: &[
-            "Default: 3; 0 leaves out none. A server keeps up with a rate if it answers 95 % of what is offered, \
-             without an error and while it is offered. Runs whose generator was the bottleneck say nothing of that and are \
-             passed over.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.stop_after = whole("--stop-after", 0, u32::MAX, value)?;
-            Ok(())
-        },
-    },
+        }),
+    Opt::with_value(
+        "stop-after",
+        "N",
+        "leaves out higher rates after N in a row that the server could not keep up with",
+    )
+    .details(&["Default: 3; 0 leaves out none. A server keeps up with a rate if it answers 95 % of what \
+         is offered, without an error and while it is offered. Runs whose generator was the bottleneck \
+         say nothing of that and are passed over."])
+    .apply(|args, value| {
+        args.stop_after = whole("--stop-after", 0, u32::MAX, value)?;
+        Ok(())
+    }),
 ];
 
-const BETWEEN: &[Opt<Args>] = &[
-    Opt {
-        long: "pause",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "waits for X seconds between two runs at least",
-        details: &["Default: 1. Range: 0 to 86400."],
-        apply: |args, value| {
-            args.trials.sweep.pause = wait("--pause", value)?;
+const BETWEEN: &[Opt<SweepArgs>] = &[
+    Opt::with_value("pause", "X", "waits at least X seconds between two runs")
+        .details(&["Default: 1. Range: 0 to 86400."])
+        .apply(|args, value| {
+            args.pause = wait("--pause", value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "settle",
-        short: None,
-        value: ValueForm::Required("X"),
-        tier: Tier::New,
-        help: "then waits until server and local ports have recovered, for X seconds at most",
-        details: &[
-            "Default: 60. Range: 0 to 86400; 0 does not look. There must be local ports for the connections of the next \
-             run, as closed ones keep theirs for a minute (TIME_WAIT); and five calls, each on a new connection, must be \
-             answered about as quickly as before the first run: their median within twice that, or 10 ms.",
-            "What was waited for is in the result. If it did not help, the run is made all the same, and marked. A server \
-             that answers none of the five calls before the first run ends the sweep at once.",
-        ],
-        apply: |args, value| {
-            args.trials.sweep.settle = wait("--settle", value)?;
+        }),
+    Opt::with_value("settle", "X", "then waits up to X seconds until server and local ports have recovered")
+        .details(&[
+            "Default: 60. Range: 0 to 86400; 0 does not look. There must be local ports for the \
+             connections of the next run, as closed ones keep theirs for a minute (TIME_WAIT); and five \
+             calls, each on a new connection, must be answered about as quickly as before the first run: \
+             their median within twice that, or 10 ms.",
+            "What was waited for is in the result. If it did not help, the run is made all the same, and \
+             marked. A server that answers none of the five calls before the first run ends the sweep at \
+             once.",
+        ])
+        .apply(|args, value| {
+            args.settle = wait("--settle", value)?;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const RESULTS: &[Opt<Args>] = &[
-    Opt {
-        long: "output",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the sweep as a JSON document after each run",
-        details: &[
-            "The document holds the settings, the plan, the result of each run as a run's own --output has it, and what \
-             follows from them; docs/reference/sweep.md describes it. It is replaced as a whole each time, so that a \
-             sweep that is killed loses one run at most.",
-        ],
-        apply: |args, value| file(&mut args.trials.sweep.output, "--output", value),
-    },
-    Opt {
-        long: "resume",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "goes on with the sweep in a file that --output has written",
-        details: &[
-            "By the settings and the plan in it, with no other options than those of this group. Runs that were \
-             interrupted are made again. The file is written anew unless --output names another.",
-        ],
-        apply: |args, value| file(&mut args.trials.sweep.resume, "--resume", value),
-    },
-    Opt {
-        long: "csv",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes a row of figures for each run to a CSV file",
-        details: &[
-            "The columns of a run's --csv, the ten of autobench first, and behind them those of a sweep. The file is \
-             written anew after each run.",
-        ],
-        apply: |args, value| file(&mut args.trials.sweep.csv, "--csv", value),
-    },
-    Opt {
-        long: "tsv",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the same with tabs between the values",
-        details: &[],
-        apply: |args, value| file(&mut args.trials.sweep.tsv, "--tsv", value),
-    },
-    Opt {
-        long: "html",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the sweep as a page with charts, in one file that needs no network",
-        details: &[
-            "Written when the sweep is over, as are --svg, --png and --junit. `httperf plot` draws a document again.",
-        ],
-        apply: |args, value| file(&mut args.trials.sweep.html, "--html", value),
-    },
-    Opt {
-        long: "svg",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "draws reply rate, errors and response time over the offered load, as SVG",
-        details: &[],
-        apply: |args, value| file(&mut args.trials.sweep.svg, "--svg", value),
-    },
-    Opt {
-        long: "png",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "draws the same as PNG",
-        details: &[],
-        apply: |args, value| file(&mut args.trials.sweep.png, "--png", value),
-    },
-    Opt {
-        long: "junit",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "writes the objectives and the verdict of each run as JUnit XML, for CI systems",
-        details: &[],
-        apply: |args, value| file(&mut args.results.junit, "--junit", value),
-    },
-    Opt {
-        long: "format",
-        short: None,
-        value: ValueForm::Required("table|tsv|csv|json"),
-        tier: Tier::New,
-        help: "prints the sweep in this form when it is over",
-        details: &["Default: table. The others are what --tsv, --csv and --output write."],
-        apply: |args, value| {
-            args.trials.sweep.form = match value.bytes() {
+const RESULTS: &[Opt<SweepArgs>] = &[
+    Opt::with_value("output", "FILE", "writes the sweep as a JSON document after each run")
+        .details(&[
+            "The document holds the settings, the plan, the result of each run as a run's own --output \
+             has it, and what follows from them; docs/reference/sweep.md describes it. It is replaced as \
+             a whole each time, so that a sweep that is killed loses one run at most.",
+        ])
+        .apply(|args, value| file(&mut args.output, "--output", value)),
+    Opt::with_value("resume", "FILE", "continues the sweep in a file that --output has written")
+        .details(&[
+            "By the settings and the plan in it, with no other options than those of this group. Runs \
+             that were interrupted are made again. The file is written anew unless --output names another.",
+        ])
+        .apply(|args, value| file(&mut args.resume, "--resume", value)),
+    Opt::with_value("csv", "FILE", "writes a row of figures for each run to a CSV file")
+        .details(&[
+            "The columns of a run's --csv, the ten of autobench first, and behind them those of a sweep. \
+             The file is written anew after each run.",
+        ])
+        .apply(|args, value| file(&mut args.csv, "--csv", value)),
+    Opt::with_value("tsv", "FILE", "writes the same with tabs between the values")
+        .apply(|args, value| file(&mut args.tsv, "--tsv", value)),
+    Opt::with_value(
+        "html",
+        "FILE",
+        "writes the sweep as a page with charts, in one file that needs no network",
+    )
+    .details(&["Written when the sweep is over, as are --svg, --png and --junit. `httperf plot` draws a \
+             document again."])
+    .apply(|args, value| file(&mut args.html, "--html", value)),
+    Opt::with_value(
+        "svg",
+        "FILE",
+        "draws reply rate, errors and response time over the offered load, as SVG",
+    )
+    .apply(|args, value| file(&mut args.svg, "--svg", value)),
+    Opt::with_value("png", "FILE", "draws the same as PNG")
+        .apply(|args, value| file(&mut args.png, "--png", value)),
+    Opt::with_value(
+        "junit",
+        "FILE",
+        "writes the objectives and the verdict of each run as JUnit XML, for CI systems",
+    )
+    .apply(|args, value| file(&mut args.junit, "--junit", value)),
+    Opt::with_value("format", "table|tsv|csv|json", "prints the sweep in this form when it is over")
+        .details(&["Default: table. The others are what --tsv, --csv and --output write."])
+        .apply(|args, value| {
+            args.form = match value.bytes() {
                 b"table" => SweepForm::Table,
                 b"tsv" => SweepForm::Tsv,
                 b"csv" => SweepForm::Csv,
                 b"json" => SweepForm::Json,
-                _ => return Err(Stop::expected("--format", "table, tsv, csv or json", value)),
+                _ => return Err(ParseStop::expected("--format", "table, tsv, csv or json", value)),
             };
             Ok(())
-        },
-    },
-    Opt {
-        long: "strict",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "exits with status 2 if a run is SUSPECT, and 3 if one is INVALID",
-        details: &[
+        }),
+    Opt::flag("strict", "exits with status 2 if a run is SUSPECT, and 3 if one is INVALID")
+        .details(&[
             "Otherwise the exit status is 4 if there are objectives that no rate has met, and else 0.",
-        ],
-        apply: |args, _| {
-            args.results.strict = true;
+        ])
+        .apply(|args, _| {
+            args.strict = true;
             Ok(())
-        },
-    },
-    Opt {
-        long: "quiet",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "says nothing on standard error but errors",
-        details: &["No warnings, and no progress line on a terminal."],
-        apply: |args, _| {
+        }),
+    Opt::flag("quiet", "prints only errors on standard error")
+        .details(&["No warnings, and no progress line on a terminal."])
+        .apply(|args, _| {
             args.quiet = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const GENERAL: &[Opt<Args>] = &[Opt::help()];
+const GENERAL: &[Opt<SweepArgs>] = &[Opt::help()];
 
-/// How long a run offers load, in seconds, unless it is told.
+/// The default length of a run, of its warm-up and of its drain, in seconds.
 const DURATION: f64 = 10.0;
 const WARMUP: f64 = 1.0;
 const DRAIN: f64 = 2.0;
 
-/// What is given where nothing was: no option takes such a value.
+/// The value of an option that was not given: no option takes such a value.
 const NOT_GIVEN: f64 = f64::NAN;
 
 /// The arguments in a command line, complete: as those of a run at the highest rate.
-pub(super) fn parse(words: &[OsString]) -> Result<Args, Stop> {
-    let mut args = Args::default();
-    (args.results.warmup, args.results.drain) = (NOT_GIVEN, NOT_GIVEN);
+pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, ParseStop> {
+    let mut args = SweepArgs::default();
+    (args.run.results.warmup, args.run.results.drain) = (NOT_GIVEN, NOT_GIVEN);
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
-    if let Some(word) = args.stray_words.first() {
-        return Err(Stop::rejected(
+    if let Some(word) = args.run.stray_words.first() {
+        return Err(ParseStop::rejected(
             [b"expected an option or a http:// URL, got `", &word[..], b"`"].concat(),
         ));
     }
-    if args.trials.sweep.resume.is_some() {
+    if args.resume.is_some() {
         check_resumed(&args)?;
         return Ok(args);
     }
     check(&args)?;
     complete(&mut args)?;
-    args.check()?;
+    args.run.check()?;
     Ok(args)
 }
 
-/// What was asked for, of arguments that are complete.
-pub(super) fn settings(args: &Args) -> Settings {
-    let given = &args.trials.sweep;
+/// The settings of a sweep, from arguments that are complete.
+pub(super) fn settings(given: &SweepArgs) -> Settings {
     Settings {
         rates: given.rates.as_ref().or(given.request_rates.as_ref()).cloned().unwrap_or_default(),
         repeats: given.repeats,
@@ -333,28 +240,28 @@ pub(super) fn settings(args: &Args) -> Settings {
 }
 
 /// With `--resume`, all that a run or a sweep is comes from the file.
-fn check_resumed(args: &Args) -> Result<(), Stop> {
+fn check_resumed(args: &SweepArgs) -> Result<(), ParseStop> {
     let mut others = args.clone();
-    let sweep = &mut others.trials.sweep;
-    (sweep.output, sweep.csv, sweep.tsv, sweep.resume) = (None, None, None, None);
-    (sweep.html, sweep.svg, sweep.png, others.results.junit) = (None, None, None, None);
-    sweep.form = SweepForm::default();
-    (others.results.strict, others.quiet) = (false, false);
-    (others.results.warmup, others.results.drain) = (0.0, 0.0);
+    (others.output, others.csv, others.tsv, others.resume) = (None, None, None, None);
+    (others.html, others.svg, others.png, others.junit) = (None, None, None, None);
+    others.form = SweepForm::default();
+    (others.strict, others.quiet) = (false, false);
+    (others.run.results.warmup, others.run.results.drain) = (0.0, 0.0);
     let is_given = |seconds: f64| !seconds.is_nan();
-    if others != Args::default() || is_given(args.results.warmup) || is_given(args.results.drain) {
-        return Err(Stop::rejected(
-            "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as the file says what \
-             a run is",
+    let results = &args.run.results;
+    if others != SweepArgs::default() || is_given(results.warmup) || is_given(results.drain) {
+        return Err(ParseStop::rejected(
+            "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as \
+             the file says what a run is",
         ));
     }
     Ok(())
 }
 
 /// Refuses what makes no sense in a sweep.
-fn check(args: &Args) -> Result<(), Stop> {
-    let given = &args.trials.sweep;
-    let (starts, calls) = (&args.arrivals, &args.load.call_arrivals);
+fn check(given: &SweepArgs) -> Result<(), ParseStop> {
+    let run = &given.run;
+    let (starts, calls) = (&run.arrivals, &run.load.call_arrivals);
     let is_constant = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Deterministic { .. });
     let is_cycle = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Variable(_));
     let contradictions = [
@@ -372,7 +279,8 @@ fn check(args: &Args) -> Result<(), Stop> {
         ),
         (
             is_cycle(starts) || calls.as_ref().is_some_and(is_cycle),
-            "--period: expected intervals of the kinds d, u or e beside the rates of a sweep, got a cycle of rates",
+            "--period: expected intervals of the kinds d, u or e beside the rates of a sweep, got a cycle \
+             of rates",
         ),
         (
             given.rates.is_some() && calls.is_some(),
@@ -383,71 +291,73 @@ fn check(args: &Args) -> Result<(), Stop> {
             "--period: expected --rates beside it, got --request-rates",
         ),
         (given.seed.is_some() && !given.shuffled, "--seed: needs --order=random"),
-        (args.results.until.is_some(), "--until: expected none in a sweep, whose runs are of equal length"),
+        (run.results.until.is_some(), "--until: expected none in a sweep, whose runs are of equal length"),
         (
-            args.results.objectives.abort,
+            run.results.objectives.abort,
             "--abort-on-slo: expected none in a sweep, whose runs are of equal length",
         ),
         (
-            args.results.classic_record,
+            run.results.classic_record,
             "--record: expected full in a sweep, as no run can be judged by what the classic report shows",
         ),
     ];
     match contradictions.into_iter().find(|&(is_given, _)| is_given) {
-        Some((_, message)) => Err(Stop::rejected(message)),
+        Some((_, message)) => Err(ParseStop::rejected(message)),
         None => Ok(()),
     }
 }
 
 /// Puts in what was not given, and the highest rate.
-fn complete(args: &mut Args) -> Result<(), Stop> {
+fn complete(given: &mut SweepArgs) -> Result<(), ParseStop> {
     let highest = |rates: &Option<Vec<f64>>| rates.as_ref().and_then(|rates| rates.last().copied());
-    if let Some(rate) = highest(&args.trials.sweep.request_rates) {
-        let kind = args.load.call_arrivals.as_ref().unwrap_or(&Arrivals::Sequential);
-        args.load.call_arrivals = Some(kind.at_rate(rate));
+    let run = &mut given.run;
+    if let Some(rate) = highest(&given.request_rates) {
+        let kind = run.load.call_arrivals.as_ref().unwrap_or(&Arrivals::Sequential);
+        run.load.call_arrivals = Some(kind.at_rate(rate));
     }
-    if let Some(rate) = highest(&args.trials.sweep.rates) {
-        args.arrivals = args.arrivals.at_rate(rate);
+    if let Some(rate) = highest(&given.rates) {
+        run.arrivals = run.arrivals.at_rate(rate);
     }
-    let is_counted = match args.load.call_arrivals {
-        Some(_) => args.num_calls.is_some(),
-        None => args.num_conns.is_some() || args.session.is_some(),
+    let is_counted = match run.load.call_arrivals {
+        Some(_) => run.num_calls.is_some(),
+        None => run.num_conns.is_some() || run.session.is_some(),
     };
-    if !is_counted && args.load.duration == 0.0 && args.runtime == 0.0 {
-        args.load.duration = DURATION;
+    if !is_counted && run.load.duration == 0.0 && run.runtime == 0.0 {
+        run.load.duration = DURATION;
     }
-    let is_timed = args.load.duration > 0.0 || args.runtime > 0.0;
-    for (given, usual) in [(&mut args.results.warmup, WARMUP), (&mut args.results.drain, DRAIN)] {
-        if given.is_nan() {
-            *given = if is_timed { usual } else { 0.0 };
+    let is_timed = run.load.duration > 0.0 || run.runtime > 0.0;
+    for (place, usual) in [(&mut run.results.warmup, WARMUP), (&mut run.results.drain, DRAIN)] {
+        if place.is_nan() {
+            *place = if is_timed { usual } else { 0.0 };
         }
     }
     Ok(())
 }
 
-fn parsed_rates(option: &str, value: Value<'_>) -> Result<Vec<f64>, Stop> {
+fn parsed_rates(option: &str, value: Value<'_>) -> Result<Vec<f64>, ParseStop> {
     rates::parse(&String::from_utf8_lossy(value.bytes()))
-        .map_err(|what| Stop::rejected(format!("{option}: {what}")))
+        .map_err(|what| ParseStop::rejected(format!("{option}: {what}")))
 }
 
-fn whole(option: &str, least: u32, most: u32, value: Value<'_>) -> Result<u32, Stop> {
+fn whole(option: &str, least: u32, most: u32, value: Value<'_>) -> Result<u32, ParseStop> {
     let number = value.unsigned().and_then(|number| u32::try_from(number).ok());
     number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
         let what = match most {
             u32::MAX => "a number of rates, or 0 for none".to_owned(),
             _ => format!("a number from {least} to {most}"),
         };
-        Stop::expected(option, &what, value)
+        ParseStop::expected(option, &what, value)
     })
 }
 
-fn wait(option: &str, value: Value<'_>) -> Result<f64, Stop> {
+fn wait(option: &str, value: Value<'_>) -> Result<f64, ParseStop> {
     let seconds = value.real().filter(|seconds| (0.0..=WAIT_MAX_S).contains(seconds));
-    seconds
-        .ok_or_else(|| Stop::expected(option, &format!("a number of seconds from 0 to {WAIT_MAX_S}"), value))
+    seconds.ok_or_else(|| {
+        ParseStop::expected(option, &format!("a number of seconds from 0 to {WAIT_MAX_S}"), value)
+    })
 }
 
-fn file(place: &mut Option<OsString>, option: &str, value: Value<'_>) -> Result<(), Stop> {
+fn file(place: &mut Option<OsString>, option: &str, value: Value<'_>) -> Result<(), ParseStop> {
     values::file(place, option, value, StdoutMeans::Nothing)
 }
 
@@ -456,14 +366,14 @@ mod tests {
     use super::*;
     use crate::command_line::grammar::parse::words;
 
-    fn parsed(argv: &[&str]) -> Args {
+    fn parsed(argv: &[&str]) -> SweepArgs {
         parse(&words(argv)).unwrap()
     }
 
     #[test]
     fn a_run_lasts_ten_seconds_unless_it_is_told_otherwise() {
         let times = |argv: &[&str]| {
-            let args = parsed(argv);
+            let args = parsed(argv).run;
             (args.load.duration, args.results.warmup, args.results.drain)
         };
         assert_eq!(times(&["--rates=1"]), (10.0, 1.0, 2.0));
@@ -479,10 +389,10 @@ mod tests {
     #[test]
     fn the_kind_of_the_intervals_stays() {
         let args = parsed(&["--rates=10,20", "--period=e5"]);
-        assert_eq!(args.arrivals, Arrivals::Exponential { mean: 0.05 });
+        assert_eq!(args.run.arrivals, Arrivals::Exponential { mean: 0.05 });
         let args = parsed(&["--request-rates=10,20", "--request-period=u0,2"]);
-        assert_eq!(args.load.call_arrivals, Some(Arrivals::Uniform { min: 0.0, max: 0.1 }));
-        assert_eq!(parsed(&["--rates=10,20"]).arrivals, Arrivals::Deterministic { period: 0.05 });
+        assert_eq!(args.run.load.call_arrivals, Some(Arrivals::Uniform { min: 0.0, max: 0.1 }));
+        assert_eq!(parsed(&["--rates=10,20"]).run.arrivals, Arrivals::Deterministic { period: 0.05 });
     }
 
     #[test]
@@ -505,7 +415,7 @@ mod tests {
             pause_s: 0.0,
             settle_s: 2.5,
         };
-        assert_eq!((settings(&args), args.port(), args.uri()), (expected, 81, &b"/x"[..]));
+        assert_eq!((settings(&args), args.run.port(), args.run.uri()), (expected, 81, &b"/x"[..]));
         let args = parsed(&[
             "--resume=a",
             "--output=b",
@@ -515,15 +425,14 @@ mod tests {
             "--strict",
             "--quiet",
         ]);
-        let sweep = &args.trials.sweep;
-        let names = [&sweep.resume, &sweep.output, &sweep.csv, &sweep.tsv].map(|name| name.clone().unwrap());
+        let names = [&args.resume, &args.output, &args.csv, &args.tsv].map(|name| name.clone().unwrap());
         assert_eq!(names, ["a", "b", "c", "d"]);
-        assert_eq!((sweep.form, args.results.strict, args.quiet), (SweepForm::Json, true, true));
+        assert_eq!((args.form, args.strict, args.quiet), (SweepForm::Json, true, true));
     }
 
     #[test]
     fn every_option_is_described_in_one_line_without_full_stop() {
-        for option in COMMAND.groups.iter().flat_map(|group| group.options) {
+        for option in COMMAND.groups.iter().flat_map(|group| group.options).map(|option| option.text) {
             assert!(!option.help.is_empty() && option.help.len() <= 90, "--{}", option.long);
             assert!(!option.help.ends_with('.'), "--{}", option.long);
             assert!(option.details.iter().all(|paragraph| paragraph.ends_with('.')), "--{}", option.long);

@@ -9,7 +9,7 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Turn {
     pub(super) rate: f64,
-    /// Which of the runs at this rate it is, from 0.
+    /// Its number among the runs at this rate, from 0.
     pub(super) repeat: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the local ports of a run are free: those of connections that were closed a moment ago are not (`TIME_WAIT`).
+//! Free local ports for a run: those of connections that were closed a moment ago are not (`TIME_WAIT`).
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,16 +10,16 @@ use httperf_plan::{Endpoint, Plan, Target, Workload};
 /// Local ports, for each local address towards each server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ports {
-    /// How many are free where there are least.
+    /// The number of free ports where there are fewest.
     pub(super) free: u64,
-    /// How many the run needs.
+    /// The number that the run needs.
     pub(super) needed: u64,
 }
 
 /// Ports from 1024 on, which `--hog` uses.
 const HOGGED: (u64, u64) = (1024, 65_535);
 
-/// How long load is offered by a plan that has no end: longer than there are ports for.
+/// The assumed length of a plan that has no end: longer than there are ports for.
 const ENDLESS_S: f64 = 3600.0;
 
 impl Ports {
@@ -65,7 +65,7 @@ impl Ports {
     }
 }
 
-/// How many connections a run opens about.
+/// The approximate number of connections that a run opens.
 fn connections(plan: &Plan) -> f64 {
     if let Workload::Calls(calls) = &plan.workload {
         return f64::from(calls.connections.get());

@@ -3,7 +3,7 @@
 use httperf_plan::number;
 use httperf_report::sweep::RATES_MAX;
 
-/// What rates can look like.
+/// The forms of rates.
 const EXAMPLES: &str = "rates such as 100..2000/100, 100..10000x1.5 or 100,200,500";
 
 /// The rates in a text: ascending, each once, finite and above 0.
@@ -16,7 +16,7 @@ const EXAMPLES: &str = "rates such as 100..2000/100, 100..10000x1.5 or 100,200,5
 /// A range includes its last rate, even if no step meets it.
 ///
 /// # Errors
-/// What was expected, and what there is instead.
+/// The expectation, and what there is instead.
 pub(super) fn parse(text: &str) -> Result<Vec<f64>, String> {
     let mut rates = Vec::new();
     for part in text.split(',') {
@@ -58,7 +58,7 @@ fn add(part: &str, rates: &mut Vec<f64>) -> Result<(), String> {
     push(rates, last)
 }
 
-/// How the rates of a range follow each other.
+/// The step between the rates of a range.
 #[derive(Clone, Copy, Debug)]
 enum Growth {
     Step(f64),

@@ -29,14 +29,14 @@ const TRIAL_MAX: Duration = Duration::from_secs(60);
 const PROBE_HANDSHAKES: u64 = 1;
 const RESUMED_PROBE_HANDSHAKES: u64 = 3;
 
-/// What is compared, and how.
+/// The subjects of the comparison, and its settings.
 #[derive(Debug)]
 pub(super) struct Experiment {
     /// A connection workload without calls, to a single server.
     pub(super) base: Plan,
-    /// What is compared.
+    /// The subjects of the comparison.
     pub(super) candidates: Vec<Candidate>,
-    /// Whether each candidate is measured with resumed sessions as well.
+    /// True if each candidate is measured with resumed sessions as well.
     pub(super) resumes: bool,
     /// How many of what.
     pub(super) settings: Settings,
@@ -45,9 +45,9 @@ pub(super) struct Experiment {
 /// A way of securing connections.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    /// What reports call it.
+    /// Its name in reports.
     pub(super) name: String,
-    /// How connections are secured, but for resumption.
+    /// The TLS of connections, but for resumption.
     pub(super) tls: Tls,
 }
 
@@ -59,11 +59,11 @@ struct Contestant<'a> {
     outcome: Outcome,
 }
 
-/// How the handshakes of a run follow each other.
+/// The order of the handshakes of a run.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     handshakes: u64,
-    /// How many go on at once.
+    /// The number that go on at once.
     concurrency: u32,
 }
 
@@ -229,7 +229,7 @@ impl std::fmt::Display for Contestant<'_> {
     }
 }
 
-/// What the handshakes of a run agreed on, most of them if they differ.
+/// The parameters that the handshakes of a run agreed on, most of them if they differ.
 fn agreed(summary: &Summary) -> Agreed {
     let Some(tls) = &summary.tls else { return Agreed::default() };
     let commonest = |tally: &Tally| tally.by_frequency().first().map(|(name, _)| (*name).to_owned());
@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    /// What a plan asked for: group, handshakes, how many at once, whether they resume.
+    /// The parameters of a plan: group, handshakes, how many at once, whether they resume.
     type Asked = (String, u64, u32, bool);
 
     fn asked(plan: &Plan) -> Asked {

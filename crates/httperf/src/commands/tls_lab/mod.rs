@@ -8,18 +8,16 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context as _;
-use httperf_engine::{Silent, Stop as EndOfRun};
 use httperf_plan::{Plan, Tls, TlsVersion};
 use httperf_proto::tls::{GROUPS, Group as KeyExchange};
 use httperf_report::tls_lab::{Outcome, Results, Settings, csv, json, table};
 
 use self::experiment::{Candidate, Experiment};
 use crate::command_line::args::{self, TypedUrl};
-use crate::command_line::grammar::{self, Command, Group, Opt, Order, Stop, Tier, Value, ValueForm};
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::planning;
 use crate::command_line::table;
-use crate::runner::signals::EndSignals;
+use crate::runner::Runner;
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
@@ -34,41 +32,40 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 }
 
 /// Compares and reports. An early end has been explained when its exit status comes back.
-fn compare(program: &Program, args: &Args) -> Result<ExitCode, ExitCode> {
+fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
     let failed = |error: &dyn std::fmt::Display| {
         program.say(error);
         ExitCode::FAILURE
     };
     let base = base_plan(program, args).map_err(|error| failed(&error))?;
-    httperf_engine::raise_descriptor_limit();
     let candidates = args.candidates(base.tls.as_ref().expect("the plan of a https:// URL has TLS"));
     let experiment = Experiment { base, candidates, resumes: args.resume, settings: args.settings };
-    let attempt = || -> anyhow::Result<(Results, EndOfRun, EndSignals)> {
-        let stop = EndOfRun::new().context("cannot make a descriptor for waking up")?;
-        let signals = EndSignals::watch(stop.clone())?;
+    let attempt = || -> anyhow::Result<(Results, Runner)> {
+        let runner = Runner::unrehearsed()?;
         let mut progress = StatusLine::new();
-        let mut carry_out = |plan: &Plan| Ok(httperf_engine::run(plan, &mut [&mut Silent], &stop)?);
+        let mut carry_out = |plan: &Plan| Ok(runner.measure(plan)?);
+        let is_interrupted = || runner.is_interrupted();
         let results = experiment
-            .run(args.server(), &mut carry_out, &|| stop.is_asked(), &mut |what| progress.show(what))?;
-        Ok((results, stop, signals))
+            .run(args.server(), &mut carry_out, &is_interrupted, &mut |what| progress.show(what))?;
+        Ok((results, runner))
     };
-    let (results, stop, signals) = attempt().map_err(|error| failed(&format_args!("{error:#}")))?;
-    if let Some(reason) = nothing_measured(&results, stop.is_asked()) {
+    let (results, runner) = attempt().map_err(|error| program.fail(&error))?;
+    if let Some(reason) = nothing_measured(&results, runner.is_interrupted()) {
         return Err(failed(&reason));
     }
-    if results.is_interrupted() && stop.is_asked() {
+    if results.is_interrupted() && runner.is_interrupted() {
         program.say(format_args!("interrupted after {} of {} rounds", results.rounds, args.settings.rounds));
     }
     program.print_with(|out| match args.form {
-        Form::Table => write!(out, "{}", table(&results)),
-        Form::Csv => write!(out, "{}", csv(&results)),
-        Form::Json => write!(out, "{}", json(&results)),
+        ResultsForm::Table => write!(out, "{}", table(&results)),
+        ResultsForm::Csv => write!(out, "{}", csv(&results)),
+        ResultsForm::Json => write!(out, "{}", json(&results)),
     })?;
-    Ok(signals.exit_code())
+    Ok(runner.exit_code())
 }
 
-/// What all trials have in common: a connection to the server, and a handshake.
-fn base_plan(program: &Program, args: &Args) -> Result<Plan, planning::Error> {
+/// The plan common to all trials: a connection to the server, and a handshake.
+fn base_plan(program: &Program, args: &TlsLabArgs) -> Result<Plan, planning::Error> {
     planning::plan(program, &args.base, &mut |warning| program.say(warning))
 }
 
@@ -93,17 +90,17 @@ fn nothing_measured(results: &Results, is_interrupted: bool) -> Option<String> {
     Some(format!("{} accepts none of {}: {}", results.server, names.join(", "), reasons.join("; ")))
 }
 
-fn parsed(words: &[OsString]) -> Result<Args, Stop> {
-    let mut args = Args::default();
+fn parsed(words: &[OsString]) -> Result<TlsLabArgs, ParseStop> {
+    let mut args = TlsLabArgs::default();
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
     args.check()?;
     Ok(args)
 }
 
-/// What was typed.
+/// The arguments.
 #[derive(Debug)]
-pub struct Args {
-    /// What would have been typed for a run of handshakes alone: server, names, trust, time limit.
+pub struct TlsLabArgs {
+    /// The arguments of a run of handshakes alone: server, names, trust, time limit.
     base: args::Args,
     /// `--groups`.
     groups: Vec<&'static str>,
@@ -114,12 +111,12 @@ pub struct Args {
     /// Numbers of rounds and handshakes, and the like.
     settings: Settings,
     /// `--csv`, `--json`.
-    form: Form,
+    form: ResultsForm,
 }
 
-/// What is printed on stdout.
+/// The form of the report on stdout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum ResultsForm {
     Table,
     Csv,
     Json,
@@ -131,7 +128,7 @@ const DEFAULT_GROUPS: &str = "X25519,X25519MLKEM768,MLKEM1024,P-256";
 /// A connect has this long, and then a handshake, unless `--timeout` says otherwise.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What would do as a server.
+/// The expected form of a server.
 const SERVER: &str = "a server such as https://www.example.com or localhost:8443";
 
 /// The most of each that can be asked for. Beyond them an experiment takes days, or a machine's ports.
@@ -139,7 +136,7 @@ const ROUNDS_MAX: u64 = 1000;
 const HANDSHAKES_MAX: u64 = 1_000_000;
 const CONCURRENCY_MAX: u64 = 10_000;
 
-impl Default for Args {
+impl Default for TlsLabArgs {
     fn default() -> Self {
         let mut base = args::Args::default();
         base.tls.handshake_only = true;
@@ -158,19 +155,19 @@ impl Default for Args {
                 seed: 1,
                 is_verified: false,
             },
-            form: Form::Table,
+            form: ResultsForm::Table,
         }
     }
 }
 
-impl Args {
+impl TlsLabArgs {
     /// What can only be judged when all words are known.
-    fn check(&self) -> Result<(), Stop> {
+    fn check(&self) -> Result<(), ParseStop> {
         if self.base.url().is_none() {
-            return Err(Stop::rejected(format!("expected {SERVER}")));
+            return Err(ParseStop::rejected(format!("expected {SERVER}")));
         }
         if self.groups.is_empty() && self.ciphers.is_empty() {
-            return Err(Stop::rejected("--groups: expected --ciphers beside an empty list"));
+            return Err(ParseStop::rejected("--groups: expected --ciphers beside an empty list"));
         }
         Ok(())
     }
@@ -182,7 +179,7 @@ impl Args {
         if host.contains(':') { format!("https://[{host}]:{port}") } else { format!("https://{host}:{port}") }
     }
 
-    /// What is to be compared, in the order of the lists.
+    /// The candidates, in the order of the lists.
     fn candidates(&self, tls: &Tls) -> Vec<Candidate> {
         let groups = self.groups.iter().map(|&name| Candidate {
             name: name.to_owned(),
@@ -197,7 +194,7 @@ impl Args {
 }
 
 /// The command line of `httperf tls-lab`.
-pub const COMMAND: Command<Args> = Command {
+pub const COMMAND: Command<TlsLabArgs> = Command {
     name: "tls-lab",
     summary: "Compares what TLS handshakes cost with different key-exchange groups, ciphers and resumption.",
     words: "URL",
@@ -208,225 +205,159 @@ pub const COMMAND: Command<Args> = Command {
         Group { title: "Results", options: RESULTS },
         Group { title: "General", options: &[Opt::help()] },
     ],
-    also: &[],
+    also: None,
     word: server,
 };
 
-const VARIANTS: &[Opt<Args>] = &[
-    Opt {
-        long: "groups",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3",
-        details: &[
-            "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf --tls-groups \
-             help` lists them. The first that the server accepts is what the others are compared with. One that is \
-             named twice shows how far figures can be trusted. An empty list leaves --ciphers alone.",
-            "What the server refuses is a row of the table that says why.",
-        ],
-        apply: |args, value| {
-            let text = String::from_utf8_lossy(value.bytes());
-            args.groups = named_groups(&text).ok_or_else(|| {
-                let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
-                Stop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
-            })?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "ciphers",
-        short: None,
-        value: ValueForm::Required("LIST"),
-        tier: Tier::New,
-        help: "measures each of these cipher suites as well, alone, with TLS 1.2",
-        details: &["Default: none. Separated by commas or colons, as in \
+const VARIANTS: &[Opt<TlsLabArgs>] = &[
+    Opt::with_value(
+        "groups",
+        "LIST",
+        "measures each of these key-exchange groups, alone, with TLS 1.2 or 1.3",
+    )
+    .details(&[
+        "Default: X25519,X25519MLKEM768,MLKEM1024,P-256. Separated by commas or colons; `httperf \
+             --tls-groups help` lists them. The first that the server accepts is what the others are \
+             compared with. One that is named twice shows how far figures can be trusted. An empty list \
+             leaves --ciphers alone.",
+        "What the server refuses is a row of the table that says why.",
+    ])
+    .apply(|args, value| {
+        let text = String::from_utf8_lossy(value.bytes());
+        args.groups = named_groups(&text).ok_or_else(|| {
+            let known: Vec<&str> = GROUPS.iter().map(|group| group.name).collect();
+            ParseStop::expected("--groups", &format!("groups among {}", known.join(", ")), value)
+        })?;
+        Ok(())
+    }),
+    Opt::with_value("ciphers", "LIST", "measures each of these cipher suites as well, alone, with TLS 1.2")
+        .details(&["Default: none. Separated by commas or colons, as in \
              ECDHE-ECDSA-AES128-GCM-SHA256,ECDHE-ECDSA-CHACHA20-POLY1305. The suites of TLS 1.3 cannot be \
-             chosen."],
-        apply: |args, value| {
+             chosen."])
+        .apply(|args, value| {
             let text = String::from_utf8_lossy(value.bytes());
             if !names(&text).all(is_cipher) {
                 let what = "cipher suites of TLS 1.2 such as ECDHE-RSA-AES128-GCM-SHA256";
-                return Err(Stop::expected("--ciphers", what, value));
+                return Err(ParseStop::expected("--ciphers", what, value));
             }
             args.ciphers = names(&text).map(str::to_owned).collect();
             Ok(())
-        },
-    },
-    Opt {
-        long: "resume",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "measures each variant with resumed sessions as well",
-        details: &["Of the handshakes of such a trial all but the first resume, if the server lets them."],
-        apply: |args, _| {
+        }),
+    Opt::flag("resume", "measures each variant with resumed sessions as well")
+        .details(&["Of the handshakes of such a trial all but the first resume, if the server lets them."])
+        .apply(|args, _| {
             args.resume = true;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const TRIALS: &[Opt<Args>] = &[
-    Opt {
-        long: "rounds",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N rounds, each with one trial of each variant, in an order that changes",
-        details: &[
-            "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % confidence \
-             (Student's t) become narrower with more of them. A single round gives no intervals.",
-            "Trials that warm up precede the first round and are left out.",
-        ],
-        apply: |args, value| {
-            args.settings.rounds = number("--rounds", 1..=ROUNDS_MAX, value)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "handshakes",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N handshakes in each trial, one after the other",
-        details: &[
-            "Default: 100. Range: 1 to 1000000. Below 100 there is no p99; of 100 it is the second slowest. A trial is \
-             ended after a minute.",
-        ],
-        apply: |args, value| {
+const TRIALS: &[Opt<TlsLabArgs>] = &[
+    Opt::with_value(
+        "rounds",
+        "N",
+        "makes N rounds, each with one trial of each variant, in an order that changes",
+    )
+    .details(&[
+        "Default: 10. Range: 1 to 1000. Figures are means over rounds; their intervals of 95 % \
+             confidence (Student's t) become narrower with more of them. A single round gives no \
+             intervals.",
+        "Trials that warm up precede the first round and are left out.",
+    ])
+    .apply(|args, value| {
+        args.settings.rounds = number("--rounds", 1..=ROUNDS_MAX, value)?;
+        Ok(())
+    }),
+    Opt::with_value("handshakes", "N", "makes N handshakes in each trial, one after the other")
+        .details(&["Default: 100. Range: 1 to 1000000. Below 100 there is no p99; of 100 it is the second \
+             slowest. A trial is ended after a minute."])
+        .apply(|args, value| {
             args.settings.handshakes = number("--handshakes", 1..=HANDSHAKES_MAX, value)?;
             Ok(())
-        },
-    },
-    Opt {
-        long: "rate-handshakes",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "makes N more handshakes in each trial, several at once, for the sustained rate",
-        details: &[
-            "Default: 200. Range: 0 to 1000000; 0 leaves that out. Each handshake takes a local port, which the \
-             system gives back after a minute: keep the sum over all trials of a minute below some 28000.",
-        ],
-        apply: |args, value| {
-            args.settings.rate_handshakes = number("--rate-handshakes", 0..=HANDSHAKES_MAX, value)?;
-            Ok(())
-        },
-    },
-    Opt {
-        long: "concurrency",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "keeps N of the --rate-handshakes going at once",
-        details: &["Default: 8. Range: 1 to 10000."],
-        apply: |args, value| {
+        }),
+    Opt::with_value(
+        "rate-handshakes",
+        "N",
+        "makes N more handshakes in each trial, several at once, for the sustained rate",
+    )
+    .details(&["Default: 200. Range: 0 to 1000000; 0 leaves that out. Each handshake takes a local port, \
+         which the system gives back after a minute: keep the sum over all trials of a minute below some \
+         28000."])
+    .apply(|args, value| {
+        args.settings.rate_handshakes = number("--rate-handshakes", 0..=HANDSHAKES_MAX, value)?;
+        Ok(())
+    }),
+    Opt::with_value("concurrency", "N", "keeps N of the --rate-handshakes going at once")
+        .details(&["Default: 8. Range: 1 to 10000."])
+        .apply(|args, value| {
             let concurrency = number("--concurrency", 1..=CONCURRENCY_MAX, value)?;
             args.settings.concurrency = u32::try_from(concurrency).expect("the range ends before");
             Ok(())
-        },
-    },
-    Opt {
-        long: "seed",
-        short: None,
-        value: ValueForm::Required("N"),
-        tier: Tier::New,
-        help: "starts the random order of the trials from N",
-        details: &["Default: 1."],
-        apply: |args, value| {
+        }),
+    Opt::with_value("seed", "N", "seeds the random order of the trials with N")
+        .details(&["Default: 1."])
+        .apply(|args, value| {
             let seed = value.unsigned();
-            args.settings.seed = seed.ok_or_else(|| Stop::expected("--seed", "a whole number", value))?;
+            args.settings.seed =
+                seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?;
             Ok(())
-        },
-    },
+        }),
 ];
 
-const SERVER_OPTIONS: &[Opt<Args>] = &[
-    Opt {
-        long: "timeout",
-        short: None,
-        value: ValueForm::Required("T"),
-        tier: Tier::New,
-        help: "gives a connect, and then its handshake, this long: a duration such as 500ms",
-        details: &["Default: 5s. Seconds if there is no unit."],
-        apply: |args, value| {
-            let text = String::from_utf8_lossy(value.bytes());
-            let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
-            let timeout = timeout
-                .ok_or_else(|| Stop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
-            args.settings.timeout = timeout;
-            args.base.timeout = timeout.as_secs_f64();
-            Ok(())
-        },
-    },
-    Opt {
-        long: "tls-server-name",
-        short: None,
-        value: ValueForm::Required("NAME"),
-        tier: Tier::New,
-        help: "calls the server by this name in TLS",
-        details: &["Default: the host of the URL. Of an address nothing is sent."],
-        apply: |args, value| {
+const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
+    Opt::with_value(
+        "timeout",
+        "T",
+        "gives a connect, and then its handshake, this long: a duration such as 500ms",
+    )
+    .details(&["Default: 5s. Seconds if there is no unit."])
+    .apply(|args, value| {
+        let text = String::from_utf8_lossy(value.bytes());
+        let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
+        let timeout = timeout
+            .ok_or_else(|| ParseStop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
+        args.settings.timeout = timeout;
+        args.base.timeout = timeout.as_secs_f64();
+        Ok(())
+    }),
+    Opt::with_value("tls-server-name", "NAME", "calls the server by this name in TLS")
+        .details(&["Default: the host of the URL. Of an address nothing is sent."])
+        .apply(|args, value| {
             args.base.tls.server_name = Some(table::parse_server_name(value)?);
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-verify",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "checks the server's certificate, which is part of what a handshake costs",
-        details: &["It must lead to a root of the system or of --ssl-ca-file and bear the server's name."],
-        apply: |args, _| {
+        }),
+    Opt::flag("ssl-verify", "checks the server's certificate, which is part of what a handshake costs")
+        .details(&["It must lead to a root of the system or of --ssl-ca-file and bear the server's name."])
+        .apply(|args, _| {
             args.verify();
             Ok(())
-        },
-    },
-    Opt {
-        long: "ssl-ca-file",
-        short: None,
-        value: ValueForm::Required("FILE"),
-        tier: Tier::New,
-        help: "trusts the certificates in this file, in PEM, beside the system's",
-        details: &["Implies --ssl-verify."],
-        apply: |args, value| {
-            args.base.tls.ca_file = Some(value.os_str().to_owned());
-            args.verify();
-            Ok(())
-        },
-    },
+        }),
+    Opt::with_value(
+        "ssl-ca-file",
+        "FILE",
+        "trusts the certificates in this file, in PEM, beside the system's",
+    )
+    .details(&["Implies --ssl-verify."])
+    .apply(|args, value| {
+        args.base.tls.ca_file = Some(value.os_str().to_owned());
+        args.verify();
+        Ok(())
+    }),
 ];
 
-const RESULTS: &[Opt<Args>] = &[
-    Opt {
-        long: "csv",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "prints CSV instead of the table: a line for each variant",
-        details: &["Of --csv and --json the last counts. docs/reference/tls-lab.md describes both."],
-        apply: |args, _| {
-            args.form = Form::Csv;
+const RESULTS: &[Opt<TlsLabArgs>] = &[
+    Opt::flag("csv", "prints CSV instead of the table: a line for each variant")
+        .details(&["Of --csv and --json the last counts. docs/reference/tls-lab.md describes both."])
+        .apply(|args, _| {
+            args.form = ResultsForm::Csv;
             Ok(())
-        },
-    },
-    Opt {
-        long: "json",
-        short: None,
-        value: ValueForm::None,
-        tier: Tier::New,
-        help: "prints JSON instead of the table, with the figures of each round",
-        details: &[],
-        apply: |args, _| {
-            args.form = Form::Json;
-            Ok(())
-        },
-    },
+        }),
+    Opt::flag("json", "prints JSON instead of the table, with the figures of each round").apply(|args, _| {
+        args.form = ResultsForm::Json;
+        Ok(())
+    }),
 ];
 
-impl Args {
+impl TlsLabArgs {
     fn verify(&mut self) {
         self.base.tls.verify = true;
         self.settings.is_verified = true;
@@ -434,10 +365,10 @@ impl Args {
 }
 
 /// Takes the word that names the server: a https:// URL, or what follows `https://` in one.
-fn server(args: &mut Args, word: &[u8]) -> Result<(), Stop> {
-    let unusable = || Stop::rejected([b"expected ", SERVER.as_bytes(), b", got `", word, b"`"].concat());
+fn server(args: &mut TlsLabArgs, word: &[u8]) -> Result<(), ParseStop> {
+    let unusable = || ParseStop::rejected([b"expected ", SERVER.as_bytes(), b", got `", word, b"`"].concat());
     if args.base.typed_url.is_some() {
-        return Err(Stop::rejected([b"expected a single server, got also `", word, b"`"].concat()));
+        return Err(ParseStop::rejected([b"expected a single server, got also `", word, b"`"].concat()));
     }
     let url =
         if word.windows(3).any(|part| part == b"://") { word.to_vec() } else { [b"https://", word].concat() };
@@ -460,10 +391,10 @@ fn is_cipher(name: &str) -> bool {
     httperf_engine::tls_context(&tls).is_ok()
 }
 
-fn number(option: &str, range: std::ops::RangeInclusive<u64>, value: Value<'_>) -> Result<u64, Stop> {
+fn number(option: &str, range: std::ops::RangeInclusive<u64>, value: Value<'_>) -> Result<u64, ParseStop> {
     value.unsigned().filter(|number| range.contains(number)).ok_or_else(|| {
         let what = format!("a number from {} to {}", range.start(), range.end());
-        Stop::expected(option, &what, value)
+        ParseStop::expected(option, &what, value)
     })
 }
 
@@ -472,7 +403,7 @@ mod tests {
     use super::*;
     use crate::command_line::grammar::parse::words;
 
-    fn args(argv: &[&str]) -> Args {
+    fn args(argv: &[&str]) -> TlsLabArgs {
         parsed(&words(argv)).unwrap()
     }
 
@@ -552,7 +483,7 @@ mod tests {
             seed: 42,
             is_verified: true,
         };
-        assert_eq!((args.settings, args.form, args.resume), (expected, Form::Json, true));
+        assert_eq!((args.settings, args.form, args.resume), (expected, ResultsForm::Json, true));
     }
 
     #[test]
@@ -572,7 +503,7 @@ mod tests {
         });
         Results {
             server: "https://localhost:443".to_owned(),
-            settings: Args::default().settings,
+            settings: TlsLabArgs::default().settings,
             rounds: 0,
             variants: variants.collect(),
         }

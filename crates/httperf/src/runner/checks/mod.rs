@@ -1,4 +1,4 @@
-//! What on this machine would spoil a measurement: checks, each a function of a system and of what is planned.
+//! Checks of this machine for what would spoil a measurement, each a function of a system and of a plan.
 
 mod system;
 
@@ -8,7 +8,7 @@ use httperf_plan::{Arrivals, Endpoint, Plan, SourceAddresses, Target, Workload};
 
 pub(crate) use self::system::System;
 
-/// What on this machine would spoil a run of this plan: a sentence for each problem.
+/// The problems of this machine that would spoil a run of this plan, a sentence for each.
 #[must_use]
 pub(crate) fn problems(plan: &Plan) -> Vec<String> {
     let findings = all(&System::this(), &Need::of(plan));
@@ -21,7 +21,7 @@ pub(crate) fn problems(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// What is planned.
+/// The plan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Need {
     /// Connections opened per second.
@@ -32,19 +32,19 @@ pub(crate) struct Need {
     pub(crate) total: u64,
     /// Combinations of a local address and an address of a server, each with ports of its own.
     pub(crate) pairs: u64,
-    /// Whether local ports are chosen by this program (`--hog`) and not by the kernel.
+    /// True if local ports are chosen by this program (`--hog`) and not by the kernel.
     pub(crate) is_hogging: bool,
     /// Threads that share the work.
     pub(crate) threads: u32,
-    /// Whether the server is on this machine.
+    /// True if the server is on this machine.
     pub(crate) is_local: bool,
 }
 
-/// How long a connection is taken to be open in a run with a rate, which nobody knows beforehand.
+/// The assumed lifetime of a connection in a run with a rate; nobody knows it beforehand.
 const OPEN_SECONDS: f64 = 0.1;
 
 impl Need {
-    /// What a plan needs.
+    /// The needs of a plan.
     pub(crate) fn of(plan: &Plan) -> Self {
         // A session opens a second connection only for calls that go side by side.
         let count = match &plan.workload {
@@ -85,14 +85,14 @@ impl Need {
     }
 }
 
-/// How many combinations of a local address and one of so many addresses of servers have ports of their own.
+/// The number of pairs of a local address and one of this many server addresses: each has ports of its own.
 pub(crate) fn pairs(sources: &SourceAddresses, servers: u64, is_hogging: bool) -> u64 {
     let sources = u64::try_from(sources.len()).unwrap_or(u64::MAX).max(1);
     // A port that is bound before it is known where it goes is bound for all servers.
     if is_hogging { sources } else { sources.saturating_mul(servers.max(1)) }
 }
 
-/// What a check found.
+/// The finding of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
     pub(crate) level: Level,
@@ -102,14 +102,14 @@ pub(crate) struct Finding {
     pub(crate) remedy: Option<String>,
 }
 
-/// How bad it is.
+/// Its severity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     /// As it should be.
     Good,
     /// Worth knowing; it may cost exactness.
     Note,
-    /// What is planned cannot be measured so.
+    /// The plan cannot be measured like this.
     Problem,
 }
 
@@ -151,7 +151,7 @@ fn open_files(system: &System, need: &Need) -> Finding {
     Finding { level: Level::Problem, name: "open files", text, remedy: Some(remedy) }
 }
 
-/// How long Linux keeps a port whose connection was closed first at this end (`TCP_TIMEWAIT_LEN`).
+/// The time for which Linux keeps a port whose connection was closed first at this end (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT_SECONDS: f64 = 60.0;
 
 /// Ports from 1024 on, which `--hog` uses.
@@ -193,7 +193,7 @@ fn local_ports(system: &System, need: &Need) -> Option<Finding> {
     Some(Finding { level: Level::Problem, name: "local ports", text, remedy: Some(remedy.to_owned()) })
 }
 
-/// How long a busy server may take to accept, without dropping connections.
+/// The time that a busy server may take to accept, without dropping connections.
 const ACCEPT_SECONDS: f64 = 0.1;
 
 /// Connections that may wait to be accepted, where the server runs here.
@@ -252,7 +252,7 @@ fn processors(system: &System, need: &Need) -> Finding {
     }
 }
 
-/// What a container may use of the processors (cgroups v2 `cpu.max`, v1 `cpu.cfs_quota_us`).
+/// The share of the processors that a container may use (cgroups v2 `cpu.max`, v1 `cpu.cfs_quota_us`).
 fn processor_quota(system: &System) -> Option<Finding> {
     let (quota_us, period_us) = quota_v2(system).or_else(|| quota_v1(system))?;
     let share = quota_us / period_us;

@@ -1,4 +1,4 @@
-//! What the system says of itself, read from below a folder, so that tests can make one up.
+//! Facts about the system, read from below a folder, so that tests can make one up.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 /// A system to look at.
 #[derive(Clone, Debug)]
 pub(crate) struct System {
-    /// What stands for `/`.
+    /// The folder that stands for `/`.
     pub(crate) root: PathBuf,
     /// Files that one process may open, now and at most.
     pub(crate) open_files: (u64, u64),

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::runner::results::file;
 use crate::terminal::messages::Program;
 
-use super::{Consumer, Outcome};
+use super::{Consumer, WatchOutcome};
 
 /// The log of a run, complete up to the last interval that has ended: nothing is held back.
 pub(super) struct IntervalLog {
@@ -82,7 +82,7 @@ impl Consumer for IntervalLog {
     }
 
     /// Adds what is missing: the last interval, which did not end by itself, and whatever could not be written in time.
-    fn finish(&mut self, series: Option<&Series>, outcome: &mut Outcome) {
+    fn finish(&mut self, series: Option<&Series>, outcome: &mut WatchOutcome) {
         let intervals = series.map_or(&[][..], Series::intervals);
         for interval in intervals {
             if self.is_missing(interval) {
@@ -223,7 +223,7 @@ mod tests {
         for told in [1, 2, 5] {
             log.interval(&all[told]);
         }
-        let mut outcome = Outcome::default();
+        let mut outcome = WatchOutcome::default();
         log.finish(Some(&series(&all)), &mut outcome);
         assert_eq!(seconds_in(&path), [1.0, 2.0, 5.0, 0.0, 3.0, 4.0, 6.0]);
         assert!(!outcome.has_failed);
@@ -234,7 +234,7 @@ mod tests {
         let mut log = IntervalLog::create(Path::new("/dev/full"), program()).unwrap();
         let all: Vec<Interval> = (0..3).map(|number| second(number, Phase::Measured)).collect();
         all.iter().for_each(|interval| log.interval(interval));
-        let mut outcome = Outcome::default();
+        let mut outcome = WatchOutcome::default();
         log.finish(Some(&series(&all)), &mut outcome);
         assert!(outcome.has_failed);
     }

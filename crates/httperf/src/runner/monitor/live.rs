@@ -17,14 +17,14 @@ use ratatui::{Frame, Terminal, backend::CrosstermBackend};
 use signal_hook::consts::SIGINT;
 
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
-use super::{Consumer, Outcome, figures};
+use super::{Consumer, WatchOutcome, figures};
 use crate::runner::signals::is_impatient;
 use crate::terminal::lines;
 
-/// How long a picture stands at most, so that the clock runs.
+/// The longest time between two pictures, so that the clock runs.
 const REDRAW: Duration = Duration::from_millis(500);
 
-/// How many events are taken at once: somebody leans on a key.
+/// The most events taken at once: somebody may lean on a key.
 const EVENTS_MAX: usize = 100;
 
 /// The view, and the keyboard.
@@ -35,7 +35,7 @@ pub(super) struct Live {
     colour: bool,
     /// When whoever watches asked for the end.
     ending_since: Option<Instant>,
-    /// Whether there is a keyboard to read.
+    /// True if there is a keyboard to read.
     has_keys: bool,
     terminal: Terminal<CrosstermBackend<Stderr>>,
     /// When the picture was drawn; `None` if it no longer holds.
@@ -144,12 +144,12 @@ impl Consumer for Live {
         }
     }
 
-    fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
+    fn finish(&mut self, _: Option<&Series>, outcome: &mut WatchOutcome) {
         outcome.ended_by_user |= self.ending_since.is_some();
     }
 }
 
-/// What the intervals say of the measurement, in a line. The report judges with more to go by.
+/// The verdict so far, in a line. The report judges with more to go by.
 /// `due`: how many arrivals should have been due in an interval, if that is known.
 fn so_far(intervals: &[Interval], due: impl Fn(&Interval) -> Option<f64>) -> String {
     let measured = || intervals.iter().filter(|interval| interval.phase == Phase::Measured);

@@ -1,4 +1,4 @@
-//! What watches a run while it goes on: the progress line, the full-screen view, the interval log, and what ends it
+//! Watchers of a run while it goes on: the progress line, the full-screen view, the interval log, and those that end it
 //! early.
 //!
 //! ```text
@@ -9,9 +9,9 @@
 //! A worker never waits for any of them: what does not fit into the channel is counted and left out. Consumers see one
 //! interval at a time, that of all workers together. A new way of watching is another `Consumer`, made in `consumers`.
 
-mod assembly;
 mod figures;
 mod interval_log;
+mod intervals;
 mod live;
 mod objectives;
 mod progress;
@@ -31,33 +31,32 @@ use httperf_engine::Stop;
 use httperf_plan::{Plan, Watch};
 use httperf_stats::{Interval, Series};
 
+use crate::runner::gather::Gathered;
 use crate::terminal::lines;
 use crate::terminal::messages::Program;
 
-use self::assembly::{Assembled, Assembly};
 use self::interval_log::IntervalLog;
+use self::intervals::Intervals;
 use self::live::Live;
 use self::objectives::Objectives;
 use self::progress::Progress;
 use self::until::Until;
 
-pub(crate) use self::objectives::can_watch;
-
-/// How many intervals of each worker may wait for the consumers: a minute's.
+/// The most intervals of each worker that may wait for the consumers: a minute's.
 const WAITING_MAX: usize = 64;
 
-/// How often consumers are called that only follow the clock.
+/// The tick of consumers that only follow the clock.
 const SLOW_TICK: Duration = Duration::from_secs(1);
 
-/// How often they are called if one of them reads the keyboard.
+/// The tick if one of them reads the keyboard.
 const QUICK_TICK: Duration = Duration::from_millis(100);
 
-/// What is wanted beside the report.
+/// The watchers of a run besides the report.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct WatchSettings {
     /// Whose messages are printed.
     pub program: Program,
-    /// Whether the run is shown on the whole screen.
+    /// True if the run is shown on the whole screen.
     pub live: bool,
     /// Where a line for each second goes.
     pub interval_log: Option<PathBuf>,
@@ -68,14 +67,14 @@ trait Consumer: Send {
     /// An interval has ended.
     fn interval(&mut self, interval: &Interval);
 
-    /// An interval has ended of which a part is missing, as a worker was late. The series will have it.
+    /// An interval has ended, but a part of it is missing, as a worker was late. The series will have it.
     fn partial_interval(&mut self, _interval: &Interval) {}
 
     /// Some time has passed, a tick at most.
     fn tick(&mut self) {}
 
     /// The run is over: adds what became of this consumer to `outcome`. `series` is the whole run, unless it failed.
-    fn finish(&mut self, series: Option<&Series>, outcome: &mut Outcome);
+    fn finish(&mut self, series: Option<&Series>, outcome: &mut WatchOutcome);
 }
 
 type Consumers = Vec<Box<dyn Consumer>>;
@@ -88,9 +87,9 @@ pub struct Monitor {
     over: Arc<AtomicBool>,
 }
 
-/// What became of watching a run.
+/// The outcome of watching a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct WatchOutcome {
     /// Something was asked for and is not complete, such as the interval log. The reason was printed.
     pub has_failed: bool,
     /// Whoever watched asked for the end of the run.
@@ -102,12 +101,12 @@ pub struct Outcome {
 }
 
 impl Monitor {
-    /// Prepares what is wanted and starts a thread for it. What comes with it is for the observers of so many workers.
+    /// Prepares what is wanted and starts a thread for it. Returns a feed for the observer of each worker.
     ///
     /// # Errors
-    /// What is wanted and cannot be had: a terminal, a file.
+    /// A terminal or a file that is needed and cannot be had.
     pub fn start(
-        settings: &Settings,
+        settings: &WatchSettings,
         plan: &Plan,
         workers: usize,
         stop: &Stop,
@@ -130,7 +129,7 @@ impl Monitor {
         let thread = std::thread::Builder::new()
             .name("monitor".into())
             .spawn(move || {
-                consume(&messages, Assembly::new(workers), &mut consumers, tick, &is_over);
+                consume(&messages, Intervals::new(workers), &mut consumers, tick, &is_over);
                 consumers
             })
             .context("cannot start the thread that watches the run")?;
@@ -139,8 +138,8 @@ impl Monitor {
 
     /// Ends the thread and gives the terminal back. The feeds that came with it must be gone. `series` is the whole
     /// run, unless it failed.
-    pub fn finish(mut self, series: Option<&Series>) -> Outcome {
-        let mut outcome = Outcome::default();
+    pub fn finish(mut self, series: Option<&Series>) -> WatchOutcome {
+        let mut outcome = WatchOutcome::default();
         match self.thread.take().map(JoinHandle::join) {
             None => {}
             Some(Ok(mut consumers)) => {
@@ -166,7 +165,7 @@ impl Drop for Monitor {
 }
 
 /// All that is wanted, the log first, so that what is said of it is not behind the screen.
-fn consumers(settings: &Settings, plan: &Plan, stop: &Stop) -> anyhow::Result<Consumers> {
+fn consumers(settings: &WatchSettings, plan: &Plan, stop: &Stop) -> anyhow::Result<Consumers> {
     let mut consumers = Consumers::new();
     if let Some(precision) = plan.until {
         consumers.push(Box::new(Until::new(precision, stop.clone())));
@@ -190,7 +189,7 @@ fn consumers(settings: &Settings, plan: &Plan, stop: &Stop) -> anyhow::Result<Co
     Ok(consumers)
 }
 
-/// Whether the run prints while it goes on.
+/// Returns whether the run prints while it goes on.
 fn prints(watch: &Watch) -> bool {
     watch.verbose > 0
         || watch.requests.is_some()
@@ -202,7 +201,7 @@ fn prints(watch: &Watch) -> bool {
 /// Hands out what arrives until nothing more will.
 fn consume(
     messages: &Receiver<Message>,
-    mut assembly: Assembly,
+    mut intervals: Intervals,
     consumers: &mut Consumers,
     tick: Duration,
     over: &AtomicBool,
@@ -210,23 +209,23 @@ fn consume(
     while !over.load(Ordering::Relaxed) {
         match messages.recv_timeout(tick) {
             Ok(Message { worker, interval: Some(interval) }) => {
-                assembly.add(worker, interval, Instant::now());
+                intervals.add(worker, interval, Instant::now());
             }
-            Ok(Message { worker, interval: None }) => assembly.end(worker),
+            Ok(Message { worker, interval: None }) => intervals.end(worker),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        while let Some(assembled) = assembly.next(Instant::now()) {
-            consumers.iter_mut().for_each(|consumer| match &assembled {
-                Assembled::Whole(interval) => consumer.interval(interval),
-                Assembled::Partial(interval) => consumer.partial_interval(interval),
+        while let Some(gathered) = intervals.next(Instant::now()) {
+            consumers.iter_mut().for_each(|consumer| match &gathered {
+                Gathered::Whole(interval) => consumer.interval(interval),
+                Gathered::Partial(interval) => consumer.partial_interval(interval),
             });
         }
         consumers.iter_mut().for_each(|consumer| consumer.tick());
     }
 }
 
-/// What a worker tells the monitor.
+/// A message of a worker to the monitor.
 #[derive(Debug)]
 struct Message {
     worker: usize,
@@ -250,7 +249,7 @@ impl Feed {
         self.missed += u64::from(channel.try_send(message).is_err());
     }
 
-    /// How many intervals the consumers were not told of.
+    /// The number of intervals that the consumers were not told of.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.missed
@@ -286,7 +285,7 @@ mod tests {
             self.go_on.recv().unwrap_or_default();
         }
 
-        fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
+        fn finish(&mut self, _: Option<&Series>, outcome: &mut WatchOutcome) {
             outcome.ended_by_user = true;
         }
     }
@@ -339,7 +338,7 @@ mod tests {
             assert_eq!(feed.missed(), 0);
         }
         drop(feeds);
-        assert_eq!(monitor.finish(None), Outcome::default());
+        assert_eq!(monitor.finish(None), WatchOutcome::default());
     }
 
     #[test]

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use httperf_engine::Stop;
 use httperf_plan::Plan;
-use httperf_plan::objective::{Clock, Figure, Metric, Objective, Share};
+use httperf_plan::objective::{Figure, Metric, Objective, Share};
 use httperf_stats::{Classes, Interval, Phase, Series, samples_needed};
 
-use super::{Consumer, Outcome};
+use super::{Consumer, WatchOutcome};
+use crate::command_line::planning::can_watch;
 
 /// At how many ends of seconds in a row an objective must have been missed.
 const IN_A_ROW: u32 = 3;
@@ -22,24 +23,12 @@ const CALLS_MIN: u64 = 100;
 /// By how much of itself a latency of an interval may be less than the value of its class.
 const CLASS_WIDTH: f64 = 0.01;
 
-/// Whether it can be told while a run of this plan goes on that it misses an objective.
-pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
-    let is_upper = objective.relation().is_upper();
-    plan.makes_calls()
-        && match objective.metric() {
-            Metric::Time { clock, .. } => clock == Clock::Latency,
-            Metric::Share(Share::Errors | Share::Failed | Share::Unexpected) => is_upper,
-            Metric::Share(Share::Status(class)) => class < 4 && !is_upper,
-            Metric::Replies => true,
-        }
-}
-
 /// Asks for the end of the run when an objective has been missed for some seconds.
 pub(super) struct Objectives {
     /// Each that can be told, and at how many ends of seconds it has been missed since it last was not.
     watched: Vec<(Objective, u32)>,
     stop: Stop,
-    seen: Seen,
+    seen: SeenIntervals,
     is_missed: bool,
 }
 
@@ -47,7 +36,7 @@ impl Objectives {
     pub(super) fn new(plan: &Plan, stop: Stop) -> Self {
         let all = plan.objectives.all.iter().copied();
         let watched = all.filter(|&objective| can_watch(objective, plan)).map(|objective| (objective, 0));
-        Self { watched: watched.collect(), stop, seen: Seen::default(), is_missed: false }
+        Self { watched: watched.collect(), stop, seen: SeenIntervals::default(), is_missed: false }
     }
 }
 
@@ -70,16 +59,16 @@ impl Consumer for Objectives {
         }
     }
 
-    fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
+    fn finish(&mut self, _: Option<&Series>, outcome: &mut WatchOutcome) {
         outcome.has_missed = self.is_missed;
     }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What has been measured so far.
+/// The figures so far.
 #[derive(Debug, Default)]
-struct Seen {
+struct SeenIntervals {
     /// Latencies of the calls with a usable reply.
     latency: Classes,
     replies: u64,
@@ -92,7 +81,7 @@ struct Seen {
     replies_in_last: u64,
 }
 
-impl Seen {
+impl SeenIntervals {
     fn add(&mut self, interval: &Interval) {
         self.latency.merge(&interval.latency);
         self.replies += interval.replies;
@@ -106,7 +95,7 @@ impl Seen {
         }
     }
 
-    /// Whether an objective is missed so far, by enough calls to say so.
+    /// Returns whether an objective is missed so far, by enough calls to say so.
     fn misses(&self, objective: Objective) -> bool {
         match objective.metric() {
             Metric::Time { figure, .. } => self.misses_time(objective, figure),
@@ -180,7 +169,7 @@ mod tests {
     use super::super::standing::examples;
     use super::*;
 
-    /// A second in which so many calls took 10 ms, and so many failed.
+    /// A second with this many calls that took 10 ms, and this many that failed.
     fn second(answered: u64, failed: u64) -> Interval {
         Interval {
             length: SECOND,
@@ -203,7 +192,7 @@ mod tests {
             watch.interval(&interval);
             watch.stop.is_asked()
         });
-        let mut outcome = Outcome::default();
+        let mut outcome = WatchOutcome::default();
         watch.finish(None, &mut outcome);
         assert_eq!(outcome.has_missed, ended.is_some());
         ended.map(|index| index + 1)

@@ -8,7 +8,7 @@ use httperf_stats::{Classes, Interval, Series};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::standing::{Clock, LAG_WARNING, Standing, phase_word};
-use super::{Consumer, Outcome, figures};
+use super::{Consumer, WatchOutcome, figures};
 use crate::terminal::lines;
 
 /// Between the parts of the line.
@@ -20,7 +20,7 @@ const USUAL_WIDTH: usize = 80;
 /// A run that is over before this has no line.
 const SHOWN_FROM: Duration = Duration::from_millis(900);
 
-/// Whether there is somebody to read it, on something that can show it.
+/// Returns whether there is somebody to read it, on something that can show it.
 pub(super) fn is_welcome() -> bool {
     io::stderr().is_terminal() && std::env::var_os("TERM").is_some_and(|name| name != "dumb")
 }
@@ -75,7 +75,7 @@ impl Consumer for Progress {
         self.draw();
     }
 
-    fn finish(&mut self, _: Option<&Series>, _: &mut Outcome) {
+    fn finish(&mut self, _: Option<&Series>, _: &mut WatchOutcome) {
         self.bar.finish_and_clear();
     }
 }
@@ -99,16 +99,16 @@ fn text(standing: &Standing, elapsed: Duration, width: usize) -> String {
 }
 
 /// A part of the line. The less important go first where room is scarce.
-struct Part {
+struct StatusPart {
     importance: u8,
     text: String,
 }
 
-fn parts(standing: &Standing, elapsed: Duration) -> Vec<Part> {
+fn parts(standing: &Standing, elapsed: Duration) -> Vec<StatusPart> {
     let Some(last) = standing.last() else { return Vec::new() };
     let outline = &standing.outline;
     let mut parts = Vec::new();
-    let mut add = |importance, text| parts.push(Part { importance, text });
+    let mut add = |importance, text| parts.push(StatusPart { importance, text });
 
     add(10, figures::clock(elapsed));
     if let Some(left) = outline.left(elapsed) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use httperf_plan::{Arrivals, Plan, Workload};
 use httperf_stats::{Classes, Errors, Interval, Phase};
 
-/// How many intervals are remembered one by one: five minutes of them.
+/// The number of intervals that are remembered one by one: five minutes of them.
 const RECENT_MAX: usize = 300;
 
 /// A shorter interval, as there may be at the end of a phase, has no rates worth showing.
@@ -14,12 +14,12 @@ const SHOWN_FROM: Duration = Duration::from_millis(100);
 /// An interval in which an arrival started this much too late deserves a warning.
 pub(super) const LAG_WARNING: Duration = Duration::from_millis(10);
 
-/// What the plan promises.
+/// The outline of the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
     /// Where requests go.
     pub(super) target: String,
-    /// What an arrival is: `conn`, `sess` or `call`.
+    /// The kind of an arrival: `conn`, `sess` or `call`.
     pub(super) arrival: &'static str,
     arrivals: Arrivals,
     warmup: Duration,
@@ -65,7 +65,7 @@ impl Outline {
         }
     }
 
-    /// How long it goes on: to the end of the offered load, and then to that of the drain. `None` if that is unknown.
+    /// The length of the run: to the end of the offered load, and then to that of the drain. `None` if unknown.
     pub(super) fn left(&self, at: Duration) -> Option<Duration> {
         let end = match (self.phase(at), self.measured_until) {
             (Phase::Drain, Some(end)) => end.saturating_add(self.drain),
@@ -74,7 +74,7 @@ impl Outline {
         Some(end.saturating_sub(at))
     }
 
-    /// How many arrivals a second are asked for at this time; `None` if they are not timed, or are over.
+    /// The planned arrivals per second at this time; `None` if they are not timed, or are over.
     pub(super) fn asked(&self, at: Duration) -> Option<f64> {
         if self.offered_until.is_some_and(|end| at >= end) {
             return None;
@@ -96,12 +96,12 @@ impl Outline {
         (interval > 0.0).then(|| interval.recip())
     }
 
-    /// Whether arrivals have a schedule.
+    /// Returns whether arrivals have a schedule.
     pub(super) fn is_timed(&self) -> bool {
         !matches!(self.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_))
     }
 
-    /// How many arrivals should be due in an interval; `None` if that is unknown.
+    /// The number of arrivals due in an interval; `None` if unknown.
     pub(super) fn due(&self, interval: &Interval) -> Option<f64> {
         if matches!(self.arrivals, Arrivals::Variable(_)) {
             // The rate may have changed in the middle of it.
@@ -123,13 +123,13 @@ fn target(plan: &Plan) -> String {
     }
 }
 
-/// What the intervals have told so far.
+/// The sums of the intervals so far.
 #[derive(Clone, Debug)]
 pub(super) struct Standing {
     pub(super) outline: Outline,
     /// The last intervals, the newest last.
     recent: Vec<Interval>,
-    /// What has been measured, or what the warm-up did as long as that goes on.
+    /// The figures so far, or those of the warm-up as long as that goes on.
     pub(super) so_far: Totals,
     phase: Phase,
 }
@@ -211,7 +211,7 @@ impl Clock {
         self.set = (Instant::now(), end);
     }
 
-    /// How old the run is.
+    /// The age of the run.
     pub(super) fn elapsed(&self) -> Duration {
         self.set.0.elapsed() + self.set.1
     }

@@ -4,9 +4,9 @@ use httperf_engine::Stop;
 use httperf_plan::Precision;
 use httperf_stats::{BatchedEstimate, Classes, Interval, Phase, Series};
 
-use super::{Consumer, Outcome};
+use super::{Consumer, WatchOutcome};
 
-/// How many batches are kept at most: more become half as many of twice the length.
+/// The most batches that are kept: more become half as many of twice the length.
 const BATCHES_MAX: usize = 1024;
 
 /// Asks for the end of the run when a quantile of the latency is known exactly enough.
@@ -15,7 +15,7 @@ pub(super) struct Until {
     stop: Stop,
     /// Latencies of the measured phase, second by second, or by longer times.
     batches: Vec<Classes>,
-    /// How many seconds a batch has, and the last one so far.
+    /// The seconds in a batch, and in the last one so far.
     width: u32,
     last: u32,
     is_exact: bool,
@@ -77,7 +77,7 @@ impl Consumer for Until {
         }
     }
 
-    fn finish(&mut self, _: Option<&Series>, outcome: &mut Outcome) {
+    fn finish(&mut self, _: Option<&Series>, outcome: &mut WatchOutcome) {
         outcome.is_exact = self.is_exact;
     }
 }
@@ -107,7 +107,7 @@ mod tests {
         assert!(!until.stop.is_asked(), "nine seconds are too few to tell");
         until.interval(&second(Phase::Measured, 1000));
         assert!(until.stop.is_asked());
-        let mut outcome = Outcome::default();
+        let mut outcome = WatchOutcome::default();
         until.finish(None, &mut outcome);
         assert!(outcome.is_exact);
     }

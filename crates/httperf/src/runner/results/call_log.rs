@@ -96,7 +96,7 @@ impl CallLog {
         Ok(Self { queue, writer, file: name.into() })
     }
 
-    /// What tells it of the calls of another worker.
+    /// The sender for the calls of another worker.
     #[must_use]
     pub fn sender(&self) -> CallSender {
         CallSender { queue: self.queue.clone(), dropped: 0 }
@@ -137,7 +137,7 @@ impl CallSender {
         self.dropped += u64::from(self.queue.try_send(row).is_err());
     }
 
-    /// How many calls could not be kept.
+    /// The number of calls that could not be kept.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped

@@ -18,13 +18,13 @@ use std::time::{Duration, Instant};
 use rustix::fs::{OFlags, PROC_SUPER_MAGIC, fcntl_getfl, fcntl_setfl, statfs};
 use rustix::io::Errno;
 
-/// How many bytes a disk must take before a run.
+/// The free bytes that a disk must have before a run.
 const ROOM: usize = 64 * 1024;
 
-/// How long a pipe that nobody reads yet is given: its reader may be starting just now.
+/// The time that a pipe without a reader is given: the reader may be starting just now.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How many links may lead from one to the next, as with the system.
+/// The longest chain of links, as with the system.
 const LINKS_MAX: u32 = 40;
 
 /// A file that can be written.
@@ -53,7 +53,7 @@ impl Writable {
         Ok(Self { destination })
     }
 
-    /// Whether it is a device, a pipe or the like, where what was written stays written.
+    /// Returns whether it is a device, a pipe or the like, where what was written stays written.
     pub(crate) fn is_special(&self) -> bool {
         matches!(self.destination, Destination::Special(_))
     }
@@ -128,19 +128,19 @@ pub(crate) fn create(name: &OsStr) -> io::Result<File> {
     }
 }
 
-/// What would spoil a table to which lines are added.
+/// Damage of a table that keeps rows from being added.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Spoilt {
+pub(super) struct Damage {
     /// The line that is wrong, from 1.
     pub(super) line: usize,
-    /// What is wrong with it.
-    pub(super) fault: Fault,
+    /// The mistake in it.
+    pub(super) fault: DamageKind,
     /// The line.
     pub(super) found: String,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum DamageKind {
     /// It does not name our columns.
     Header,
     /// It has no end.
@@ -152,7 +152,7 @@ pub(super) enum Fault {
 ///
 /// # Errors
 /// When it cannot be read.
-pub(super) fn spoilt(name: &OsStr, header: &str) -> io::Result<Option<Spoilt>> {
+pub(super) fn damage(name: &OsStr, header: &str) -> io::Result<Option<Damage>> {
     let Ok(metadata) = fs::metadata(name) else { return Ok(None) };
     if !metadata.is_file() || metadata.len() == 0 {
         return Ok(None);
@@ -163,7 +163,7 @@ pub(super) fn spoilt(name: &OsStr, header: &str) -> io::Result<Option<Spoilt>> {
     reader.by_ref().take(2 * header.len() as u64).read_until(b'\n', &mut first)?;
     let found = first.strip_suffix(b"\n").unwrap_or(&first);
     if found != header.trim_end_matches('\n').as_bytes() {
-        return Ok(Some(Spoilt { line: 1, fault: Fault::Header, found: line(found) }));
+        return Ok(Some(Damage { line: 1, fault: DamageKind::Header, found: line(found) }));
     }
     reader.seek(SeekFrom::Start(0))?;
     let (mut last, mut number) = (Vec::new(), 0);
@@ -174,11 +174,11 @@ pub(super) fn spoilt(name: &OsStr, header: &str) -> io::Result<Option<Spoilt>> {
         }
         (last, number) = (next, number + 1);
     }
-    let fault = Fault::Unfinished;
-    Ok((!last.ends_with(b"\n")).then(|| Spoilt { line: number, fault, found: line(&last) }))
+    let fault = DamageKind::Unfinished;
+    Ok((!last.ends_with(b"\n")).then(|| Damage { line: number, fault, found: line(&last) }))
 }
 
-/// What tells files apart, whatever they are called.
+/// The identity of a file, whatever its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Identity {
     /// One that is there: its device and its number on it.
@@ -243,7 +243,7 @@ impl Destination {
     }
 }
 
-/// What is at the end of all links.
+/// The file at the end of all links.
 enum Found {
     Regular(PathBuf),
     /// Nothing, in a folder or where a link leads.
@@ -322,7 +322,7 @@ fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }
 
-/// Whether a file can be written all the same in place of what is in it: its folder takes no other, or nothing can take
+/// Returns whether a file can be written all the same in place of what is in it: its folder takes no other, or nothing can take
 /// its place, as with a file that is mounted by itself.
 fn is_of_the_folder(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
@@ -340,7 +340,7 @@ fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
 struct Temporary {
     path: PathBuf,
     file: File,
-    /// What the file has whose place it takes.
+    /// The attributes of the file that it replaces.
     permissions: Option<Permissions>,
     is_placed: bool,
 }
@@ -539,17 +539,17 @@ mod tests {
         let path = folder.path().join("rows.csv");
         let found = |text: &str| {
             fs::write(&path, text).unwrap();
-            let spoilt = spoilt(path.as_os_str(), "a,b\n").unwrap();
-            spoilt.map(|Spoilt { line, fault, found }| (line, fault, found))
+            let damage = damage(path.as_os_str(), "a,b\n").unwrap();
+            damage.map(|Damage { line, fault, found }| (line, fault, found))
         };
         assert_eq!(found(""), None);
         assert_eq!(found("a,b\n"), None);
         assert_eq!(found("a,b\n1,2\n3,4\n"), None);
-        assert_eq!(found("a,c\n1,2\n"), Some((1, Fault::Header, "a,c".into())));
-        assert_eq!(found("a,b,c\n"), Some((1, Fault::Header, "a,b,c".into())));
-        assert_eq!(found("a,b"), Some((1, Fault::Unfinished, "a,b".into())));
-        assert_eq!(found("a,b\n1,2\n3"), Some((3, Fault::Unfinished, "3".into())));
-        assert_eq!(spoilt(folder.path().join("none").as_os_str(), "a\n").unwrap(), None);
+        assert_eq!(found("a,c\n1,2\n"), Some((1, DamageKind::Header, "a,c".into())));
+        assert_eq!(found("a,b,c\n"), Some((1, DamageKind::Header, "a,b,c".into())));
+        assert_eq!(found("a,b"), Some((1, DamageKind::Unfinished, "a,b".into())));
+        assert_eq!(found("a,b\n1,2\n3"), Some((3, DamageKind::Unfinished, "3".into())));
+        assert_eq!(damage(folder.path().join("none").as_os_str(), "a\n").unwrap(), None);
     }
 
     #[test]

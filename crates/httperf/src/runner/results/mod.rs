@@ -17,13 +17,13 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::command_line::args::ResultArgs;
-use crate::commands::self_check;
+use crate::runner::known_capacity::share_of_capacity;
 
-use self::file::{Fault, Spoilt, Writable};
+use self::file::{Damage, DamageKind, Writable};
 
 pub use self::call_log::{CallLog, CallSender};
 
-/// What is known of a run before it begins.
+/// The origin of a run: its start, its name, its command line.
 #[derive(Clone, Debug)]
 pub struct Provenance {
     started: OffsetDateTime,
@@ -52,7 +52,7 @@ impl Provenance {
             httperf: env!("CARGO_PKG_VERSION").to_owned(),
             ended_early,
             machine: machine::this(self.open_files),
-            capacity: self_check::store::capacity(&summary, &plan).map(|found| Capacity {
+            capacity: share_of_capacity(&summary, &plan).map(|found| Capacity {
                 connections_per_second: found.connections_most as u64,
                 requests_per_second: found.requests_most as u64,
             }),
@@ -163,18 +163,18 @@ pub(crate) fn ensure_distinct<'a>(
 
 /// Refuses a table below which a row of ours would not be one.
 fn ensure_takes_rows(option: &str, name: &OsStr) -> anyhow::Result<()> {
-    let spoilt = file::spoilt(name, &csv_header())
+    let damage = file::damage(name, &csv_header())
         .with_context(|| format!("{option}: cannot read `{}`", name.to_string_lossy()))?;
-    let Some(Spoilt { line, fault, found }) = spoilt else { return Ok(()) };
+    let Some(Damage { line, fault, found }) = damage else { return Ok(()) };
     let place = format!("{option}: {}:{line}", name.to_string_lossy());
     let found = shortened(&found);
     match fault {
-        Fault::Header => anyhow::bail!(
+        DamageKind::Header => anyhow::bail!(
             "{place}: expected the names of httperf's columns ({}), got `{found}`\nhint: name a file that is not there \
              yet, or one that --csv of this version has written",
             shortened(csv_header().trim_end())
         ),
-        Fault::Unfinished => anyhow::bail!(
+        DamageKind::Unfinished => anyhow::bail!(
             "{place}: expected a line that ends, got `{found}`, which a new row would continue\nhint: end that line, or \
              remove it"
         ),

@@ -105,7 +105,7 @@ fn a_server_that_does_not_know_http2_in_the_clear_is_told_from_a_broken_one() {
         command.args(["-m", "http.server", "--bind", "127.0.0.1", &port.to_string()]);
     }));
     let finished = finish(server.port(0), arguments, &[]);
-    check_hopeless(&finished, "the server answers in something else than HTTP", IN_CLEAR);
+    check_hopeless(&finished, "the server's first bytes are not HTTP", IN_CLEAR);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Where the latest results are kept, so that later runs can say what share of this machine's capacity they used.
+//! The results of the latest self-check, kept so that later runs can say what share of this machine's capacity they used.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,13 +11,17 @@ use httperf_plan::Plan;
 use httperf_stats::Summary;
 use serde::Deserialize;
 
-use super::capacity::Highest;
-use super::machine::Machine;
-use super::results::{FORMAT, VERSION};
+use super::machine::MachineIdentity;
 
-/// What share of the capacity of this machine a run used, by the latest self-check.
+/// The name of the format of the document.
+pub(crate) const FORMAT: &str = "httperf-self-check";
+
+/// The version of the shape of the document. Fields may be added within a version; none goes or changes its meaning.
+pub(crate) const VERSION: u32 = 1;
+
+/// The share of this machine's capacity that a run used, by the latest self-check.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ShareOfCapacity {
+pub(crate) struct ShareOfCapacity {
     /// The connections per second of the run, as a share of the most with one request each.
     pub connections: f64,
     /// Its requests per second, as a share of the most on connections that are kept.
@@ -28,20 +32,20 @@ pub struct ShareOfCapacity {
     pub requests_most: f64,
 }
 
-/// What share of this machine's capacity a run used.
+/// Returns the share of this machine's capacity that a run used.
 ///
 /// `None` if that was not measured, or while other work kept the generator waiting, or on another machine, with another
 /// version of the program or the system, or if it says nothing about the run: capacity is that of connections in the
 /// clear.
 #[must_use]
-pub fn capacity(summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
+pub(crate) fn share_of_capacity(summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
     let folder = folder(&|name| env::var_os(name))?;
-    share(&fs::read_to_string(folder.join(FILE)).ok()?, &Machine::this(), summary, plan)
+    share(&fs::read_to_string(folder.join(FILE)).ok()?, &MachineIdentity::this(), summary, plan)
 }
 
-fn share(stored: &str, machine: &Machine, summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
+fn share(stored: &str, machine: &MachineIdentity, summary: &Summary, plan: &Plan) -> Option<ShareOfCapacity> {
     let stored: Stored = serde_json::from_str(stored).ok()?;
-    let Capacity { connections, requests } = stored.capacity;
+    let StoredCapacity { connections, requests } = stored.capacity;
     let seconds = summary.duration.as_secs_f64();
     let is_known = stored.format == FORMAT
         && stored.version == VERSION
@@ -67,21 +71,26 @@ fn share(stored: &str, machine: &Machine, summary: &Summary, plan: &Plan) -> Opt
 /// machine.
 const DISTURBED_SHARE: f64 = 0.1;
 
-/// What is read of stored results.
+/// The part of stored results that is read.
 #[derive(Debug, Deserialize)]
 struct Stored {
     format: String,
     version: u32,
-    machine: Machine,
+    machine: MachineIdentity,
     processors_split: bool,
     kept_waiting_share: f64,
-    capacity: Capacity,
+    capacity: StoredCapacity,
 }
 
 #[derive(Debug, Deserialize)]
-struct Capacity {
-    connections: Highest,
-    requests: Highest,
+struct StoredCapacity {
+    connections: StoredRate,
+    requests: StoredRate,
+}
+
+#[derive(Debug, Deserialize)]
+struct StoredRate {
+    per_second: f64,
 }
 
 /// The name of the file, in the program's folder.
@@ -101,7 +110,7 @@ fn folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 ///
 /// # Errors
 /// Why that cannot be done, in a sentence.
-pub(super) fn keep(results: &str) -> Result<PathBuf, String> {
+pub(crate) fn keep(results: &str) -> Result<PathBuf, String> {
     let folder = folder(&|name| env::var_os(name))
         .ok_or("cannot keep the results: neither XDG_STATE_HOME nor HOME is an absolute path")?;
     let file = folder.join(FILE);
@@ -145,8 +154,8 @@ mod tests {
         planning::plan(&Program::started_as(&"httperf".into()), &args, &mut |_| {}).unwrap()
     }
 
-    fn machine() -> Machine {
-        Machine { cpu: "x".into(), processors: 2, kernel: "6".into(), httperf: "1".into() }
+    fn machine() -> MachineIdentity {
+        MachineIdentity { cpu: "x".into(), processors: 2, kernel: "6".into(), httperf: "1".into() }
     }
 
     fn stored(connections: f64, requests: f64) -> String {
@@ -185,7 +194,7 @@ mod tests {
     #[test]
     fn what_does_not_fit_says_nothing() {
         let stored = stored(10_000.0, 80_000.0);
-        let other = Machine { processors: 4, ..machine() };
+        let other = MachineIdentity { processors: 4, ..machine() };
         assert_eq!(share(&stored, &other, &summary(), &plan()), None, "another machine");
         let disturbed = stored.replace("0.01", "0.1");
         assert_eq!(share(&disturbed, &machine(), &summary(), &plan()), None, "other work");

@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use httperf_plan::objective::{Clock, Metric};
 use httperf_plan::{Phases, Plan};
 use httperf_report::capacity::{Capacity, Cause, End, Found, Outcome, Trial};
-use httperf_stats::search::{self, Next, Search};
+use httperf_stats::search as rates;
 
+use super::args::ARRIVALS_MIN;
 use super::{needed, samples_of_arrival};
-use crate::command_line::args::{ARRIVALS_MIN, Args};
-use crate::runner::probe;
-use crate::runner::trials::Trials;
+use crate::command_line::args::Args;
+use crate::runner::{Runner, probe};
 use crate::terminal::messages::Program;
 use crate::terminal::status_line::StatusLine;
 
 /// A single request is given up after this long.
 const PROBE_LIMIT: Duration = Duration::from_secs(5);
 
-/// So long a server may take to recover from a trial; longer if it takes longer to answer what it was offered, at the
+/// The time that a server may take to recover from a trial; longer if it takes longer to answer what it was offered, at the
 /// rate at which it did answer, but no longer than this.
 const RECOVERY_LIMIT: Duration = Duration::from_secs(30);
 const RECOVERY_LIMIT_MAX: Duration = Duration::from_secs(180);
@@ -31,19 +31,19 @@ const RECOVERY_LIMIT_MAX: Duration = Duration::from_secs(180);
 /// Between two single requests.
 const PROBE_PAUSE: Duration = Duration::from_millis(200);
 
-/// A reply is quick that takes no longer than so many times the first one, and this long beside.
+/// A quick reply takes at most this many times as long as the first one, plus this time.
 const QUICK: (u32, Duration) = (3, Duration::from_millis(20));
 
-/// How long load is offered before it is measured: this part of a trial, within these bounds.
+/// The warm-up: this part of a trial, within these bounds.
 const WARMUP_PART: u32 = 5;
 const WARMUP: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(2));
 
-/// It is longer where replies take long: after so many times their usual latency the number of calls under way has
+/// It is longer where replies take long: after this many times their usual latency the number of calls under way has
 /// settled, and grows no more unless the server falls behind. Yet not longer than this.
 const SETTLING: u32 = 4;
 const SETTLING_MAX: Duration = Duration::from_secs(10);
 
-/// How long what is under way may take to end, within these bounds.
+/// The bounds of the drain.
 const DRAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
 /// A trial has a tenth more arrivals than objectives need, for those that fail.
@@ -54,21 +54,21 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 
 /// A search with its trials so far.
 #[derive(Debug)]
-pub(super) struct Hunt {
+pub(super) struct Search {
     capacity: Capacity,
-    search: Search,
+    rates: rates::Search,
     /// `--warmup` and `--drain`, where they were given.
     warmup: Option<Duration>,
     drain: Option<Duration>,
     /// The longest time that an objective allows.
     longest: Duration,
-    /// How long a single request took before the first trial.
+    /// The time of a single request before the first trial.
     first: Duration,
 }
 
-impl Hunt {
+impl Search {
     /// A search before its first trial.
-    pub(super) fn new(args: &Args, capacity: Capacity) -> Self {
+    pub(super) fn new(run: &Args, capacity: Capacity) -> Self {
         let (settings, plan) = (&capacity.settings, &capacity.plan);
         let arrivals = settings
             .objectives
@@ -82,7 +82,7 @@ impl Hunt {
         let sees_backlog =
             |clock: Clock| !matches!(clock, Clock::Connect | Clock::Handshake | Clock::Transfer);
         let patience = bounds.clone().filter(|&(clock, _)| sees_backlog(clock)).map(|(_, bound)| bound).min();
-        let search = Search::new(search::Settings {
+        let rates = rates::Search::new(rates::Settings {
             start: settings.start,
             min_rate: settings.min_rate,
             max_rate: settings.max_rate,
@@ -97,15 +97,15 @@ impl Hunt {
         let given =
             |seconds: f64| (seconds > 0.0).then(|| Duration::try_from_secs_f64(seconds).ok()).flatten();
         let longest = bounds.map(|(_, bound)| bound).max().unwrap_or_default();
-        let (warmup, drain) = (given(args.results.warmup), given(args.results.drain));
-        Self { capacity, search, warmup, drain, longest, first: Duration::ZERO }
+        let (warmup, drain) = (given(run.results.warmup), given(run.results.drain));
+        Self { capacity, rates, warmup, drain, longest, first: Duration::ZERO }
     }
 
     /// The plan of the longest trial at the highest rate that is certain to be tried.
     pub(super) fn heaviest(&self) -> Plan {
         let settings = &self.capacity.settings;
         let rate = settings.max_rate.unwrap_or(settings.start);
-        self.plan(search::Trial { rate, length: Duration::from_secs_f64(settings.trial_max_s) })
+        self.plan(rates::Trial { rate, length: Duration::from_secs_f64(settings.trial_max_s) })
     }
 
     /// Makes trials until the search ends, or somebody asks for the end. `save` is told what is known after each.
@@ -115,7 +115,7 @@ impl Hunt {
     pub(super) fn run(
         mut self,
         program: &Program,
-        trials: &Trials,
+        runner: &Runner,
         save: &mut dyn FnMut(&Capacity),
     ) -> Result<Capacity, String> {
         let mut status = StatusLine::new();
@@ -125,28 +125,28 @@ impl Hunt {
             }
         };
         show("waiting for a first reply");
-        let first = self.probe(trials);
-        if trials.is_interrupted() {
+        let first = self.probe(runner);
+        if runner.is_interrupted() {
             return Ok(self.end(End::Asked, None));
         }
         self.first = first?;
         loop {
-            let trial = match self.search.next() {
-                Next::End(end @ (search::End::ClientLimited | search::End::ClientDisturbed)) => {
+            let trial = match self.rates.next() {
+                rates::Next::End(end @ (rates::End::ClientLimited | rates::End::ClientDisturbed)) => {
                     let because = self.client_reason();
                     return Ok(self.end(end.into(), because));
                 }
-                Next::End(end) => return Ok(self.end(end.into(), None)),
-                Next::Try(trial) => trial,
+                rates::Next::End(end) => return Ok(self.end(end.into(), None)),
+                rates::Next::Try(trial) => trial,
             };
             let (number, unit) = (self.capacity.trials.len() + 1, self.capacity.unit().name());
             let seconds = trial.length.as_secs_f64();
             show(&format!("trial {number}: {} {unit}/s for {seconds:.1} s", trial.rate));
-            let run = match trials.run(self.plan(trial)) {
+            let run = match runner.run(self.plan(trial)) {
                 Ok(run) => run,
                 Err(error) => return Ok(self.end(End::Broken, Some(format!("{error:#}")))),
             };
-            if trials.is_interrupted() {
+            if runner.is_interrupted() {
                 // What was cut short says nothing.
                 return Ok(self.end(End::Asked, None));
             }
@@ -155,35 +155,35 @@ impl Hunt {
             self.capacity.part.get_or_insert_with(|| run.parts[0].clone());
             self.capacity.trials.push(made);
             // A server that is gone has no capacity: what was known of it before stays.
-            if is_silent && !self.has_recovered(trials) {
-                return Ok(match trials.is_interrupted() {
+            if is_silent && !self.has_recovered(runner) {
+                return Ok(match runner.is_interrupted() {
                     true => self.end(End::Asked, None),
                     false => self.end(End::Broken, Some("the server no longer answers".to_owned())),
                 });
             }
-            self.search.note(observed);
-            self.capacity.found = Found::of(&self.search, None);
+            self.rates.note(observed);
+            self.capacity.found = Found::of(&self.rates, None);
             save(&self.capacity);
-            if matches!(self.search.next(), Next::End(_)) {
+            if matches!(self.rates.next(), rates::Next::End(_)) {
                 continue;
             }
             show(&format!("pause after trial {number}"));
-            trials.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
+            runner.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
             if !matches!(outcome, Outcome::Within | Outcome::Unclear) {
-                self.has_recovered(trials);
+                self.has_recovered(runner);
             }
-            if trials.is_interrupted() {
+            if runner.is_interrupted() {
                 return Ok(self.end(End::Asked, None));
             }
         }
     }
 
     fn end(mut self, end: End, because: Option<String>) -> Capacity {
-        self.capacity.found = Found { because, ..Found::of(&self.search, Some(end)) };
+        self.capacity.found = Found { because, ..Found::of(&self.rates, Some(end)) };
         self.capacity
     }
 
-    /// What the client had to answer for in the last trial in which it had something to.
+    /// The client's fault in the last trial that had one.
     fn client_reason(&self) -> Option<String> {
         self.capacity.trials.iter().rev().find_map(|trial| {
             let name = trial.reasons.iter().find_map(|reason| match reason {
@@ -196,7 +196,7 @@ impl Hunt {
         })
     }
 
-    fn plan(&self, trial: search::Trial) -> Plan {
+    fn plan(&self, trial: rates::Trial) -> Plan {
         let phases = Phases {
             warmup: self.warmup.unwrap_or_else(|| {
                 let settling = (self.usual_latency() * SETTLING).min(SETTLING_MAX);
@@ -214,7 +214,7 @@ impl Hunt {
             .in_trial(u32::try_from(self.capacity.trials.len()).unwrap_or(u32::MAX))
     }
 
-    /// How long replies take while the server keeps up.
+    /// The usual latency while the server keeps up.
     fn usual_latency(&self) -> Duration {
         let at_ease = self.capacity.trials.iter().find(|trial| trial.outcome == Outcome::Within);
         let median = at_ease.and_then(|trial| trial.latency_ms.p50);
@@ -222,14 +222,14 @@ impl Hunt {
     }
 
     /// Makes a single request, and says how long its reply took, or why there was none.
-    fn probe(&self, trials: &Trials) -> Result<Duration, String> {
+    fn probe(&self, runner: &Runner) -> Result<Duration, String> {
         let plan = probe::probe(&self.capacity.plan, 1, PROBE_LIMIT);
-        let run = trials.run(plan.clone()).map_err(|error| format!("{error:#}"))?;
+        let run = runner.run(plan.clone()).map_err(|error| format!("{error:#}"))?;
         // Any reply will do.
         probe::slowest(&plan, &run.summary)
     }
 
-    /// How long the server may take to recover from the last trial.
+    /// The time that the server may take to recover from the last trial.
     fn recovery_limit(&self) -> Duration {
         let trials = &self.capacity.trials;
         // One that answered a single call and then none of many may have a long backlog. One that answered many, and then
@@ -247,18 +247,18 @@ impl Hunt {
     }
 
     /// Makes single requests until one is answered quickly. Returns whether any was answered.
-    fn has_recovered(&self, trials: &Trials) -> bool {
+    fn has_recovered(&self, runner: &Runner) -> bool {
         let quick = self.first * QUICK.0 + QUICK.1;
         let began = Instant::now();
         let mut has_answered = false;
         let limit = self.recovery_limit();
-        while began.elapsed() < limit && !trials.is_interrupted() {
-            let answer = self.probe(trials);
+        while began.elapsed() < limit && !runner.is_interrupted() {
+            let answer = self.probe(runner);
             has_answered |= answer.is_ok();
             if answer.is_ok_and(|time| time <= quick) {
                 break;
             }
-            trials.pause(PROBE_PAUSE);
+            runner.pause(PROBE_PAUSE);
         }
         has_answered
     }

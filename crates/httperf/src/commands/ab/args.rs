@@ -1,14 +1,17 @@
-//! What was typed for `httperf ab`.
+//! The arguments of `httperf ab`.
 
 use std::ffi::OsString;
 
 use httperf_report::compare::Settings;
 
-use crate::commands::compare::Form;
+use crate::command_line::args::Args;
+use crate::commands::compare::CompareForm;
 
-/// What was typed for `httperf ab`.
+/// The arguments of `httperf ab`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AbArgs {
+    /// The options that define a run of both sides.
+    pub run: Args,
     /// `--a`: options of the first side alone.
     pub a: Option<Vec<u8>>,
     /// `--b`: options of the second.
@@ -20,7 +23,7 @@ pub struct AbArgs {
     /// `--seed`.
     pub seed: Option<u64>,
     /// `--format`.
-    pub form: Form,
+    pub form: CompareForm,
     /// `--output`.
     pub output: Option<OsString>,
     /// `--fail-if` and `--force`.

@@ -1,4 +1,4 @@
-//! What was typed for `httperf capacity`, and what it does to the plan of a run.
+//! The arguments of `httperf capacity`, and their effect on the plan of a run.
 
 use std::ffi::OsString;
 
@@ -6,11 +6,13 @@ use httperf_plan::Arrivals;
 use httperf_plan::objective::{Clock, Metric, Objective, Relation};
 
 use crate::command_line::args::{Args, Threads};
-use crate::command_line::grammar::Stop;
+use crate::command_line::grammar::ParseStop;
 
-/// What was typed for `httperf capacity`.
+/// The arguments of `httperf capacity`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CapacityArgs {
+    /// The options that define a run.
+    pub run: Args,
     /// `--search`.
     pub searched: Searched,
     /// `--start`.
@@ -33,9 +35,11 @@ pub struct CapacityArgs {
     pub json: bool,
     /// `--output`.
     pub output: Option<OsString>,
+    /// `--quiet`.
+    pub quiet: bool,
 }
 
-/// Which rate is searched for.
+/// The rate that is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
     /// That of connections or sessions.
@@ -52,7 +56,7 @@ const START: f64 = 100.0;
 const MIN_RATE: f64 = 1.0;
 
 /// Fewer arrivals in a trial tell nothing.
-pub(crate) const ARRIVALS_MIN: f64 = 20.0;
+pub(super) const ARRIVALS_MIN: f64 = 20.0;
 
 /// How many seconds a trial is measured at most, unless something else is typed; and at a low rate, for as many arrivals
 /// as it needs.
@@ -65,6 +69,7 @@ const THREADS_RATE: f64 = 1e6;
 impl Default for CapacityArgs {
     fn default() -> Self {
         Self {
+            run: Args::default(),
             searched: Searched::Rate,
             start: None,
             min_rate: None,
@@ -76,6 +81,7 @@ impl Default for CapacityArgs {
             pause: 1.0,
             json: false,
             output: None,
+            quiet: false,
         }
     }
 }
@@ -89,13 +95,13 @@ impl CapacityArgs {
         self.min_rate.unwrap_or(usual)
     }
 
-    /// How many seconds a trial is measured at most.
+    /// The longest measured time of a trial, in seconds.
     #[must_use]
     pub fn trial_max(&self) -> f64 {
         self.trial_max.unwrap_or_else(|| TRIAL_MAX_S.max(self.trial_min))
     }
 
-    /// How many seconds one is measured at a low rate at most. What was typed holds at all rates.
+    /// The longest measured time of a trial at a low rate, in seconds. A typed value holds at all rates.
     #[must_use]
     pub fn trial_longest(&self) -> f64 {
         self.trial_max.unwrap_or_else(|| TRIAL_LONGEST_S.max(self.trial_min))
@@ -108,66 +114,65 @@ impl CapacityArgs {
     }
 
     /// Refuses a range of rates or lengths that has nothing in it.
-    fn check_ranges(&self) -> Result<(), Stop> {
+    fn check_ranges(&self) -> Result<(), ParseStop> {
         let (min, start) = (self.min_rate(), self.start());
         if let Some(max) = self.max_rate.filter(|&max| max < min) {
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--max-rate: expected at least --min-rate {min}, got `{max}`"
             )));
         }
         if start < min {
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--start: expected at least --min-rate {min}, got `{start}`"
             )));
         }
         if let Some(max) = self.max_rate.filter(|&max| start > max) {
-            return Err(Stop::rejected(format!("--start: expected at most --max-rate {max}, got `{start}`")));
+            return Err(ParseStop::rejected(format!(
+                "--start: expected at most --max-rate {max}, got `{start}`"
+            )));
         }
         if self.trial_max() < self.trial_min {
             let (min, max) = (self.trial_min, self.trial_max());
-            return Err(Stop::rejected(format!(
+            return Err(ParseStop::rejected(format!(
                 "--trial-max: expected at least --trial-min {min}, got `{max}`"
             )));
         }
         Ok(())
     }
-}
 
-impl Args {
     /// Makes these arguments those of the first trial of a search. Its rate and its length are set for each trial anew.
     ///
     /// # Errors
-    /// What does not go with a search, or is missing.
-    pub(crate) fn prepare_search(&mut self) -> Result<(), Stop> {
-        let capacity = &self.trials.capacity;
+    /// An option that contradicts a search, or one that is missing.
+    pub(super) fn prepare_search(&mut self) -> Result<(), ParseStop> {
         self.check_objectives()?;
-        capacity.check_ranges()?;
+        self.check_ranges()?;
         self.check_left_to_search()?;
         // Threads that are to suffice have to for any rate; those of trials are set later.
-        let start = match self.load.threads {
-            Some(Threads::Auto) => capacity.max_rate.unwrap_or(THREADS_RATE),
-            _ => capacity.start(),
+        let start = match self.run.load.threads {
+            Some(Threads::Auto) => self.max_rate.unwrap_or(THREADS_RATE),
+            _ => self.start(),
         };
-        let length = capacity.trial_min;
-        match capacity.searched {
-            Searched::Rate => self.arrivals = self.arrivals.at_rate(start),
+        let run = &mut self.run;
+        match self.searched {
+            Searched::Rate => run.arrivals = run.arrivals.at_rate(start),
             Searched::RequestRate => {
-                let arrivals = self.load.call_arrivals.take().unwrap_or(Arrivals::Sequential);
-                self.load.call_arrivals = Some(arrivals.at_rate(start));
+                let arrivals = run.load.call_arrivals.take().unwrap_or(Arrivals::Sequential);
+                run.load.call_arrivals = Some(arrivals.at_rate(start));
             }
         }
-        self.load.duration = length;
-        self.check()
+        run.load.duration = self.trial_min;
+        run.check()
     }
 
-    /// Refuses objectives by which no capacity can be found.
-    fn check_objectives(&self) -> Result<(), Stop> {
-        let objectives = &self.results.objectives.all;
+    /// Refuses objectives that cannot bound a capacity.
+    fn check_objectives(&self) -> Result<(), ParseStop> {
+        let objectives = &self.run.results.objectives.all;
         let refused = |what: &str, objective: &Objective| {
-            Err(Stop::rejected(format!("--slo: expected {what}, got `{objective}`")))
+            Err(ParseStop::rejected(format!("--slo: expected {what}, got `{objective}`")))
         };
         if objectives.is_empty() {
-            return Err(Stop::rejected(
+            return Err(ParseStop::rejected(
                 "--slo: expected objectives such as `p99<50ms, errors<0.1%`, which say what the server is to keep to; got none",
             ));
         }
@@ -189,65 +194,64 @@ impl Args {
         if let Some((upper, lower)) = Objective::contradiction(objectives) {
             let message =
                 format!("--slo: expected objectives that can be met together, got `{upper}` and `{lower}`");
-            return Err(Stop::rejected(message));
+            return Err(ParseStop::rejected(message));
         }
         Ok(())
     }
 
     /// Refuses what the search sets itself, and what a search cannot have.
-    fn check_left_to_search(&self) -> Result<(), Stop> {
-        let capacity = &self.trials.capacity;
-        let calls = capacity.searched == Searched::RequestRate;
+    fn check_left_to_search(&self) -> Result<(), ParseStop> {
+        let calls = self.searched == Searched::RequestRate;
         let has_rate = |arrivals: &Arrivals| matches!(arrivals, Arrivals::Deterministic { .. });
         let refused = [
             (
-                has_rate(&self.arrivals) || self.load.call_arrivals.as_ref().is_some_and(has_rate),
+                has_rate(&self.run.arrivals) || self.run.load.call_arrivals.as_ref().is_some_and(has_rate),
                 "--rate: expected none, as the search chooses rates; --start, --min-rate and --max-rate bound them, and \
                  --period=e1 makes arrivals a Poisson process",
             ),
             (
-                !calls && self.load.call_arrivals.is_some(),
+                !calls && self.run.load.call_arrivals.is_some(),
                 "--request-period: expected --search=request-rate beside it",
             ),
             (
-                calls && self.arrivals != Arrivals::Sequential,
+                calls && self.run.arrivals != Arrivals::Sequential,
                 "--search=request-rate: expected --request-period instead of --period",
             ),
             (
-                self.results.objectives.abort,
+                self.run.results.objectives.abort,
                 "--abort-on-slo: expected none, as a search learns from trials that miss an objective",
             ),
             (
-                calls && self.session.is_some(),
+                calls && self.run.session.is_some(),
                 "--search=request-rate: expected no session workload beside it",
             ),
             (
-                self.num_conns.is_some(),
+                self.run.num_conns.is_some(),
                 "--num-conns: expected none, as the search chooses how long trials are; --trial-min and --trial-max bound it",
             ),
             (
-                calls && self.num_calls.is_some(),
+                calls && self.run.num_calls.is_some(),
                 "--num-calls: expected none, as the search chooses how long trials are; --trial-min and --trial-max bound it",
             ),
             (
-                self.load.duration > 0.0,
+                self.run.load.duration > 0.0,
                 "--duration: expected none, as the search chooses how long trials are; --trial-min and --trial-max bound it",
             ),
             (
-                self.runtime > 0.0,
+                self.run.runtime > 0.0,
                 "--runtime: expected none, as the search chooses how long trials are; --trial-min and --trial-max bound it",
             ),
             (
-                self.results.until.is_some(),
+                self.run.results.until.is_some(),
                 "--until: expected none, as the search chooses how long trials are; --trial-min and --trial-max bound it",
             ),
             (
-                self.results.classic_record,
+                self.run.results.classic_record,
                 "--record: expected full, as objectives need the figures that classic leaves out",
             ),
         ];
         match refused.into_iter().find(|&(is_given, _)| is_given) {
-            Some((_, message)) => Err(Stop::rejected(message)),
+            Some((_, message)) => Err(ParseStop::rejected(message)),
             None => Ok(()),
         }
     }

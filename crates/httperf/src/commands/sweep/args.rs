@@ -1,17 +1,21 @@
-//! What was typed for `httperf sweep`.
+//! The arguments of `httperf sweep`.
 
 use std::ffi::OsString;
 
-/// What was typed for `httperf sweep`.
+use crate::command_line::args::Args;
+
+/// The arguments of `httperf sweep`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepArgs {
+    /// The options that define a run.
+    pub run: Args,
     /// `--rates`: ascending, each once.
     pub rates: Option<Vec<f64>>,
     /// `--request-rates`, likewise.
     pub request_rates: Option<Vec<f64>>,
     /// `--repeats`.
     pub repeats: u32,
-    /// Whether `--order` is random.
+    /// True if `--order` is random.
     pub shuffled: bool,
     /// `--seed`.
     pub seed: Option<u64>,
@@ -33,13 +37,19 @@ pub struct SweepArgs {
     pub svg: Option<OsString>,
     /// `--png`.
     pub png: Option<OsString>,
+    /// `--junit`.
+    pub junit: Option<OsString>,
     /// `--format`.
     pub form: SweepForm,
     /// `--resume`.
     pub resume: Option<OsString>,
+    /// `--strict`.
+    pub strict: bool,
+    /// `--quiet`.
+    pub quiet: bool,
 }
 
-/// What is printed on stdout.
+/// The form of the report on stdout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SweepForm {
     /// A table for people.
@@ -56,6 +66,7 @@ pub enum SweepForm {
 impl Default for SweepArgs {
     fn default() -> Self {
         Self {
+            run: Args::default(),
             rates: None,
             request_rates: None,
             repeats: 1,
@@ -70,8 +81,11 @@ impl Default for SweepArgs {
             html: None,
             svg: None,
             png: None,
+            junit: None,
             form: SweepForm::Table,
             resume: None,
+            strict: false,
+            quiet: false,
         }
     }
 }

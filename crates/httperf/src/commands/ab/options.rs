@@ -1,0 +1,239 @@
+//! The command line of `httperf ab`: its options, and what it makes of the words for each side.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use super::args::AbArgs;
+use crate::command_line::args::{Args, os_string};
+use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::table::{self, RUN};
+use crate::commands::compare::{
+    CompareForm, FAIL_IF_DETAILS, FAIL_IF_HELP, FORMAT_DETAILS, FORMAT_HELP, FORMATS, tolerances,
+};
+
+/// The command line of `httperf ab`.
+pub const COMMAND: Command<AbArgs, Args> = Command {
+    name: "ab",
+    summary: "Compares two targets, or two sets of options, in trials that take turns, so that drift cancels.",
+    words: "URL_A URL_B | --a OPTIONS --b OPTIONS [URL]",
+    groups: &[
+        Group { title: "Sides", options: SIDES },
+        Group { title: "Trials", options: TRIALS },
+        Group { title: "Comparison", options: COMPARISON },
+        Group { title: "General", options: &[Opt::help()] },
+    ],
+    also: Some(Borrowed { groups: RUN, part: |args| &mut args.run }),
+    word: |args, word| {
+        args.words.push(word.to_vec());
+        Ok(())
+    },
+};
+
+const SIDES: &[Opt<AbArgs>] = &[
+    Opt::with_value("a", "OPTIONS", "options of a run for side A alone, as a shell would split them")
+        .details(&[
+            "Such as --a '--tls-groups X25519' --b '--tls-groups X25519MLKEM768'. They come after those \
+             of both.",
+        ])
+        .apply(|args, value| {
+            args.a = Some(value.bytes().to_vec());
+            Ok(())
+        }),
+    Opt::with_value("b", "OPTIONS", "options of a run for side B alone")
+        .details(&["May be empty. Side A is the base, with which B is compared."])
+        .apply(|args, value| {
+            args.b = Some(value.bytes().to_vec());
+            Ok(())
+        }),
+];
+
+const TRIALS: &[Opt<AbArgs>] = &[
+    Opt::with_value("rounds", "N", "makes N rounds, each with one trial of both sides in random order")
+        .details(&[
+            "Default: 10. Range: 1 to 1000. Intervals become narrower with more of them; with fewer than \
+             5 nothing can be told. A round in which a trial is INVALID is left out.",
+        ])
+        .apply(|args, value| {
+            let rounds = value.unsigned().and_then(|rounds| u32::try_from(rounds).ok());
+            let rounds = rounds.filter(|rounds| (1..=ROUNDS_MAX).contains(rounds));
+            let expected = || ParseStop::expected("--rounds", "a number from 1 to 1000", value);
+            args.rounds = Some(rounds.ok_or_else(expected)?);
+            Ok(())
+        }),
+    Opt::with_value("trial", "X", "measures X seconds in each trial")
+        .details(&["Default: 3. The same as --duration. A workload that ends by itself may end earlier."])
+        .apply(|args, value| {
+            args.run.load.duration = seconds("--trial", value, |seconds| seconds > 0.0)?;
+            Ok(())
+        }),
+    Opt::with_value("warmup", "X", "offers load for X seconds before each trial measures")
+        .details(&["Default: 0.5."])
+        .apply(|args, value| {
+            args.run.results.warmup = seconds("--warmup", value, |seconds| seconds >= 0.0)?;
+            Ok(())
+        }),
+    Opt::with_value("drain", "X", "lets calls under way at the end of a trial finish within X seconds")
+        .details(&["Default: 1. It takes no longer than the calls do."])
+        .apply(|args, value| {
+            args.run.results.drain = seconds("--drain", value, |seconds| seconds >= 0.0)?;
+            Ok(())
+        }),
+    Opt::with_value("pause", "X", "waits X seconds before each trial but the first")
+        .details(&["Default: 0."])
+        .apply(|args, value| {
+            args.pause = seconds("--pause", value, |seconds| seconds >= 0.0)?;
+            Ok(())
+        }),
+    Opt::with_value("seed", "N", "seeds the random order of the trials with N")
+        .details(&["Default: 1."])
+        .apply(|args, value| {
+            let seed = value.unsigned();
+            args.seed = Some(seed.ok_or_else(|| ParseStop::expected("--seed", "a whole number", value))?);
+            Ok(())
+        }),
+];
+
+const COMPARISON: &[Opt<AbArgs>] = &[
+    Opt::with_value("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
+        args.form = CompareForm::parse(value)?;
+        Ok(())
+    }),
+    Opt::with_value("output", "FILE", "also writes the comparison to a file, as a JSON document")
+        .details(&["It has the figures of every trial."])
+        .apply(|args, value| {
+            if value.bytes().is_empty() || value.os_str() == crate::command_line::args::STDOUT {
+                return Err(ParseStop::expected("--output", "the name of a file", value));
+            }
+            args.output = Some(value.os_str().to_owned());
+            Ok(())
+        }),
+    Opt::with_value("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
+        args.settings.tolerances.extend(tolerances(value)?);
+        Ok(())
+    }),
+    Opt::flag("force", "reports figures even if most rounds are left out").apply(|args, _| {
+        args.settings.force = true;
+        Ok(())
+    }),
+];
+
+/// The most rounds. More would be days.
+const ROUNDS_MAX: u32 = 1000;
+
+/// Defaults.
+pub(super) const ROUNDS: u32 = 10;
+pub(super) const SEED: u64 = 1;
+const TRIAL_S: f64 = 3.0;
+const WARMUP_S: f64 = 0.5;
+const DRAIN_S: f64 = 1.0;
+
+/// A trial, a warm-up or a pause is no longer than a day.
+const SECONDS_MAX: f64 = 86_400.0;
+
+fn seconds(name: &str, value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, ParseStop> {
+    let seconds = value.real().filter(|&seconds| fits(seconds) && seconds <= SECONDS_MAX);
+    let least = if fits(0.0) { "from 0" } else { "above 0 and up" };
+    seconds.ok_or_else(|| ParseStop::expected(name, &format!("a number of seconds {least} to 86400"), value))
+}
+
+/// Returns what was typed, and each side as if it had been typed as a run of its own.
+pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseStop> {
+    let mut ab = AbArgs::default();
+    (ab.run.results.warmup, ab.run.results.drain) = (WARMUP_S, DRAIN_S);
+    grammar::parse(&COMMAND, words, Order::from_environment(), &mut ab)?;
+    let [a, b] = match (&ab.a, &ab.b, &ab.words[..]) {
+        (None, None, [a, b]) => {
+            if let Some(option) = ab.run.target_option() {
+                let message = format!("{option}: expected none beside two URLs, which say what is compared");
+                return Err(ParseStop::rejected(message));
+            }
+            [a, b].map(|url| (String::from_utf8_lossy(url).into_owned(), vec![os_string(url)]))
+        }
+        (None, None, words) => {
+            let message = format!("expected two URLs, or --a and --b, got {}", counted(words.len()));
+            return Err(ParseStop::rejected(message));
+        }
+        (Some(_), None, _) => return Err(ParseStop::rejected("--a: needs --b, which may be empty")),
+        (None, Some(_), _) => return Err(ParseStop::rejected("--b: needs --a, which may be empty")),
+        (Some(a), Some(b), words @ ([] | [_])) => {
+            words.iter().try_for_each(|url| take_url(&mut ab.run, url))?;
+            [split("--a", a)?, split("--b", b)?]
+        }
+        (Some(_), Some(_), words) => {
+            let message =
+                format!("expected one URL at most beside --a and --b, got {}", counted(words.len()));
+            return Err(ParseStop::rejected(message));
+        }
+    };
+    let own = |(name, words): (String, Vec<OsString>), option: &str| -> Result<Named, ParseStop> {
+        let mut args = ab.run.clone();
+        let placed = |stop| within(if ab.a.is_some() { option } else { "" }, stop);
+        grammar::parse(&SIDE, &words, Order::Mixed, &mut args).map_err(placed)?;
+        if args.load.duration == 0.0 && args.runtime == 0.0 {
+            args.load.duration = TRIAL_S;
+        }
+        let ends_early =
+            [("--until", args.results.until.is_some()), ("--abort-on-slo", args.results.objectives.abort)];
+        if let Some((option, _)) = ends_early.into_iter().find(|&(_, is_given)| is_given) {
+            let message = format!("{option}: expected none, as trials that take turns are of equal length");
+            return Err(placed(ParseStop::rejected(message)));
+        }
+        // What can only be judged when all words are known.
+        args.parse(&[]).map_err(placed)?;
+        Ok(Named { name, args })
+    };
+    let sides = [own(a, "--a")?, own(b, "--b")?];
+    Ok((ab, sides))
+}
+
+fn counted(words: usize) -> String {
+    match words {
+        0 => "none".to_owned(),
+        1 => "1 URL".to_owned(),
+        words => format!("{words} URLs"),
+    }
+}
+
+/// One of the two, with what was typed for it.
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) args: Args,
+}
+
+/// The command line of one side: the options of a run, and a URL.
+const SIDE: Command<Args> =
+    Command { name: COMMAND.name, summary: "", words: "", groups: RUN, also: None, word: take_url };
+
+/// Takes a URL; nothing else is a target here.
+fn take_url(args: &mut Args, word: &[u8]) -> Result<(), ParseStop> {
+    (table::COMMAND.word)(args, word)?;
+    match args.stray_words.is_empty() {
+        true => Ok(()),
+        false => Err(ParseStop::rejected(
+            [b"expected a URL such as http://host:8080/path, got `", word, b"`"].concat(),
+        )),
+    }
+}
+
+/// The words of a value, as a shell would split it.
+fn split(option: &str, value: &[u8]) -> Result<(String, Vec<OsString>), ParseStop> {
+    let mut splitter = shlex::bytes::Shlex::new(value);
+    let words: Vec<OsString> = splitter.by_ref().map(|word| OsStr::from_bytes(&word).to_owned()).collect();
+    if splitter.had_error {
+        let start = format!("{option}: expected options as a shell takes them, got `");
+        return Err(ParseStop::rejected([start.as_bytes(), value, b"` (a quote is open)"].concat()));
+    }
+    let name = String::from_utf8_lossy(value).trim().to_owned();
+    Ok((if name.is_empty() { "(no options of its own)".to_owned() } else { name }, words))
+}
+
+/// Adds the option in whose value the mistake is.
+fn within(option: &str, stop: ParseStop) -> ParseStop {
+    let message = match stop {
+        ParseStop::Usage(message) => message,
+        ParseStop::Rejected { message, .. } => message,
+        other => return other,
+    };
+    let place = if option.is_empty() { Vec::new() } else { format!("{option}: ").into_bytes() };
+    ParseStop::rejected([place, message].concat())
+}

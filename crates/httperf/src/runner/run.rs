@@ -1,0 +1,268 @@
+//! One run: watched, judged, and reported.
+
+use std::ffi::OsStr;
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use httperf_engine::{Observation, Observer};
+use httperf_plan::{HttpVersion, Plan};
+use httperf_report::result::{Document, EarlyEnd};
+use httperf_report::{Kept, Level, Verdict};
+use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
+
+use crate::command_line::args::{Args, ReportForm};
+use crate::terminal::messages::Program;
+
+use super::Runner;
+use super::monitor::{self, Feed, Monitor};
+use super::print::{Printer, Printing};
+use super::results::{CallLog, CallSender, Outputs};
+
+/// Carries out the plan, prints its report and writes the files that were asked for.
+///
+/// # Errors
+/// The exit status of a run that could not be carried out or reported. The reason was printed.
+pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitCode> {
+    let interval_log = args.interval_log.as_deref().map(|name| ("--interval-log", OsStr::new(name)));
+    let calls = args.results.calls.as_deref().map(|name| ("--calls", name));
+    let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).collect();
+    let (runner, (outputs, calls)) = Runner::start(program, &[&plan], || {
+        let outputs = Outputs::prepare(&args.results, &meanwhile)?;
+        let calls = args.results.calls.as_deref().map(CallLog::create).transpose()?;
+        Ok((outputs, calls))
+    })?;
+    runner.warn_of_problems(program, &plan);
+    let provenance = runner.provenance();
+    let watching = monitor::WatchSettings {
+        program: program.clone(),
+        live: args.live,
+        interval_log: args.interval_log.as_ref().map(Into::into),
+    };
+    let (summary, mut watched) = match carry_out(program, &runner, &watching, &plan, calls.as_ref()) {
+        Ok(carried) => carried,
+        Err(error) => {
+            // Why the run broke says more than that its log could not be written.
+            let _logged: anyhow::Result<()> = calls.map_or(Ok(()), CallLog::finish);
+            return Err(program.fail(&error));
+        }
+    };
+    let endings = [
+        (runner.signals.was_asked() || watched.ended_by_user, EarlyEnd::Asked),
+        (watched.has_missed, EarlyEnd::Missed),
+        (watched.is_exact, EarlyEnd::Exact),
+    ];
+    let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
+    let document = provenance.document(plan, summary, ended_early);
+    let reported = program.print_with(|out| write_report(out, args, &document));
+    // What waits for a reader from here on may be ended: all else is written.
+    let errors = outputs.write(&document, || runner.signals.end_at_once());
+    errors.iter().for_each(|error| program.say(format_args!("{error:#}")));
+    if let Err(error) = calls.map_or(Ok(()), CallLog::finish) {
+        program.say(format_args!("{error:#}"));
+        watched.has_failed = true;
+    }
+    let without_http2 = without_http2(&document);
+    // That HTTP/2 cannot be spoken at all is said below, and is no warning.
+    let is_warning =
+        |warning: &Warning| without_http2.is_none() || !matches!(warning, Warning::Http2Violations { .. });
+    for warning in document.summary.warnings().into_iter().filter(is_warning) {
+        program.warn(format_args!("warning: {warning}"));
+    }
+    match form(args) {
+        Printed::Classic => tell_verdict(program, &document.verdict),
+        Printed::Document => tell_objectives(program, &document),
+        Printed::Full => {}
+    }
+    reported?;
+    if !errors.is_empty() || watched.has_failed {
+        return Err(ExitCode::FAILURE);
+    }
+    if let Some(reason) = without_http2 {
+        return Err(no_http2(program, &document.plan, &reason));
+    }
+    if let Some(failure) = document.summary.tls.as_deref().and_then(TlsSummary::hopeless) {
+        return Err(no_tls(program, failure));
+    }
+    match document.verdict.level {
+        Level::Invalid if args.results.strict => Err(ExitCode::from(INVALID_STATUS)),
+        _ if !document.met_objectives() => Err(ExitCode::from(OBJECTIVES_STATUS)),
+        Level::Suspect if args.results.strict => Err(ExitCode::from(SUSPECT_STATUS)),
+        _ => Ok(runner.exit_code()),
+    }
+}
+
+/// The exit statuses of runs that cannot be relied on, with `--strict`.
+pub(crate) const SUSPECT_STATUS: u8 = 2;
+pub(crate) const INVALID_STATUS: u8 = 3;
+
+/// The exit status of a run that is not known to have met its objectives.
+pub(crate) const OBJECTIVES_STATUS: u8 = 4;
+
+/// Says what the classic report has no place for: that its figures are not those of the server. What is merely suspect
+/// is left to the other reports, so that old scripts hear nothing new of a busy machine.
+fn tell_verdict(program: &Program, verdict: &Verdict) {
+    for reason in verdict.reasons.iter().filter(|reason| reason.level == Level::Invalid) {
+        let (name, finding) = (reason.finding.name(), &reason.finding);
+        program.warn(format_args!("verdict: {}: {name}: {finding}", reason.level));
+    }
+}
+
+/// Says why the exit status is what it is, where standard output carries a document that only programs read.
+fn tell_objectives(program: &Program, document: &Document) {
+    for judged in document.objectives.iter().filter(|judged| judged.outcome != Kept::Met) {
+        program.warn(format_args!("objective: {} {}: {judged}", judged.outcome, judged.objective));
+    }
+}
+
+/// Why HTTP/2 was spoken on no connection, if it was the server that would not.
+fn without_http2(document: &Document) -> Option<String> {
+    let summary = &document.summary;
+    if let Some(reason) = summary.http2.as_deref().and_then(Http2Summary::hopeless) {
+        return Some(reason.to_owned());
+    }
+    let failure = summary.tls.as_deref().and_then(TlsSummary::hopeless)?;
+    let offered = &document.plan.tls.as_ref()?.alpn;
+    let is_refused = document.plan.request.version.may_be_http2() && failure.reason.contains(NO_PROTOCOL);
+    is_refused.then(|| {
+        let offered = String::from_utf8_lossy(&offered.join(&b", "[..])).into_owned();
+        format!("the server takes nothing of what it was offered (ALPN), {offered}: {}", failure.reason)
+    })
+}
+
+/// The alert of a server that speaks none of the protocols that it was offered.
+///
+/// <https://www.rfc-editor.org/rfc/rfc7301#section-3.2>
+const NO_PROTOCOL: &str = "no_application_protocol";
+
+/// Says that HTTP/2 cannot be spoken with the server, and returns the exit status for that.
+fn no_http2(program: &Program, plan: &Plan, reason: &str) -> ExitCode {
+    program.say(format_args!("HTTP/2 cannot be spoken: {reason}"));
+    if plan.request.version == HttpVersion::Http2 && !plan.http2.upgrade {
+        program.say_bare(match plan.tls {
+            Some(_) => "hint: --http-version=auto speaks what the server chooses",
+            None => "hint: without --http-version=2, HTTP/1.1 is spoken",
+        });
+    }
+    ExitCode::FAILURE
+}
+
+/// Says in the words of the classic tool that TLS cannot be spoken with the server, and returns its exit status for
+/// that. Scripts probe servers with it.
+fn no_tls(program: &Program, failure: &HandshakeFailure) -> ExitCode {
+    let class = failure.class as u8;
+    program.say(format_args!("failed to connect to SSL server (err=-1, reason={class})"));
+    program.say(format_args!("the first TLS handshake failed: {}", failure.reason));
+    for line in &failure.details {
+        program.say_bare(line);
+    }
+    ExitCode::from(NO_TLS_STATUS)
+}
+
+/// The exit status of a run in which the first TLS handshake failed and none succeeded.
+const NO_TLS_STATUS: u8 = 255;
+
+/// Carries out a plan, watched as the settings say. Lines that could not be printed are no error: what was measured is
+/// reported all the same.
+fn carry_out(
+    program: &Program,
+    runner: &Runner,
+    watching: &monitor::WatchSettings,
+    plan: &Plan,
+    calls: Option<&CallLog>,
+) -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
+    let workers = plan.workers().get() as usize;
+    let printing = Printing::new(program, plan.watch, workers);
+    let mut watchers: Vec<Watcher<'_>> = (0..workers)
+        .map(|worker| Watcher {
+            printer: printing.printer(worker),
+            calls: calls.map(CallLog::sender),
+            feed: None,
+        })
+        .collect();
+    let mut attempt = || -> anyhow::Result<(Summary, monitor::WatchOutcome)> {
+        let (monitor, feeds) = Monitor::start(watching, plan, workers, &runner.stop)?;
+        watchers.iter_mut().zip(feeds).for_each(|(watcher, feed)| watcher.feed = Some(feed));
+        let mut observers: Vec<&mut (dyn Observer + Send)> =
+            watchers.iter_mut().map(|watcher| watcher as _).collect();
+        let run = runner.observe(plan, &mut observers);
+        let was_stopped = runner.is_interrupted();
+        let series = run.as_ref().ok().map(|summary| &summary.series);
+        // What is still on its way is taken before the monitor notices that nothing more will come.
+        watchers.iter_mut().for_each(|watcher| watcher.feed = None);
+        let mut watched = monitor.finish(series);
+        // What is only found when the run is over has not ended it.
+        watched.has_missed &= was_stopped;
+        Ok((run?, watched))
+    };
+    let carried = attempt();
+    let printed = watchers.into_iter().map(|watcher| watcher.printer.finish()).fold(Ok(()), io::Result::and);
+    if let (Ok(_), Err(error)) = (&carried, printed) {
+        // That fails likewise when the report is printed, unless a full disk has room again.
+        let _reported_again: Result<(), ExitCode> = program.stdout_failed(&error);
+    }
+    carried
+}
+
+/// Hands on what happens in a worker to those who want to know.
+struct Watcher<'a> {
+    printer: Printer<'a>,
+    calls: Option<CallSender>,
+    feed: Option<Feed>,
+}
+
+impl Observer for Watcher<'_> {
+    fn observe(&mut self, what: Observation<'_>) {
+        match what {
+            Observation::Call { sample, start } => {
+                if let Some(calls) = &mut self.calls {
+                    calls.add(sample, start);
+                }
+            }
+            Observation::Interval { interval } => {
+                if let Some(feed) = &mut self.feed {
+                    feed.interval(interval);
+                }
+            }
+            _ => self.printer.observe(what),
+        }
+    }
+
+    fn calls_not_logged(&self) -> u64 {
+        self.calls.as_ref().map_or(0, CallSender::dropped)
+    }
+
+    fn ended(&mut self) {
+        self.printer.ended();
+        // The others' intervals are not to wait for those of this one.
+        self.feed = None;
+    }
+}
+
+/// The report on standard output when the run is over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Printed {
+    /// The classic block.
+    Classic,
+    /// The classic block and what has been added to it.
+    Full,
+    /// The document.
+    Document,
+}
+
+fn form(args: &Args) -> Printed {
+    match args.report {
+        _ if args.results.document_on_stdout() => Printed::Document,
+        ReportForm::Classic => Printed::Classic,
+        ReportForm::Full => Printed::Full,
+        ReportForm::Auto if io::stdout().is_terminal() => Printed::Full,
+        ReportForm::Auto => Printed::Classic,
+    }
+}
+
+fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Result<()> {
+    match form(args) {
+        Printed::Document => out.write_all(document.json().as_bytes()),
+        Printed::Classic => out.write_all(document.text(false).as_bytes()),
+        Printed::Full => out.write_all(document.text(true).as_bytes()),
+    }
+}
