@@ -1,6 +1,6 @@
 //! Carries out plans.
 //!
-//! A [`Runner`] is the sequence that every command goes through which offers load: it rehearses plans, prepares files,
+//! A `Runner` is the sequence that every command goes through which offers load: it rehearses plans, prepares files,
 //! watches for signals, and makes runs until one of those asks for the end. [`run`](run::run) is the one run of
 //! `httperf` itself, which is watched, judged and reported.
 

@@ -1,8 +1,8 @@
-//! Options as data: what each is called, what it takes, what it means, and what it does to the arguments.
+//! Options as data: name, argument, meaning, and effect on the arguments.
 //!
-//! One definition ([`Opt`]) serves the parser, `--help`, the manual page, the completions and the reference
-//! page. A command (the program itself, or a subcommand such as `serve`) is a [`Command`] over its own type
-//! of arguments. Tables live beside their commands; the program's own is [`program::COMMAND`].
+//! One definition ([`Opt`]) serves the parser, `--help`, the manual page, the completions and the reference page. A command
+//! (the program itself, or a subcommand such as `serve`) is a [`Command`] over its own type of arguments. Tables live next to
+//! their commands; the program's own is [`COMMAND`](crate::command_line::table::COMMAND).
 
 pub mod help;
 mod option;
