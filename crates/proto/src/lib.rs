@@ -9,9 +9,11 @@ mod engine;
 mod event;
 pub mod http1;
 pub mod http2;
+mod limits;
 pub mod request;
 pub mod tls;
 mod token;
 
 pub use engine::{Engine, Full, Protocol};
 pub use event::{Awaited, CallId, Event, ProtocolError, ReplySize, Reuse, Sent, Stall};
+pub use limits::ReplyLimits;

@@ -1,6 +1,6 @@
 //! The framing of a reply's body (RFC 9112, sections 6 and 7).
 
-use super::Limits;
+use crate::ReplyLimits;
 use crate::{ProtocolError, ReplySize};
 
 /// The rest of a body.
@@ -31,7 +31,7 @@ impl Body {
         &mut self,
         input: &mut &'a [u8],
         size: &mut ReplySize,
-        limits: &Limits,
+        limits: &ReplyLimits,
     ) -> Result<Progress<'a>, ProtocolError> {
         match self {
             Self::Length(0) => Ok(Progress::Done),
@@ -120,7 +120,7 @@ impl Chunked {
         &mut self,
         input: &mut &'a [u8],
         size: &mut ReplySize,
-        limits: &Limits,
+        limits: &ReplyLimits,
     ) -> Result<Progress<'a>, ProtocolError> {
         loop {
             match self {

@@ -21,7 +21,7 @@ use self::framing::{Body, Progress};
 use self::head::{Head, StatusLine};
 pub use self::header_cache::HeaderCache;
 use crate::request::Request;
-use crate::{CallId, Event, Full, ProtocolError, ReplySize, Reuse, Sent};
+use crate::{CallId, Event, Full, ProtocolError, ReplyLimits, ReplySize, Reuse, Sent};
 
 pub use self::head::{Fields, MAX_FIELDS, fields};
 
@@ -51,27 +51,8 @@ pub struct Options {
     pub server_timing: bool,
     /// True if the peer was asked for another protocol, so that a `101` announces it ([`Event::Upgraded`]).
     pub upgrades: bool,
-    /// Bounds on what the peer may send.
-    pub limits: Limits,
-}
-
-/// Bounds on what the peer may send.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// The size of a header block, and of a trailer section.
-    pub head_size: usize,
-    /// The number of header fields in a reply (at most [`MAX_FIELDS`]).
-    pub fields: usize,
-    /// The size of a chunk-size line.
-    pub chunk_line_size: usize,
-    /// The number of interim replies before a final one.
-    pub interim_replies: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { head_size: 64 * 1024, fields: MAX_FIELDS, chunk_line_size: 4096, interim_replies: 32 }
-    }
+    /// Bounds on replies.
+    pub limits: ReplyLimits,
 }
 
 impl Default for Options {
@@ -82,7 +63,7 @@ impl Default for Options {
             bodies: false,
             server_timing: false,
             upgrades: false,
-            limits: Limits::default(),
+            limits: ReplyLimits::default(),
         }
     }
 }

@@ -29,7 +29,7 @@ const BODIES: Options = Options {
     header_blocks: false,
     bodies: true,
     server_timing: false,
-    limits: Limits { head_size: 1024, fields: 8, chunk_line_size: 32, interim_replies: 2 },
+    limits: ReplyLimits { head_size: 1024, fields: 8, chunk_line_size: 32, interim_replies: 2 },
 };
 
 /// Feeds the parts, then the end of the connection if `eof`; neighbouring body events are joined.

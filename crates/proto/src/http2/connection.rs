@@ -112,7 +112,7 @@ impl Connection {
             encoder: Encoder::new(DEFAULT_TABLE_SIZE),
             header_decoder: HeaderDecoder::new(
                 decoder,
-                options.limits,
+                options.limits.reply,
                 options.header_blocks,
                 options.server_timing,
             ),

@@ -2,6 +2,7 @@
 
 use super::frame::Parameter;
 use super::{flow, frame, hpack};
+use crate::ReplyLimits;
 use crate::request::Scheme;
 
 /// The options of an engine.
@@ -46,7 +47,7 @@ impl Options {
         if max_frame != defaults.max_frame {
             parameters.push(Parameter::MaxFrameSize(max_frame));
         }
-        parameters.push(Parameter::MaxHeaderListSize(limits.head_size as u32));
+        parameters.push(Parameter::MaxHeaderListSize(limits.reply.head_size as u32));
         parameters
     }
 }
@@ -69,35 +70,24 @@ impl Default for Options {
     }
 }
 
-/// Bounds on what the peer may send. Beyond the first two a header block is useless, and with it the stream
-/// or the connection; beyond the others the connection ends.
+/// Bounds on what the peer may send. Beyond those of a reply its stream or the connection fails, beyond the others the
+/// connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// The size of a header list as RFC 9113 counts it (section 10.5.1), and of the block that holds it.
-    pub head_size: usize,
-    /// The number of header fields in a reply.
-    pub fields: usize,
-    /// The number of interim replies before a final one.
-    pub interim_replies: u32,
-    /// The number of CONTINUATION frames in a row.
+    /// Bounds on each reply.
+    pub reply: ReplyLimits,
+    /// Number of CONTINUATION frames in a row.
     pub continuations: u32,
-    /// The number of frames in a row that bring no call further: SETTINGS, PING, WINDOW_UPDATE, PRIORITY,
-    /// empty DATA, unknown types, and frames of closed streams.
+    /// Number of frames in a row that bring no call further: SETTINGS, PING, WINDOW_UPDATE, PRIORITY, empty DATA, unknown
+    /// types, and frames of closed streams.
     pub idle_frames: u32,
-    /// The number of streams in a row that are reset.
+    /// Number of streams in a row that are reset.
     pub resets: u32,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            head_size: 64 * 1024,
-            fields: 256,
-            interim_replies: 32,
-            continuations: 64,
-            idle_frames: 10_000,
-            resets: 1000,
-        }
+        Self { reply: ReplyLimits::default(), continuations: 64, idle_frames: 10_000, resets: 1000 }
     }
 }
 

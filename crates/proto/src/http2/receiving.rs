@@ -172,7 +172,7 @@ impl Connection {
     }
 
     fn check_block_size(&self, size: usize) -> Result<(), Violation> {
-        if size > self.options.limits.head_size {
+        if size > self.options.limits.reply.head_size {
             return Err(Violation::of_connection(
                 ErrorCode::ENHANCE_YOUR_CALM,
                 "a header block larger than the limit",
@@ -216,7 +216,7 @@ impl Connection {
                     return Err(malformed("an interim reply that ends its stream"));
                 }
                 *interim += 1;
-                if *interim > self.options.limits.interim_replies {
+                if *interim > self.options.limits.reply.interim_replies {
                     let reason = "more interim replies than the limit";
                     return Err(Violation::of_stream(id, ErrorCode::ENHANCE_YOUR_CALM, reason));
                 }

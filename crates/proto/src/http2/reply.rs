@@ -1,6 +1,6 @@
 //! Header blocks of replies: what they say, and what is malformed in them (RFC 9113, section 8).
 
-use super::Limits;
+use crate::ReplyLimits;
 use super::hpack::{DecodeError, Decoder};
 use crate::token::is_token;
 
@@ -37,7 +37,7 @@ pub(super) enum Section {
 #[derive(Debug)]
 pub(super) struct HeaderDecoder {
     decoder: Decoder,
-    limits: Limits,
+    limits: ReplyLimits,
     wants_text: bool,
     wants_server_timing: bool,
     /// The header block in HTTP/1's form, if it is wanted.
@@ -54,7 +54,7 @@ pub(super) struct HeaderDecoder {
 }
 
 impl HeaderDecoder {
-    pub(super) fn new(decoder: Decoder, limits: Limits, wants_text: bool, wants_server_timing: bool) -> Self {
+    pub(super) fn new(decoder: Decoder, limits: ReplyLimits, wants_text: bool, wants_server_timing: bool) -> Self {
         Self {
             decoder,
             limits,

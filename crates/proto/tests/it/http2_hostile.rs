@@ -1,7 +1,7 @@
 //! Servers that break the rules of HTTP/2, each in its own way: what ends a stream, what ends the connection, and what the
 //! server is told. Everything is fed whole, cut at every byte, and byte by byte.
 
-use httperf_proto::Event;
+use httperf_proto::{Event, ReplyLimits};
 use httperf_proto::http2::{Limits, Options};
 use httperf_testkit::http2::frames::{self, code, flag, kind, setting};
 use httperf_testkit::http2::{Frame, Reply, Script};
@@ -10,8 +10,12 @@ use crate::common;
 use crate::common::{Outcome, body, broken, done, failed, gets, head, play, request, returned, started};
 
 /// Limits within the reach of a short script.
-const LIMITS: Limits =
-    Limits { head_size: 600, fields: 8, interim_replies: 3, continuations: 4, idle_frames: 20, resets: 5 };
+const LIMITS: Limits = Limits {
+    reply: ReplyLimits { head_size: 600, fields: 8, chunk_line_size: 32, interim_replies: 3 },
+    continuations: 4,
+    idle_frames: 20,
+    resets: 5,
+};
 
 fn options() -> Options {
     Options { header_blocks: true, bodies: true, limits: LIMITS, ..Options::default() }

@@ -1,8 +1,8 @@
 //! Replies over HTTP/1: the same events wherever the bytes are cut.
 
-use httperf_proto::http1::{Engine, HeaderCache, Limits, Options};
+use httperf_proto::http1::{Engine, HeaderCache, Options};
 use httperf_proto::request::RequestParts;
-use httperf_proto::{CallId, Event, ProtocolError};
+use httperf_proto::{CallId, Event, ProtocolError, ReplyLimits};
 
 /// The events of a stream of bytes, and its end.
 type Outcome = (Vec<Event<'static>>, Result<(), ProtocolError>);
@@ -22,7 +22,7 @@ pub fn check_cuts(bytes: &[u8], cut: usize, calls: u8, head: bool) {
 }
 
 fn feed(parts: &[&[u8]], calls: u8, head: bool) -> Outcome {
-    let limits = Limits { head_size: 512, fields: 16, chunk_line_size: 32, interim_replies: 3 };
+    let limits = ReplyLimits { head_size: 512, fields: 16, chunk_line_size: 32, interim_replies: 3 };
     let mut engine = Engine::new(Options { header_blocks: true, bodies: true, limits, ..Options::default() });
     for call in 0..calls {
         let method: &[u8] = if head && call + 1 == calls { b"HEAD" } else { b"GET" };

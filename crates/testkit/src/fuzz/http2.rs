@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use httperf_proto::http2::{Engine, Limits, Options};
 use httperf_proto::request::{RequestBody, RequestParts};
-use httperf_proto::{CallId, Event, ProtocolError};
+use httperf_proto::{CallId, Event, ProtocolError, ReplyLimits};
 
 use crate::http2::frames::{self, Frame, kind};
 
@@ -97,9 +97,7 @@ impl Game {
             bodies,
             server_timing: kind & 4 != 0,
             limits: Limits {
-                head_size: 512,
-                fields: 12,
-                interim_replies: 3,
+                reply: ReplyLimits { head_size: 512, fields: 12, chunk_line_size: 32, interim_replies: 3 },
                 continuations: 4,
                 idle_frames: 30,
                 resets: 3,

@@ -171,7 +171,7 @@ impl<N: Network> Connections<N> {
     /// `tls`: the library's context if connections are secured, made of the same plan.
     pub(super) fn new(plan: &Plan, tls: Option<Context>, network: N) -> Self {
         let protocols = Protocols::new(plan);
-        let limits = protocols.http1_limits();
+        let limits = protocols.reply_limits();
         Self {
             network,
             connections: SlotMap::with_key(),

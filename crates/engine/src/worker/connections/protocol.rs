@@ -1,10 +1,10 @@
 //! The protocol of a connection: the options of its engine, how it comes to HTTP/2, and figures of HTTP/2.
 
-use httperf_plan::{HttpVersion, Parts, Plan, Script, UriSource, Workload};
+use httperf_plan::{HttpVersion, Limits, Parts, Plan, Script, UriSource, Workload};
 use httperf_proto::http1;
 use httperf_proto::http2::{self, Counts};
 use httperf_proto::request::{Request, Scheme};
-use httperf_proto::{CallId, Engine};
+use httperf_proto::{CallId, Engine, ReplyLimits};
 use httperf_stats::{Compression, Http2Summary, ServerSettings};
 
 /// The options with which engines are made.
@@ -53,7 +53,7 @@ impl Protocols {
     }
 
     /// Returns the limits of replies.
-    pub(super) fn http1_limits(&self) -> http1::Limits {
+    pub(super) fn reply_limits(&self) -> ReplyLimits {
         self.http1.limits
     }
 }
@@ -79,12 +79,7 @@ fn http1_options(plan: &Plan) -> http1::Options {
         bodies: reads_bodies || watched.is_some_and(Parts::body),
         server_timing: plan.recording.detail && plan.recording.slowest > 0,
         upgrades: plan.http2.upgrade,
-        limits: http1::Limits {
-            head_size: plan.limits.reply_head_size,
-            fields: plan.limits.reply_fields,
-            chunk_line_size: plan.limits.chunk_line_size,
-            interim_replies: plan.limits.interim_replies,
-        },
+        limits: reply_limits(&plan.limits),
     }
 }
 
@@ -104,12 +99,16 @@ fn http2_options(plan: &Plan, http1: &http1::Options) -> http2::Options {
         header_blocks: http1.header_blocks,
         bodies: http1.bodies,
         server_timing: http1.server_timing,
-        limits: http2::Limits {
-            head_size: plan.limits.reply_head_size,
-            fields: plan.limits.reply_fields,
-            interim_replies: plan.limits.interim_replies,
-            ..http2::Limits::default()
-        },
+        limits: http2::Limits { reply: http1.limits, ..http2::Limits::default() },
+    }
+}
+
+fn reply_limits(limits: &Limits) -> ReplyLimits {
+    ReplyLimits {
+        head_size: limits.reply_head_size,
+        fields: limits.reply_fields,
+        chunk_line_size: limits.chunk_line_size,
+        interim_replies: limits.interim_replies,
     }
 }
 
@@ -154,4 +153,14 @@ fn compression(headers: http2::Compressed) -> Compression {
 pub(super) fn server_settings(settings: http2::PeerSettings) -> ServerSettings {
     let http2::PeerSettings { header_table, max_streams, window, max_frame, header_list } = settings;
     ServerSettings { header_table, max_streams, window, max_frame, header_list }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_bounds_replies_as_the_protocols_do_by_default() {
+        assert_eq!(reply_limits(&Limits::default()), ReplyLimits::default());
+    }
 }

@@ -6,7 +6,7 @@ use std::io;
 use httperf_plan::{Plan, Proxy};
 use httperf_proto::http1;
 use httperf_proto::request::{Forward, Request, RequestParts};
-use httperf_proto::{CallId, Event, ProtocolError};
+use httperf_proto::{CallId, Event, ProtocolError, ReplyLimits};
 
 use super::progress::{Write, taken};
 use crate::Network;
@@ -15,7 +15,7 @@ use crate::Network;
 #[derive(Debug)]
 pub(super) struct Tunnels {
     requests: Vec<Request>,
-    limits: http1::Limits,
+    limits: ReplyLimits,
 }
 
 /// A request for a tunnel on a connection to the proxy.
@@ -40,7 +40,7 @@ pub(super) enum Progress {
 
 impl Tunnels {
     /// Returns `None` unless the plan's connections ask the proxy for tunnels.
-    pub(super) fn new(plan: &Plan, proxy: &Proxy, limits: http1::Limits) -> Option<Self> {
+    pub(super) fn new(plan: &Plan, proxy: &Proxy, limits: ReplyLimits) -> Option<Self> {
         let connect = |target: &httperf_plan::Target| {
             let name = target.proxied_authority().to_string();
             let parts = RequestParts {
