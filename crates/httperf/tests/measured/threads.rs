@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
@@ -15,6 +15,7 @@ use crate::support::machine::{alone, shared};
 use crate::support::program::{Exit, Invocation, Killed, Outcome};
 use crate::support::real_server::{Kind, RealServer, Settings};
 use crate::support::words;
+use httperf_testkit::tcp::serve;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -343,17 +344,11 @@ fn printed_requests_and_replies_are_whole_lines() {
 #[test]
 fn what_is_said_once_in_a_run_is_said_once() {
     let _shared = shared();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
     let folder = tempfile::tempdir().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n";
-            // A client that has gone is none of ours.
-            drop(std::io::Write::write_all(&mut stream, reply));
-            drop(stream.read(&mut [0; 1000]));
-        }
+    let port = serve(|_, mut stream| {
+        let reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n";
+        // The client may go first.
+        let _ = stream.write_all(reply).and_then(|()| stream.read(&mut [0; 1000]));
     });
     let outcome = run(&folder, port, "--rate=100 --num-conns=20 --threads=4");
     succeeds(&outcome);
