@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::machine::{alone, shared};
+use crate::support::machine::{alone, is_long, shared};
 use crate::support::program::{Exit, Invocation, Killed, Outcome};
 use crate::support::real_server::{Kind, RealServer, Settings};
 use crate::support::words;
@@ -465,14 +465,16 @@ fn a_result_runs_again_on_as_many_threads() {
     assert_eq!(again["summary"]["usage"]["workers"].as_array().unwrap().len(), 1);
 }
 
-/// The stall test: calls at a rate over a pool, and a server that is stopped for a second of ten.
+/// The stall test: calls at a rate over a pool, and a server that is stopped for a second of four, or of ten in the long
+/// form.
 mod stall {
     use httperf_stats::{Summary, Timing};
 
     use super::*;
 
     const RATE: u64 = 1000;
-    const SECONDS: u64 = 10;
+    const SECONDS: u64 = 4;
+    const SECONDS_LONG: u64 = 10;
 
     const ATTEMPTS: usize = 3;
 
@@ -491,10 +493,11 @@ mod stall {
 
     fn attempt(options: &str, catch_up: f64) -> Outcome {
         let served = Served::start();
-        let rate = format!("--request-rate={RATE} --concurrency=8 --duration={SECONDS} --drain=10");
+        let seconds = if is_long() { SECONDS_LONG } else { SECONDS };
+        let rate = format!("--request-rate={RATE} --concurrency=8 --duration={seconds} --drain=10");
         let stopped = thread::scope(|scope| {
             let stopped = scope.spawn(|| {
-                thread::sleep(Duration::from_millis(4300));
+                thread::sleep(Duration::from_millis(430 * seconds));
                 served.signal(Signal::STOP);
                 let began = Instant::now();
                 thread::sleep(Duration::from_secs(1));
@@ -506,7 +509,7 @@ mod stall {
         });
         let summary: Summary = serde_json::from_value(document(&served.folder)["summary"].clone()).unwrap();
         let arrivals = &summary.arrivals;
-        assert_eq!((summary.replies, arrivals.due), (arrivals.started, RATE * SECONDS), "calls were dropped");
+        assert_eq!((summary.replies, arrivals.due), (arrivals.started, RATE * seconds), "calls were dropped");
         assert_eq!(summary.errors.total(), 0);
 
         let mut off = Vec::new();
@@ -519,7 +522,7 @@ mod stall {
         // A call that is due in the stall waits for its end: latencies there are spread evenly over its length.
         let stall_ms = stopped.as_secs_f64() * 1e3;
         for quantile in [0.95, 0.99] {
-            let beyond_ms = (1.0 - quantile) * SECONDS as f64 * 1e3;
+            let beyond_ms = (1.0 - quantile) * seconds as f64 * 1e3;
             let (expected, measured) = (stall_ms - beyond_ms, ms(&completed.latency, quantile));
             if measured < 0.95 * expected || measured > (1.05 + catch_up) * expected {
                 off.push(format!("latency at {quantile} is {measured:.1} ms, not {expected:.1} ms"));
@@ -530,7 +533,7 @@ mod stall {
             off.push(format!("service at 0.95 is {service:.1} ms"));
         }
         let waited = summary.usage.workers.iter().map(|worker| worker.kept_waiting).max().unwrap_or_default();
-        let is_disturbed = waited.as_secs_f64() >= DISTURBED_SHARE * SECONDS as f64;
+        let is_disturbed = waited.as_secs_f64() >= DISTURBED_SHARE * seconds as f64;
         eprintln!("kept waiting for {waited:?}; off: {off:?}");
         match off.is_empty() {
             true => Outcome::AsExpected,
