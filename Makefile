@@ -13,7 +13,7 @@ fishcompdir = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 release_binary = $(or $(CARGO_TARGET_DIR),target)/release/httperf
 
 # The checks of `make test`, in this order.
-CHECKS = bootstrap format lints tests docs licences fuzz-minute instructions
+CHECKS = bootstrap format lints tests docs licences fuzz-minute
 
 # Targets are made one after another, in the order in which they are listed.
 .NOTPARALLEL:
@@ -39,6 +39,7 @@ test-long: bootstrap ## check what takes too long for every change: an hour or s
 	HTTPERF_BOOKS=2000 $(CARGO) test --release --locked -p httperf --test it -- books
 	HTTPERF_LONG=1 $(CARGO) test --workspace --locked --test measured
 	DOCUMENT_EDITS=20000 $(CARGO) test --release --locked -p httperf-testkit --lib documents
+	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
 
 bootstrap: ## install what the tests need
 	scripts/bootstrap.sh test
@@ -73,10 +74,11 @@ fuzz-minute: ## fuzz replies, TLS handshakes, lists of requests and documents fo
 	scripts/fuzz.sh --if-possible --seconds 8 documents
 
 bench-smoke: ## run every bench for a moment, to see that it works
-	$(CARGO) test --workspace --locked --test smoke
+	$(CARGO) test --workspace --locked --test bench
 
-instructions: ## check that calls take no more instructions than recorded, if valgrind is there
-	$(CARGO) run --locked -p httperf-bench -- instructions --check
+# Those of the dev build are among the tests.
+instructions: ## check that calls of the release build take no more instructions than recorded, if valgrind is there
+	$(CARGO) run --release --locked -p httperf-bench -- instructions --check
 
 bench: ## measure: all tables of bench/README.md (BENCH_ARGS, say --save)
 	$(CARGO) run --release --locked -p httperf-bench -- all $(BENCH_ARGS)

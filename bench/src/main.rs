@@ -59,7 +59,8 @@ Usage: httperf-bench COMMAND [OPTION]...
                     [--accuracy-seconds S] [--accuracy-rate R] [--accuracy-connections N]
                     [--accuracy-delays log-normal,two-modes,stall,jitter]
   instructions  table 7: instructions per call in user space, counted by callgrind
-                    [--save records them] [--check fails if they have risen by more than 3 %]
+                    [--dev counts those of the dev build next to this program]
+                    [--save records them] [--check fails if they have risen by more than 3 %, or 15 % with --dev]
   all      all tables, with the options of each
   smoke    every piece for a moment; fails if one does not work
   bare     the bare client    --target ADDR:PORT --conns N [--rate R] [--window N] [--close-with-reset]

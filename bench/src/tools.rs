@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 
 use crate::child::{Finished, Running};
 use crate::cores::Cores;
@@ -78,6 +78,17 @@ fn presence(tool: Option<&Tool>) -> &'static str {
 /// Returns `HTTPERF_BIN`, or the workspace's build in the profile of this program.
 fn program_under_test() -> anyhow::Result<PathBuf> {
     build(if cfg!(debug_assertions) { "dev" } else { "release" })
+}
+
+/// Returns the workspace's program in the folder of this one, which builds of the whole workspace leave there.
+pub(crate) fn workspace_build() -> anyhow::Result<PathBuf> {
+    let program = std::env::current_exe()?.with_file_name("httperf");
+    ensure!(
+        cfg!(debug_assertions) && program.is_file(),
+        "expected a dev build of httperf at {}\nhint: `cargo build --workspace` makes one",
+        program.display()
+    );
+    Ok(program)
 }
 
 /// Returns `HTTPERF_BIN`, or the workspace's release build, whatever the profile of this program.

@@ -1,6 +1,6 @@
 //! Test utilities: a scripted server on real sockets ([`server`]), a simulated world with a virtual clock and a hostile link
 //! ([`sim`]), the server side of HTTP/2 ([`http2`]), the properties that fuzzing checks ([`fuzz`]), edited documents
-//! ([`documents`]), and a record of skipped tests ([`skip`]).
+//! ([`documents`]), ports and connections ([`tcp`]), and a record of skipped tests ([`skip`]).
 
 pub mod documents;
 pub mod fuzz;
@@ -8,3 +8,4 @@ pub mod http2;
 pub mod server;
 pub mod sim;
 pub mod skip;
+pub mod tcp;

@@ -2,7 +2,7 @@
 //! sockets that are read late.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, TcpStream};
 use std::num::NonZeroU32;
 use std::os::unix::net::UnixListener;
 use std::thread::sleep;
@@ -18,6 +18,7 @@ use httperf_testkit::sim::{
     Action, Deed, Edit, Goodbye, Http2Peer, HttpPeer, Link, Peer, StreamSeen, TlsPeer, connections, reply,
     run, tls_server,
 };
+use httperf_testkit::tcp::listen;
 use proptest::prelude::*;
 use rustix::net::sockopt::set_socket_linger;
 use rustix::time::{ClockId, clock_gettime};
@@ -382,7 +383,7 @@ fn carry_out(plan: &Plan, late: Duration, observer: &mut dyn Observer) -> Summar
 }
 
 fn over_tcp(count: u32, size: usize, late: Duration) -> Summary {
-    let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let (server, _) = listen();
     let plan = calls(Endpoint::Tcp(server.local_addr().expect("it listens")), count.into());
     let serving = std::thread::spawn(move || answer(server.accept().expect("a client comes").0, count, size));
     let summary = carry_out(&plan, late, &mut Silent);
@@ -420,7 +421,7 @@ impl Observer for Ages {
 
 #[test]
 fn by_the_kernels_clock_latency_does_not_contain_how_late_a_real_socket_is_read() {
-    let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let (server, _) = listen();
     let mut plan = by_kernel(calls(Endpoint::Tcp(server.local_addr().expect("it listens")), 30));
     plan.change(|plan| plan.watch.calls = true);
     let serving = std::thread::spawn(move || answer(server.accept().expect("a client comes").0, 30, 5));
@@ -437,7 +438,7 @@ fn by_the_kernels_clock_latency_does_not_contain_how_late_a_real_socket_is_read(
 
 /// Calls over a real socket that is read late, each of which the kernel is asked about.
 fn asked_over_tcp(count: u32, serve: impl FnOnce(TcpStream) + Send + 'static) -> Summary {
-    let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let (server, _) = listen();
     let mut plan = calls(Endpoint::Tcp(server.local_addr().expect("it listens")), count.into());
     plan.change(|plan| plan.recording.kernel_sends = Some(NonZeroU32::MIN));
     let serving = std::thread::spawn(move || serve(server.accept().expect("a client comes").0));

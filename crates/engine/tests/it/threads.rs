@@ -8,6 +8,7 @@ use std::time::Duration;
 use httperf_engine::{Observation, Observer, Silent, Stop, run};
 use httperf_plan::{Arrivals, Endpoint, Plan};
 use httperf_testkit::sim::{Edit, connections, nonzero};
+use httperf_testkit::tcp::listen;
 
 /// A run of a minute on so many threads, against a server that accepts and says nothing.
 fn minute(server: &TcpListener, threads: u32) -> Plan {
@@ -42,7 +43,7 @@ impl Observer for Ended<'_> {
 
 #[test]
 fn a_worker_that_panics_ends_the_others() {
-    let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let (server, _) = listen();
     let (plan, stop) = (minute(&server, 3), Stop::new().expect("a descriptor is free"));
     let ended = AtomicU32::new(0);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -58,7 +59,7 @@ fn a_worker_that_panics_ends_the_others() {
 
 #[test]
 fn a_run_that_is_stopped_before_it_starts_offers_nothing_more() {
-    let server = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let (server, _) = listen();
     let (plan, stop) = (minute(&server, 2), Stop::new().expect("a descriptor is free"));
     stop.ask();
     let summary = run(&plan, &mut [&mut Silent, &mut Silent], &stop).expect("the workers can be set up");

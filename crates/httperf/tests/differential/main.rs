@@ -37,7 +37,7 @@ use support::program;
 use support::report::{COUNTS, Report};
 
 /// Rows that may run at once: most of them sleep.
-const ROWS_AT_ONCE: usize = 3;
+const ROWS_AT_ONCE: usize = 8;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();

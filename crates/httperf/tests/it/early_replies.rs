@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::support::program::{Exit, Invocation, Outcome, under_test, under_test_is_reference};
 use crate::support::report::Report;
 use crate::support::words;
+use httperf_testkit::tcp::listen;
 
 /// How the server ends a connection on which it has answered.
 #[derive(Clone, Copy, Debug)]
@@ -48,8 +49,7 @@ fn a_reply_counts_whatever_becomes_of_the_rest_of_the_request() {
         return;
     }
     for ending in [Ending::Fin, Ending::Rst] {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let port = listener.local_addr().expect("it is bound").port();
+        let (listener, port) = listen();
         let server = thread::spawn(move || serve(&listener, ending));
         let arguments = format!(
             "--server 127.0.0.1 --port {port} --method POST --num-conns {CONNECTIONS} --rate 200 --timeout 20 \

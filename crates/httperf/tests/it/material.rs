@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::{self, JoinHandle};
@@ -15,6 +15,7 @@ use crate::support::real_server::{Kind, RealServer, Settings};
 use crate::support::report::Report;
 use crate::support::words;
 use httperf_testkit::server::{Behaviour, Reply, Server};
+use httperf_testkit::tcp::listen;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -260,8 +261,7 @@ fn peak_memory(status: &Path) -> Option<u64> {
 
 /// A server that takes so many bodies in all and gives their digests.
 fn sink(calls: u64) -> (u16, JoinHandle<Vec<Vec<u8>>>) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-    let port = listener.local_addr().expect("it is bound").port();
+    let (listener, port) = listen();
     let serve = move || {
         let mut threads: Vec<JoinHandle<Vec<Vec<u8>>>> = Vec::new();
         // Two connections, each with half of the calls.

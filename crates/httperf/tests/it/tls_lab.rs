@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use crate::support::program::{Exit, Invocation, Killed, Outcome, under_test};
 use crate::support::reference::ours;
 use httperf_testkit::skip;
+use httperf_testkit::tcp::{free_port, listen};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -54,7 +55,7 @@ impl OpenSsl {
     }
 
     fn try_start(folder: &Path) -> Option<(Killed, u16)> {
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let mut child = Killed(
             Command::new("openssl")
                 .args(["s_server", "-quiet", "-cert", "cert.pem", "-key", "key.pem"])
@@ -205,15 +206,15 @@ fn a_certificate_is_checked_if_that_is_asked_for() {
 
 #[test]
 fn nobody_listening_is_explained() {
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let words = ["tls-lab".to_owned(), format!("127.0.0.1:{port}")];
     check_refused(&Invocation::new(&under_test(), words).run().unwrap(), "connection refused");
 }
 
 #[test]
 fn a_server_that_says_nothing_is_given_up_after_the_timeout() {
-    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let server = silent.local_addr().unwrap().to_string();
+    let (_silent, port) = listen();
+    let server = format!("127.0.0.1:{port}");
     let words = ["tls-lab", &server, "--timeout=200ms", "--groups=X25519"];
     check_refused(&Invocation::new(&under_test(), words).run().unwrap(), "no answer in time");
 }

@@ -7,24 +7,22 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::group::Group;
 use crate::support::machine::{alone, shared};
 use crate::support::program::{Exit, Invocation, Killed, Outcome, under_test};
+use crate::support::real_server::{Kind, Limit, RealServer, Settings};
 use crate::support::words;
 use httperf_testkit::skip;
+use httperf_testkit::tcp::{free_port, serve};
 use serde_json::Value;
 
 /// How often a search is made that other programs spoil.
 const ATTEMPTS: usize = 3;
-
-/// How long a server may take until it accepts connections.
-const START_WAIT: Duration = Duration::from_secs(10);
 
 /// Trials that are short, as a test is to be.
 const SHORT: &str = "--trial-min .5 --trial-max 2 --pause .1";
@@ -55,17 +53,8 @@ impl Served {
 /// A server that holds each call for as long as a function of the time says, told when the call came. It has a thread
 /// for each connection, which ends with the test.
 fn holding(hold: impl FnMut(Duration) -> Duration + Send + 'static) -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let hold = Arc::new(Mutex::new(hold));
-    let began = Instant::now();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let hold = Arc::clone(&hold);
-            thread::spawn(move || answer(stream.unwrap(), began, &*hold));
-        }
-    });
-    port
+    let (hold, began) = (Mutex::new(hold), Instant::now());
+    serve(move |_, stream| answer(stream, began, &hold))
 }
 
 fn answer(mut stream: TcpStream, began: Instant, hold: &Mutex<impl FnMut(Duration) -> Duration>) {
@@ -331,70 +320,15 @@ fn a_document_follows_its_schema() {
     assert!(errors.is_empty(), "{errors:?}");
 }
 
-/// nginx that answers `503` to more than so many requests per second.
-struct Nginx {
-    _group: Group,
-    _folder: tempfile::TempDir,
-    port: u16,
-}
-
-impl Nginx {
-    /// `None`, with a word on stdout, if it is not installed.
-    fn start(per_second: u32) -> Option<Self> {
-        let program = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"];
-        let Some(program) = program.into_iter().find(|file| fs::exists(file).unwrap_or(false)) else {
-            skip::lacking("nginx");
-            return None;
-        };
-        (0..ATTEMPTS)
-            .find_map(|_| Self::try_start(program, per_second))
-            .or_else(|| panic!("nginx does not start"))
-    }
-
-    fn try_start(program: &str, per_second: u32) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        let root = folder.path().display();
-        let user = if rustix::process::geteuid().is_root() { "user root;" } else { "" };
-        let configuration = format!(
-            "{user} daemon off; master_process off; pid {root}/pid; error_log /dev/null;
-            events {{ worker_connections 2048; }}
-            http {{
-                access_log off;
-                client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
-                uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
-                limit_req_zone $binary_remote_addr zone=all:1m rate={per_second}r/s;
-                server {{
-                    listen 127.0.0.1:{port};
-                    root {root};
-                    location / {{ limit_req zone=all burst=25 nodelay; }}
-                }}
-            }}\n"
-        );
-        fs::write(folder.path().join("nginx.conf"), configuration).unwrap();
-        fs::write(folder.path().join("index.html"), "ok").unwrap();
-        let mut command = Command::new(program);
-        command.args(["-p", &root.to_string(), "-c", "nginx.conf"]);
-        let mut group = Group::spawn(command.stdout(Stdio::null()).stderr(Stdio::null())).unwrap();
-        let began = Instant::now();
-        while began.elapsed() < START_WAIT && group.child().try_wait().unwrap().is_none() {
-            // With its id it has its port, and not somebody else.
-            let has_started = fs::read(folder.path().join("pid")).is_ok_and(|text| !text.is_empty());
-            if has_started && TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok() {
-                return Some(Self { _group: group, _folder: folder, port });
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        None
-    }
-}
-
 #[test]
 fn the_limit_that_nginx_is_set_to_is_found_by_its_refusals() {
     let _shared = shared();
-    let Some(nginx) = Nginx::start(600) else { return };
+    let limit = Some(Limit { per_second: 600, burst: 25 });
+    let Some(nginx) = RealServer::start(Kind::Nginx, Settings { limit, ..Settings::default() }) else {
+        return;
+    };
     let Some(found) =
-        found(nginx.port, &format!("--slo '5xx<1%, p99<1s' {SHORT} --trial-max 4"), |document| {
+        found(nginx.port(), &format!("--slo '5xx<1%, p99<1s' {SHORT} --trial-max 4"), |document| {
             // What it lets through in a burst adds to what it allows: 25 calls of a trial.
             is_near(document, 605.0)
         })
@@ -567,7 +501,7 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
 #[test]
 fn a_server_that_is_not_there_is_one_sentence() {
     let _shared = shared();
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let expected = "no reply from the server: connection refused";
     check_refused(&format!("--slo p99<1s --server 127.0.0.1 --port {port}"), expected);
 }

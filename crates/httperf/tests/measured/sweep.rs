@@ -4,7 +4,7 @@
 //! bounds.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
@@ -14,9 +14,12 @@ use std::time::{Duration, Instant};
 use crate::support::group::Group;
 use crate::support::machine::{Guard, alone, shared};
 use crate::support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
+use crate::support::real_server::{Kind, Limit, RealServer, Settings};
+use crate::support::running::find;
 use crate::support::words;
 use httperf_report::sweep::{Sweep, schema};
 use httperf_testkit::skip;
+use httperf_testkit::tcp::free_port;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -100,11 +103,6 @@ fn checked(text: &[u8]) -> Value {
         validator.iter_errors(&document).map(|error| format!("{}: {error}", error.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}");
     document
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-    listener.local_addr().expect("it has an address").port()
 }
 
 #[track_caller]
@@ -199,29 +197,12 @@ fn each_run_draws_random_numbers_of_its_own_and_can_be_made_again() {
 
 #[test]
 fn nginx_with_a_limit_bends_where_it_is() {
-    let Some(program) = found("nginx") else { return };
+    let limit = Some(Limit { per_second: 100, burst: 20 });
+    let Some(nginx) = RealServer::start(Kind::Nginx, Settings { limit, ..Settings::default() }) else {
+        return;
+    };
     let folder = tempfile::tempdir().expect("a folder");
-    let mut bench = Bench { server: None, port: free_port(), folder, _machine: shared() };
-    let (root, port) = (bench.folder.path().display().to_string(), bench.port);
-    let configuration = format!(
-        "daemon off; master_process off; pid {root}/pid; error_log /dev/null;
-        events {{ worker_connections 512; }}
-        http {{
-            access_log off;
-            client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
-            uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
-            limit_req_zone all zone=limit:1m rate=100r/s;
-            server {{
-                listen 127.0.0.1:{port};
-                location / {{ limit_req zone=limit burst=20 nodelay; root {root}; try_files /none @answer; }}
-                location @answer {{ return 200 hello; }}
-            }}
-        }}\n"
-    );
-    fs::write(bench.path("nginx.conf"), configuration).expect("written");
-    let mut command = Command::new(program);
-    command.args(["-p", &root, "-c", "nginx.conf", "-e", "/dev/null"]).current_dir(bench.folder.path());
-    bench.spawn(&mut command);
+    let bench = Bench { server: None, port: nginx.port(), folder, _machine: shared() };
     let outcome = bench.sweep(
         "--rates=50,90,150,200,250,300 --stop-after=2 --duration=2 --warmup=.5 --pause=.3 --settle=5 --output=@s.json",
     );
@@ -261,7 +242,7 @@ class Server(http.server.ThreadingHTTPServer):
 
 Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 "#;
-    let Some(program) = found("python3") else { return };
+    let Some(program) = find("python3") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let mut bench = Bench { server: None, port: free_port(), folder, _machine: alone() };
     let mut command = Command::new(program);
@@ -570,17 +551,6 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
 }
 
 /// A program on the search path or where servers are; `None`, with a word on stdout, if it is not installed.
-fn found(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> =
-        std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]).collect();
-    let file = folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file());
-    if file.is_none() {
-        skip::lacking(name);
-    }
-    file
-}
-
 #[test]
 fn pictures_a_page_and_test_cases_are_written_when_it_is_over() {
     let bench = Bench::embedded("--capacity 200");

@@ -5,16 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::machine::{alone, shared};
+use crate::support::machine::{alone, is_long, shared};
 use crate::support::program::{Exit, Invocation, Killed, Outcome};
 use crate::support::real_server::{Kind, RealServer, Settings};
 use crate::support::words;
+use httperf_testkit::tcp::serve;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -343,17 +344,11 @@ fn printed_requests_and_replies_are_whole_lines() {
 #[test]
 fn what_is_said_once_in_a_run_is_said_once() {
     let _shared = shared();
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
     let folder = tempfile::tempdir().unwrap();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n";
-            // A client that has gone is none of ours.
-            drop(std::io::Write::write_all(&mut stream, reply));
-            drop(stream.read(&mut [0; 1000]));
-        }
+    let port = serve(|_, mut stream| {
+        let reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n";
+        // The client may go first.
+        let _ = stream.write_all(reply).and_then(|()| stream.read(&mut [0; 1000]));
     });
     let outcome = run(&folder, port, "--rate=100 --num-conns=20 --threads=4");
     succeeds(&outcome);
@@ -470,14 +465,16 @@ fn a_result_runs_again_on_as_many_threads() {
     assert_eq!(again["summary"]["usage"]["workers"].as_array().unwrap().len(), 1);
 }
 
-/// The stall test: calls at a rate over a pool, and a server that is stopped for a second of ten.
+/// The stall test: calls at a rate over a pool, and a server that is stopped for a second of four, or of ten in the long
+/// form.
 mod stall {
     use httperf_stats::{Summary, Timing};
 
     use super::*;
 
     const RATE: u64 = 1000;
-    const SECONDS: u64 = 10;
+    const SECONDS: u64 = 4;
+    const SECONDS_LONG: u64 = 10;
 
     const ATTEMPTS: usize = 3;
 
@@ -496,10 +493,11 @@ mod stall {
 
     fn attempt(options: &str, catch_up: f64) -> Outcome {
         let served = Served::start();
-        let rate = format!("--request-rate={RATE} --concurrency=8 --duration={SECONDS} --drain=10");
+        let seconds = if is_long() { SECONDS_LONG } else { SECONDS };
+        let rate = format!("--request-rate={RATE} --concurrency=8 --duration={seconds} --drain=10");
         let stopped = thread::scope(|scope| {
             let stopped = scope.spawn(|| {
-                thread::sleep(Duration::from_millis(4300));
+                thread::sleep(Duration::from_millis(430 * seconds));
                 served.signal(Signal::STOP);
                 let began = Instant::now();
                 thread::sleep(Duration::from_secs(1));
@@ -511,7 +509,7 @@ mod stall {
         });
         let summary: Summary = serde_json::from_value(document(&served.folder)["summary"].clone()).unwrap();
         let arrivals = &summary.arrivals;
-        assert_eq!((summary.replies, arrivals.due), (arrivals.started, RATE * SECONDS), "calls were dropped");
+        assert_eq!((summary.replies, arrivals.due), (arrivals.started, RATE * seconds), "calls were dropped");
         assert_eq!(summary.errors.total(), 0);
 
         let mut off = Vec::new();
@@ -524,7 +522,7 @@ mod stall {
         // A call that is due in the stall waits for its end: latencies there are spread evenly over its length.
         let stall_ms = stopped.as_secs_f64() * 1e3;
         for quantile in [0.95, 0.99] {
-            let beyond_ms = (1.0 - quantile) * SECONDS as f64 * 1e3;
+            let beyond_ms = (1.0 - quantile) * seconds as f64 * 1e3;
             let (expected, measured) = (stall_ms - beyond_ms, ms(&completed.latency, quantile));
             if measured < 0.95 * expected || measured > (1.05 + catch_up) * expected {
                 off.push(format!("latency at {quantile} is {measured:.1} ms, not {expected:.1} ms"));
@@ -535,7 +533,7 @@ mod stall {
             off.push(format!("service at 0.95 is {service:.1} ms"));
         }
         let waited = summary.usage.workers.iter().map(|worker| worker.kept_waiting).max().unwrap_or_default();
-        let is_disturbed = waited.as_secs_f64() >= DISTURBED_SHARE * SECONDS as f64;
+        let is_disturbed = waited.as_secs_f64() >= DISTURBED_SHARE * seconds as f64;
         eprintln!("kept waiting for {waited:?}; off: {off:?}");
         match off.is_empty() {
             true => Outcome::AsExpected,

@@ -3,7 +3,6 @@
 //! A machine that is busy with other things spoils runs, and a verdict that says so is right. So a probe on the same
 //! machine sleeps and wakes up while they go on: where it was late too, the run that was to be valid may be suspect.
 
-use std::env;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -11,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::support::machine::alone;
+use crate::support::machine::{alone, is_long};
 use crate::support::program::{Invocation, under_test};
 use crate::support::words;
 use httperf_testkit::skip;
@@ -20,13 +19,13 @@ use rustix::thread::{CpuSet, sched_setaffinity};
 use serde_json::Value;
 
 /// Runs of each kind.
-const RUNS: usize = 6;
+const RUNS: usize = 3;
 
-/// Runs of each kind with the environment variable `HTTPERF_LONG` set, as by `make test-long`.
+/// Runs of each kind in the long form.
 const RUNS_LONG: usize = 20;
 
 fn runs() -> usize {
-    if env::var_os("HTTPERF_LONG").is_some() { RUNS_LONG } else { RUNS }
+    if is_long() { RUNS_LONG } else { RUNS }
 }
 
 /// `httperf serve` on a processor of its own, where there are two.

@@ -1,5 +1,6 @@
 //! Who has the machine. Tests that measure have it to themselves; the other tests of the same program share it.
 
+use std::env;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 static MACHINE: RwLock<()> = RwLock::new(());
@@ -9,6 +10,11 @@ static MACHINE: RwLock<()> = RwLock::new(());
 pub(crate) struct Guard {
     _alone: Option<RwLockWriteGuard<'static, ()>>,
     _shared: Option<RwLockReadGuard<'static, ()>>,
+}
+
+/// Returns true if tests are to take their long form, as in `make test-long`: more runs, and longer ones.
+pub(crate) fn is_long() -> bool {
+    env::var_os("HTTPERF_LONG").is_some()
 }
 
 /// Waits until no other test of this program runs, and keeps them all waiting.

@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod certificates;
 pub(crate) mod group;
 pub(crate) mod machine;
+pub(crate) mod nginx;
 pub(crate) mod program;
 pub(crate) mod real_server;
 pub(crate) mod reference;

@@ -8,7 +8,7 @@
 use std::env;
 use std::fs::{self, File, Permissions};
 use std::io::{BufRead as _, BufReader};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -16,10 +16,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use httperf_testkit::skip;
+use httperf_testkit::tcp::free_port;
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
 use crate::support::group::Group;
+use crate::support::nginx::Nginx;
 
 /// How long a server may take until it accepts connections.
 const START_WAIT: Duration = Duration::from_secs(10);
@@ -47,6 +49,16 @@ pub(crate) struct Settings {
     pub(crate) body_max: Option<u32>,
     /// Whether nginx logs requests.
     pub(crate) has_log: bool,
+    /// What nginx answers with 503.
+    pub(crate) limit: Option<Limit>,
+}
+
+/// Requests that nginx answers; others are refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    pub(crate) per_second: u32,
+    /// Further requests at once.
+    pub(crate) burst: u32,
 }
 
 /// A running server; dropping it stops it with all its processes.
@@ -111,13 +123,11 @@ impl RealServer {
         if kind == Kind::Python {
             return Self::start_python(program, folder, settings);
         }
-        let port = free_port().map_err(|error| error.to_string())?;
-        let configuration = root.join("server.conf");
-        let (text, mut command) = match kind {
-            Kind::Apache => (apache_configuration(root, port, settings)?, apache(program, &configuration)),
-            Kind::Nginx | Kind::Python => (nginx_configuration(root, port, settings), nginx(program, root)),
+        let port = free_port();
+        let mut command = match kind {
+            Kind::Apache => apache(program, root, port, settings)?,
+            Kind::Nginx | Kind::Python => nginx(program, root, port, settings),
         };
-        fs::write(&configuration, text).map_err(|error| error.to_string())?;
         let log = File::create(root.join("output.log")).map_err(|error| error.to_string())?;
         let group = Group::spawn(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log))?;
         let mut server = Self { group, folder, port };
@@ -192,14 +202,11 @@ impl Kind {
     }
 }
 
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
-}
-
 fn write_documents(docs: &Path, kind: Kind) -> std::io::Result<()> {
     fs::create_dir(docs)?;
     fs::write(docs.join("small.txt"), "small\n")?;
     fs::write(docs.join("empty.txt"), "")?;
+    fs::write(docs.join("index.html"), "hello")?;
     fs::write(docs.join("medium.bin"), vec![b'm'; 300_000])?;
     // What is put in by the server has no length beforehand, so that the reply is in chunks: 19 bytes in all.
     let page = match kind {
@@ -212,49 +219,40 @@ fn write_documents(docs: &Path, kind: Kind) -> std::io::Result<()> {
     File::create(docs.join("large.bin"))?.set_len(LARGE_SIZE)
 }
 
-fn nginx(program: &Path, root: &Path) -> Command {
-    let mut command = Command::new(program);
-    // Before its configuration is read, it would write to a log of the system.
-    command.arg("-p").arg(root).arg("-c").arg(root.join("server.conf")).arg("-e").arg(root.join("error.log"));
-    command
+fn nginx(program: &Path, root: &Path, port: u16, settings: Settings) -> Command {
+    let mut nginx = Nginx::new(root)
+        .requests_per_connection(settings.requests_per_connection.unwrap_or(1_000_000))
+        .http("types { text/html shtml html; text/plain txt; }")
+        .http(format!("client_max_body_size {};", settings.body_max.unwrap_or(1024 * 1024)))
+        .listen(format!("127.0.0.1:{port}"))
+        .listen(format!("unix:{}/socket", root.display()))
+        .server("location = /page.shtml { ssi on; }")
+        .server("location = /moved { return 301 /small.txt; }")
+        .server(format!(
+            "location /gzip/ {{ alias {}/docs/; gzip on; gzip_types *; gzip_min_length 1; }}",
+            root.display()
+        ))
+        .server("location ~ \\.gz$ { add_header Content-Encoding gzip; }")
+        .server("location ~ \\.br$ { add_header Content-Encoding br; }")
+        .server("location ~ \\.zst$ { add_header Content-Encoding zstd; }");
+    if let Some(Limit { per_second, burst }) = settings.limit {
+        nginx = nginx
+            .http(format!("limit_req_zone all zone=limit:1m rate={per_second}r/s;"))
+            .server(format!("limit_req zone=limit burst={burst} nodelay;"));
+    }
+    if settings.has_log {
+        nginx = nginx.log("'$connection $request_uri'");
+    }
+    nginx.command(program)
 }
 
-fn nginx_configuration(root: &Path, port: u16, settings: Settings) -> String {
-    let root = root.display();
-    let requests = settings.requests_per_connection.unwrap_or(1_000_000);
-    let body_max = settings.body_max.unwrap_or(1024 * 1024);
-    let user = if geteuid().is_root() { "user root;" } else { "" };
-    let log = if settings.has_log { format!("{root}/access.log requests") } else { "off".to_owned() };
-    format!(
-        "{user} daemon off; master_process off; pid {root}/pid; error_log {root}/error.log;
-        events {{ worker_connections 512; }}
-        http {{
-            log_format requests '$connection $request_uri';
-            access_log {log};
-            client_body_temp_path {root}/body; proxy_temp_path {root}/proxy; fastcgi_temp_path {root}/fastcgi;
-            uwsgi_temp_path {root}/uwsgi; scgi_temp_path {root}/scgi;
-            types {{ text/html shtml; text/plain txt; }}
-            keepalive_requests {requests};
-            client_max_body_size {body_max};
-            server {{
-                listen 127.0.0.1:{port};
-                listen unix:{root}/socket;
-                root {root}/docs;
-                location = /page.shtml {{ ssi on; }}
-                location = /moved {{ return 301 /small.txt; }}
-                location /gzip/ {{ alias {root}/docs/; gzip on; gzip_types *; gzip_min_length 1; }}
-                location ~ \\.gz$ {{ add_header Content-Encoding gzip; }}
-                location ~ \\.br$ {{ add_header Content-Encoding br; }}
-                location ~ \\.zst$ {{ add_header Content-Encoding zstd; }}
-            }}
-        }}\n"
-    )
-}
-
-fn apache(program: &Path, configuration: &Path) -> Command {
+fn apache(program: &Path, root: &Path, port: u16, settings: Settings) -> Result<Command, String> {
+    let configuration = root.join("server.conf");
+    fs::write(&configuration, apache_configuration(root, port, settings)?)
+        .map_err(|error| error.to_string())?;
     let mut command = Command::new(program);
     command.arg("-D").arg("FOREGROUND").arg("-f").arg(configuration);
-    command
+    Ok(command)
 }
 
 fn apache_configuration(root: &Path, port: u16, settings: Settings) -> Result<String, String> {

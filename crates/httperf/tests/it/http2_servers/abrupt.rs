@@ -1,9 +1,9 @@
 //! A server that says how far it has come, and resets the connection behind it.
 
 use std::io::{self, Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::thread;
+use std::net::TcpStream;
 
+use httperf_testkit::tcp;
 use rustix::net::sockopt::set_socket_linger;
 
 /// Types of frames, and flags: <https://www.rfc-editor.org/rfc/rfc9113#section-6>
@@ -18,15 +18,10 @@ const NO_CONTENT: u8 = 0x89;
 
 /// Starts one; it ends with the test's process. Each connection answers some requests, with an empty reply.
 pub(crate) fn start() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-    let port = listener.local_addr().expect("it is bound").port();
-    thread::spawn(move || {
-        for (index, stream) in listener.incoming().map_while(Result::ok).enumerate() {
-            // A client that goes first is none of ours.
-            thread::spawn(move || serve(stream, 1 + index % 30).ok());
-        }
-    });
-    port
+    tcp::serve(|number, stream| {
+        // A client may go first.
+        let _ = serve(stream, 1 + number % 30);
+    })
 }
 
 fn serve(mut stream: TcpStream, requests: usize) -> io::Result<()> {

@@ -3,10 +3,10 @@
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead as _, BufReader, Read, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::sync::OnceLock;
-use std::thread;
 
+use httperf_testkit::tcp::serve;
 use sha2::{Digest as _, Sha256};
 
 #[derive(Debug)]
@@ -17,15 +17,10 @@ impl Backend {
     pub(crate) fn port() -> u16 {
         static PORT: OnceLock<u16> = OnceLock::new();
         *PORT.get_or_init(|| {
-            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-            let port = listener.local_addr().expect("it is bound").port();
-            thread::spawn(move || {
-                for stream in listener.incoming().map_while(Result::ok) {
-                    // A server that goes does not want the answer.
-                    thread::spawn(|| answer(stream).ok());
-                }
-            });
-            port
+            serve(|_, stream| {
+                // A server that goes does not want the answer.
+                let _ = answer(stream);
+            })
         })
     }
 }

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, geteuid, kill_process};
 
 use super::backend::Backend;
 use crate::support::certificates::Certificates;
+use crate::support::nginx::Nginx;
 use crate::support::program::under_test;
 use crate::support::running::{Running, find, go_program, tool};
 
@@ -198,38 +199,24 @@ fn again_and_again(command: &Command) -> Command {
 }
 
 fn nginx(program: &Path, root: &Path, port: u16, settings: Settings) -> Command {
-    let path = root.display();
     let Settings { requests, idle_s, streams, directives, .. } = settings;
-    let user = if geteuid().is_root() { "user root;" } else { "" };
-    let master = if settings.restarts { "off" } else { "on" };
     let secured = if settings.tls { "ssl" } else { "" };
     let version = if settings.http1 { "" } else { "http2" };
-    let requests = requests.unwrap_or(1_000_000);
     let (idle_s, streams) = (idle_s.unwrap_or(75), streams.unwrap_or(128));
     let backend = Backend::port();
-    let text = format!(
-        "{user} daemon off; master_process {master}; worker_processes 1; pid {path}/pid; error_log {path}/error.log;
-        events {{ worker_connections 512; }}
-        http {{
-            access_log off;
-            client_body_temp_path {path}/body; proxy_temp_path {path}/proxy; fastcgi_temp_path {path}/fastcgi;
-            uwsgi_temp_path {path}/uwsgi; scgi_temp_path {path}/scgi;
-            keepalive_requests {requests}; keepalive_timeout {idle_s}s;
-            server {{
-                listen 127.0.0.1:{port} {secured} {version};
-                ssl_certificate server.pem; ssl_certificate_key server.key; ssl_protocols TLSv1.2 TLSv1.3;
-                ssl_session_cache shared:tests:1m;
-                http2_max_concurrent_streams {streams};
-                root {path}/docs;
-                location /echo {{ client_max_body_size 20m; proxy_pass http://127.0.0.1:{backend}; }}
-                {directives}
-            }}
-        }}\n"
-    );
-    fs::write(root.join("nginx.conf"), text).expect("the folder can be written to");
-    let mut command = Command::new(program);
-    command.arg("-p").arg(root).arg("-c").arg(root.join("nginx.conf")).arg("-e").arg(root.join("error.log"));
-    command
+    Nginx::new(root)
+        .with_master(!settings.restarts)
+        .requests_per_connection(requests.unwrap_or(1_000_000))
+        .http(format!("keepalive_timeout {idle_s}s;"))
+        .listen(format!("127.0.0.1:{port} {secured} {version}"))
+        .certificate()
+        .server("ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:tests:1m;")
+        .server(format!("http2_max_concurrent_streams {streams};"))
+        .server(format!(
+            "location /echo {{ client_max_body_size 20m; proxy_pass http://127.0.0.1:{backend}; }}"
+        ))
+        .server(directives)
+        .command(program)
 }
 
 fn nghttpd(program: &Path, _root: &Path, port: u16, settings: Settings) -> Command {

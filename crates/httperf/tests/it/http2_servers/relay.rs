@@ -2,13 +2,14 @@
 //! begin with, and checks that the client keeps to the windows all the same.
 
 use std::io::{Read as _, Write as _};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Condvar, Mutex};
 use std::thread;
 use std::time::Duration;
 
 use httperf_testkit::http2::frames::{Frame, flag, kind};
 use httperf_testkit::http2::{Incoming, Server};
+use httperf_testkit::tcp::listen;
 
 /// How many bytes the client may send on a stream before it knows better (RFC 9113, section 6.9.2).
 pub(crate) const WINDOW_AT_FIRST: usize = 65_535;
@@ -76,8 +77,7 @@ impl Seen {
 
 /// Relays one connection to this port of 127.0.0.1 while `client` runs, which is told the port to connect to.
 pub(crate) fn relay<R>(server: u16, client: impl FnOnce(u16) -> R) -> (R, Seen) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-    let port = listener.local_addr().expect("it is bound").port();
+    let (listener, port) = listen();
     let (seen, used_up) = (Mutex::new(Seen::default()), Condvar::new());
     let result = thread::scope(|scope| {
         scope.spawn(|| {

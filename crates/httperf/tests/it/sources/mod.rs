@@ -6,13 +6,14 @@ mod preload;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::Command;
 
 use crate::support::program::{Exit, Finished, Invocation, under_test};
 use crate::support::running::{find, peer};
 use crate::support::words;
+use httperf_testkit::tcp::{free_port, serve};
 use peers::{CREDENTIALS, Peer};
 
 fn run(arguments: &str) -> Finished {
@@ -238,10 +239,9 @@ fn a_proxy_that_asks_who_it_is_is_told_and_the_server_is_not() {
 #[test]
 fn a_tunnel_to_where_nobody_listens_is_refused_by_the_proxy() {
     let squid = peer!(Peer::squid("127.0.0.1", ""));
-    let closed =
-        TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port is free");
+    let closed = free_port();
     let run = run(&format!(
-        "http://{closed}/ --proxy-tunnel --num-conns 3 --timeout 5 --proxy http://127.0.0.1:{}",
+        "http://127.0.0.1:{closed}/ --proxy-tunnel --num-conns 3 --timeout 5 --proxy http://127.0.0.1:{}",
         squid.port()
     ));
     run.succeeded_with("connections=3 replies=0 errors=3 other=3");
@@ -250,24 +250,17 @@ fn a_tunnel_to_where_nobody_listens_is_refused_by_the_proxy() {
 
 #[test]
 fn a_proxy_that_does_not_answer_or_says_nonsense_is_an_error_of_its_class() {
-    let serve = |answer: &'static [u8]| {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let address = listener.local_addr().expect("it has an address");
-        std::thread::spawn(move || {
-            use std::io::{Read as _, Write as _};
-            for stream in listener.incoming().take(2) {
-                let mut stream = stream.expect("connections arrive");
-                let mut request = [0; 1024];
-                let count = stream.read(&mut request).expect("the request arrives");
-                assert!(request[..count].starts_with(b"CONNECT 127.0.0.1:9 HTTP/1.1\r\n"));
-                stream.write_all(answer).expect("the answer is read");
-                if answer.is_empty() {
-                    // Until the other end gives up.
-                    assert_eq!(stream.read(&mut request).expect("the connection ends"), 0);
-                }
+    let proxy = |answer: &'static [u8]| {
+        serve(move |_, mut stream| {
+            let mut request = [0; 1024];
+            let count = stream.read(&mut request).expect("the request arrives");
+            assert!(request[..count].starts_with(b"CONNECT 127.0.0.1:9 HTTP/1.1\r\n"));
+            stream.write_all(answer).expect("the answer is read");
+            if answer.is_empty() {
+                // Until the other end gives up.
+                assert_eq!(stream.read(&mut request).expect("the connection ends"), 0);
             }
-        });
-        address
+        })
     };
     for (answer, class) in [
         (&b""[..], "client-timo"),
@@ -276,9 +269,9 @@ fn a_proxy_that_does_not_answer_or_says_nonsense_is_an_error_of_its_class() {
         (b"HTTP/1.1 200 OK\r\nHalf: a header", "connreset"),
         (b"HTTP/1.1 200 OK\r\n\r\nbytes that answer nothing", "other"),
     ] {
-        let proxy = serve(answer);
+        let port = proxy(answer);
         run(&format!(
-            "http://127.0.0.1:9/ --proxy-tunnel --num-conns 2 --timeout 0.3 --proxy http://{proxy}"
+            "http://127.0.0.1:9/ --proxy-tunnel --num-conns 2 --timeout 0.3 --proxy http://127.0.0.1:{port}"
         ))
         .succeeded_with(&format!("connections=2 replies=0 errors=2 {class}=2"));
     }

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use httperf_testkit::skip;
-use rustix::process::geteuid;
 
 use crate::support::certificates::Certificates;
+use crate::support::nginx::Nginx;
 use crate::support::running::{Running, find};
 
 /// The addresses that nginx listens on.
@@ -30,35 +30,15 @@ impl Peer {
     pub(crate) fn nginx() -> Option<Self> {
         let program = find("nginx")?;
         Some(Self::start("127.0.0.1", 2, |root, ports| {
-            let user = if geteuid().is_root() { "user root;" } else { "" };
-            let path = root.display();
-            let listen = |address: &str| {
-                let (clear, secured) = (ports[0], ports[1]);
-                format!("listen {address}:{clear}; listen {address}:{secured} ssl;")
-            };
-            let listen: String = ADDRESSES.into_iter().map(listen).collect();
-            let text = format!(
-                "{user} daemon off; master_process off; pid {path}/pid; error_log {path}/error.log;
-                events {{ worker_connections 512; }}
-                http {{
-                    log_format way '$remote_addr $server_addr $scheme host=$http_host $request '
-                                   'authorization=$http_proxy_authorization via=$http_via sni=$ssl_server_name';
-                    access_log {path}/access.log way;
-                    client_body_temp_path {path}/body; proxy_temp_path {path}/proxy;
-                    fastcgi_temp_path {path}/fastcgi; uwsgi_temp_path {path}/uwsgi; scgi_temp_path {path}/scgi;
-                    keepalive_requests 1000000;
-                    server {{
-                        {listen}
-                        ssl_certificate server.pem; ssl_certificate_key server.key;
-                        root {path}/docs;
-                    }}
-                }}\n"
+            let (clear, secured) = (ports[0], ports[1]);
+            let mut nginx = Nginx::new(root).certificate().log(
+                "'$remote_addr $server_addr $scheme host=$http_host $request '
+                 'authorization=$http_proxy_authorization via=$http_via sni=$ssl_server_name'",
             );
-            fs::write(root.join("nginx.conf"), text).expect("the folder can be written to");
-            let mut command = Command::new(&program);
-            command.arg("-p").arg(root).arg("-c").arg(root.join("nginx.conf"));
-            command.arg("-e").arg(root.join("error.log"));
-            command
+            for address in ADDRESSES {
+                nginx = nginx.listen(format!("{address}:{clear}")).listen(format!("{address}:{secured} ssl"));
+            }
+            nginx.command(&program)
         }))
     }
 

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use httperf_testkit::skip;
+use httperf_testkit::tcp::listen;
 
 use super::peers::{self, Peer};
 use super::run_program;
@@ -77,9 +77,8 @@ fn a_library_before_the_c_library_sees_every_call_about_connections() {
     let hook = peer!(hook(folder.path()));
     let server = serve();
     // What the program is told to connect to, where nobody may arrive.
-    let decoy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (decoy, from) = listen();
     decoy.set_nonblocking(true).unwrap();
-    let from = decoy.local_addr().unwrap().port();
     let target = format!("--server localhost --port {from} --num-conns 5 --num-calls 2 --timeout 20");
 
     let (run, counts) = run_hooked(&hook, from, server.port(0), &format!("{target} --uri /size/200000"));

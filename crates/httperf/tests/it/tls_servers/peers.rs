@@ -4,9 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;
 
-use rustix::process::geteuid;
-
 use crate::support::certificates::Certificates;
+use crate::support::nginx::Nginx;
 use crate::support::running::{Running, find, go_program, tool};
 
 /// A running server with its certificates; dropping it stops it.
@@ -23,43 +22,13 @@ impl Peer {
     pub(crate) fn nginx(settings: &str) -> Option<Self> {
         let program = find("nginx")?;
         Some(Self::start(|root, port| {
-            let user = if geteuid().is_root() { "user root;" } else { "" };
-            let path = root.display();
-            let certificate = if settings.contains("ssl_certificate ") {
-                String::new()
-            } else {
-                "ssl_certificate server.pem; ssl_certificate_key server.key;".to_owned()
-            };
-            let text = format!(
-                "{user} daemon off; master_process off; pid {path}/pid; error_log {path}/error.log;
-                events {{ worker_connections 512; }}
-                http {{
-                    log_format tls '$ssl_protocol $ssl_cipher $ssl_curve reused=$ssl_session_reused '
-                                   'early=$ssl_early_data $request_method sni=$ssl_server_name';
-                    access_log {path}/access.log tls;
-                    client_body_temp_path {path}/body; proxy_temp_path {path}/proxy;
-                    fastcgi_temp_path {path}/fastcgi; uwsgi_temp_path {path}/uwsgi; scgi_temp_path {path}/scgi;
-                    keepalive_requests 1000000;
-                    server {{
-                        listen 127.0.0.1:{port} ssl;
-                        {certificate}
-                        ssl_protocols TLSv1.2 TLSv1.3;
-                        ssl_session_cache shared:tests:1m;
-                        root {path}/docs;
-                        {settings}
-                    }}
-                }}\n"
+            let nginx = Nginx::new(root).listen(format!("127.0.0.1:{port} ssl")).log(
+                "'$ssl_protocol $ssl_cipher $ssl_curve reused=$ssl_session_reused '
+                 'early=$ssl_early_data $request_method sni=$ssl_server_name'",
             );
-            fs::write(root.join("nginx.conf"), text).expect("the folder can be written to");
-            let mut command = Command::new(&program);
-            command
-                .arg("-p")
-                .arg(root)
-                .arg("-c")
-                .arg(root.join("nginx.conf"))
-                .arg("-e")
-                .arg(root.join("error.log"));
-            command
+            let nginx = if settings.contains("ssl_certificate ") { nginx } else { nginx.certificate() };
+            let nginx = nginx.server("ssl_protocols TLSv1.2 TLSv1.3; ssl_session_cache shared:tests:1m;");
+            nginx.server(settings).command(&program)
         }))
     }
 

@@ -1,9 +1,11 @@
 //! What TLS looks like on the wire: a proxy that passes bytes on and keeps the first flight of either side.
 
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+
+use httperf_testkit::tcp::listen;
 
 /// Passes connections on to a port, and records them.
 #[derive(Debug)]
@@ -38,8 +40,7 @@ impl Recorder {
 
     /// Starts one in front of several ports, which take connections in turn.
     pub(crate) fn between(ports: Vec<u16>, mischief: Vec<Mischief>) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port is free");
-        let own_port = listener.local_addr().expect("it is bound").port();
+        let (listener, own_port) = listen();
         let seen = Arc::default();
         let record = Arc::clone(&seen);
         // It ends with the test's process.

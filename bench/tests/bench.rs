@@ -1,4 +1,5 @@
-//! Every piece of the bench works. How quick anything is does not matter here.
+//! Every piece of the bench works, and calls take no more instructions than recorded. How quick anything is does not
+//! matter here, so both tests can run at the same time.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,7 +14,19 @@ fn every_bench_works() {
     if program.exists() {
         command.env("HTTPERF_BIN", program);
     }
+    succeeds(&mut command);
+}
+
+#[test]
+fn calls_take_no_more_instructions_than_recorded() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_httperf-bench"));
+    succeeds(command.args(["instructions", "--dev", "--check"]).env_remove("HTTPERF_BIN"));
+}
+
+/// Runs a program to its end; its output appears only if it fails, or with `--nocapture`.
+fn succeeds(command: &mut Command) {
     let output = command.output().expect("the bench can be started");
     let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    assert!(output.status.success(), "{stdout}{stderr}");
+    println!("{stdout}");
+    assert!(output.status.success(), "{stderr}");
 }
