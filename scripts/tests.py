@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Builds and runs all tests of the workspace, as `cargo test --workspace` does, several test programs at a time.
+
+Most end-to-end tests wait more than they compute, so two programs at a time take little longer than one. The
+program whose tests measure the machine runs alone, at the end. The output of a program appears when it has ended. Exit
+status: 0 if every test passed, otherwise 1.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+CARGO = os.environ.get("CARGO", "cargo")
+TEST = [CARGO, "test", "--workspace", "--locked"]
+# Longest first, so that none is left over at the end.
+FIRST = ["it", "bench", "differential"]
+ALONE = ["measured"]
+
+
+def main():
+    programs = build()
+    together = sorted((program for program in programs if program[0] not in ALONE), key=order)
+    alone = [program for program in programs if program[0] in ALONE]
+    passed = True
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        for succeeded in pool.map(run, together):
+            passed = passed and succeeded
+    for program in alone:
+        passed = run(program) and passed
+    passed = subprocess.run([*TEST, "--doc", "--no-fail-fast"]).returncode == 0 and passed
+    sys.exit(0 if passed else 1)
+
+
+def build():
+    """Returns the test programs: name of the target, path, folder of the crate."""
+    command = [*TEST, "--no-run", "--message-format=json-render-diagnostics"]
+    built = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if built.returncode != 0:
+        sys.exit(1)
+    messages = [json.loads(line) for line in built.stdout.splitlines() if line.startswith("{")]
+    return [
+        (message["target"]["name"], message["executable"], pathlib.Path(message["manifest_path"]).parent)
+        for message in messages
+        if message["reason"] == "compiler-artifact" and message["profile"]["test"] and message["executable"]
+    ]
+
+
+def order(program):
+    name = program[0]
+    return FIRST.index(name) if name in FIRST else len(FIRST)
+
+
+def run(program):
+    """Runs a test program in the folder of its crate, and prints its output. Returns whether all its tests passed."""
+    name, path, folder = program
+    environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
+    ended = subprocess.run(
+        [path], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    text = ended.stdout.decode(errors="replace")
+    sys.stdout.write(f"\nRunning {name} of {folder.name}\n{text}")
+    sys.stdout.flush()
+    if ended.returncode < 0:
+        print(f"test {name} of {folder.name} ... FAILED: ended by signal {-ended.returncode}")
+    return ended.returncode == 0
+
+
+if __name__ == "__main__":
+    main()
