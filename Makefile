@@ -54,7 +54,7 @@ lints: ## run clippy, warnings are errors
 # Most end-to-end tests wait more than they compute.
 tests: export RUST_TEST_THREADS ?= $(shell expr 2 '*' $$(nproc))
 tests: ## run the tests, all of them even if some fail
-	$(CARGO) test --workspace --locked --no-fail-fast
+	CARGO='$(CARGO)' scripts/tests.py
 
 docs: ## build the API documentation, warnings are errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

@@ -15,7 +15,7 @@ pub use network::{Network, Ready, Received, SentStamp};
 pub use observer::{Observation, Observer, Silent};
 pub use os::{OsNetwork, SocketError, raise_descriptor_limit, rehearse, try_sources};
 pub use secure::{TlsError, tls_context};
-pub use stop::Stop;
+pub use stop::StopRequest;
 pub use worker::Worker;
 
 use std::io;
@@ -54,7 +54,11 @@ pub enum Error {
 ///
 /// # Panics
 /// If there is no observer. If a worker panics, its panic is resumed once the others have ended.
-pub fn run(plan: &Plan, observers: &mut [&mut (dyn Observer + Send)], stop: &Stop) -> Result<Summary, Error> {
+pub fn run(
+    plan: &Plan,
+    observers: &mut [&mut (dyn Observer + Send)],
+    stop: &StopRequest,
+) -> Result<Summary, Error> {
     let count = u32::try_from(observers.len()).expect("there are fewer threads than that");
     if let [observer] = observers
         && plan.threads.is_none()
@@ -136,7 +140,7 @@ impl Starting {
     }
 
     /// Stops the other workers when one cannot start or continue: alone they would offer only a part of the load.
-    fn give_up(&self, stop: &Stop) {
+    fn give_up(&self, stop: &StopRequest) {
         self.state().is_given_up = true;
         self.changed.notify_all();
         stop.ask();
@@ -148,7 +152,7 @@ impl Starting {
 }
 
 /// Stops the other workers if this one panics.
-struct EndsOthers<'a>(&'a Starting, &'a Stop);
+struct EndsOthers<'a>(&'a Starting, &'a StopRequest);
 
 impl Drop for EndsOthers<'_> {
     fn drop(&mut self) {
@@ -162,7 +166,7 @@ fn run_shard(
     plan: &Plan,
     shard: Shard,
     observer: &mut dyn Observer,
-    stop: &Stop,
+    stop: &StopRequest,
     starting: &Starting,
 ) -> Result<Summary, Error> {
     let _others = EndsOthers(starting, stop);
@@ -180,7 +184,7 @@ fn carry_out(
     plan: &Plan,
     shard: Shard,
     observer: &mut dyn Observer,
-    stop: &Stop,
+    stop: &StopRequest,
     starting: &Starting,
 ) -> Result<Summary, Error> {
     os::pin(shard.index).map_err(Error::Thread)?;
@@ -195,7 +199,7 @@ fn worker<'a>(
     plan: &'a Plan,
     shard: Shard,
     observer: &'a mut dyn Observer,
-    stop: &Stop,
+    stop: &StopRequest,
 ) -> Result<Worker<'a, OsNetwork>, Error> {
     let context = plan.tls.as_ref().map(tls_context).transpose()?;
     let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
@@ -222,7 +226,7 @@ mod tests {
 
     #[test]
     fn when_some_cannot_start_none_does_and_none_waits() {
-        let (starting, stop) = (Starting::new(4), Stop::new().expect("a descriptor is free"));
+        let (starting, stop) = (Starting::new(4), StopRequest::new().expect("a descriptor is free"));
         std::thread::scope(|scope| {
             let waiting = scope.spawn(|| agreed(&starting));
             starting.give_up(&stop);

@@ -9,12 +9,12 @@ use rustix::event::{EventfdFlags, eventfd};
 
 /// A shared flag that requests the end of the run. Setting it wakes a sleeping worker.
 #[derive(Clone, Debug)]
-pub struct Stop {
+pub struct StopRequest {
     asked: Arc<AtomicBool>,
     wake: Arc<OwnedFd>,
 }
 
-impl Stop {
+impl StopRequest {
     /// Creates a flag that is not set.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// The rate of replies that the server can sustain, and the length of its queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Capacity {
+pub struct ServerCapacity {
     /// Replies per second; 0 and below count as the smallest number above.
     pub rate: f64,
     /// Requests that may wait; those beyond are answered `503` at once. `None` lets any number wait.
@@ -34,7 +34,7 @@ pub struct QueueFull;
 impl Bucket {
     /// A bucket with its one token in it.
     #[must_use]
-    pub fn new(capacity: Capacity, now: Instant) -> Self {
+    pub fn new(capacity: ServerCapacity, now: Instant) -> Self {
         let rate = capacity.rate.max(f64::MIN_POSITIVE);
         Self { rate, queue: capacity.queue, busy_since: now, handed_out: 0 }
     }
@@ -77,7 +77,7 @@ mod tests {
 
     fn bucket(rate: f64, queue: Option<u32>) -> (Bucket, Instant) {
         let start = Instant::now();
-        (Bucket::new(Capacity { rate, queue }, start), start)
+        (Bucket::new(ServerCapacity { rate, queue }, start), start)
     }
 
     #[test]

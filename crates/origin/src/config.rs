@@ -10,7 +10,7 @@ use httperf_plan::Endpoint;
 use hyper::StatusCode;
 use rand::{Rng, RngExt as _};
 
-use crate::bucket::Capacity;
+use crate::bucket::ServerCapacity;
 use crate::delay::Delay;
 use crate::fault::FaultMix;
 use crate::http2::settings::Http2;
@@ -39,7 +39,7 @@ pub struct Config {
     /// The number of replies after which a connection is closed.
     pub close_after: Option<CloseAfter>,
     /// The rate of replies that the server can sustain.
-    pub capacity: Option<Capacity>,
+    pub capacity: Option<ServerCapacity>,
     /// The faults of replies, with their probabilities.
     pub faults: FaultMix,
     /// Time between two bytes of a [`Fault::Trickle`](crate::Fault::Trickle) reply.

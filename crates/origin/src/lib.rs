@@ -55,7 +55,7 @@ mod tls;
 mod transport;
 mod wire;
 
-pub use bucket::{Bucket, Capacity, QueueFull};
+pub use bucket::{Bucket, QueueFull, ServerCapacity};
 pub use config::{CloseAfter, Config, Framing, ListenAddress, Location, StatusMix};
 pub use counts::Counts;
 pub use delay::Delay;

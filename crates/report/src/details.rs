@@ -7,9 +7,9 @@ use std::time::Duration;
 use httperf_plan::ReplyClock;
 use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
-use crate::figures::{Confidence, Figures};
+use crate::figures::{Confidence, RunFigures};
 use crate::number::{fixed, ratio};
-use crate::result::{Capacity, Document, Part};
+use crate::result::{Document, MachineCapacity, Part};
 use crate::table::{NAME_WIDTH, write_times, write_times_head};
 
 /// The sections, each starting with an empty line. Sections without content are left out.
@@ -94,8 +94,8 @@ fn write_threads(f: &mut fmt::Formatter<'_>, document: &Document) -> fmt::Result
 }
 
 /// Share of the machines' capacity that the parts used, if it is known of all.
-fn write_capacity(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &Figures) -> fmt::Result {
-    let Some(known) = parts.iter().map(|part| part.capacity).collect::<Option<Vec<Capacity>>>() else {
+fn write_capacity(f: &mut fmt::Formatter<'_>, parts: &[Part], figures: &RunFigures) -> fmt::Result {
+    let Some(known) = parts.iter().map(|part| part.capacity).collect::<Option<Vec<MachineCapacity>>>() else {
         return Ok(());
     };
     let connections: u64 = known.iter().map(|capacity| capacity.connections_per_second).sum();

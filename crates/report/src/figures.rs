@@ -2,17 +2,17 @@
 
 use httperf_plan::Plan;
 use httperf_stats::{
-    BatchedEstimate, Classes, Estimate, Interval, KernelFigures, Outcome, Phase, Steadiness, Summary, Timing,
-    steady_from,
+    BatchedEstimate, CallOutcome, Classes, Estimate, Interval, KernelFigures, Phase, Steadiness, Summary,
+    Timing, steady_from,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::number::quantile_name;
 
-/// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
+/// RunFigures of a run. Times are in milliseconds, rates per second of the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Figures {
+pub struct RunFigures {
     /// Length of the measured phase in seconds.
     pub duration_s: f64,
     /// Connections initiated.
@@ -142,8 +142,8 @@ pub enum Steady {
 /// Quantiles shown with a confidence interval.
 const CONFIDENT: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-impl Figures {
-    /// Figures of a run by `parts` generators, each of which followed this plan.
+impl RunFigures {
+    /// RunFigures of a run by `parts` generators, each of which followed this plan.
     #[must_use]
     pub fn of(plan: &Plan, summary: &Summary, parts: usize) -> Self {
         let seconds = summary.duration.as_secs_f64();
@@ -177,8 +177,8 @@ impl Figures {
             send_lag_ms: kernel.map_or_else(Times::default, |kernel| Times::of(&kernel.send_lag)),
             kernel_ms: kernel.map_or_else(Times::default, |kernel| Times::of(&kernel.service)),
             kernel_share: kernel.and_then(KernelFigures::share_stamped),
-            unexpected_ms: Times::of(&summary.calls_with(Outcome::Unexpected).latency),
-            failed_ms: Times::of(&summary.calls_with(Outcome::Failure).latency),
+            unexpected_ms: Times::of(&summary.calls_with(CallOutcome::Unexpected).latency),
+            failed_ms: Times::of(&summary.calls_with(CallOutcome::Failure).latency),
             unfinished_ms: Times::of(&summary.unfinished),
             session_ms: summary.sessions.as_ref().map(|sessions| Times::of(&sessions.latency)),
             confidence: confidence(summary),

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-use httperf_stats::{Outcome, Summary, Timing};
+use httperf_stats::{CallOutcome, Summary, Timing};
 
 use crate::number::fixed;
 use crate::table::{write_times, write_times_head};
@@ -33,9 +33,9 @@ impl Display for Latency<'_> {
         write_times(f, "service", &completed.service)?;
         write_times(f, "response", &summary.response)?;
         write_times(f, "connect", &summary.connect)?;
-        let errors = &summary.calls_with(Outcome::HttpError).latency;
-        let failures = &summary.calls_with(Outcome::Failure).latency;
-        let unexpected = &summary.calls_with(Outcome::Unexpected).latency;
+        let errors = &summary.calls_with(CallOutcome::HttpError).latency;
+        let failures = &summary.calls_with(CallOutcome::Failure).latency;
+        let unexpected = &summary.calls_with(CallOutcome::Unexpected).latency;
         for (name, timing) in
             [("of 4xx and 5xx", errors), ("of unexpected", unexpected), ("of failed", failures)]
         {

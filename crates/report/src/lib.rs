@@ -29,7 +29,7 @@ mod verdict;
 
 pub use classic::classic;
 pub use csv_row::{csv_header, csv_row};
-pub use figures::{Confidence, Figures, Steady, Times};
+pub use figures::{Confidence, RunFigures, Steady, Times};
 pub use hgrm::hgrm;
 pub use http2::http2;
 pub use latency::latency;

@@ -7,7 +7,7 @@ use std::fmt::{self, Display};
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, Plan, ReplyClock};
-use httperf_stats::{Failure, Outcome, Summary, Timing};
+use httperf_stats::{CallOutcome, Failure, Summary, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -472,7 +472,7 @@ fn judge_sample(plan: &Plan, summary: &Summary, latency: &Timing, add: &mut impl
     }
     let calls = unfinished.count();
     if calls > 0 {
-        let failed = summary.calls_with(Outcome::Failure).latency.moments.count();
+        let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
         let share = ratio(calls as f64, (calls + answered + failed) as f64);
         add(level_of_share(share), Finding::Unfinished { calls, share, longest_s: unfinished.max() });
     }

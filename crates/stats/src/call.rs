@@ -61,12 +61,12 @@ pub struct Carrier {
 impl Sample<'_> {
     /// Classifies the call.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> CallOutcome {
         match (self.status, self.mismatch) {
-            (Some(_), Some(_)) => Outcome::Unexpected,
-            (Some(status), None) if status < 400 => Outcome::Success,
-            (Some(_), None) => Outcome::HttpError,
-            (None, _) => Outcome::Failure,
+            (Some(_), Some(_)) => CallOutcome::Unexpected,
+            (Some(status), None) if status < 400 => CallOutcome::Success,
+            (Some(_), None) => CallOutcome::HttpError,
+            (None, _) => CallOutcome::Failure,
         }
     }
 
@@ -84,10 +84,10 @@ impl Sample<'_> {
     }
 }
 
-/// Outcome of a call.
+/// CallOutcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CallOutcome {
     /// Reply with status 399 or below.
     Success,
     /// Reply with status 400 or above.
@@ -98,7 +98,7 @@ pub enum Outcome {
     Unexpected,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// All outcomes, in order.
     pub const ALL: [Self; 4] = [Self::Success, Self::HttpError, Self::Failure, Self::Unexpected];
 
@@ -109,15 +109,15 @@ impl Outcome {
     }
 }
 
-/// Lists with an entry for each [`Outcome`], in the order of its variants. Results written by older versions,
+/// Lists with an entry for each [`CallOutcome`], in the order of its variants. Results written by older versions,
 /// which had fewer outcomes, have shorter lists.
 pub(crate) mod by_outcome {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::Outcome;
+    use super::CallOutcome;
 
-    const COUNT: usize = Outcome::ALL.len();
+    const COUNT: usize = CallOutcome::ALL.len();
 
     pub(crate) fn serialize<S: Serializer, T: Serialize>(
         list: &[T; COUNT],
@@ -152,8 +152,8 @@ pub struct SlowCall {
     pub call: u64,
     /// Request target. Invalid UTF-8 is replaced.
     pub uri: String,
-    /// Outcome.
-    pub outcome: Outcome,
+    /// CallOutcome.
+    pub outcome: CallOutcome,
     /// Status of the reply, if there was one.
     pub status: Option<u16>,
     /// Check that the reply failed, if any.

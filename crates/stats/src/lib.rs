@@ -33,7 +33,7 @@ mod usage;
 mod window;
 
 pub use batches::BatchedEstimate;
-pub use call::{Carrier, Outcome, Sample, SlowCall, SlowDetail, Transport};
+pub use call::{CallOutcome, Carrier, Sample, SlowCall, SlowDetail, Transport};
 pub use classes::Classes;
 pub use confidence::{Estimate, Interval as ConfidenceInterval};
 pub use errors::{Errors, Failure};
@@ -46,7 +46,7 @@ pub use moments::{DurationMoments, RateMoments, SizeMoments};
 pub use pauses::Pauses;
 pub use rates::{RateSamples, RateWindows, SAMPLE_INTERVAL};
 pub use receive::ReceiveFigures;
-pub use recorder::{End, Figures, Recorder, SessionEnd, TickRates};
+pub use recorder::{End, RecordedFigures, Recorder, SessionEnd, TickRates};
 pub use replies::{Compressed, Mismatch, Mismatches};
 pub use series::{Interval, Phase, Series};
 pub use split::{Group, Groups};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Outcome, Sample, Timing};
+use crate::{CallOutcome, Sample, Timing};
 
 /// Maximum number of groups; calls of further groups are counted together.
 const GROUPS_MAX: usize = 100;
@@ -22,10 +22,10 @@ pub struct Groups {
 /// The calls of one group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
-    /// Number of calls by [`Outcome`], in the order of its variants.
+    /// Number of calls by [`CallOutcome`], in the order of its variants.
     #[serde(with = "crate::call::by_outcome")]
     #[schemars(with = "Vec<u64>")]
-    pub outcomes: [u64; Outcome::ALL.len()],
+    pub outcomes: [u64; CallOutcome::ALL.len()],
     /// Latency of completed calls, without unexpected replies.
     pub latency: Timing,
     /// Service time of the same calls: from the first byte sent to the end.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::merge_slowest;
 use crate::{
-    Compressed, Errors, Groups, Http2Summary, KernelFigures, Lifetimes, Mismatches, Outcome, Pauses,
+    CallOutcome, Compressed, Errors, Groups, Http2Summary, KernelFigures, Lifetimes, Mismatches, Pauses,
     RateSamples, RateWindows, ReceiveFigures, Series, SlowCall, Stall, Throughput, Timing, TlsSummary, Usage,
     Window,
 };
@@ -47,10 +47,10 @@ pub struct Summary {
     pub connect: Timing,
     /// From the first byte of a request to the status line of its reply.
     pub response: Timing,
-    /// Durations of calls, by [`Outcome`] in the order of its variants.
+    /// Durations of calls, by [`CallOutcome`] in the order of its variants.
     #[serde(with = "crate::call::by_outcome")]
     #[schemars(with = "Vec<Clocks>")]
-    pub calls: [Clocks; Outcome::ALL.len()],
+    pub calls: [Clocks; CallOutcome::ALL.len()],
     /// From the instants at which completed calls were due to the first bytes sent.
     pub wait: Timing,
     /// Lag, the generator's own error: from the instants at which scheduled arrivals were due, or pauses of a
@@ -418,15 +418,15 @@ impl Summary {
 
     /// Durations of the calls with this outcome.
     #[must_use]
-    pub fn calls_with(&self, outcome: Outcome) -> &Clocks {
+    pub fn calls_with(&self, outcome: CallOutcome) -> &Clocks {
         &self.calls[outcome as usize]
     }
 
     /// Durations of completed calls: those with a reply, whatever its status, that failed no check.
     #[must_use]
     pub fn completed(&self) -> Clocks {
-        let mut all = self.calls_with(Outcome::Success).clone();
-        let errors = self.calls_with(Outcome::HttpError);
+        let mut all = self.calls_with(CallOutcome::Success).clone();
+        let errors = self.calls_with(CallOutcome::HttpError);
         all.latency.merge(&errors.latency);
         all.service.merge(&errors.service);
         all

@@ -9,10 +9,10 @@ use httperf_plan::{
     Arrivals, Fraction, HttpVersion, ListedRequest, Plan, Precision, Script, Step, Template, Tls, UriSource,
     WorkingSet,
 };
-use httperf_report::compare::{Named, Settings as Comparison, results};
+use httperf_report::compare::{ComparisonSettings, Named, results};
 use httperf_report::pictures::{self, Style, SweepCurve};
 use httperf_report::result::{Document, Machine, Part, merge};
-use httperf_report::sweep::{self, Recovery, Run, Settings, Sweep};
+use httperf_report::sweep::{self, Recovery, Run, Sweep, SweepSettings};
 use httperf_report::{csv_row, hgrm, html, junit};
 use serde_json::{Value, json};
 
@@ -103,7 +103,7 @@ pub fn use_up(document: &Document, other: &Document, with_png: bool) {
         drawn.iter().for_each(|picture| drop(picture.png()));
     }
     for force in [false, true] {
-        let settings = Comparison { force, ..Comparison::default() };
+        let settings = ComparisonSettings { force, ..ComparisonSettings::default() };
         let (one, other) = (named(document), named(other));
         for comparison in [results(one, &[other], &settings), results(other, &[one], &settings)] {
             let _forms = (comparison.text(), comparison.json(), comparison.markdown());
@@ -278,7 +278,7 @@ fn sample(plan: Plan) -> Document {
 }
 
 fn small_sweep() -> Sweep {
-    let settings = Settings {
+    let settings = SweepSettings {
         rates: vec![50.0, 100.0],
         repeats: 1,
         shuffled_by: None,

@@ -25,7 +25,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 use self::ports::{Ports, Search};
 use self::stamps::Stamps;
 use crate::network::DISCARD_MAX;
-use crate::{Network, Ready, Received, SentStamp, Stop};
+use crate::{Network, Ready, Received, SentStamp, StopRequest};
 
 pub use self::sockets::{SocketError, rehearse, try_sources};
 
@@ -49,7 +49,7 @@ const STOP_KEY: u64 = u64::MAX;
 /// The sockets of the operating system, polled by one epoll instance (epoll(7)).
 pub struct OsNetwork {
     epoll: Epoll,
-    stop: Stop,
+    stop: StopRequest,
     options: Sockets,
     spin: bool,
     ports: Ports,
@@ -75,7 +75,7 @@ impl OsNetwork {
     ///
     /// # Errors
     /// The system's error.
-    pub fn new(plan: &Plan, stop: &Stop) -> io::Result<Self> {
+    pub fn new(plan: &Plan, stop: &StopRequest) -> io::Result<Self> {
         let epoll = Epoll(epoll::create(epoll::CreateFlags::CLOEXEC)?);
         let key = epoll::EventData::new_u64(STOP_KEY);
         epoll::add(&epoll.0, stop.wake_fd(), key, epoll::EventFlags::IN)?;
@@ -420,7 +420,7 @@ mod tests {
     fn local_ports(plan: &Plan, count: u64) -> Vec<u16> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let endpoint = Endpoint::Tcp(listener.local_addr().expect("it has an address"));
-        let stop = Stop::new().expect("a descriptor is free");
+        let stop = StopRequest::new().expect("a descriptor is free");
         let mut network = OsNetwork::new(plan, &stop).expect("the poller can be set up");
         let sockets: Vec<OwnedFd> = (0..count)
             .map(|key| {
@@ -463,7 +463,7 @@ mod tests {
 
     /// The shortest of many waits of 50 µs, so that nothing but the wait itself can make it long.
     fn shortest_wait(mut wait: impl FnMut(&mut OsNetwork, Duration)) -> Duration {
-        let stop = Stop::new().expect("a descriptor is free");
+        let stop = StopRequest::new().expect("a descriptor is free");
         let mut network = OsNetwork::new(&connections(1, 1, 1), &stop).expect("the poller can be set up");
         let lengths = (0..50).map(|_| {
             let before = now();

@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use httperf_plan::{Plan, Shard, Workload};
 use httperf_proto::tls::Context;
-use httperf_stats::{End, Figures, Instant, Phase, Recorder, Summary};
+use httperf_stats::{End, Instant, Phase, RecordedFigures, Recorder, Summary};
 use slotmap::new_key_type;
 
 use self::connections::{Connections, Cx};
@@ -337,8 +337,8 @@ impl<'a, N: Network> Worker<'a, N> {
 }
 
 /// Returns the figures that a plan asks for.
-fn figures(plan: &Plan) -> Figures {
-    Figures {
+fn figures(plan: &Plan) -> RecordedFigures {
+    RecordedFigures {
         sessions: matches!(plan.workload, Workload::Sessions(_)),
         tls: plan.tls.is_some(),
         http2: plan.request.version.may_be_http2(),

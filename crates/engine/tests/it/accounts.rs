@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use httperf_plan::{Arrivals, HttpVersion, Phases, Plan, Resumption, Timeouts, Tls, UNLIMITED};
-use httperf_stats::{Failure, Outcome, Stall, Summary};
+use httperf_stats::{CallOutcome, Failure, Stall, Summary};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
     Action, Deed, Edit, Goodbye, Http2Peer, HttpPeer, Link, Peer, Reception, StreamSeen, TlsPeer, at_once,
@@ -23,7 +23,7 @@ fn limited(plan: Plan, timeout: Duration) -> Plan {
 }
 
 fn failed(summary: &Summary) -> u64 {
-    summary.calls_with(Outcome::Failure).latency.moments.count()
+    summary.calls_with(CallOutcome::Failure).latency.moments.count()
 }
 
 /// Every call that was begun is answered, given up, or unfinished.
@@ -131,7 +131,7 @@ fn calls_behind_a_close_are_due_since_they_were() {
     });
     let plan = pipelined(connections(1, 2, 1), 2).with(|plan| plan.arrivals = at_once(1));
     let summary = run(&plan, Link::default(), peer).summary;
-    let latency = &summary.calls_with(Outcome::Success).latency.moments;
+    let latency = &summary.calls_with(CallOutcome::Success).latency.moments;
     assert_eq!((latency.count(), latency.min(), latency.max()), (2, 0.01, 0.02));
     assert_eq!((summary.requests, summary.connections), (2, 2));
 }

@@ -6,7 +6,7 @@ use httperf_plan::{
     Body, BodyPart, HeaderTable, Http2, HttpVersion, Phases, Plan, Script, Template, Timeouts, UNLIMITED,
     Window,
 };
-use httperf_stats::{Failure, Http2Summary, Outcome, Summary, Timing};
+use httperf_stats::{CallOutcome, Failure, Http2Summary, Summary, Timing};
 use httperf_testkit::http2::{Reply, code, setting};
 use httperf_testkit::sim::{
     Deed, Edit, Http2Peer, Link, Run, StreamSeen, at_once, calls, connections, file_session, nonzero, run,
@@ -67,8 +67,8 @@ fn check_answered(run: &Run, calls: u64) {
     let summary = &run.summary;
     assert!(!run.is_endless);
     assert_eq!((summary.replies, summary.errors.total()), (calls, 0));
-    assert_eq!(summary.calls_with(Outcome::Success).latency.moments.count(), calls);
-    assert_eq!(summary.calls_with(Outcome::Failure).latency.moments.count(), 0);
+    assert_eq!(summary.calls_with(CallOutcome::Success).latency.moments.count(), calls);
+    assert_eq!(summary.calls_with(CallOutcome::Failure).latency.moments.count(), 0);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn calls_over_a_pool_wait_out_a_server_that_stands_still_and_latency_counts_it()
     let run = run(&streams(10_000, 1000.0, 2, 4), Link::default(), peer);
     check_answered(&run, 10_000);
     let summary = run.summary;
-    let clocks = summary.calls_with(Outcome::Success);
+    let clocks = summary.calls_with(CallOutcome::Success);
     assert!((seconds(&clocks.latency, 0.95) - 0.5).abs() < 0.025, "{}", seconds(&clocks.latency, 0.95));
     assert!((seconds(&clocks.latency, 0.99) - 0.9).abs() < 0.045, "{}", seconds(&clocks.latency, 0.99));
     assert!(seconds(&clocks.service, 0.95) < 0.005, "only eight calls saw the server stand still");
@@ -121,7 +121,7 @@ fn calls_wait_for_the_streams_that_the_server_allows_and_the_wait_is_told() {
     assert_eq!(figures.server_settings.unwrap().max_streams, Some(2));
     assert_eq!(figures.stream_waits.moments.count(), 18);
     assert!((seconds(&figures.stream_waits, 1.0) - 0.09).abs() < 0.001);
-    let clocks = run.summary.calls_with(Outcome::Success);
+    let clocks = run.summary.calls_with(CallOutcome::Success);
     assert!((seconds(&clocks.latency, 1.0) - 0.1).abs() < 0.001);
     assert!((seconds(&clocks.service, 1.0) - 0.01).abs() < 0.001, "{}", seconds(&clocks.service, 1.0));
 }
@@ -141,7 +141,7 @@ fn a_body_that_waits_for_windows_takes_longer_but_its_service_does_not() {
     let plan = with_body(over_http2(connections(1, 1, 1)), 100_000);
     let run = run(&plan, Link::default(), peer.eager().without_grants());
     check_answered(&run, 1);
-    let (figures, clocks) = (http2(&run.summary), run.summary.calls_with(Outcome::Success));
+    let (figures, clocks) = (http2(&run.summary), run.summary.calls_with(CallOutcome::Success));
     assert_eq!(figures.window_waits.moments.count(), 1);
     assert!((seconds(&figures.window_waits, 1.0) - 0.1).abs() < 0.001);
     assert!((seconds(&clocks.latency, 1.0) - 0.11).abs() < 0.001);
@@ -179,7 +179,7 @@ fn a_server_that_refuses_everything_is_given_up() {
     assert!(!run.is_endless);
     let summary = run.summary;
     assert_eq!((summary.replies, summary.errors.count(Failure::Reset)), (0, 5));
-    assert_eq!(summary.calls_with(Outcome::Failure).latency.moments.count(), 5);
+    assert_eq!(summary.calls_with(CallOutcome::Failure).latency.moments.count(), 5);
     assert_eq!(http2(&summary).retried, 50);
 }
 
@@ -256,7 +256,7 @@ fn a_call_without_a_reply_ends_alone_where_calls_are_due_by_themselves() {
     let summary = run.summary;
     assert_eq!((summary.replies, summary.errors.count(Failure::ClientTimeout)), (99, 1));
     assert_eq!((run.connections.len(), heard.resets()), (1, vec![code::CANCEL]));
-    let failed = summary.calls_with(Outcome::Failure);
+    let failed = summary.calls_with(CallOutcome::Failure);
     assert!((seconds(&failed.latency, 1.0) - 0.2).abs() < 0.01, "{}", seconds(&failed.latency, 1.0));
     // In a connection workload the connection fails.
     let plan = with_timeout(over_http2(connections(1, 100, 10)), ms(200));
@@ -271,7 +271,7 @@ fn a_call_that_never_gets_a_stream_has_its_time_limit() {
     let run = run(&plan, Link::default(), ok_after(NOW).settings(&settings));
     assert!(!run.is_endless);
     assert_eq!(run.summary.errors.count(Failure::ClientTimeout), run.summary.errors.total());
-    let failed = &run.summary.calls_with(Outcome::Failure).latency;
+    let failed = &run.summary.calls_with(CallOutcome::Failure).latency;
     // A fresh connection opens streams before it knows that it may not.
     assert_eq!(run.summary.replies + failed.moments.count(), 20);
     assert!(failed.moments.count() >= 8, "{}", run.summary.replies);
@@ -291,7 +291,7 @@ fn a_server_that_falls_silent_loses_its_connections() {
     let run = run(&with_timeout(streams(200, 100.0, 1, 100), ms(200)), Link::default(), peer);
     let summary = run.summary;
     assert_eq!(run.connections.len(), 2);
-    assert_eq!(summary.replies + summary.calls_with(Outcome::Failure).latency.moments.count(), 200);
+    assert_eq!(summary.replies + summary.calls_with(CallOutcome::Failure).latency.moments.count(), 200);
     assert!((20..=22).contains(&(200 - summary.replies)), "{}", summary.replies);
 }
 
@@ -419,7 +419,7 @@ proptest! {
         let first = run(&plan, link, peer());
         prop_assert!(!first.is_endless);
         let summary = first.summary;
-        let ended: u64 = Outcome::ALL.iter().map(|&outcome| summary.calls_with(outcome).latency.moments.count()).sum();
+        let ended: u64 = CallOutcome::ALL.iter().map(|&outcome| summary.calls_with(outcome).latency.moments.count()).sum();
         if kind == 0 {
             prop_assert_eq!(ended, 60);
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use httperf_engine::{Observation, Observer, Silent};
 use httperf_plan::{Arrivals, Assignment, Client, Excess, Phases, Plan, Shard, UNLIMITED, UriSource};
-use httperf_stats::{Failure, Outcome, Summary, Timing};
+use httperf_stats::{CallOutcome, Failure, Summary, Timing};
 use httperf_testkit::sim::{
     Action, Edit, HttpPeer, Link, Peer, Run, at_once, calls, connections, listed, nonzero, reply, run,
     run_observed, run_shard, sessions, uniform,
@@ -47,7 +47,7 @@ fn a_closed_loop_sends_the_next_call_when_the_last_reply_is_in() {
     let run = run(&closed_loop(4), Link::default(), ok_after(ms(10)));
     assert_eq!((run.connections.len(), run.summary.concurrent_max), (4, 4));
     assert_eq!((run.summary.replies, run.summary.closed_early), (400, 0));
-    assert_eq!(run.summary.calls_with(Outcome::Success).latency.moments.max(), 0.01);
+    assert_eq!(run.summary.calls_with(CallOutcome::Success).latency.moments.max(), 0.01);
 }
 
 #[test]
@@ -66,7 +66,11 @@ fn a_closed_loop_may_think_between_calls() {
     plan.change_connections(|workload| workload.think = ms(90));
     let summary = run(&plan, Link::default(), ok_after(ms(10))).summary;
     assert_eq!(summary.replies, 10);
-    assert_eq!(summary.calls_with(Outcome::Success).latency.moments.max(), 0.01, "the pause is no latency");
+    assert_eq!(
+        summary.calls_with(CallOutcome::Success).latency.moments.max(),
+        0.01,
+        "the pause is no latency"
+    );
 }
 
 #[test]
@@ -98,7 +102,7 @@ fn a_pool_serves_calls_from_the_connections_it_has() {
     // A call takes 5 ms, so that of the last four no reply can have come.
     assert_eq!((summary.replies, summary.unfinished.moments.count()), (996, 4));
     assert_eq!(
-        seconds(&summary.calls_with(Outcome::Success).latency, 1.0),
+        seconds(&summary.calls_with(CallOutcome::Success).latency, 1.0),
         0.005,
         "no call waits for a connect"
     );
@@ -114,7 +118,7 @@ fn calls_over_a_pool_wait_out_a_server_that_stands_still_and_latency_counts_it()
         plan.change_calls(|calls| calls.assignment = assignment);
         let run = run(&plan, Link::default(), stalling());
         let summary = run.summary;
-        let clocks = summary.calls_with(Outcome::Success);
+        let clocks = summary.calls_with(CallOutcome::Success);
         assert_eq!(clocks.latency.moments.count(), 10_000, "nothing is dropped");
         assert!((seconds(&clocks.latency, 0.95) - 0.5).abs() < 0.025, "{}", seconds(&clocks.latency, 0.95));
         assert!((seconds(&clocks.latency, 0.99) - 0.9).abs() < 0.045, "{}", seconds(&clocks.latency, 0.99));
@@ -171,7 +175,7 @@ fn a_connection_of_a_pool_that_is_closed_or_fails_is_opened_again() {
     let run = run(&calls(100, 1000.0, 2), Link::default(), peer);
     let summary = run.summary;
     assert_eq!(summary.errors.count(Failure::Reset), 1);
-    assert_eq!((summary.replies, summary.calls_with(Outcome::Failure).latency.moments.count()), (99, 1));
+    assert_eq!((summary.replies, summary.calls_with(CallOutcome::Failure).latency.moments.count()), (99, 1));
     assert!(run.connections.len() > 15, "{}", run.connections.len());
 }
 
@@ -188,7 +192,7 @@ fn calls_fail_one_by_one_where_nothing_listens() {
     }
     let run = run(&calls(10_000, f64::INFINITY, 2), Link::default(), Refusing);
     assert!(!run.is_endless);
-    let failed = run.summary.calls_with(Outcome::Failure).latency.moments.count();
+    let failed = run.summary.calls_with(CallOutcome::Failure).latency.moments.count();
     // Two connects more were made before the run began.
     assert_eq!((failed, run.summary.errors.count(Failure::Refused)), (10_000, 10_002));
 }
@@ -203,7 +207,7 @@ fn a_drain_lets_calls_go_that_wait_for_a_connection() {
     let summary = run(&plan, Link::default(), ok_after(ms(20))).summary;
     assert_eq!((summary.replies, summary.unfinished.moments.count()), (100, 0));
     assert_eq!(summary.duration, SECOND);
-    assert!((seconds(&summary.calls_with(Outcome::Success).latency, 1.0) - 1.51).abs() < 0.02);
+    assert!((seconds(&summary.calls_with(CallOutcome::Success).latency, 1.0) - 1.51).abs() < 0.02);
 }
 
 #[test]

@@ -9,10 +9,10 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use httperf_engine::{
-    Network, Observation, Observer, OsNetwork, Ready, Received, SentStamp, Silent, Stop, Worker,
+    Network, Observation, Observer, OsNetwork, Ready, Received, SentStamp, Silent, StopRequest, Worker,
 };
 use httperf_plan::{Arrivals, Endpoint, HttpVersion, Phases, Plan, ReplyClock, Shard, Tls};
-use httperf_stats::{Counters, Failure, Instant, Outcome, Summary, Timing, Transport};
+use httperf_stats::{CallOutcome, Counters, Failure, Instant, Summary, Timing, Transport};
 use httperf_testkit::http2;
 use httperf_testkit::sim::{
     Action, Deed, Edit, Goodbye, Http2Peer, HttpPeer, Link, Peer, StreamSeen, TlsPeer, connections, reply,
@@ -59,7 +59,7 @@ fn check_late(summary: &Summary, replies: u64) {
 fn a_late_worker_tells_how_long_replies_waited_for_it() {
     let summary = simulated(&connections(20, 3, 1), late(), ok());
     check_late(&summary, 60);
-    let latency = &summary.calls_with(Outcome::Success).service.moments;
+    let latency = &summary.calls_with(CallOutcome::Success).service.moments;
     assert_eq!((latency.min(), latency.max()), (0.0052, 0.0052), "it is a part of what was measured");
     assert!(summary.slowest.iter().all(|call| call.receive_lag == Some(LATE)), "{:?}", summary.slowest);
     let punctual = simulated(&connections(20, 3, 1), Link { late: Duration::ZERO, ..late() }, ok());
@@ -134,7 +134,7 @@ fn by_the_kernels_clock_a_reply_ends_when_it_came_and_what_follows_it_begins_whe
     };
     let summary = simulated(&by_kernel(connections(5, 4, 1)), late(), peer());
     check_late(&summary, 20);
-    let clocks = summary.calls_with(Outcome::Success);
+    let clocks = summary.calls_with(CallOutcome::Success);
     let all = |timing: &Timing| (timing.moments.count(), timing.moments.min(), timing.moments.max());
     assert_eq!(all(&clocks.service), (20, 0.009, 0.009));
     assert_eq!(all(&summary.response), (20, 0.004, 0.004));
@@ -144,7 +144,7 @@ fn by_the_kernels_clock_a_reply_ends_when_it_came_and_what_follows_it_begins_whe
     assert_eq!((first.min(), summary.wait.moments.min()), (0.009, 0.0));
     // A link without stamps: as by the program's clock.
     let summary = simulated(&by_kernel(connections(5, 4, 1)), Link { stamps: false, ..late() }, peer());
-    assert_eq!(summary.calls_with(Outcome::Success).service.moments.min(), 0.0102);
+    assert_eq!(summary.calls_with(CallOutcome::Success).service.moments.min(), 0.0102);
 }
 
 #[test]
@@ -152,14 +152,14 @@ fn by_the_kernels_clock_it_is_the_same_over_tls_and_http2() {
     let plan = by_kernel(connections(4, 3, 1).with(|plan| plan.tls = Some(Tls::default())));
     let summary = simulated(&plan, late(), TlsPeer::new(ok(), tls_server().build(), Goodbye::Said));
     check_late(&summary, 12);
-    assert_eq!(summary.calls_with(Outcome::Success).service.moments.max(), 0.004);
+    assert_eq!(summary.calls_with(CallOutcome::Success).service.moments.max(), 0.004);
     let mut plan = by_kernel(connections(4, 6, 3));
     plan.change(|plan| plan.request.version = HttpVersion::Http2);
     let peer =
         Http2Peer::new(|_: &StreamSeen| vec![Deed::Reply(ms(2), http2::Reply::new(200).body("hello"))]);
     let summary = simulated(&plan, late(), peer);
     check_late(&summary, 24);
-    assert_eq!(summary.calls_with(Outcome::Success).service.moments.max(), 0.004);
+    assert_eq!(summary.calls_with(CallOutcome::Success).service.moments.max(), 0.004);
 }
 
 /// What is written lies in the machine for so long on the virtual clock.
@@ -186,7 +186,7 @@ fn from_kernel_to_kernel_nothing_of_this_machine_counts() {
     let summary = simulated(&plan, link, ok());
     check_late(&summary, 60);
     check_kernel(&summary, 60, 0.004);
-    assert_eq!(summary.calls_with(Outcome::Success).service.moments.max(), 0.004 + 0.0012 + 0.000_25);
+    assert_eq!(summary.calls_with(CallOutcome::Success).service.moments.max(), 0.004 + 0.0012 + 0.000_25);
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn calls(endpoint: Endpoint, count: u64) -> Plan {
 }
 
 fn carry_out(plan: &Plan, late: Duration, observer: &mut dyn Observer) -> Summary {
-    let stop = Stop::new().expect("a descriptor is free");
+    let stop = StopRequest::new().expect("a descriptor is free");
     let inner = OsNetwork::new(plan, &stop).expect("the poller can be set up");
     let worker = Worker::new(plan, Shard::WHOLE, None, Tardy { inner, late }, observer);
     worker.run().expect("the poller works")
@@ -432,7 +432,7 @@ fn by_the_kernels_clock_latency_does_not_contain_how_late_a_real_socket_is_read(
         ages.0.iter().filter(|(_, lag)| lag.is_some()).map(|&(age, _)| age).collect();
     assert!(stamped.len() >= 10, "{:?}", ages.0);
     assert!(stamped.iter().all(|&age| age >= Duration::from_micros(49_900)), "{stamped:?}");
-    let quickest = summary.calls_with(Outcome::Success).service.moments.min();
+    let quickest = summary.calls_with(CallOutcome::Success).service.moments.min();
     assert!(quickest < 0.05, "the server answers at once: {quickest}");
 }
 
@@ -458,7 +458,7 @@ fn from_kernel_to_kernel_nothing_of_how_late_a_real_socket_is_read_counts() {
     );
     assert_eq!(kernel.service.moments.count(), summary.receive.lag.moments.count());
     assert_eq!(kernel.unstamped, summary.receive.unstamped);
-    let service = &summary.calls[Outcome::Success as usize].service.moments;
+    let service = &summary.calls[CallOutcome::Success as usize].service.moments;
     assert!(kernel.service.moments.count() >= 10 && kernel.service.moments.min() < 0.02, "{kernel:?}");
     assert!(service.min() >= 0.02 && kernel.service.moments.max() < service.max(), "{service:?}");
 }

@@ -11,7 +11,7 @@ use httperf_plan::{
     Arrivals, Assignment, Cap, Endpoint, Excess, HttpVersion, Plan, Resumption, Script, Shard, ThinkTime,
     Timeouts, Tls, TlsVersion, UriSource, Workload,
 };
-use httperf_stats::{Counters, Failure, Instant, Interval, Outcome, Summary, Transport};
+use httperf_stats::{CallOutcome, Counters, Failure, Instant, Interval, Summary, Transport};
 use httperf_testkit::sim::{
     Action, Edit, Goodbye, HttpPeer, Link, Peer, RequestSeen, Run, TlsPeer, at_once, calls, connections,
     listed, nonzero, reply, run, sessions, tls_server, uniform,
@@ -27,7 +27,7 @@ fn ms(milliseconds: u64) -> Duration {
 
 /// The latencies of calls that succeeded: their count, and their sum in milliseconds.
 fn latencies(run: &Run) -> (u64, f64) {
-    let moments = &run.summary.calls_with(Outcome::Success).latency.moments;
+    let moments = &run.summary.calls_with(CallOutcome::Success).latency.moments;
     (moments.count(), (moments.sum() * 1e6).round() / 1e3)
 }
 
@@ -236,7 +236,7 @@ proptest! {
         prop_assert_eq!(completed.latency.moments.count(), summary.replies);
         prop_assert_eq!(completed.service.moments.count(), summary.replies);
         prop_assert!(completed.service.moments.sum() <= completed.latency.moments.sum() + 1e-9);
-        let failed = summary.calls_with(Outcome::Failure);
+        let failed = summary.calls_with(CallOutcome::Failure);
         let intervals = summary.series.intervals();
         if !intervals.is_empty() {
             let offered: u64 = intervals.iter().map(|interval| interval.offered).sum();
@@ -542,7 +542,7 @@ fn arrivals_do_not_wait_for_the_end_of_many_replies() {
     assert!(summary.lag.moments.max() < 0.002, "{}", summary.lag.moments.max());
     // The others were there when the poller told of them, however long they took to read.
     assert_eq!(
-        summary.calls_with(Outcome::Success).service.quantile(0.9).map(|time| time.as_millis()),
+        summary.calls_with(CallOutcome::Success).service.quantile(0.9).map(|time| time.as_millis()),
         Some(1)
     );
 }

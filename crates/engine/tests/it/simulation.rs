@@ -10,7 +10,7 @@ use httperf_plan::{
     Arrivals, Cap, Excess, HttpVersion, Phases, Plan, Resumption, Script, Split, Tls, TlsVersion, UriSource,
     Workload,
 };
-use httperf_stats::{Failure, Outcome, Phase, Timing};
+use httperf_stats::{CallOutcome, Failure, Phase, Timing};
 use httperf_testkit::sim::{
     Action, Edit, Goodbye, HttpPeer, Link, Peer, Reception, RequestSeen, Run, TlsPeer, Trace, at_once,
     connections, file_session, listed, nonzero, reply, run, run_observed, sessions, tls_server,
@@ -678,7 +678,7 @@ fn stalling() -> impl Peer {
 fn a_server_that_stands_still_shows_in_both_clocks_of_calls_with_connections_of_their_own() {
     let plan = connections(10_000, 1, 1).with(|plan| plan.arrivals = every(1));
     let summary = run(&plan, Link::default(), stalling()).summary;
-    let clocks = summary.calls_with(Outcome::Success);
+    let clocks = summary.calls_with(CallOutcome::Success);
     for (clock, timing) in [("latency", &clocks.latency), ("service", &clocks.service)] {
         let at = |share: f64| timing.quantile(share).unwrap().as_secs_f64();
         assert_eq!(timing.moments.count(), 10_000, "{clock}: nothing is dropped");
@@ -697,7 +697,7 @@ fn a_bounded_number_of_connections_waits_before_it_sends_and_latency_counts_that
         connections.max_open = Some(Cap { connections: nonzero(8), excess: Excess::Waits });
     });
     let summary = run(&plan, Link::default(), stalling()).summary;
-    let clocks = summary.calls_with(Outcome::Success);
+    let clocks = summary.calls_with(CallOutcome::Success);
     let at = |timing: &Timing, share: f64| timing.quantile(share).unwrap().as_secs_f64();
     assert_eq!(clocks.latency.moments.count(), 10_000, "nothing is dropped");
     assert!((at(&clocks.latency, 0.95) - 0.5).abs() < 0.025, "{}", at(&clocks.latency, 0.95));
@@ -836,7 +836,7 @@ fn latency_counts_from_the_instant_at_which_a_call_was_due() {
     let script = uniform(2, 1, ms(100));
     let link = Link { latency: ms(10), ..Link::default() };
     let summary = run(&sessions(3, script), link, ok_after(ms(5))).summary;
-    let clocks = summary.calls_with(Outcome::Success);
+    let clocks = summary.calls_with(CallOutcome::Success);
     let ms_of = |timing: &Timing, share| (timing.quantile(share).unwrap().as_secs_f64() * 1e3).round();
     assert_eq!((ms_of(&clocks.service, 0.0), ms_of(&clocks.service, 1.0)), (25.0, 25.0));
     assert_eq!((ms_of(&clocks.latency, 0.0), ms_of(&clocks.latency, 1.0)), (25.0, 45.0));
@@ -848,7 +848,7 @@ fn latency_counts_from_the_instant_at_which_a_call_was_due() {
 fn calls_without_a_reply_are_timed_until_they_are_given_up() {
     let plan = limited(50, 0, connections(4, 3, 3));
     let summary = run(&plan, Link::default(), silent()).summary;
-    let clocks = summary.calls_with(Outcome::Failure);
+    let clocks = summary.calls_with(CallOutcome::Failure);
     assert_eq!(clocks.latency.moments.count(), 12);
     assert_eq!((clocks.latency.moments.min(), clocks.latency.moments.max()), (0.05, 0.05));
     assert_eq!(clocks.service.moments.count(), 12);
@@ -886,7 +886,7 @@ proptest! {
         let intervals = summary.series.intervals();
         if !intervals.is_empty() {
             let offered: u64 = intervals.iter().map(|interval| interval.offered).sum();
-            let failed = summary.calls_with(Outcome::Failure).latency.moments.count();
+            let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
             let unfinished = summary.unfinished.moments.count();
             prop_assert_eq!(offered, summary.replies + failed + unfinished, "every call that was begun has one end");
         }
@@ -901,7 +901,7 @@ proptest! {
                 prop_assert!(summary.requests <= offered);
                 if summary.errors.total() == 0 {
                     // Those that were sent on a connection which its server closed have failed.
-                    let failed = summary.calls_with(Outcome::Failure).latency.moments.count();
+                    let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
                     prop_assert_eq!(summary.replies + failed + summary.calls_not_offered, offered);
                 }
             }

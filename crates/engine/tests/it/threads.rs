@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use httperf_engine::{Observation, Observer, Silent, Stop, run};
+use httperf_engine::{Observation, Observer, Silent, StopRequest, run};
 use httperf_plan::{Arrivals, Endpoint, Plan};
 use httperf_testkit::sim::{Edit, connections, nonzero};
 use httperf_testkit::tcp::listen;
@@ -44,7 +44,7 @@ impl Observer for Ended<'_> {
 #[test]
 fn a_worker_that_panics_ends_the_others() {
     let (server, _) = listen();
-    let (plan, stop) = (minute(&server, 3), Stop::new().expect("a descriptor is free"));
+    let (plan, stop) = (minute(&server, 3), StopRequest::new().expect("a descriptor is free"));
     let ended = AtomicU32::new(0);
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         let observers: &mut [&mut (dyn Observer + Send)] =
@@ -60,7 +60,7 @@ fn a_worker_that_panics_ends_the_others() {
 #[test]
 fn a_run_that_is_stopped_before_it_starts_offers_nothing_more() {
     let (server, _) = listen();
-    let (plan, stop) = (minute(&server, 2), Stop::new().expect("a descriptor is free"));
+    let (plan, stop) = (minute(&server, 2), StopRequest::new().expect("a descriptor is free"));
     stop.ask();
     let summary = run(&plan, &mut [&mut Silent, &mut Silent], &stop).expect("the workers can be set up");
     assert!(summary.connections <= 1, "{}", summary.connections);

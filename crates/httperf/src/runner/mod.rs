@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_engine::{Observer, Silent, Stop};
+use httperf_engine::{Observer, Silent, StopRequest};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_stats::Summary;
@@ -35,7 +35,7 @@ pub(crate) use self::run::{INVALID_STATUS, OBJECTIVES_STATUS, SUSPECT_STATUS};
 /// Makes runs until a signal asks for the end.
 #[derive(Debug)]
 pub(crate) struct Runner {
-    stop: Stop,
+    stop: StopRequest,
     signals: EndSignals,
     open_files: u64,
 }
@@ -77,7 +77,7 @@ impl Runner {
     /// The system's refusal.
     pub(crate) fn unrehearsed() -> anyhow::Result<Self> {
         let open_files = httperf_engine::raise_descriptor_limit();
-        let stop = Stop::new().context("cannot make a descriptor for waking up")?;
+        let stop = StopRequest::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
         Ok(Self { stop, signals, open_files })
     }

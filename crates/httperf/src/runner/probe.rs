@@ -7,7 +7,7 @@ use httperf_plan::{
     Arrivals, Burst, Connections, Objectives, Phases, Plan, Recording, Script, ScriptedSession, Sessions,
     Workload,
 };
-use httperf_stats::{Failure, Http2Summary, Outcome, Summary};
+use httperf_stats::{CallOutcome, Failure, Http2Summary, Summary};
 
 /// A server that needs no more than this many times its usual time, or no longer than this, has recovered.
 const RECOVERED: (u32, Duration) = (2, Duration::from_millis(10));
@@ -66,7 +66,7 @@ fn first_calls(script: &Script, count: u64) -> Script {
 /// Why none was, in words.
 pub(crate) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
     let answered = match plan.makes_calls() {
-        true => &summary.calls_with(Outcome::Success).service,
+        true => &summary.calls_with(CallOutcome::Success).service,
         false => &summary.connect,
     };
     answered.quantile(0.5).ok_or_else(|| why_not(summary))
@@ -77,7 +77,7 @@ pub(crate) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String>
 /// # Errors
 /// Why none was, in words.
 pub(crate) fn slowest(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
-    let outcomes = [Outcome::Success, Outcome::HttpError, Outcome::Unexpected];
+    let outcomes = [CallOutcome::Success, CallOutcome::HttpError, CallOutcome::Unexpected];
     let answered = match plan.makes_calls() {
         true => {
             outcomes.iter().filter_map(|&outcome| summary.calls_with(outcome).latency.quantile(1.0)).max()

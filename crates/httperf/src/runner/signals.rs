@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_engine::Stop;
+use httperf_engine::StopRequest;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -27,7 +27,7 @@ pub(crate) struct EndSignals {
 impl EndSignals {
     /// Lets SIGINT, SIGTERM and SIGHUP ask for the end. A further one has the effect it always has, if it is
     /// [impatient](is_impatient). A SIGHUP that the program was started to ignore, as by `nohup`, stays ignored.
-    pub(crate) fn watch(stop: Stop) -> anyhow::Result<Self> {
+    pub(crate) fn watch(stop: StopRequest) -> anyhow::Result<Self> {
         let received = Arc::new(AtomicI32::new(0));
         let hangup = (!httperf_sys::is_ignored(SIGHUP)).then_some(SIGHUP);
         let watched = [SIGINT, SIGTERM].into_iter().chain(hangup);

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, start};
-use httperf_origin::{Capacity, CloseAfter, Config, Counts, Framing, Limits};
+use httperf_origin::{CloseAfter, Config, Counts, Framing, Limits, ServerCapacity};
 use httperf_plan::Endpoint;
 
 #[test]
@@ -246,7 +246,7 @@ fn a_connection_closes_after_its_last_reply_without_a_word() {
 
 #[test]
 fn beyond_its_capacity_the_server_takes_its_time() {
-    let capacity = Some(Capacity { rate: 100.0, queue: None });
+    let capacity = Some(ServerCapacity { rate: 100.0, queue: None });
     let server = start(Config { capacity, ..Config::default() });
     let start = Instant::now();
     thread::scope(|scope| {
@@ -266,7 +266,7 @@ fn beyond_its_capacity_the_server_takes_its_time() {
 
 #[test]
 fn requests_beyond_the_queue_are_turned_away() {
-    let capacity = Some(Capacity { rate: 0.01, queue: Some(1) });
+    let capacity = Some(ServerCapacity { rate: 0.01, queue: Some(1) });
     let server = start(Config { capacity, ..Config::default() });
     let mut first = Client::connect(&server);
     assert_eq!(first.get("/").status, 200);

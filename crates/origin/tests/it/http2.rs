@@ -9,7 +9,7 @@ use crate::client::http2::{
     Client, Event, INITIAL_WINDOW_SIZE, PREFACE, Reply, frame, headers, settings_payload,
 };
 use crate::client::{Client as Http1Client, start};
-use httperf_origin::{Capacity, CloseAfter, Config, Counts, Fault, FaultMix, Handle, Http2, Limits};
+use httperf_origin::{CloseAfter, Config, Counts, Fault, FaultMix, Handle, Http2, Limits, ServerCapacity};
 
 /// Codes of errors.
 const NO_ERROR: u32 = 0x0;
@@ -136,7 +136,7 @@ fn streams_do_not_wait_for_each_other() {
 
 #[test]
 fn capacity_and_queue_hold_over_streams_as_over_connections() {
-    let capacity = Some(Capacity { rate: 0.01, queue: Some(1) });
+    let capacity = Some(ServerCapacity { rate: 0.01, queue: Some(1) });
     let server = start(Config { capacity, ..Config::default() });
     let mut client = Client::connect(&server);
     assert_eq!(client.get("/").status, 200);

@@ -1,7 +1,7 @@
 //! Header blocks of replies: what they say, and what is malformed in them (RFC 9113, section 8).
 
-use crate::ReplyLimits;
 use super::hpack::{DecodeError, Decoder};
+use crate::ReplyLimits;
 use crate::token::is_token;
 
 /// The size beyond which a block is not remembered.
@@ -54,7 +54,12 @@ pub(super) struct HeaderDecoder {
 }
 
 impl HeaderDecoder {
-    pub(super) fn new(decoder: Decoder, limits: ReplyLimits, wants_text: bool, wants_server_timing: bool) -> Self {
+    pub(super) fn new(
+        decoder: Decoder,
+        limits: ReplyLimits,
+        wants_text: bool,
+        wants_server_timing: bool,
+    ) -> Self {
         Self {
             decoder,
             limits,

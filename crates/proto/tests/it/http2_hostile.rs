@@ -1,8 +1,8 @@
 //! Servers that break the rules of HTTP/2, each in its own way: what ends a stream, what ends the connection, and what the
 //! server is told. Everything is fed whole, cut at every byte, and byte by byte.
 
-use httperf_proto::{Event, ReplyLimits};
 use httperf_proto::http2::{Limits, Options};
+use httperf_proto::{Event, ReplyLimits};
 use httperf_testkit::http2::frames::{self, code, flag, kind, setting};
 use httperf_testkit::http2::{Frame, Reply, Script};
 

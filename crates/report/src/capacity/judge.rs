@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use httperf_plan::objective::{Metric, Objective, Relation, Share};
 use httperf_stats::search::{self, BACKLOG_SHARE, Observed};
-use httperf_stats::{Classes, Interval, Outcome as CallOutcome, Phase, Summary};
+use httperf_stats::{CallOutcome, Classes, Interval, Phase, Summary};
 
-use super::{Cause, Outcome, Trial};
+use super::{CapacityOutcome, Cause, Trial};
 use crate::number::ratio;
 use crate::objectives::{Judged, Kept, Measured};
 use crate::result::Document;
@@ -81,14 +81,14 @@ impl Trial {
                 misses(Kept::Unknown).map(|judged| Cause::TooFew(judged.objective)).collect();
             let is_unclear = !too_few.is_empty();
             reasons.extend(too_few);
-            if is_unclear { Outcome::Unclear } else { Outcome::Within }
+            if is_unclear { CapacityOutcome::Unclear } else { CapacityOutcome::Within }
         } else if let Some(finding) = blame.for_misses() {
             reasons.insert(0, named(finding));
-            Outcome::Client
+            CapacityOutcome::Client
         } else if is_behind || rises || good < ANSWERED_MIN {
-            Outcome::Overload
+            CapacityOutcome::Overload
         } else {
-            Outcome::Beyond
+            CapacityOutcome::Beyond
         };
         Self {
             rate,
@@ -115,11 +115,11 @@ impl Trial {
             rate: self.offered,
             length: Duration::try_from_secs_f64(self.length_s).unwrap_or_default(),
             outcome: match self.outcome {
-                Outcome::Within => search::Outcome::Within,
-                Outcome::Beyond => search::Outcome::Beyond { is_overload: false },
-                Outcome::Overload => search::Outcome::Beyond { is_overload: true },
-                Outcome::Unclear => search::Outcome::Unclear,
-                Outcome::Client => search::Outcome::ClientLimited,
+                CapacityOutcome::Within => search::TrialOutcome::Within,
+                CapacityOutcome::Beyond => search::TrialOutcome::Beyond { is_overload: false },
+                CapacityOutcome::Overload => search::TrialOutcome::Beyond { is_overload: true },
+                CapacityOutcome::Unclear => search::TrialOutcome::Unclear,
+                CapacityOutcome::Client => search::TrialOutcome::ClientLimited,
             },
             answered: self.answered,
         }

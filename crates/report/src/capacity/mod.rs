@@ -31,15 +31,15 @@ pub const VERSION: u32 = 1;
 /// A search for a capacity: settings, trials and result. Rates are per second.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = "Capacity found by httperf", extend("$id" = "urn:httperf:capacity:1"))]
-pub struct Capacity {
+pub struct CapacityReport {
     /// Name of the format: `httperf-capacity`.
     format: String,
     /// Version of the format.
     version: u32,
     /// Author, place and start of the search; `None` before the first trial has ended.
     pub part: Option<Part>,
-    /// Settings of the search.
-    pub settings: Settings,
+    /// CapacitySettings of the search.
+    pub settings: CapacitySettings,
     /// Plan of all trials, except their rates and lengths.
     pub plan: Plan,
     /// Trials, in order. Their full measurements are not kept.
@@ -48,9 +48,9 @@ pub struct Capacity {
     pub found: Found,
 }
 
-/// Settings of the search.
+/// CapacitySettings of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Settings {
+pub struct CapacitySettings {
     /// Objectives for the server.
     pub objectives: Vec<Objective>,
     /// Implied objective on errors, if no objective mentions them.
@@ -99,7 +99,7 @@ pub struct Trial {
     /// Latencies of the calls that were answered.
     pub latency_ms: Times,
     /// Verdict on the server.
-    pub outcome: Outcome,
+    pub outcome: CapacityOutcome,
     /// Reasons why the rate was not sustained, or why that is unknown.
     pub reasons: Vec<Cause>,
     /// Reliability of the figures.
@@ -109,7 +109,7 @@ pub struct Trial {
 /// Verdict of a trial on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum CapacityOutcome {
     /// The server met all objectives and kept up.
     Within,
     /// The server did not sustain the rate.
@@ -143,7 +143,7 @@ pub enum Cause {
 /// Result of a search. Rates are per second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
-    /// Capacity; `None` if unknown.
+    /// CapacityReport; `None` if unknown.
     pub capacity: Option<Interval>,
     /// Highest rate sustained in a trial.
     pub sustained: Option<f64>,
@@ -188,10 +188,10 @@ pub enum End {
     Broken,
 }
 
-impl Capacity {
+impl CapacityReport {
     /// Creates a search without trials.
     #[must_use]
-    pub fn new(settings: Settings, plan: Plan) -> Self {
+    pub fn new(settings: CapacitySettings, plan: Plan) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -225,7 +225,7 @@ impl Capacity {
 /// Schema of the documents written, with a line end.
 #[must_use]
 pub fn schema() -> String {
-    document::schema::<Capacity>()
+    document::schema::<CapacityReport>()
 }
 
 impl Found {

@@ -14,7 +14,7 @@ use crate::verdict::{Finding, Level, Reason};
 const BOUND: Duration = Duration::from_millis(50);
 
 /// Short trials, to keep a search in the debug build fast.
-const SEARCHED: search::Settings = search::Settings {
+const SEARCHED: search::SearchSettings = search::SearchSettings {
     start: 50.0,
     min_rate: 1.0,
     max_rate: None,
@@ -27,8 +27,8 @@ const SEARCHED: search::Settings = search::Settings {
     patience: BOUND,
 };
 
-fn settings(objectives: &str) -> Settings {
-    Settings {
+fn settings(objectives: &str) -> CapacitySettings {
+    CapacitySettings {
         objectives: Objective::parse_list(objectives).unwrap(),
         implied: Some("errors<1%".parse().unwrap()),
         start: SEARCHED.start,
@@ -57,13 +57,13 @@ fn part() -> Part {
 }
 
 /// A new search with one call per connection.
-fn capacity(objectives: &str) -> Capacity {
+fn capacity(objectives: &str) -> CapacityReport {
     let mut plan = connections(UNLIMITED, 1, 1);
     let settings = settings(objectives);
     plan.change(|plan| {
         plan.objectives.all.extend(settings.objectives.iter().copied().chain(settings.implied));
     });
-    Capacity::new(settings, plan)
+    CapacityReport::new(settings, plan)
 }
 
 fn run(plan: &Plan, trial: search::Trial, seed: u64, server: impl Peer + 'static) -> Document {
@@ -79,16 +79,16 @@ fn run(plan: &Plan, trial: search::Trial, seed: u64, server: impl Peer + 'static
 }
 
 /// Runs a search with a new server for each trial.
-fn search<P: Peer + 'static>(objectives: &str, seed: u64, server: impl Fn() -> P) -> Capacity {
+fn search<P: Peer + 'static>(objectives: &str, seed: u64, server: impl Fn() -> P) -> CapacityReport {
     search_as(SEARCHED, objectives, seed, server)
 }
 
 fn search_as<P: Peer + 'static>(
-    settings: search::Settings,
+    settings: search::SearchSettings,
     objectives: &str,
     seed: u64,
     server: impl Fn() -> P,
-) -> Capacity {
+) -> CapacityReport {
     let mut capacity = capacity(objectives);
     let mut search = Search::new(settings);
     loop {
@@ -163,7 +163,7 @@ fn collapsing(per_second: f64) -> impl Peer {
 }
 
 #[track_caller]
-fn check_near(capacity: &Capacity, expected: f64) {
+fn check_near(capacity: &CapacityReport, expected: f64) {
     let found = capacity.found.capacity.unwrap();
     assert!((found.rate / expected - 1.0).abs() <= 0.03, "{}", capacity.text());
     assert!(found.low <= expected * 1.01 && expected * 0.99 <= found.high, "{}", capacity.text());
@@ -189,8 +189,8 @@ fn ten_searches_for_a_token_bucket_agree() {
 
 #[test]
 fn a_server_of_a_few_requests_per_second_or_less_is_found_in_longer_trials() {
-    let found = |objectives: &str, settings: search::Settings, per_second: f64| {
-        let settings = search::Settings {
+    let found = |objectives: &str, settings: search::SearchSettings, per_second: f64| {
+        let settings = search::SearchSettings {
             min_rate: 0.1,
             patience: objectives
                 .parse::<Objective>()
@@ -204,13 +204,13 @@ fn a_server_of_a_few_requests_per_second_or_less_is_found_in_longer_trials() {
         assert!(!matches!(capacity.found.end, Some(End::TooFewSamples)), "{}", capacity.text());
         assert!(capacity.trials.iter().all(|trial| trial.length_s <= 60.0));
     };
-    found("p99<1s", search::Settings { arrivals_min: 110.0, ..SEARCHED }, 2.0);
-    found("mean<2s", search::Settings { arrivals_min: 20.0, ..SEARCHED }, 0.5);
+    found("p99<1s", search::SearchSettings { arrivals_min: 110.0, ..SEARCHED }, 2.0);
+    found("mean<2s", search::SearchSettings { arrivals_min: 20.0, ..SEARCHED }, 0.5);
 }
 
 #[test]
 fn a_capacity_too_low_for_the_longest_trial_at_least_has_bounds() {
-    let settings = search::Settings { arrivals_min: 110.0, min_rate: 0.1, patience: BOUND, ..SEARCHED };
+    let settings = search::SearchSettings { arrivals_min: 110.0, min_rate: 0.1, patience: BOUND, ..SEARCHED };
     let capacity = search_as(settings, "p99<50ms", 1, || bucket(1.0));
     assert_eq!(capacity.found.end, Some(End::TooFewSamples), "{}", capacity.text());
     let text = capacity.text();
@@ -227,7 +227,7 @@ fn an_objective_on_errors_alone_finds_the_same_capacity() {
 fn a_server_that_refuses_excess_load_is_found_by_its_errors() {
     let capacity = search("errors<1%", 1, || refusing(500.0));
     check_near(&capacity, 500.0);
-    let beyond = capacity.trials.iter().find(|trial| trial.outcome == Outcome::Overload).unwrap();
+    let beyond = capacity.trials.iter().find(|trial| trial.outcome == CapacityOutcome::Overload).unwrap();
     assert!((beyond.answered / 500.0 - 1.0).abs() < 0.05, "{}", capacity.text());
 }
 
@@ -252,7 +252,7 @@ fn trial(objectives: &str, rate: f64, server: impl Peer + 'static) -> (Document,
 #[test]
 fn an_overloaded_server_shows_its_capacity() {
     let (_, trial) = trial("p99<50ms", 1000.0, bucket(600.0));
-    assert_eq!(trial.outcome, Outcome::Overload);
+    assert_eq!(trial.outcome, CapacityOutcome::Overload);
     assert_eq!(trial.reasons, [Cause::FellBehind, Cause::Missed("p99<50ms".parse().unwrap())]);
     assert!((trial.backlog_growth - 0.4).abs() < 0.01, "{trial:?}");
     assert!((trial.answered - 600.0).abs() < 10.0, "{trial:?}");
@@ -262,38 +262,38 @@ fn an_overloaded_server_shows_its_capacity() {
 #[test]
 fn too_few_samples_are_unclear_unless_the_bound_is_exceeded_anyway() {
     let (_, few) = trial("p99.9<50ms", 100.0, bucket(600.0));
-    assert_eq!(few.outcome, Outcome::Unclear);
+    assert_eq!(few.outcome, CapacityOutcome::Unclear);
     assert_eq!(few.reasons, [Cause::TooFew("p99.9<50ms".parse().unwrap())]);
     let (_, slow) = trial("p99.9<50ms", 100.0, HttpPeer::new(|_| vec![Action::Send(BOUND * 2, ok())]));
-    assert_eq!(slow.outcome, Outcome::Beyond);
+    assert_eq!(slow.outcome, CapacityOutcome::Beyond);
 }
 
 #[test]
 fn the_client_s_faults_are_not_blamed_on_the_server() {
     let (mut run, beyond) = trial("p99<50ms", 100.0, HttpPeer::new(|_| vec![Action::Send(BOUND * 2, ok())]));
-    assert_eq!(beyond.outcome, Outcome::Beyond);
+    assert_eq!(beyond.outcome, CapacityOutcome::Beyond);
     let with = |run: &mut Document, level, finding| {
         run.verdict.reasons = vec![Reason { level, finding }];
         Trial::of(100.0, run)
     };
     let cpu = Finding::ClientCpu { share: 1.0 };
     let spoiled = with(&mut run, Level::Suspect, cpu.clone());
-    assert_eq!(spoiled.outcome, Outcome::Client);
+    assert_eq!(spoiled.outcome, CapacityOutcome::Client);
     assert_eq!(spoiled.reasons[0], Cause::Client("client cpu".to_owned()));
     let waiting = Finding::KeptWaiting { share: 0.2, preempted: 9 };
-    assert_eq!(with(&mut run, Level::Suspect, waiting.clone()).outcome, Outcome::Client);
-    assert_eq!(with(&mut run, Level::Valid, cpu.clone()).outcome, Outcome::Beyond);
-    assert_eq!(with(&mut run, Level::Suspect, Finding::NeverSteady).outcome, Outcome::Beyond);
+    assert_eq!(with(&mut run, Level::Suspect, waiting.clone()).outcome, CapacityOutcome::Client);
+    assert_eq!(with(&mut run, Level::Valid, cpu.clone()).outcome, CapacityOutcome::Beyond);
+    assert_eq!(with(&mut run, Level::Suspect, Finding::NeverSteady).outcome, CapacityOutcome::Beyond);
     // Waiting for a processor does not grow a backlog; a saturated processor does.
     let (mut run, _) = trial("p99<50ms", 1000.0, bucket(600.0));
-    assert_eq!(with(&mut run, Level::Suspect, waiting).outcome, Outcome::Overload);
-    assert_eq!(with(&mut run, Level::Suspect, cpu.clone()).outcome, Outcome::Client);
+    assert_eq!(with(&mut run, Level::Suspect, waiting).outcome, CapacityOutcome::Overload);
+    assert_eq!(with(&mut run, Level::Suspect, cpu.clone()).outcome, CapacityOutcome::Client);
     // Neither makes a server refuse calls.
     let (mut run, _) = trial("errors<1%", 1000.0, refusing(600.0));
-    assert_eq!(with(&mut run, Level::Suspect, cpu.clone()).outcome, Outcome::Overload);
+    assert_eq!(with(&mut run, Level::Suspect, cpu.clone()).outcome, CapacityOutcome::Overload);
     // If the trial went well, nobody is blamed.
     let (mut run, _) = trial("p99<50ms", 100.0, bucket(600.0));
-    assert_eq!(with(&mut run, Level::Suspect, cpu).outcome, Outcome::Within);
+    assert_eq!(with(&mut run, Level::Suspect, cpu).outcome, CapacityOutcome::Within);
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn rising_latency_is_blamed_on_the_server() {
     let waiting = Finding::KeptWaiting { share: 0.3, preempted: 9 };
     run.verdict.reasons = vec![Reason { level: Level::Suspect, finding: waiting }];
     let trial = Trial::of(slow.rate, &run);
-    assert_eq!(trial.outcome, Outcome::Overload);
+    assert_eq!(trial.outcome, CapacityOutcome::Overload);
     assert_eq!(trial.reasons, [Cause::Missed("p99<50ms".parse().unwrap()), Cause::Rising]);
 }
 
@@ -312,7 +312,7 @@ fn rising_latency_is_blamed_on_the_server() {
 fn a_server_that_never_answers_leaves_calls_unanswered() {
     let (_, trial) = trial("5xx<1%", 50.0, HttpPeer::new(|_| Vec::new()));
     assert!(trial.is_silent());
-    assert_eq!((trial.outcome, trial.unanswered, trial.answered), (Outcome::Overload, 1.0, 0.0));
+    assert_eq!((trial.outcome, trial.unanswered, trial.answered), (CapacityOutcome::Overload, 1.0, 0.0));
     assert_eq!(trial.measured("5xx<1%".parse().unwrap()), Some(Measured::Nothing));
 }
 
@@ -329,7 +329,7 @@ fn the_document_matches_its_schema_and_names_itself() {
 /// Checks the first line of the text.
 #[track_caller]
 fn check_headline(found: Found, expected: &str) {
-    let capacity = Capacity { found, ..capacity("p99<50ms") };
+    let capacity = CapacityReport { found, ..capacity("p99<50ms") };
     let text = capacity.text();
     assert_eq!(text.lines().next(), Some(expected));
 }

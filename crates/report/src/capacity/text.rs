@@ -4,14 +4,14 @@ use std::fmt::Write as _;
 
 use httperf_plan::objective::{Metric, Objective};
 
-use super::{Capacity, Cause, End, Interval, Outcome, Trial};
+use super::{CapacityOutcome, CapacityReport, Cause, End, Interval, Trial};
 use crate::number::{fixed, time};
 use crate::objectives::Measured;
 use crate::verdict::Level;
 
 const WRITES: &str = "a String takes everything";
 
-pub(super) fn text(capacity: &Capacity) -> String {
+pub(super) fn text(capacity: &CapacityReport) -> String {
     let mut out = format!("{}\n", headline(capacity));
     let settings = &capacity.settings;
     write!(out, "\nobjectives: {}", listed(&settings.objectives)).expect(WRITES);
@@ -26,7 +26,7 @@ pub(super) fn text(capacity: &Capacity) -> String {
 }
 
 /// Result, for people and for scripts: `capacity` is followed by either the figure or a word.
-fn headline(capacity: &Capacity) -> String {
+fn headline(capacity: &CapacityReport) -> String {
     let found = &capacity.found;
     let unit = format!("{}/s", capacity.unit().name());
     let settings = &capacity.settings;
@@ -66,8 +66,9 @@ fn headline(capacity: &Capacity) -> String {
 }
 
 /// Lowest rate above this one that the server did not sustain.
-fn too_much(capacity: &Capacity, sustained: f64) -> Option<f64> {
-    let is_too_much = |trial: &&Trial| matches!(trial.outcome, Outcome::Beyond | Outcome::Overload);
+fn too_much(capacity: &CapacityReport, sustained: f64) -> Option<f64> {
+    let is_too_much =
+        |trial: &&Trial| matches!(trial.outcome, CapacityOutcome::Beyond | CapacityOutcome::Overload);
     let rates = capacity.trials.iter().filter(is_too_much).map(|trial| trial.offered);
     rates.filter(|&rate| rate > sustained).min_by(f64::total_cmp)
 }
@@ -77,7 +78,7 @@ fn listed(objectives: &[Objective]) -> String {
 }
 
 /// A row for each trial, with a column for each objective.
-fn write_table(out: &mut String, capacity: &Capacity) {
+fn write_table(out: &mut String, capacity: &CapacityReport) {
     let objectives: Vec<Objective> =
         capacity.settings.objectives.iter().copied().chain(capacity.settings.implied).collect();
     let mut rows = vec![head(&objectives)];
@@ -128,17 +129,17 @@ fn measured(trial: &Trial, objective: Objective) -> String {
 
 fn outcome(trial: &Trial) -> String {
     let word = match trial.outcome {
-        Outcome::Within => "within",
-        Outcome::Beyond | Outcome::Overload => "beyond",
-        Outcome::Unclear => "unclear",
-        Outcome::Client => "client",
+        CapacityOutcome::Within => "within",
+        CapacityOutcome::Beyond | CapacityOutcome::Overload => "beyond",
+        CapacityOutcome::Unclear => "unclear",
+        CapacityOutcome::Client => "client",
     };
     let reasons: Vec<String> = trial.reasons.iter().map(cause).collect();
     let mut text = word.to_owned();
     if !reasons.is_empty() {
         write!(text, ": {}", reasons.join(", ")).expect(WRITES);
     }
-    if trial.verdict.level > Level::Valid && trial.outcome != Outcome::Client {
+    if trial.verdict.level > Level::Valid && trial.outcome != CapacityOutcome::Client {
         write!(text, " ({})", trial.verdict.level).expect(WRITES);
     }
     text

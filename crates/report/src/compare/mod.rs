@@ -52,7 +52,7 @@ pub struct Comparison {
     /// Results compared with the base.
     pub against: Vec<Against>,
     /// Overall outcome.
-    pub outcome: Outcome,
+    pub outcome: ComparisonOutcome,
 }
 
 /// Method of comparison.
@@ -148,11 +148,11 @@ pub enum Overall {
 pub struct Tolerated {
     /// Tolerance, such as `p99>+5%`.
     pub tolerance: Tolerance,
-    /// Outcome.
+    /// ComparisonOutcome.
     pub outcome: Held,
 }
 
-/// Outcome of a tolerance.
+/// ComparisonOutcome of a tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Held {
@@ -167,7 +167,7 @@ pub enum Held {
 /// Overall outcome, for those who only need to know whether to proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ComparisonOutcome {
     /// Nothing is worse; with tolerances, all are kept.
     Passed,
     /// There is too little data, or the comparison is void.
@@ -178,14 +178,14 @@ pub enum Outcome {
 
 /// Options of a comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
+pub struct ComparisonSettings {
     /// Allowed differences. If there are none, nothing may be worse.
     pub tolerances: Vec<Tolerance>,
     /// Compares figures even if they are not comparable.
     pub force: bool,
 }
 
-impl Settings {
+impl ComparisonSettings {
     /// Figures to compare: the default ones, and those of the tolerances.
     #[must_use]
     pub fn metrics(&self) -> Vec<Metric> {
@@ -204,7 +204,7 @@ impl Settings {
 
 impl Comparison {
     fn new(method: Method, base: Subject, against: Vec<Against>) -> Self {
-        let outcome = against.iter().map(Against::outcome).max().unwrap_or(Outcome::CannotTell);
+        let outcome = against.iter().map(Against::outcome).max().unwrap_or(ComparisonOutcome::CannotTell);
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -254,7 +254,7 @@ impl Comparison {
 }
 
 impl Against {
-    fn new(new: Subject, rows: Vec<Row>, settings: &Settings, remarks: Remarks) -> Self {
+    fn new(new: Subject, rows: Vec<Row>, settings: &ComparisonSettings, remarks: Remarks) -> Self {
         let Remarks { obstacles, warnings } = remarks;
         let tolerances = settings
             .tolerances
@@ -268,23 +268,23 @@ impl Against {
         Self { new, verdict, rows, tolerances, obstacles, warnings }
     }
 
-    /// Outcome for this result.
+    /// ComparisonOutcome for this result.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> ComparisonOutcome {
         if self.verdict == Overall::Void {
-            return Outcome::CannotTell;
+            return ComparisonOutcome::CannotTell;
         }
         if self.tolerances.is_empty() {
             return match self.verdict {
-                Overall::Worse => Outcome::Failed,
-                Overall::NotEnoughData | Overall::Void => Outcome::CannotTell,
-                Overall::Better | Overall::NoDifferenceShown => Outcome::Passed,
+                Overall::Worse => ComparisonOutcome::Failed,
+                Overall::NotEnoughData | Overall::Void => ComparisonOutcome::CannotTell,
+                Overall::Better | Overall::NoDifferenceShown => ComparisonOutcome::Passed,
             };
         }
         let outcomes = self.tolerances.iter().map(|tolerated| match tolerated.outcome {
-            Held::Kept => Outcome::Passed,
-            Held::CannotTell => Outcome::CannotTell,
-            Held::Exceeded => Outcome::Failed,
+            Held::Kept => ComparisonOutcome::Passed,
+            Held::CannotTell => ComparisonOutcome::CannotTell,
+            Held::Exceeded => ComparisonOutcome::Failed,
         });
         outcomes.max().expect("there are tolerances")
     }

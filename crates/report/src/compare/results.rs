@@ -7,12 +7,12 @@ use httperf_stats::{Interval, Phase, Summary, Timing};
 use super::named::Named;
 use super::rows::{Compared, rows, value};
 use super::void::{obstacles, warnings};
-use super::{Against, Comparison, Method, Remarks, Settings, Subject};
+use super::{Against, Comparison, ComparisonSettings, Method, Remarks, Subject};
 use crate::result::Document;
 
 /// Compares results with a base.
 #[must_use]
-pub fn results(base: Named<'_>, new: &[Named<'_>], settings: &Settings) -> Comparison {
+pub fn results(base: Named<'_>, new: &[Named<'_>], settings: &ComparisonSettings) -> Comparison {
     let base_run = Run::of(base.document);
     let against = new.iter().map(|new| {
         let remarks = Remarks { obstacles: obstacles(base, *new), warnings: warnings(base, *new) };

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::rows::{Compared, rows as rows_of, value};
 use super::void::{Code, Remark};
-use super::{Against, Comparison, Method, Remarks, Settings, Subject, Turns};
+use super::{Against, Comparison, ComparisonSettings, Method, Remarks, Subject, Turns};
 use crate::result::Document;
 use crate::verdict::Level;
 
@@ -60,7 +60,7 @@ pub struct Trial {
 impl Rounds {
     /// Creates an empty collection for two sides with these names.
     #[must_use]
-    pub fn new(asked: u32, seed: u64, names: [String; 2], settings: &Settings) -> Self {
+    pub fn new(asked: u32, seed: u64, names: [String; 2], settings: &ComparisonSettings) -> Self {
         let sides = names.map(|name| Side { name, subject: None, latency: Timing::default() });
         Self { asked, seed, metrics: settings.metrics(), sides, trials: Vec::new() }
     }
@@ -160,7 +160,7 @@ impl Side {
 /// # Panics
 /// If there is no round.
 #[must_use]
-pub fn rounds(rounds: &Rounds, settings: &Settings) -> Comparison {
+pub fn rounds(rounds: &Rounds, settings: &ComparisonSettings) -> Comparison {
     let [base, new] =
         rounds.sides.each_ref().map(|side| side.subject.clone().expect("there is at least one round"));
     let compared = rounds.metrics.iter().map(|&metric| {

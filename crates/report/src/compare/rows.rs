@@ -2,7 +2,7 @@
 
 use httperf_plan::objective::{Change as Allowed, Clock, Figure, Metric, Share, Tolerance};
 use httperf_stats::comparison::{BATCHES_MIN, BEYOND_MIN, Difference, PAIRS_MIN, Unknown, holm};
-use httperf_stats::{Estimate, Outcome, Summary, Timing, samples_needed};
+use httperf_stats::{CallOutcome, Estimate, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -86,8 +86,8 @@ pub fn is_comparable(metric: Metric) -> bool {
 /// A figure of a run. `latency` is that of its completed calls.
 pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Option<f64> {
     let calls = |outcome| summary.calls_with(outcome).latency.moments.count();
-    let ended = Outcome::ALL.into_iter().map(calls).sum::<u64>();
-    let (failed, unexpected) = (calls(Outcome::Failure), calls(Outcome::Unexpected));
+    let ended = CallOutcome::ALL.into_iter().map(calls).sum::<u64>();
+    let (failed, unexpected) = (calls(CallOutcome::Failure), calls(CallOutcome::Unexpected));
     let share = |part: u64, whole: u64| (whole > 0).then(|| ratio(part as f64, whole as f64));
     match metric {
         Metric::Replies => (!summary.duration.is_zero()).then(|| summary.throughput().replies),
@@ -95,7 +95,7 @@ pub(super) fn value(metric: Metric, summary: &Summary, latency: &Timing) -> Opti
         Metric::Share(Share::Errors | Share::Failed) if ended == 0 => {
             share(summary.errors.total(), summary.connections)
         }
-        Metric::Share(Share::Errors) => share(failed + unexpected + calls(Outcome::HttpError), ended),
+        Metric::Share(Share::Errors) => share(failed + unexpected + calls(CallOutcome::HttpError), ended),
         Metric::Share(Share::Failed) => share(failed, ended),
         Metric::Share(Share::Unexpected) => share(unexpected, ended),
         Metric::Time { clock: Clock::Latency, figure: Figure::Mean } if !latency.is_empty() => {

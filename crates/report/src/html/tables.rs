@@ -2,7 +2,7 @@
 
 use httperf_plan::Plan;
 use httperf_stats::{
-    Failure, Group, Groups, Http2Summary, Mismatch, Outcome, SizeMoments, Summary, Tally, TlsSummary,
+    CallOutcome, Failure, Group, Groups, Http2Summary, Mismatch, SizeMoments, Summary, Tally, TlsSummary,
 };
 
 use crate::figures::Times;
@@ -44,7 +44,7 @@ pub(super) struct Protocol {
 /// Percentiles of all clocks in ms.
 pub(super) fn times(document: &Document) -> Table {
     let Document { figures, summary, .. } = document;
-    let errors = Times::of(&summary.calls_with(Outcome::HttpError).latency);
+    let errors = Times::of(&summary.calls_with(CallOutcome::HttpError).latency);
     let mut rows = vec![
         times_row("latency", "due to answered", &figures.latency_ms),
         times_row("service", "first byte sent to answered", &figures.service_ms),

@@ -3,7 +3,7 @@
 use httperf_plan::{Plan, Workload};
 use httperf_stats::Summary;
 
-use crate::figures::{Figures, Times};
+use crate::figures::{RunFigures, Times};
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::result::Document;
 
@@ -56,7 +56,7 @@ fn rate(document: &Document) -> Tile {
     tile(name, per_second(ratio(started as f64, figures.duration_s)), vec![asked, all])
 }
 
-fn replies(figures: &Figures) -> Tile {
+fn replies(figures: &RunFigures) -> Tile {
     let mut notes = vec![format!("{} of {} requests", count(figures.replies), count(figures.requests))];
     if figures.replies > 0 {
         let kilobytes = figures.bytes_per_second / 1024.0;
@@ -65,7 +65,7 @@ fn replies(figures: &Figures) -> Tile {
     tile("Replies", per_second(figures.reply_rate), notes)
 }
 
-fn latency(plan: &Plan, figures: &Figures, name: &'static str, figure: &str, value: Option<f64>) -> Tile {
+fn latency(plan: &Plan, figures: &RunFigures, name: &'static str, figure: &str, value: Option<f64>) -> Tile {
     let Some(value) = value else {
         return unknown(plan, name, too_few(figures.latency_ms.samples));
     };
@@ -119,7 +119,7 @@ fn lag(plan: &Plan, lag: &Times) -> Tile {
     }
 }
 
-fn processor(figures: &Figures, summary: &Summary) -> Tile {
+fn processor(figures: &RunFigures, summary: &Summary) -> Tile {
     let busiest = summary.usage.workers.iter().map(|worker| worker.cpu.total()).max();
     let busiest = busiest.unwrap_or_else(|| summary.usage.cpu.total()).as_secs_f64();
     let share = ratio(busiest, figures.duration_s);

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::fmt::{self, Display};
 
 use httperf_plan::objective::{Clock, Figure, Metric, Objective, Share};
-use httperf_stats::{Outcome, Summary, Timing, samples_needed};
+use httperf_stats::{CallOutcome, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +19,7 @@ use crate::number::ratio;
 
 pub(crate) use self::section::section;
 
-/// Outcome of an objective.
+/// CallOutcome of an objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// Objective, such as `p99<50ms`.
@@ -28,7 +28,7 @@ pub struct Judged {
     pub measured: Measured,
     /// Number of calls, connections or sessions behind the figure, including those that failed.
     pub samples: u64,
-    /// Outcome.
+    /// CallOutcome.
     pub outcome: Kept,
 }
 
@@ -44,7 +44,7 @@ pub enum Measured {
     Nothing,
 }
 
-/// Outcome of an objective.
+/// CallOutcome of an objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {
@@ -218,13 +218,13 @@ impl<'a> Times<'a> {
 }
 
 /// Number of calls with this outcome.
-fn calls(outcome: Outcome, summary: &Summary) -> u64 {
+fn calls(outcome: CallOutcome, summary: &Summary) -> u64 {
     summary.calls_with(outcome).latency.moments.count()
 }
 
 /// Calls that ended without a usable reply.
 fn unusable(summary: &Summary) -> u64 {
-    calls(Outcome::Failure, summary) + calls(Outcome::Unexpected, summary)
+    calls(CallOutcome::Failure, summary) + calls(CallOutcome::Unexpected, summary)
 }
 
 /// Unfinished calls or sessions that had been due for longer than `bound` when the run ended.
@@ -242,9 +242,9 @@ fn unanswered(summary: &Summary) -> u64 {
 /// A share, and its denominator.
 fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
     let calls = |outcome| calls(outcome, summary);
-    let (failed, unexpected) = (calls(Outcome::Failure), calls(Outcome::Unexpected));
-    let errors = failed + unexpected + calls(Outcome::HttpError);
-    let ended = errors + calls(Outcome::Success);
+    let (failed, unexpected) = (calls(CallOutcome::Failure), calls(CallOutcome::Unexpected));
+    let errors = failed + unexpected + calls(CallOutcome::HttpError);
+    let ended = errors + calls(CallOutcome::Success);
     let makes_calls = ended > 0 || summary.requests > 0 || !summary.unfinished.is_empty();
     let (part, whole) = match share {
         // Without calls, connections are what may fail. Some fail before they are counted.

@@ -8,7 +8,7 @@ use super::*;
 const MS: Duration = Duration::from_millis(1);
 
 /// Adds calls with this outcome that took this many milliseconds each.
-fn add_calls(summary: &mut Summary, outcome: Outcome, took_ms: impl IntoIterator<Item = u32>) {
+fn add_calls(summary: &mut Summary, outcome: CallOutcome, took_ms: impl IntoIterator<Item = u32>) {
     for ms in took_ms {
         let clocks = &mut summary.calls[outcome as usize];
         clocks.latency.add(MS * ms);
@@ -20,7 +20,7 @@ fn add_calls(summary: &mut Summary, outcome: Outcome, took_ms: impl IntoIterator
 /// Summary of calls that each took 10 ms and were answered with 200.
 fn answered(calls: u64) -> Summary {
     let mut summary = Summary { duration: Duration::from_secs(2), replies: calls, ..Summary::default() };
-    add_calls(&mut summary, Outcome::Success, (0..calls).map(|_| 10));
+    add_calls(&mut summary, CallOutcome::Success, (0..calls).map(|_| 10));
     summary.statuses[1] = calls;
     summary
 }
@@ -41,7 +41,7 @@ fn check(summary: &Summary, expected: &[(&str, Kept, &str)]) {
 #[test]
 fn figures_are_compared_with_their_bounds() {
     let mut summary = answered(1000);
-    add_calls(&mut summary, Outcome::HttpError, [40; 20]);
+    add_calls(&mut summary, CallOutcome::HttpError, [40; 20]);
     (summary.statuses[4], summary.replies) = (20, 1020);
     check(
         &summary,
@@ -67,7 +67,7 @@ fn figures_are_compared_with_their_bounds() {
 
 #[test]
 fn a_call_without_a_usable_reply_counts_as_the_longest() {
-    for outcome in [Outcome::Failure, Outcome::Unexpected] {
+    for outcome in [CallOutcome::Failure, CallOutcome::Unexpected] {
         let mut summary = answered(97);
         // Even if they gave up quickly.
         add_calls(&mut summary, outcome, [1, 1, 1]);
@@ -85,7 +85,7 @@ fn a_call_without_a_usable_reply_counts_as_the_longest() {
         );
     }
     let mut hopeless = Summary::default();
-    add_calls(&mut hopeless, Outcome::Failure, [1]);
+    add_calls(&mut hopeless, CallOutcome::Failure, [1]);
     for objective in ["p50<1s", "mean<1s", "min<1s", "max<1s"] {
         assert_eq!(of(objective, &hopeless).measured, Measured::Endless, "{objective}");
     }
@@ -122,7 +122,7 @@ fn pending_calls_count_only_once_they_exceed_the_bound() {
 fn too_few_samples_leave_the_outcome_unknown_unless_it_is_missed_already() {
     let few = |slow| {
         let mut summary = answered(97);
-        add_calls(&mut summary, Outcome::Success, (0..slow).map(|_| 40));
+        add_calls(&mut summary, CallOutcome::Success, (0..slow).map(|_| 40));
         summary
     };
     check(
@@ -140,7 +140,7 @@ fn too_few_samples_leave_the_outcome_unknown_unless_it_is_missed_already() {
     check(&few(2), &[("p99<20ms", Kept::Missed, "40.0 ms, 100.0 % above the bound")]);
     assert_eq!(of("p99<20ms", &answered(100)).outcome, Kept::Met);
     let mut failed = answered(97);
-    add_calls(&mut failed, Outcome::Failure, [1]);
+    add_calls(&mut failed, CallOutcome::Failure, [1]);
     let words = "endless: calls had no usable reply in time, from 98 of the 100 samples needed";
     check(&failed, &[("p99<20ms", Kept::Unknown, words), ("max<20ms", Kept::Missed, &words[..42])]);
     let single = answered(1);
@@ -221,9 +221,9 @@ fn a_margin_is_a_share_of_the_bound_and_negative_if_missed() {
 #[test]
 fn small_shares_are_not_shown_as_zero() {
     let mut summary = answered(1_000_000);
-    add_calls(&mut summary, Outcome::Failure, [1]);
+    add_calls(&mut summary, CallOutcome::Failure, [1]);
     assert_eq!(of("failed<=0", &summary).to_string(), "< 0.001 %");
-    add_calls(&mut summary, Outcome::Failure, [1; 49]);
+    add_calls(&mut summary, CallOutcome::Failure, [1; 49]);
     assert_eq!(of("failed<=0", &summary).to_string(), "0.005 %");
 }
 
@@ -244,9 +244,9 @@ proptest! {
     #[test]
     fn a_miss_found_with_few_samples_stays_a_miss(took in prop::collection::vec(prop_oneof![Just(10_u32), Just(40)], 1..100)) {
         let mut summary = Summary::default();
-        add_calls(&mut summary, Outcome::Success, took.iter().copied());
+        add_calls(&mut summary, CallOutcome::Success, took.iter().copied());
         let before = of("p99<20ms", &summary).outcome;
-        add_calls(&mut summary, Outcome::Success, (took.len()..100).map(|_| 10));
+        add_calls(&mut summary, CallOutcome::Success, (took.len()..100).map(|_| 10));
         let after = of("p99<20ms", &summary).outcome;
         prop_assert_eq!(before == Kept::Missed, after == Kept::Missed);
         prop_assert!(after != Kept::Unknown);
@@ -261,8 +261,8 @@ proptest! {
         percent in 1_u32..1000,
     ) {
         let mut summary = Summary::default();
-        add_calls(&mut summary, Outcome::Success, took.iter().copied());
-        add_calls(&mut summary, Outcome::Failure, (0..failed).map(|_| 1));
+        add_calls(&mut summary, CallOutcome::Success, took.iter().copied());
+        add_calls(&mut summary, CallOutcome::Failure, (0..failed).map(|_| 1));
         let share = f64::from(percent) / 1000.0;
         let judged = of(&format!("p{}<1s", f64::from(percent) / 10.0), &summary);
         took.sort_unstable();
@@ -284,7 +284,7 @@ proptest! {
     fn failures_never_help(calls in 1_u64..500, failed in 0_u64..50, more in 1_u64..50) {
         let with = |failed| {
             let mut summary = answered(calls);
-            add_calls(&mut summary, Outcome::Failure, (0..failed).map(|_| 1));
+            add_calls(&mut summary, CallOutcome::Failure, (0..failed).map(|_| 1));
             summary
         };
         for objective in ["p50<20ms", "p99<20ms", "max<20ms", "errors<5%", "failed<5%", "service.p90<20ms"] {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::document;
-use crate::figures::Figures;
+use crate::figures::RunFigures;
 use crate::json::{self, count_beyond};
 use crate::objectives::{Judged, Kept, judge};
 use crate::verdict::{Verdict, verdict};
@@ -47,7 +47,7 @@ pub struct Document {
     #[serde(default)]
     pub objectives: Vec<Judged>,
     /// Most requested figures, derived from the summary.
-    pub figures: Figures,
+    pub figures: RunFigures,
     /// Everything measured. Durations are in nanoseconds.
     pub summary: Summary,
 }
@@ -71,14 +71,14 @@ pub struct Part {
     pub ended_early: Option<EarlyEnd>,
     /// Machine it ran on.
     pub machine: Machine,
-    /// Capacity of that machine by the latest `httperf self-check`, if there was one that applies to this
+    /// MachineCapacity of that machine by the latest `httperf self-check`, if there was one that applies to this
     /// run.
-    pub capacity: Option<Capacity>,
+    pub capacity: Option<MachineCapacity>,
 }
 
 /// Largest load that a machine was found to offer without lag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-pub struct Capacity {
+pub struct MachineCapacity {
     /// Connections per second, with one request each.
     pub connections_per_second: u64,
     /// Requests per second on persistent connections.
@@ -165,7 +165,7 @@ impl Document {
             version: VERSION,
             verdict: verdict(&plan, &summary),
             objectives: judge(&plan.objectives.all, &summary),
-            figures: Figures::of(&plan, &summary, parts.len()),
+            figures: RunFigures::of(&plan, &summary, parts.len()),
             parts,
             plan,
             summary,
@@ -227,7 +227,7 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    /// Returns the document, or the field that has an impossible value. Figures are computed anew.
+    /// Returns the document, or the field that has an impossible value. RunFigures are computed anew.
     pub(crate) fn document(self) -> Result<Document, String> {
         let Self { format, version, parts, plan, verdict, summary } = self;
         if format != FORMAT {

@@ -1,7 +1,7 @@
 //! Share of the offered load that a server answered, as a measure of whether it kept up.
 
 use httperf_plan::{Plan, UNLIMITED, Workload};
-use httperf_stats::{Interval, Outcome, Phase, SessionSummary, Summary, Timing};
+use httperf_stats::{CallOutcome, Interval, Phase, SessionSummary, Summary, Timing};
 
 use crate::number::ratio;
 use crate::result::Document;
@@ -30,7 +30,7 @@ pub fn answered_share(result: &Document) -> Option<f64> {
         _ if offering.is_timed => timed_calls_share(plan, &offering, summary, arrivals),
         _ => {
             let calls = Calls::of(plan, summary, arrivals);
-            let successes = &summary.calls_with(Outcome::Success).latency;
+            let successes = &summary.calls_with(CallOutcome::Success).latency;
             calls.answered / calls.offered * offering.in_time(successes, calls.in_turn)
         }
     };
@@ -102,9 +102,9 @@ struct Calls {
 impl Calls {
     fn of(plan: &Plan, summary: &Summary, arrivals: f64) -> Self {
         let count = |outcome| summary.calls_with(outcome).latency.moments.count() as f64;
-        let answered = count(Outcome::Success);
-        let replies = answered + count(Outcome::HttpError) + count(Outcome::Unexpected);
-        let made = replies + count(Outcome::Failure) + summary.unfinished.moments.count() as f64;
+        let answered = count(CallOutcome::Success);
+        let replies = answered + count(CallOutcome::HttpError) + count(CallOutcome::Unexpected);
+        let made = replies + count(CallOutcome::Failure) + summary.unfinished.moments.count() as f64;
         let (offered, in_turn) = match plan.calls_per_arrival() {
             UNLIMITED => (made, 1.0),
             calls => (arrivals * calls as f64 - summary.calls_not_offered as f64, calls as f64),
@@ -128,7 +128,7 @@ fn timed_calls_share(plan: &Plan, offering: &Offering, summary: &Summary, arriva
     let by_chance = calls.in_turn.min(calls.offered / arrivals) + 2.0 * (2.0 * before).sqrt();
     // Without a warm-up as long as the fastest calls, calls are pending at the end only.
     let quickest =
-        summary.calls_with(Outcome::Success).latency.moments.min() * calls.in_turn + offering.pauses;
+        summary.calls_with(CallOutcome::Success).latency.moments.min() * calls.in_turn + offering.pauses;
     let not_yet = calls.offered * ratio(quickest - offering.warmup, offering.measured);
     let left = (calls.offered - replies - failed - by_chance - not_yet.max(0.0)).max(0.0);
     1.0 - (left + failed + replies * (1.0 - calls.good)) / calls.offered

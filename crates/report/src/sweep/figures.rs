@@ -1,19 +1,19 @@
-//! Figures of a sweep: a row for each rate, and conclusions about the server.
+//! SweepFigures of a sweep: a row for each rate, and conclusions about the server.
 
 use httperf_plan::Plan;
-use httperf_stats::{Estimate, Outcome, RateMoments, Summary};
+use httperf_stats::{CallOutcome, Estimate, RateMoments, Summary};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{KEPT_UP, Point, Run, Settings, Unit, knee};
+use super::{KEPT_UP, Point, Run, SweepSettings, Unit, knee};
 use crate::number::ratio;
 use crate::objectives::Kept;
 use crate::result::Document;
 use crate::verdict::Level;
 
-/// Figures of a sweep. Rates are arrivals per second.
+/// SweepFigures of a sweep. Rates are arrivals per second.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Figures {
+pub struct SweepFigures {
     /// Rate above which replies no longer follow; `None` if it was not reached or cannot be determined.
     pub knee: Option<f64>,
     /// Rate with the most replies without an error, of those at which the generator was not the bottleneck;
@@ -73,7 +73,7 @@ pub struct Step {
     pub verdict: Level,
     /// Names of the findings behind verdicts other than VALID.
     pub reasons: Vec<String>,
-    /// Outcome of the objectives over all runs; `None` if there are none.
+    /// CallOutcome of the objectives over all runs; `None` if there are none.
     pub objectives: Option<Kept>,
     /// Objectives that were missed, or whose outcome is unknown.
     pub objectives_not_met: Vec<String>,
@@ -106,10 +106,10 @@ pub enum State {
     ClientLimited,
 }
 
-impl Figures {
+impl SweepFigures {
     /// Computes the figures of these runs.
     #[must_use]
-    pub fn of(settings: &Settings, plan: &Plan, runs: &[Run]) -> Self {
+    pub fn of(settings: &SweepSettings, plan: &Plan, runs: &[Run]) -> Self {
         let unit = Unit::of(plan);
         let steps: Vec<Step> = settings.rates.iter().filter_map(|&rate| Step::of(rate, unit, runs)).collect();
         let of_server = || steps.iter().filter(|step| step.state != State::ClientLimited);
@@ -236,14 +236,14 @@ pub(super) fn reply_rates(result: &Document) -> RateMoments {
 /// Share of the replies without an error.
 fn good_share(summary: &Summary) -> f64 {
     let count = |outcome| summary.calls_with(outcome).latency.moments.count() as f64;
-    let good = count(Outcome::Success);
-    ratio(good, good + count(Outcome::HttpError) + count(Outcome::Unexpected))
+    let good = count(CallOutcome::Success);
+    ratio(good, good + count(CallOutcome::HttpError) + count(CallOutcome::Unexpected))
 }
 
 pub(crate) fn error_share(summary: &Summary) -> f64 {
     let count = |outcome| summary.calls_with(outcome).latency.moments.count();
-    let ended: u64 = Outcome::ALL.into_iter().map(count).sum();
-    let errors = ended - count(Outcome::Success);
+    let ended: u64 = CallOutcome::ALL.into_iter().map(count).sum();
+    let errors = ended - count(CallOutcome::Success);
     match ended {
         0 => ratio(summary.errors.total() as f64, summary.connections as f64),
         _ => ratio(errors as f64, ended as f64),

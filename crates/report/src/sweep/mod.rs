@@ -1,7 +1,7 @@
 //! Sweeps: runs of one plan at several rates, as a lasting document.
 //!
 //! The document holds the settings, each run's result as it would be saved by itself, and figures derived
-//! from them ([`Figures`]): a row for each rate, the knee, the highest rate that met the objectives.
+//! from them ([`SweepFigures`]): a row for each rate, the knee, the highest rate that met the objectives.
 //! `docs/reference/sweep.md` describes it, `httperf schema sweep` prints its schema.
 
 mod answered;
@@ -21,7 +21,7 @@ use crate::result::{self, COUNT_MAX, Document, EarlyEnd, Misshapen};
 
 pub use self::answered::answered_share;
 pub(crate) use self::figures::error_share;
-pub use self::figures::{Figures, Mean, Peak, State, Step};
+pub use self::figures::{Mean, Peak, State, Step, SweepFigures};
 pub use self::knee::{KEPT_UP, Point, knee};
 pub use self::rows::{csv, tsv};
 pub use self::table::table;
@@ -41,7 +41,7 @@ pub const REPEATS_MAX: u32 = 1000;
 /// Maximum wait between two runs in seconds: a day.
 pub const WAIT_MAX_S: f64 = 86_400.0;
 
-/// Settings and runs of a sweep.
+/// SweepSettings and runs of a sweep.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = "Sweep of httperf", extend("$id" = "urn:httperf:sweep:1"))]
 pub struct Sweep {
@@ -49,21 +49,21 @@ pub struct Sweep {
     pub format: String,
     /// Version of the format.
     pub version: u32,
-    /// Settings.
-    pub settings: Settings,
+    /// SweepSettings.
+    pub settings: SweepSettings,
     /// Plan of all runs, except their rates.
     pub plan: Plan,
     /// Reason why there will be no more runs; `None` while some are to come.
     pub end: Option<End>,
-    /// Figures derived from the runs.
-    pub figures: Figures,
+    /// SweepFigures derived from the runs.
+    pub figures: SweepFigures,
     /// Runs so far, in the order in which they were made.
     pub runs: Vec<Run>,
 }
 
-/// Settings of a sweep.
+/// SweepSettings of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Settings {
+pub struct SweepSettings {
     /// Arrivals per second, strictly ascending.
     pub rates: Vec<f64>,
     /// Number of runs at each rate.
@@ -166,28 +166,28 @@ pub enum ReadError {
 impl Sweep {
     /// Creates a sweep without runs.
     #[must_use]
-    pub fn new(settings: Settings, plan: Plan) -> Self {
+    pub fn new(settings: SweepSettings, plan: Plan) -> Self {
         Self::of(settings, plan, Vec::new(), None)
     }
 
     /// Creates a sweep with these runs.
     #[must_use]
-    pub fn of(settings: Settings, plan: Plan, runs: Vec<Run>, end: Option<End>) -> Self {
-        let figures = Figures::of(&settings, &plan, &runs);
+    pub fn of(settings: SweepSettings, plan: Plan, runs: Vec<Run>, end: Option<End>) -> Self {
+        let figures = SweepFigures::of(&settings, &plan, &runs);
         Self { format: FORMAT.to_owned(), version: VERSION, settings, plan, end, figures, runs }
     }
 
     /// Adds a run.
     pub fn add(&mut self, run: Run) {
         self.runs.push(run);
-        self.figures = Figures::of(&self.settings, &self.plan, &self.runs);
+        self.figures = SweepFigures::of(&self.settings, &self.plan, &self.runs);
     }
 
     /// Removes runs that ended early, so that they can be repeated, and continues the sweep.
     pub fn reopen(&mut self) {
         self.runs.retain(Run::is_complete);
         self.end = None;
-        self.figures = Figures::of(&self.settings, &self.plan, &self.runs);
+        self.figures = SweepFigures::of(&self.settings, &self.plan, &self.runs);
     }
 
     /// Returns true if this run at this rate is complete.
@@ -197,7 +197,7 @@ impl Sweep {
     }
 
     /// Returns true if this rate should be skipped because the server was already saturated at as many rates
-    /// right below it as [`Settings::stop_after`] says. Rates at which the generator was the bottleneck say
+    /// right below it as [`SweepSettings::stop_after`] says. Rates at which the generator was the bottleneck say
     /// nothing about the server and are passed over.
     #[must_use]
     pub fn is_far_below(&self, rate: f64) -> bool {
@@ -241,7 +241,7 @@ impl Sweep {
         /// Fields that cannot be derived from others.
         #[derive(Deserialize)]
         struct Saved {
-            settings: Settings,
+            settings: SweepSettings,
             plan: PlanFields,
             end: Option<End>,
             runs: Vec<SavedRun>,
@@ -287,7 +287,7 @@ impl Sweep {
     }
 }
 
-impl Settings {
+impl SweepSettings {
     /// Checks that the settings are possible.
     fn check(&self) -> Result<(), ReadError> {
         let is_rate = |rate: &f64| rate.is_finite() && *rate > 0.0;

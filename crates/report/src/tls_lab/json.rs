@@ -3,7 +3,7 @@
 use httperf_stats::Estimate;
 use serde::Serialize;
 
-use super::{Agreed, Measured, Results, Settings, Trial, Variant, verdict};
+use super::{Agreed, Measured, Results, TlsLabSettings, Trial, Variant, verdict};
 use crate::document;
 use crate::number::rounded;
 
@@ -108,8 +108,8 @@ impl<'a> Document<'a> {
 }
 
 impl SettingsObject {
-    fn of(settings: &Settings) -> Self {
-        let Settings { rounds, handshakes, rate_handshakes, concurrency, timeout, seed, is_verified } =
+    fn of(settings: &TlsLabSettings) -> Self {
+        let TlsLabSettings { rounds, handshakes, rate_handshakes, concurrency, timeout, seed, is_verified } =
             *settings;
         let timeout_s = timeout.as_secs_f64();
         Self { rounds, handshakes, rate_handshakes, concurrency, timeout_s, seed, verify: is_verified }

@@ -25,17 +25,17 @@ use crate::number::ratio;
 pub struct Results {
     /// The server, such as `https://www.example.com:443`.
     pub server: String,
-    /// Settings.
-    pub settings: Settings,
+    /// TlsLabSettings.
+    pub settings: TlsLabSettings,
     /// Complete rounds; fewer than requested if the experiment was interrupted.
     pub rounds: u64,
     /// The variants, in the order given.
     pub variants: Vec<Variant>,
 }
 
-/// Settings of an experiment.
+/// TlsLabSettings of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct TlsLabSettings {
     /// Number of rounds.
     pub rounds: u64,
     /// Sequential handshakes of a latency trial.
@@ -59,13 +59,13 @@ pub struct Variant {
     pub name: String,
     /// Full or resumed handshakes.
     pub kind: HandshakeKind,
-    /// Outcome.
-    pub outcome: Outcome,
+    /// TlsLabOutcome.
+    pub outcome: TlsLabOutcome,
 }
 
-/// Outcome of a variant.
+/// TlsLabOutcome of a variant.
 #[derive(Clone, Debug)]
-pub enum Outcome {
+pub enum TlsLabOutcome {
     /// The server did not accept it.
     Refused {
         /// Reason.
@@ -172,7 +172,7 @@ impl Results {
     }
 }
 
-impl Outcome {
+impl TlsLabOutcome {
     /// Name of the outcome in documents.
     fn word(&self) -> &'static str {
         match self {
@@ -213,10 +213,12 @@ struct Measured<'a> {
 impl<'a> Measured<'a> {
     fn of(variant: &'a Variant) -> Option<Self> {
         match &variant.outcome {
-            Outcome::Measured { agreed, trials } if !trials.is_empty() => {
+            TlsLabOutcome::Measured { agreed, trials } if !trials.is_empty() => {
                 Some(Self { variant, agreed, trials })
             }
-            Outcome::Measured { .. } | Outcome::Refused { .. } | Outcome::Lost { .. } => None,
+            TlsLabOutcome::Measured { .. } | TlsLabOutcome::Refused { .. } | TlsLabOutcome::Lost { .. } => {
+                None
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use httperf_stats::Estimate;
 
-use super::{Measured, Outcome, Results, Variant, verdict};
+use super::{Measured, Results, TlsLabOutcome, Variant, verdict};
 use crate::number::fixed;
 
 /// Titles of the columns after the name.
@@ -91,9 +91,9 @@ fn write_rows(f: &mut fmt::Formatter<'_>, results: &Results) -> fmt::Result {
 /// Cells of a row, or the reason why it has none.
 fn cells(variant: &Variant, base: Option<&Measured<'_>>) -> Result<[String; TITLES.len()], String> {
     match &variant.outcome {
-        Outcome::Refused { reason } => return Err(format!("refused: {reason}")),
-        Outcome::Lost { round, reason } => return Err(format!("failed in round {round}: {reason}")),
-        Outcome::Measured { .. } => {}
+        TlsLabOutcome::Refused { reason } => return Err(format!("refused: {reason}")),
+        TlsLabOutcome::Lost { round, reason } => return Err(format!("failed in round {round}: {reason}")),
+        TlsLabOutcome::Measured { .. } => {}
     }
     let Some((row, base)) = Measured::of(variant).zip(base) else { return Err("not measured".to_owned()) };
     let p50_ratio = if row.is(base) { "1".to_owned() } else { figure(row.p50_ratio_to(base), 1.0, 3) };

@@ -14,7 +14,7 @@ use httperf_plan::{
 };
 use httperf_report::result::Document;
 use httperf_report::{csv_header, csv_row, html};
-use httperf_stats::{Outcome, Summary};
+use httperf_stats::{CallOutcome, Summary};
 use httperf_testkit::http2::{Reply, code};
 use httperf_testkit::sim::{
     Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, RequestSeen, Run, StreamSeen, at_once, calls,
@@ -252,10 +252,10 @@ proptest! {
 
         // Histograms and counters.
         let count = |outcome| summary.calls_with(outcome).latency.moments.count();
-        let (failed, unfinished) = (count(Outcome::Failure), summary.unfinished.moments.count());
-        prop_assert_eq!(summary.completed().latency.moments.count() + count(Outcome::Unexpected), summary.replies);
+        let (failed, unfinished) = (count(CallOutcome::Failure), summary.unfinished.moments.count());
+        prop_assert_eq!(summary.completed().latency.moments.count() + count(CallOutcome::Unexpected), summary.replies);
         prop_assert_eq!(summary.statuses.iter().sum::<u64>(), summary.replies);
-        prop_assert_eq!(count(Outcome::HttpError), summary.statuses[3] + summary.statuses[4]);
+        prop_assert_eq!(count(CallOutcome::HttpError), summary.statuses[3] + summary.statuses[4]);
 
         // Kernel stamps.
         let receive = &summary.receive;

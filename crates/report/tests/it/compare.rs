@@ -8,7 +8,8 @@ use std::time::Duration;
 use httperf_plan::objective::{Objective, Tolerance};
 use httperf_plan::{Arrivals, Client, HttpVersion, Phases, Plan, Tls, UNLIMITED, UriSource};
 use httperf_report::compare::{
-    Comparison, Held, Method, Named, Outcome, Overall, Remark, Rounds, Settings, Unit, results, rounds,
+    Comparison, ComparisonOutcome, ComparisonSettings, Held, Method, Named, Overall, Remark, Rounds, Unit,
+    results, rounds,
 };
 use httperf_report::html::{Pictures, comparison_page};
 use httperf_report::result::{Document, EarlyEnd};
@@ -53,7 +54,7 @@ fn measured(seed: u64, slower: f64) -> Document {
 
 fn compared(base: &Document, new: &Document) -> Comparison {
     let named = |name, document| Named { name, document };
-    results(named("base.json", base), &[named("new.json", new)], &Settings::default())
+    results(named("base.json", base), &[named("new.json", new)], &ComparisonSettings::default())
 }
 
 fn verdicts(pairs: std::ops::Range<u64>, slower: f64) -> Vec<Overall> {
@@ -91,11 +92,11 @@ fn pair() -> &'static (Document, Document) {
     PAIR.get_or_init(|| (result(1.0), result(1.2)))
 }
 
-fn with(tolerances: &str) -> Settings {
-    Settings { tolerances: Tolerance::parse_list(tolerances).unwrap(), force: false }
+fn with(tolerances: &str) -> ComparisonSettings {
+    ComparisonSettings { tolerances: Tolerance::parse_list(tolerances).unwrap(), force: false }
 }
 
-fn compared_with(base: &Document, new: &Document, settings: &Settings) -> Comparison {
+fn compared_with(base: &Document, new: &Document, settings: &ComparisonSettings) -> Comparison {
     let named = |name, document| Named { name, document };
     results(named("base.json", base), &[named("new.json", new)], settings)
 }
@@ -110,7 +111,10 @@ fn comparisons_are_deterministic() {
     let (base, new) = pair();
     assert_eq!(compared(base, new), compared(base, new));
     let same = compared(base, base);
-    assert_eq!((same.against[0].verdict, same.outcome), (Overall::NoDifferenceShown, Outcome::Passed));
+    assert_eq!(
+        (same.against[0].verdict, same.outcome),
+        (Overall::NoDifferenceShown, ComparisonOutcome::Passed)
+    );
     assert!(same.against[0].rows.iter().all(|row| row.p_value.is_none_or(|p_value| p_value == 1.0)));
 }
 
@@ -118,7 +122,7 @@ fn comparisons_are_deterministic() {
 fn a_comparison_in_every_form() {
     let (base, new) = pair();
     let comparison = compared_with(base, new, &with("p99>+5%,mean>+100%,errors>+0.1pp,p95>+1us"));
-    assert_eq!(comparison.outcome, Outcome::Failed);
+    assert_eq!(comparison.outcome, ComparisonOutcome::Failed);
     insta::assert_snapshot!("comparison_text", comparison.text());
     insta::assert_snapshot!("comparison_markdown", comparison.markdown());
     let json: serde_json::Value = serde_json::from_str(&comparison.json()).unwrap();
@@ -165,9 +169,13 @@ fn tolerances_are_exceeded_kept_or_unknown() {
     assert_eq!(outcomes("errors>+5%,errors>+1pp,errors>+0.001pp"), [Kept, Kept, CannotTell]);
     assert_eq!(outcomes("replies<-5%,p99.9>+5%"), [Kept, CannotTell]);
     let outcome = |tolerances: &str| compared_with(base, new, &with(tolerances)).outcome;
-    assert_eq!(outcome("mean>+80%"), Outcome::Passed, "what is worse without a tolerance does not fail");
-    assert_eq!(outcome("mean>+80%,p99.9>+5%"), Outcome::CannotTell);
-    assert_eq!(outcome("mean>+5%,p99.9>+5%"), Outcome::Failed);
+    assert_eq!(
+        outcome("mean>+80%"),
+        ComparisonOutcome::Passed,
+        "what is worse without a tolerance does not fail"
+    );
+    assert_eq!(outcome("mean>+80%,p99.9>+5%"), ComparisonOutcome::CannotTell);
+    assert_eq!(outcome("mean>+5%,p99.9>+5%"), ComparisonOutcome::Failed);
 }
 
 #[test]
@@ -178,9 +186,10 @@ fn different_workloads_are_not_compared_unless_forced() {
         change(&mut other);
         let comparison = compared(base, &other);
         let against = &comparison.against[0];
-        assert_eq!((against.verdict, comparison.outcome), (Overall::Void, Outcome::CannotTell));
+        assert_eq!((against.verdict, comparison.outcome), (Overall::Void, ComparisonOutcome::CannotTell));
         assert!(against.rows.is_empty() && comparison.text().contains("void: "));
-        let forced = compared_with(base, &other, &Settings { force: true, ..Settings::default() });
+        let forced =
+            compared_with(base, &other, &ComparisonSettings { force: true, ..ComparisonSettings::default() });
         assert_eq!(forced.against[0].verdict, Overall::Worse);
         assert_eq!(forced.against[0].obstacles, against.obstacles);
         texts(&against.obstacles).join("\n")
@@ -270,7 +279,7 @@ fn too_short_a_run_gives_no_conclusion() {
     let comparison = compared(&short(1), &short(2));
     assert_eq!(
         (comparison.against[0].verdict, comparison.outcome),
-        (Overall::NotEnoughData, Outcome::CannotTell)
+        (Overall::NotEnoughData, ComparisonOutcome::CannotTell)
     );
     assert!(comparison.text().contains("not enough data: intervals with data: 5, at least 10 needed"));
     assert!(comparison.text().contains("hint: measure for at least"));
@@ -289,7 +298,7 @@ fn runs_of_every_kind_can_be_compared_with_themselves() {
         documents::without_detail(),
         documents::slow_to_connect(),
     ] {
-        let settings = Settings { force: true, ..with("failed>+1pp,unexpected>+1pp") };
+        let settings = ComparisonSettings { force: true, ..with("failed>+1pp,unexpected>+1pp") };
         let comparison = compared_with(&document, &document, &settings);
         let verdict = comparison.against[0].verdict;
         assert!(
@@ -306,7 +315,7 @@ fn errors_are_counted_as_in_objectives() {
     let objectives =
         Objective::parse_list("errors<50%,failed<50%,unexpected<50%,mean<1s,p50<1s,replies>1").unwrap();
     for document in [documents::a_busy_moment(), documents::without_replies(), documents::hostile()] {
-        let settings = Settings { force: true, ..with("failed>+1pp,unexpected>+1pp") };
+        let settings = ComparisonSettings { force: true, ..with("failed>+1pp,unexpected>+1pp") };
         let comparison = compared_with(&document, &document, &settings);
         for judged in httperf_report::judge(&objectives, &document.summary) {
             let name = judged.objective.metric().to_string();
@@ -330,7 +339,8 @@ fn text_from_outside_never_becomes_markup() {
     let mut other = new.clone();
     other.plan.change(|plan| plan.targets[0].host = "<b>|x|</b>@team".to_owned());
     let named = |name, document| Named { name, document };
-    let comparison = results(named("base.json", base), &[named(name, &other)], &Settings::default());
+    let comparison =
+        results(named("base.json", base), &[named(name, &other)], &ComparisonSettings::default());
     let markdown = comparison.markdown();
     assert!(markdown.contains("``` a`b``|<img src=x onerror=alert(1)> # @team *x*.json ```"), "{markdown}");
     let warning = markdown.lines().find(|line| line.starts_with("- warning: the targets differ")).unwrap();
@@ -350,12 +360,12 @@ fn trial(seed: u64, slower: f64, level: Level) -> Document {
 
 /// Rounds in which the machine becomes slower over time and the second server takes a tenth longer.
 fn in_turns(count: u32, level: &dyn Fn(u32) -> Level) -> Comparison {
-    rounds(&turns(count, level), &Settings::default())
+    rounds(&turns(count, level), &ComparisonSettings::default())
 }
 
 fn turns(count: u32, level: &dyn Fn(u32) -> Level) -> Rounds {
     let names = ["http://a/", "http://b/"].map(str::to_owned);
-    let mut made = Rounds::new(10, 7, names, &Settings::default());
+    let mut made = Rounds::new(10, 7, names, &ComparisonSettings::default());
     for round in 0..count {
         let drift = 1.0 + 0.1 * f64::from(round);
         let [a, b] = [(0, drift), (1, drift * 1.15)]
@@ -379,7 +389,7 @@ fn taking_turns_cancels_drift() {
 /// first in every other round, and the second trial of a round finds the server a thirtieth slower.
 fn verdict_of_rounds(seed: u64, count: u32, slower: f64) -> Overall {
     let names = ["http://a/", "http://b/"].map(str::to_owned);
-    let mut made = Rounds::new(count, 7, names, &Settings::default());
+    let mut made = Rounds::new(count, 7, names, &ComparisonSettings::default());
     for round in 0..count {
         let seed = 1_000_000 + 1000 * seed + 2 * u64::from(round);
         let trial = |side: usize, is_second: bool| {
@@ -396,7 +406,7 @@ fn verdict_of_rounds(seed: u64, count: u32, slower: f64) -> Overall {
         let trials = [trial(first, false), trial(1 - first, true)];
         made.add([(first, &trials[0]), (1 - first, &trials[1])]);
     }
-    rounds(&made, &Settings::default()).against[0].verdict
+    rounds(&made, &ComparisonSettings::default()).against[0].verdict
 }
 
 #[test]
@@ -428,9 +438,9 @@ fn rounds_with_an_invalid_trial_are_left_out_and_too_many_void_the_comparison() 
     assert!(warnings[1].starts_with("1 round of 8 left out"), "{warnings:?}");
     assert!(warnings[2].starts_with("14 of 14 trials are SUSPECT"), "{warnings:?}");
     let many = in_turns(5, &|round| if round < 3 { Level::Invalid } else { Level::Valid });
-    assert_eq!((many.against[0].verdict, many.outcome), (Overall::Void, Outcome::CannotTell));
+    assert_eq!((many.against[0].verdict, many.outcome), (Overall::Void, ComparisonOutcome::CannotTell));
     let scarce = in_turns(4, &|_| Level::Valid);
-    assert_eq!(scarce.outcome, Outcome::CannotTell);
+    assert_eq!(scarce.outcome, ComparisonOutcome::CannotTell);
     assert!(scarce.text().contains("rounds with data: 4, at least 5 needed"), "{}", scarce.text());
 }
 
@@ -441,7 +451,7 @@ fn test_cases_are_the_figures_or_the_tolerances() {
     let suites = |tolerances: &str| {
         let tolerances =
             if tolerances.is_empty() { Vec::new() } else { Tolerance::parse_list(tolerances).unwrap() };
-        let settings = Settings { tolerances, force: false };
+        let settings = ComparisonSettings { tolerances, force: false };
         let xml = results(named("base.json", &base), &[named("new.json", &new)], &settings).junit();
         quick_junit::Report::deserialize_from_str(&xml).unwrap().test_suites
     };

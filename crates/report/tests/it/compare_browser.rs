@@ -2,7 +2,7 @@
 
 use crate::browser::{Browser, View};
 use crate::documents;
-use httperf_report::compare::{Comparison, Named, Rounds, Settings, results, rounds};
+use httperf_report::compare::{Comparison, ComparisonSettings, Named, Rounds, results, rounds};
 use httperf_report::html::{Pictures, comparison_page};
 use serde_json::{Value, json};
 
@@ -67,16 +67,17 @@ fn comparisons_are_drawn_on_desktop_and_phone_in_light_and_dark() {
     let documents = [documents::a_busy_moment(), documents::one_second(), documents::hostile()];
     let named = documents.each_ref().map(|document| Named { name: "/tmp/<b>result</b>.json", document });
     let mut browser = Browser::start();
-    let forced = results(named[0], &named[1..], &Settings { force: true, ..Settings::default() });
+    let forced =
+        results(named[0], &named[1..], &ComparisonSettings { force: true, ..ComparisonSettings::default() });
     let pictures = documents.iter().collect::<Vec<_>>();
     let charts = json!([["percentiles", 3], ["median", 3], ["p99", 3], ["replies", 3]]);
     check(&mut browser, &forced, Pictures::Runs(&pictures), &charts);
 
-    let void = results(named[0], &named[1..2], &Settings::default());
+    let void = results(named[0], &named[1..2], &ComparisonSettings::default());
     let charts = json!([["percentiles", 2], ["median", 2], ["p99", 2], ["replies", 2]]);
     check(&mut browser, &void, Pictures::Runs(&pictures[..2]), &charts);
 
-    let settings = Settings::default();
+    let settings = ComparisonSettings::default();
     let mut turns = Rounds::new(6, 1, ["http://a/", "http://b/"].map(str::to_owned), &settings);
     (0..6).for_each(|_| turns.add([(0, &documents[0]), (1, &documents[0])]));
     check(&mut browser, &rounds(&turns, &settings), Pictures::Rounds(&turns), &charts);

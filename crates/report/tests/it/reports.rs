@@ -5,9 +5,9 @@ use std::time::Duration;
 use httperf_plan::{Plan, Script, Tls, Trust};
 use httperf_report::{classic, http2, latency, tls};
 use httperf_stats::{
-    Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Figures, Handshake, HandshakeFailure,
-    HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, Recorder, Sample, ServerSettings,
-    SessionEnd, Summary, Tally, Usage,
+    Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Handshake, HandshakeFailure,
+    HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, RecordedFigures, Recorder, Sample,
+    ServerSettings, SessionEnd, Summary, Tally, Usage,
 };
 use httperf_testkit::sim::{Edit, connections, sessions, uniform};
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
     }
 }
 
-fn recorder(figures: Figures) -> Recorder {
+fn recorder(figures: RecordedFigures) -> Recorder {
     Recorder::new(at(0), at(0), figures)
 }
 
@@ -64,7 +64,7 @@ fn finish(recorder: Recorder, duration: Duration) -> Summary {
 }
 
 fn many() -> Summary {
-    let mut recorder = recorder(Figures::USUAL);
+    let mut recorder = recorder(RecordedFigures::USUAL);
     for turn in 0..1000 {
         record_connection(&mut recorder, turn, micros(500 + 11 * turn));
     }
@@ -91,7 +91,7 @@ fn the_classic_report_with_all_that_verbosity_adds() {
 #[test]
 fn the_classic_report_of_sessions() {
     let plan = sessions(3, uniform(2, 1, Duration::ZERO));
-    let mut recorder = recorder(Figures { sessions: true, ..Figures::USUAL });
+    let mut recorder = recorder(RecordedFigures { sessions: true, ..RecordedFigures::USUAL });
     for (completed, replies) in [(true, 2), (true, 2), (false, 0)] {
         record_connection(&mut recorder, 1, micros(51_200));
         let end = SessionEnd {
@@ -110,7 +110,7 @@ fn the_classic_report_of_sessions() {
 
 #[test]
 fn the_classic_report_of_a_run_in_which_nothing_happened() {
-    let recorder = recorder(Figures::USUAL);
+    let recorder = recorder(RecordedFigures::USUAL);
     insta::assert_snapshot!(classic(&connections(0, 1, 1), &finish(recorder, Duration::ZERO)));
 }
 
@@ -122,7 +122,7 @@ fn the_latency_section() {
 #[test]
 fn a_sentence_explains_the_difference_between_latency_and_service() {
     let sentence_after = |wait: u64, lag: u64, connect: u64| {
-        let mut recorder = recorder(Figures::USUAL);
+        let mut recorder = recorder(RecordedFigures::USUAL);
         recorder.connect_done(at(0), micros(connect));
         recorder.arrival_started(at(0), None, at(lag));
         recorder.record(&reply(wait, 1000, 0), None);
@@ -142,7 +142,7 @@ fn a_sentence_explains_the_difference_between_latency_and_service() {
 
 #[test]
 fn percentiles_that_the_samples_do_not_support_are_not_shown() {
-    let mut recorder = recorder(Figures::USUAL);
+    let mut recorder = recorder(RecordedFigures::USUAL);
     (0..99).for_each(|turn| record_connection(&mut recorder, turn, micros(500)));
     let text = latency(&finish(recorder, micros(100))).to_string();
     let row: Vec<&str> =
@@ -155,7 +155,7 @@ fn secured(tls: Tls) -> Plan {
 }
 
 fn tls_recorder() -> Recorder {
-    recorder(Figures { sessions: true, tls: true, ..Figures::USUAL })
+    recorder(RecordedFigures { sessions: true, tls: true, ..RecordedFigures::USUAL })
 }
 
 fn handshake(kind: HandshakeKind, time: Duration) -> Handshake<'static> {
@@ -275,7 +275,7 @@ fn a_certificate_shows_the_days_until_or_since_expiry() {
 }
 
 fn http2_recorder() -> Recorder {
-    recorder(Figures { http2: true, ..Figures::USUAL })
+    recorder(RecordedFigures { http2: true, ..RecordedFigures::USUAL })
 }
 
 /// Section of a run with these figures of HTTP/2.
@@ -427,7 +427,7 @@ proptest! {
         plan.change(|plan| (plan.watch.verbose, plan.watch.periodic) = (2, true));
         plan.change(|plan| plan.tls = Some(Tls::default()));
         let mut recorder =
-            recorder(Figures { sessions: true, tls: true, http2: true, ..Figures::USUAL });
+            recorder(RecordedFigures { sessions: true, tls: true, http2: true, ..RecordedFigures::USUAL });
         for step in steps {
             match step {
                 Step::Connection(turn, lifetime) => {

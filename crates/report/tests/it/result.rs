@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use httperf_plan::{Arrivals, Authority, Client, Http2, Plan, ThinkTime, Tls};
 use httperf_report::html::page;
-use httperf_report::result::{Capacity, Common, Document, Machine, MergeError, Part, merge};
+use httperf_report::result::{Common, Document, Machine, MachineCapacity, MergeError, Part, merge};
 use httperf_report::{Finding, Level, Reason, csv_header, csv_row, hgrm};
 use httperf_stats::{CpuTime, Http2Summary, KernelFigures, Summary, ThreadUsage, Timing};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, connections, nonzero, reply, run};
@@ -343,7 +343,8 @@ fn a_generator_that_keeps_its_schedule_is_valid() {
 fn the_share_of_the_capacity_is_shown_where_it_is_known() {
     let mut document = document(0);
     assert!(!document.text(true).contains("\nCapacity: "));
-    document.parts[0].capacity = Some(Capacity { connections_per_second: 1052, requests_per_second: 21_040 });
+    document.parts[0].capacity =
+        Some(MachineCapacity { connections_per_second: 1052, requests_per_second: 21_040 });
     let line = "\nCapacity: 10.0 % of 1052 connections/s, 1.0 % of 21040 requests/s (httperf self-check)\n";
     assert!(document.text(true).contains(line), "{}", document.text(true));
 }

@@ -11,7 +11,8 @@ use httperf_report::html::sweep_page;
 use httperf_report::pictures::SweepCurve;
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::sweep::{
-    End, Lacking, ReadError, Recovery, Run, Settings, State, Sweep, answered_share, csv, schema, table, tsv,
+    End, Lacking, ReadError, Recovery, Run, State, Sweep, SweepSettings, answered_share, csv, schema, table,
+    tsv,
 };
 use httperf_testkit::sim::{
     Action, Edit, HttpPeer, Link, Peer, Reception, calls, connections, reply, run, sessions, uniform,
@@ -164,8 +165,8 @@ fn a_refused_connection_is_no_answer() {
     assert_eq!(answered_share(&nothing), None);
 }
 
-fn settings(rates: &[f64]) -> Settings {
-    Settings {
+fn settings(rates: &[f64]) -> SweepSettings {
+    SweepSettings {
         rates: rates.to_vec(),
         repeats: 1,
         shuffled_by: None,

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use httperf_report::tls_lab::{
-    Agreed, Outcome, Results, Settings, Trial, Variant, csv, json, table, verdict,
+    Agreed, Results, TlsLabOutcome, TlsLabSettings, Trial, Variant, csv, json, table, verdict,
 };
 use httperf_stats::{
-    CpuTime, End, Failure, Figures, Handshake, HandshakeKind, Instant, Recorder, Summary, Usage,
+    CpuTime, End, Failure, Handshake, HandshakeKind, Instant, RecordedFigures, Recorder, Summary, Usage,
 };
 use proptest::prelude::*;
 
-const SETTINGS: Settings = Settings {
+const SETTINGS: TlsLabSettings = TlsLabSettings {
     rounds: 4,
     handshakes: 100,
     rate_handshakes: 200,
@@ -38,13 +38,13 @@ fn measured(name: &str, kind: HandshakeKind, p50_us: &[u64], bytes: f64) -> Vari
         cipher: "TLS_AES_256_GCM_SHA384".to_owned(),
         group: Some(name.to_owned()),
     };
-    let outcome = Outcome::Measured { agreed, trials: p50_us.iter().map(trial).collect() };
+    let outcome = TlsLabOutcome::Measured { agreed, trials: p50_us.iter().map(trial).collect() };
     Variant { name: name.to_owned(), kind, outcome }
 }
 
 fn refused(name: &str) -> Variant {
     let reason = "alert handshake_failure from the server".to_owned();
-    Variant { name: name.to_owned(), kind: HandshakeKind::Full, outcome: Outcome::Refused { reason } }
+    Variant { name: name.to_owned(), kind: HandshakeKind::Full, outcome: TlsLabOutcome::Refused { reason } }
 }
 
 fn results(variants: Vec<Variant>) -> Results {
@@ -55,9 +55,11 @@ fn all_outcomes() -> Results {
     use HandshakeKind::{Full, Resumed};
 
     let mut hybrid = measured("X25519MLKEM768", Full, &[470, 481, 469, 476], 3773.0);
-    let Outcome::Measured { trials, .. } = &mut hybrid.outcome else { unreachable!("it was just made so") };
+    let TlsLabOutcome::Measured { trials, .. } = &mut hybrid.outcome else {
+        unreachable!("it was just made so")
+    };
     (trials[2].failed, trials[2].why_failed) = (3, Some("no answer in time".to_owned()));
-    let lost = Outcome::Lost { round: 2, reason: "timed out, \"again\"".to_owned() };
+    let lost = TlsLabOutcome::Lost { round: 2, reason: "timed out, \"again\"".to_owned() };
     results(vec![
         refused("MLKEM1024"),
         measured("X25519", Full, &[400, 405, 398, 401], 1501.0),
@@ -94,7 +96,7 @@ fn the_table_of_an_interrupted_experiment_without_rates() {
     results.settings.handshakes = 30;
     results.settings.rate_handshakes = 0;
     for variant in &mut results.variants {
-        let Outcome::Measured { trials, .. } = &mut variant.outcome else {
+        let TlsLabOutcome::Measured { trials, .. } = &mut variant.outcome else {
             unreachable!("both are measured")
         };
         (trials[0].p99, trials[0].rate) = (None, None);
@@ -177,7 +179,7 @@ fn a_variant_listed_twice_is_compared_with_itself() {
 /// A run of this many handshakes, with this duration and processor time; the first handshake takes longest.
 fn run(count: u64, kind: HandshakeKind, duration_ms: u64, cpu_ms: u64) -> Summary {
     let start = Instant::from_nanos(0);
-    let mut recorder = Recorder::new(start, start, Figures { tls: true, ..Figures::USUAL });
+    let mut recorder = Recorder::new(start, start, RecordedFigures { tls: true, ..RecordedFigures::USUAL });
     for number in 0..count {
         recorder.handshake_done(
             start,
@@ -258,7 +260,7 @@ proptest! {
         let variants = trials.into_iter().enumerate().map(|(index, trials)| Variant {
             name: format!("group{index}"),
             kind: HandshakeKind::ALL[index % 2],
-            outcome: Outcome::Measured { agreed: Agreed::default(), trials },
+            outcome: TlsLabOutcome::Measured { agreed: Agreed::default(), trials },
         });
         let results = Results { rounds: 3, ..results(variants.collect()) };
         let text = format!("{}{}{}", table(&results), csv(&results), json(&results));

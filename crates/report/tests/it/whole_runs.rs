@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Cap, Excess, HttpVersion, Phases, Plan, UNLIMITED};
-use httperf_report::{Figures, Kept, Level, Verdict, judge, verdict};
-use httperf_stats::{Outcome, Summary};
+use httperf_report::{Kept, Level, RunFigures, Verdict, judge, verdict};
+use httperf_stats::{CallOutcome, Summary};
 use httperf_testkit::http2::Reply;
 use httperf_testkit::sim::{
     Action, Deed, Edit, Http2Peer, HttpPeer, Link, Peer, Stops, StreamSeen, at_once, calls, connections,
@@ -64,7 +64,7 @@ fn finds(verdict: &Verdict, name: &str) -> Option<Level> {
 }
 
 fn answered(summary: &Summary) -> u64 {
-    summary.calls_with(Outcome::Success).latency.moments.count()
+    summary.calls_with(CallOutcome::Success).latency.moments.count()
 }
 
 // Arrivals that wait for room.
@@ -206,7 +206,7 @@ fn reply_rates(plan: &Plan) -> (f64, f64) {
         HttpVersion::Http2 => run(plan, link, streams_one_by_one(ms(2))).summary,
         _ => run(plan, link, one_by_one(ms(2))).summary,
     };
-    (Figures::of(plan, &summary, 1).reply_rate, summary.reply_rates.moments().mean())
+    (RunFigures::of(plan, &summary, 1).reply_rate, summary.reply_rates.moments().mean())
 }
 
 fn streams_one_by_one(service: Duration) -> impl Peer {

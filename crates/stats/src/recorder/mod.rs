@@ -7,8 +7,8 @@ use crate::call::Slowest;
 use crate::series::SeriesRecorder;
 use crate::stall::Silence;
 use crate::{
-    Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary, Instant,
-    Interval, Outcome, Pauses, Phase, RateWindows, Sample, SessionSummary, SlowDetail, Summary, TlsSummary,
+    CallOutcome, Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary,
+    Instant, Interval, Pauses, Phase, RateWindows, Sample, SessionSummary, SlowDetail, Summary, TlsSummary,
     Usage, WarmUp, Window,
 };
 
@@ -40,17 +40,17 @@ pub struct TickRates {
 
 /// Selection of figures to record in addition to the basic ones of connections and calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Figures of sessions.
+pub struct RecordedFigures {
+    /// RecordedFigures of sessions.
     pub sessions: bool,
-    /// Figures of TLS.
+    /// RecordedFigures of TLS.
     pub tls: bool,
-    /// Figures of HTTP/2.
+    /// RecordedFigures of HTTP/2.
     pub http2: bool,
     /// Everything that the classic report does not show: histograms of latency and service time, the series,
     /// stalls.
     pub detail: bool,
-    /// Figures by group of calls.
+    /// RecordedFigures by group of calls.
     pub groups: bool,
     /// Number of slowest calls to keep.
     pub slowest: usize,
@@ -58,7 +58,7 @@ pub struct Figures {
     pub kernel: bool,
 }
 
-impl Figures {
+impl RecordedFigures {
     /// Default figures of a run without options.
     pub const USUAL: Self = Self {
         sessions: false,
@@ -90,7 +90,7 @@ pub struct End {
 /// take the intended instant of the connection, call or session as `due`.
 #[derive(Debug)]
 pub struct Recorder {
-    figures: Figures,
+    figures: RecordedFigures,
     start: Instant,
     measured_from: Instant,
     measured: Box<Summary>,
@@ -123,7 +123,7 @@ struct Burst {
 impl Recorder {
     /// Starts recording at the `start` of a run. Whatever is due from `measured_from` on is measured.
     #[must_use]
-    pub fn new(start: Instant, measured_from: Instant, figures: Figures) -> Self {
+    pub fn new(start: Instant, measured_from: Instant, figures: RecordedFigures) -> Self {
         let summary = || {
             Box::new(Summary {
                 sessions: figures.sessions.then(SessionSummary::default),
@@ -418,7 +418,7 @@ impl Recorder {
             Some(status) => {
                 interval.replies += 1;
                 interval.http_errors += u64::from(status >= 400);
-                interval.unexpected += u64::from(outcome == Outcome::Unexpected);
+                interval.unexpected += u64::from(outcome == CallOutcome::Unexpected);
             }
             None => interval.failed_calls += 1,
         }
@@ -440,7 +440,7 @@ impl Recorder {
         clocks.latency.add(latency);
         if let (Some(sent), Some(service)) = (sample.sent, sample.service()) {
             clocks.service.add(service);
-            if outcome != Outcome::Failure {
+            if outcome != CallOutcome::Failure {
                 summary.wait.add(sent - sample.intended);
             }
         }

@@ -27,7 +27,7 @@ fn reply(status: u16) -> Sample<'static> {
     }
 }
 
-fn recorder(figures: Figures) -> Recorder {
+fn recorder(figures: RecordedFigures) -> Recorder {
     Recorder::new(at(0), at(0), figures)
 }
 
@@ -40,7 +40,7 @@ fn the_last_connect_burst_never_counts() {
     for (turns, expected) in
         [(&[][..], 0), (&[1], 0), (&[1, 2], 1), (&[1, 1, 1, 4], 3), (&[1, 4, 4, 4, 4], 1)]
     {
-        let mut recorder = recorder(Figures::USUAL);
+        let mut recorder = recorder(RecordedFigures::USUAL);
         turns.iter().for_each(|&turn| recorder.connect_initiated(at(0), turn));
         assert_eq!(end(recorder).connect_burst_max, expected, "{turns:?}");
     }
@@ -48,7 +48,7 @@ fn the_last_connect_burst_never_counts() {
 
 #[test]
 fn replies_are_counted_by_class_with_their_sizes() {
-    let mut recorder = recorder(Figures::USUAL);
+    let mut recorder = recorder(RecordedFigures::USUAL);
     for status in [200, 204, 301, 404, 599] {
         recorder.record(&reply(status), None);
     }
@@ -60,7 +60,7 @@ fn replies_are_counted_by_class_with_their_sizes() {
 
 #[test]
 fn calls_are_timed_by_two_clocks_and_by_outcome() {
-    let mut recorder = recorder(Figures::USUAL);
+    let mut recorder = recorder(RecordedFigures::USUAL);
     recorder.record(&reply(200), None);
     recorder.record(&reply(503), None);
     let failed = Sample { status: None, first_byte: None, done: at(10), ..reply(200) };
@@ -72,16 +72,16 @@ fn calls_are_timed_by_two_clocks_and_by_outcome() {
         let mean_ms = |timing: &Timing| timing.moments.mean() * 1e3;
         (clocks.latency.moments.count(), mean_ms(&clocks.latency), mean_ms(&clocks.service))
     };
-    assert_eq!(of(Outcome::Success), (1, 3.0, 2.0));
-    assert_eq!(of(Outcome::HttpError), (1, 3.0, 2.0));
-    assert_eq!(of(Outcome::Failure), (2, 10.0, 6.0));
+    assert_eq!(of(CallOutcome::Success), (1, 3.0, 2.0));
+    assert_eq!(of(CallOutcome::HttpError), (1, 3.0, 2.0));
+    assert_eq!(of(CallOutcome::Failure), (2, 10.0, 6.0));
     assert_eq!(summary.wait.moments.mean(), 1e-3);
     assert_eq!(summary.completed().latency.moments.count(), 2);
 }
 
 #[test]
 fn unexpected_replies_are_counted_by_kind_and_timed_apart() {
-    let mut recorder = recorder(Figures { groups: true, ..Figures::USUAL });
+    let mut recorder = recorder(RecordedFigures { groups: true, ..RecordedFigures::USUAL });
     recorder.record(&reply(200), Some(b"/"));
     for (status, mismatch) in [(200, Mismatch::Size), (503, Mismatch::Status), (200, Mismatch::Size)] {
         recorder.record(&Sample { mismatch: Some(mismatch), ..reply(status) }, Some(b"/"));
@@ -91,7 +91,7 @@ fn unexpected_replies_are_counted_by_kind_and_timed_apart() {
     assert_eq!((summary.replies, summary.statuses), (5, [0, 4, 0, 0, 1]));
     assert_eq!(summary.mismatches, Mismatches { status: 1, size: 2, ..Mismatches::default() });
     assert_eq!(summary.compressed, Compressed { replies: 1, bytes: 5, decoded_bytes: 40 });
-    let counts = Outcome::ALL.map(|outcome| summary.calls_with(outcome).latency.moments.count());
+    let counts = CallOutcome::ALL.map(|outcome| summary.calls_with(outcome).latency.moments.count());
     assert_eq!(counts, [2, 0, 0, 3]);
     assert_eq!(summary.completed().latency.moments.count(), 2);
     let intervals = summary.series.intervals();
@@ -108,7 +108,7 @@ fn unexpected_replies_are_counted_by_kind_and_timed_apart() {
 
 #[test]
 fn results_older_than_checks_of_replies_can_be_read() {
-    let json = serde_json::to_value(end(recorder(Figures::USUAL))).unwrap();
+    let json = serde_json::to_value(end(recorder(RecordedFigures::USUAL))).unwrap();
     let mut older = json.clone();
     older["calls"].as_array_mut().unwrap().pop();
     for field in ["mismatches", "compressed"] {
@@ -123,7 +123,7 @@ fn results_older_than_checks_of_replies_can_be_read() {
 
 #[test]
 fn rates_are_taken_over_the_real_time_between_samples() {
-    let mut recorder = recorder(Figures { sessions: true, ..Figures::USUAL });
+    let mut recorder = recorder(RecordedFigures { sessions: true, ..RecordedFigures::USUAL });
     (0..20).for_each(|_| recorder.record(&reply(200), None));
     assert_eq!(recorder.tick(at(5000)).replies, 4.0);
     (0..30).for_each(|_| recorder.record(&reply(200), None));
@@ -136,7 +136,7 @@ fn rates_are_taken_over_the_real_time_between_samples() {
 
 #[test]
 fn the_maximum_of_open_connections_is_kept() {
-    let mut recorder = recorder(Figures::USUAL);
+    let mut recorder = recorder(RecordedFigures::USUAL);
     recorder.connection_opened(at(0));
     recorder.connection_opened(at(0));
     recorder.connection_closed(at(0), None);
@@ -188,7 +188,7 @@ fn record_tls(recorder: &mut Recorder) {
 
 #[test]
 fn tls_events_are_recorded_if_requested() {
-    let mut recorder = recorder(Figures { tls: true, ..Figures::USUAL });
+    let mut recorder = recorder(RecordedFigures { tls: true, ..RecordedFigures::USUAL });
     record_tls(&mut recorder);
     let tls = end(recorder).tls.unwrap();
     assert_eq!((tls.transport.moments.count(), tls.completed(), tls.failed()), (1, 2, 1));
@@ -199,7 +199,7 @@ fn tls_events_are_recorded_if_requested() {
 
 #[test]
 fn tls_events_are_ignored_unless_requested() {
-    let mut recorder = recorder(Figures::USUAL);
+    let mut recorder = recorder(RecordedFigures::USUAL);
     record_tls(&mut recorder);
     recorder.certificate_shown(at(0), || panic!("not requested"));
     assert!(end(recorder).tls.is_none());
@@ -207,7 +207,7 @@ fn tls_events_are_ignored_unless_requested() {
 
 #[test]
 fn only_the_first_certificate_is_kept() {
-    let mut recorder = recorder(Figures { tls: true, ..Figures::USUAL });
+    let mut recorder = recorder(RecordedFigures { tls: true, ..RecordedFigures::USUAL });
     recorder.certificate_shown(at(0), || None);
     record_tls(&mut recorder);
     recorder.certificate_shown(at(0), || panic!("one is enough"));
@@ -216,7 +216,7 @@ fn only_the_first_certificate_is_kept() {
 
 #[test]
 fn sessions_are_counted_by_their_end_and_length() {
-    let mut recorder = recorder(Figures { sessions: true, ..Figures::USUAL });
+    let mut recorder = recorder(RecordedFigures { sessions: true, ..RecordedFigures::USUAL });
     for (completed, replies) in [(true, 3), (true, 3), (false, 0)] {
         recorder.session_ended(SessionEnd {
             completed,
@@ -235,7 +235,7 @@ fn sessions_are_counted_by_their_end_and_length() {
 
 #[test]
 fn what_was_due_before_the_measured_phase_is_not_measured() {
-    let mut recorder = Recorder::new(at(0), at(10), Figures::USUAL);
+    let mut recorder = Recorder::new(at(0), at(10), RecordedFigures::USUAL);
     let call = |due: u64, done: u64| Sample {
         intended: at(due),
         sent: Some(at(due)),
@@ -258,7 +258,7 @@ fn what_was_due_before_the_measured_phase_is_not_measured() {
     recorder.record(&call(899, 950), None);
     let summary = end(recorder);
     assert_eq!((summary.replies, summary.connections, summary.concurrent_max), (2, 0, 2));
-    assert_eq!(summary.calls_with(Outcome::Success).latency.moments.max(), 0.051);
+    assert_eq!(summary.calls_with(CallOutcome::Success).latency.moments.max(), 0.051);
     assert_eq!((summary.lag.moments.count(), summary.errors.total()), (1, 0));
     let warmup = summary.warmup.unwrap();
     assert_eq!((warmup.connections, warmup.replies, warmup.errors.total()), (1, 2, 1));
@@ -273,7 +273,7 @@ fn what_was_due_before_the_measured_phase_is_not_measured() {
 
 #[test]
 fn without_detail_only_what_the_classic_report_shows_is_recorded() {
-    let mut recorder = recorder(Figures { detail: false, ..Figures::USUAL });
+    let mut recorder = recorder(RecordedFigures { detail: false, ..RecordedFigures::USUAL });
     recorder.arrival_started(at(0), None, at(1));
     recorder.record(&reply(200), None);
     assert!(!recorder.is_slow(at(0), at(5)));
@@ -285,7 +285,7 @@ fn without_detail_only_what_the_classic_report_shows_is_recorded() {
 
 #[test]
 fn the_series_counts_each_thing_where_it_happened_and_what_was_due_where_it_was_due() {
-    let mut recorder = recorder(Figures::USUAL);
+    let mut recorder = recorder(RecordedFigures::USUAL);
     recorder.call_made(at(900));
     recorder.arrival_started(at(900), None, at(900));
     assert!(recorder.end_interval(at(999)).is_none());
@@ -309,7 +309,7 @@ fn the_series_counts_each_thing_where_it_happened_and_what_was_due_where_it_was_
 
 #[test]
 fn a_long_run_has_longer_intervals_instead_of_more_of_them() {
-    let mut recorder = recorder(Figures::USUAL);
+    let mut recorder = recorder(RecordedFigures::USUAL);
     for second in 0..10_000 {
         recorder.call_made(at(second * 1000));
         let told = recorder.end_interval(at(second * 1000 + 1000)).unwrap();
@@ -331,7 +331,8 @@ fn a_long_run_has_longer_intervals_instead_of_more_of_them() {
 #[test]
 fn parts_of_a_run_add_up_in_any_order() {
     let part = |seed: u64| {
-        let mut recorder = recorder(Figures { sessions: true, tls: true, groups: true, ..Figures::USUAL });
+        let mut recorder =
+            recorder(RecordedFigures { sessions: true, tls: true, groups: true, ..RecordedFigures::USUAL });
         record_tls(&mut recorder);
         for call in 0..40 {
             let done = at(seed * 7 + call * call % 300);

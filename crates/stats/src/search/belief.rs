@@ -20,7 +20,7 @@
 //! them. Contradictory trials therefore widen the interval. *Wrong*: any other disturbance, regardless of
 //! length. Disturbances make a good rate look bad; they hardly ever make a bad one look good.
 
-use super::{Observed, Outcome, Settings};
+use super::{Observed, SearchSettings, TrialOutcome};
 
 /// Probability that a trial passes although the server does not sustain the rate, slack included; and the
 /// same for a trial that is too short to judge.
@@ -64,7 +64,7 @@ pub(super) struct Belief {
 
 impl Belief {
     /// Computes the belief after these trials, at least one, about capacities in this range.
-    pub(super) fn after(trials: &[Observed], range: (f64, f64), settings: &Settings) -> Self {
+    pub(super) fn after(trials: &[Observed], range: (f64, f64), settings: &SearchSettings) -> Self {
         let hint = hint(trials);
         let (mut low, mut high) = (range.0.ln(), range.1.ln());
         for pass in 1.. {
@@ -79,7 +79,13 @@ impl Belief {
         unreachable!("the last pass returns")
     }
 
-    fn on_grid(low: f64, high: f64, trials: &[Observed], hint: Option<f64>, settings: &Settings) -> Self {
+    fn on_grid(
+        low: f64,
+        high: f64,
+        trials: &[Observed],
+        hint: Option<f64>,
+        settings: &SearchSettings,
+    ) -> Self {
         let step = (high - low) / (POINTS - 1) as f64;
         let points: Vec<f64> = (0..POINTS).map(|index| low + step * index as f64).collect();
         let prior = |ln_rate: f64| {
@@ -91,12 +97,12 @@ impl Belief {
             points.iter().map(|&ln_rate| BLUR_WEIGHTS.map(|weight| weight * prior(ln_rate))).collect();
         for trial in trials {
             let wrong = match trial.outcome {
-                Outcome::Within => WRONG_WITHIN,
-                Outcome::Beyond { is_overload: false } => WRONG_BEYOND,
-                Outcome::Beyond { is_overload: true } => WRONG_OVERLOAD,
-                Outcome::Unclear => WRONG_UNCLEAR,
+                TrialOutcome::Within => WRONG_WITHIN,
+                TrialOutcome::Beyond { is_overload: false } => WRONG_BEYOND,
+                TrialOutcome::Beyond { is_overload: true } => WRONG_OVERLOAD,
+                TrialOutcome::Unclear => WRONG_UNCLEAR,
                 // The trial says nothing about the server.
-                Outcome::ClientLimited => continue,
+                TrialOutcome::ClientLimited => continue,
             };
             let edges =
                 BLURS.map(|blur| Edge::new(trial.rate, trial.length.as_secs_f64(), blur, step, settings));
@@ -138,7 +144,7 @@ impl Belief {
 
     /// Rate at which a trial of this length, in seconds, is expected to be most informative: its answer is
     /// uncertain, but would be certain if the capacity were known.
-    pub(super) fn most_telling(&self, length_s: f64, settings: &Settings) -> f64 {
+    pub(super) fn most_telling(&self, length_s: f64, settings: &SearchSettings) -> f64 {
         let (low, high) = (self.ln_quantile(0.005), self.ln_quantile(0.995));
         let candidates = (0..CANDIDATES).map(|n| low + (high - low) * n as f64 / (CANDIDATES - 1) as f64);
         let told = candidates.map(|ln_rate| (ln_rate, self.told_at(ln_rate.exp(), length_s, settings)));
@@ -147,7 +153,7 @@ impl Belief {
     }
 
     /// Expected information of a trial about the capacity: their mutual information, in nats.
-    fn told_at(&self, rate: f64, length_s: f64, settings: &Settings) -> f64 {
+    fn told_at(&self, rate: f64, length_s: f64, settings: &SearchSettings) -> f64 {
         let edges = BLURS.map(|blur| Edge::new(rate, length_s, blur, self.step(), settings));
         let (mut within, mut left_open) = (0.0, 0.0);
         for (&ln_rate, weights) in self.points.iter().zip(&self.weights) {
@@ -172,7 +178,7 @@ struct Edge {
 }
 
 impl Edge {
-    fn new(rate: f64, length_s: f64, blur: f64, step: f64, settings: &Settings) -> Self {
+    fn new(rate: f64, length_s: f64, blur: f64, step: f64, settings: &SearchSettings) -> Self {
         let slack = settings.slack(rate, length_s).ln_1p();
         let varying = blur * (settings.length_max.as_secs_f64() / length_s).sqrt();
         // A quarter of the slack spreads the edge over it. The grid cannot resolve anything finer than its
@@ -189,7 +195,7 @@ impl Edge {
 
 /// Logarithm of the rate of replies in the trial with the smallest overload.
 fn hint(trials: &[Observed]) -> Option<f64> {
-    let overloads = trials.iter().filter(|trial| trial.outcome == Outcome::Beyond { is_overload: true });
+    let overloads = trials.iter().filter(|trial| trial.outcome == TrialOutcome::Beyond { is_overload: true });
     let least = overloads.min_by(|one, other| one.rate.total_cmp(&other.rate))?;
     (least.answered > 0.0).then(|| least.answered.ln())
 }

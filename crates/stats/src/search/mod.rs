@@ -30,9 +30,9 @@ use self::belief::Belief;
 /// keeps up.
 pub const BACKLOG_SHARE: f64 = 0.005;
 
-/// Settings of a search. Rates are per second; `min_rate ≤ start ≤ max_rate`.
+/// SearchSettings of a search. Rates are per second; `min_rate ≤ start ≤ max_rate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
+pub struct SearchSettings {
     /// Rate of the first trial.
     pub start: f64,
     /// Lowest rate to try.
@@ -74,14 +74,14 @@ pub struct Observed {
     /// Length.
     pub length: Duration,
     /// Verdict on the server.
-    pub outcome: Outcome,
+    pub outcome: TrialOutcome,
     /// Rate of satisfactory replies.
     pub answered: f64,
 }
 
 /// Verdict of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum TrialOutcome {
     /// The server sustained the rate.
     Within,
     /// It did not.
@@ -135,7 +135,7 @@ pub struct Estimate {
 /// State of a search: its settings and the results so far.
 #[derive(Clone, Debug)]
 pub struct Search {
-    settings: Settings,
+    settings: SearchSettings,
     observed: Vec<Observed>,
 }
 
@@ -158,7 +158,7 @@ const GUESS_MIN: f64 = 1.0 / 16.0;
 /// doubling.
 const WIDE: f64 = 0.35;
 
-impl Settings {
+impl SearchSettings {
     /// Share by which a rate may exceed the capacity and still pass a trial of this length in seconds.
     fn slack(&self, rate: f64, length_s: f64) -> f64 {
         // The backlog grows by (r / C − 1) seconds per second. A few more or fewer calls pending go
@@ -201,7 +201,7 @@ impl Settings {
 impl Search {
     /// Creates a search without results.
     #[must_use]
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: SearchSettings) -> Self {
         Self { settings, observed: Vec::new() }
     }
 
@@ -234,7 +234,7 @@ impl Search {
     /// Highest rate sustained, if any.
     #[must_use]
     pub fn sustained(&self) -> Option<f64> {
-        self.highest(|outcome| matches!(outcome, Outcome::Within | Outcome::Unclear))
+        self.highest(|outcome| matches!(outcome, TrialOutcome::Within | TrialOutcome::Unclear))
     }
 
     fn wanted(&self) -> Next {
@@ -243,10 +243,12 @@ impl Search {
             return Next::Try(settings.trial(settings.start, settings.length_min));
         };
         let again = |length| Next::Try(settings.trial(last.asked, length));
-        if last.outcome == Outcome::Unclear && last.length < settings.longest(last.asked) {
+        if last.outcome == TrialOutcome::Unclear && last.length < settings.longest(last.asked) {
             return again(last.length * 2);
         }
-        if last.outcome == Outcome::ClientLimited && self.count_at(last.asked, Outcome::ClientLimited) < 2 {
+        if last.outcome == TrialOutcome::ClientLimited
+            && self.count_at(last.asked, TrialOutcome::ClientLimited) < 2
+        {
             return again(last.length);
         }
         let within = self.sustained();
@@ -256,14 +258,14 @@ impl Search {
         {
             return self.towards_cap(within, cap);
         }
-        let is_spoiled = |trial: &&Observed| trial.outcome == Outcome::ClientLimited;
+        let is_spoiled = |trial: &&Observed| trial.outcome == TrialOutcome::ClientLimited;
         if self.observed.iter().rev().take_while(is_spoiled).count() >= SPOILED_MAX {
             return Next::End(End::ClientDisturbed);
         }
         match (within, beyond) {
             (Some(_), Some(_)) => self.narrow(),
             (None, Some(beyond)) => self.lower(beyond),
-            _ if matches!(last.outcome, Outcome::Beyond { .. }) => again(settings.confirms()),
+            _ if matches!(last.outcome, TrialOutcome::Beyond { .. }) => again(settings.confirms()),
             (Some(within), None) => self.higher(within),
             // The client cannot offer this rate; perhaps it can offer a lower one.
             (None, None) if last.asked <= settings.min_rate => Next::End(End::ClientLimited),
@@ -278,12 +280,12 @@ impl Search {
             return Next::Try(settings.trial(within * 2.0, settings.length_min));
         };
         let at_max = self.at(max);
-        let is_unclear = at_max.clone().any(|trial| trial.outcome == Outcome::Unclear);
+        let is_unclear = at_max.clone().any(|trial| trial.outcome == TrialOutcome::Unclear);
         if is_unclear {
             return Next::End(End::TooFewSamples);
         }
         let is_confirmed = at_max
-            .filter(|trial| trial.outcome == Outcome::Within)
+            .filter(|trial| trial.outcome == TrialOutcome::Within)
             .any(|trial| trial.length >= settings.confirms());
         match is_confirmed {
             true => Next::End(End::NeverReached),
@@ -339,13 +341,13 @@ impl Search {
         let mut long_ones = self.observed.iter().filter(long);
         if long_ones
             .clone()
-            .any(|trial| trial.outcome == Outcome::Unclear && trial.rate * share >= interval.low)
+            .any(|trial| trial.outcome == TrialOutcome::Unclear && trial.rate * share >= interval.low)
         {
             return Next::End(End::TooFewSamples);
         }
         let has_within = long_ones
             .clone()
-            .any(|trial| trial.outcome == Outcome::Within && trial.rate * share >= interval.low);
+            .any(|trial| trial.outcome == TrialOutcome::Within && trial.rate * share >= interval.low);
         let has_beyond = long_ones.any(|trial| trial.is_beyond() && trial.rate <= interval.high * share);
         match (has_within, has_beyond) {
             (true, true) => Next::End(End::Precise),
@@ -375,14 +377,14 @@ impl Search {
     /// Lowest rate that the client cannot offer. A client that offered as much in another trial is disturbed,
     /// not limited.
     fn client_cap(&self) -> Option<f64> {
-        let offered = self.highest(|outcome| outcome != Outcome::ClientLimited).unwrap_or_default();
+        let offered = self.highest(|outcome| outcome != TrialOutcome::ClientLimited).unwrap_or_default();
         let limited = self.observed.iter().filter(|trial| {
-            trial.is_short_of_rate() || self.count_at(trial.asked, Outcome::ClientLimited) > 1
+            trial.is_short_of_rate() || self.count_at(trial.asked, TrialOutcome::ClientLimited) > 1
         });
         limited.map(|trial| trial.asked).filter(|&asked| asked > offered).min_by(f64::total_cmp)
     }
 
-    fn highest(&self, is_meant: impl Fn(Outcome) -> bool) -> Option<f64> {
+    fn highest(&self, is_meant: impl Fn(TrialOutcome) -> bool) -> Option<f64> {
         let meant = self.observed.iter().filter(|trial| is_meant(trial.outcome));
         meant.map(|trial| trial.rate).max_by(f64::total_cmp)
     }
@@ -391,28 +393,28 @@ impl Search {
         self.observed.iter().filter(move |trial| (trial.asked / rate - 1.0).abs() <= SAME_RATE)
     }
 
-    fn count_at(&self, rate: f64, outcome: Outcome) -> usize {
+    fn count_at(&self, rate: f64, outcome: TrialOutcome) -> usize {
         self.at(rate).filter(|trial| trial.outcome == outcome).count()
     }
 
     fn has_overload_at(&self, rate: f64) -> bool {
-        self.at(rate).any(|trial| trial.outcome == Outcome::Beyond { is_overload: true })
+        self.at(rate).any(|trial| trial.outcome == TrialOutcome::Beyond { is_overload: true })
     }
 }
 
 impl Observed {
     fn is_beyond(&self) -> bool {
-        matches!(self.outcome, Outcome::Beyond { .. })
+        matches!(self.outcome, TrialOutcome::Beyond { .. })
     }
 
     /// Returns true if the trial says something about the server.
     fn tells(&self) -> bool {
-        !matches!(self.outcome, Outcome::ClientLimited)
+        !matches!(self.outcome, TrialOutcome::ClientLimited)
     }
 
     /// Returns true if the client offered less than the proposed rate, and the server sustained that.
     fn is_short_of_rate(&self) -> bool {
-        self.outcome == Outcome::Within && self.rate < self.asked * ACHIEVED
+        self.outcome == TrialOutcome::Within && self.rate < self.asked * ACHIEVED
     }
 }
 

@@ -6,8 +6,8 @@ use rand_pcg::Pcg64Mcg;
 
 use super::*;
 
-/// Settings of `httperf capacity` with an objective such as `p99<50ms`.
-const USUAL: Settings = Settings {
+/// SearchSettings of `httperf capacity` with an objective such as `p99<50ms`.
+const USUAL: SearchSettings = SearchSettings {
     start: 100.0,
     min_rate: 1.0,
     max_rate: None,
@@ -61,7 +61,7 @@ impl Ended {
     }
 }
 
-fn run(settings: Settings, server: Server<'_>, world: World, seed: u64) -> Ended {
+fn run(settings: SearchSettings, server: Server<'_>, world: World, seed: u64) -> Ended {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut search = Search::new(settings);
     loop {
@@ -78,11 +78,11 @@ fn run(settings: Settings, server: Server<'_>, world: World, seed: u64) -> Ended
         let is_behind = seen.growth > BACKLOG_SHARE + 16.0 / (rate * length_s);
         let is_overload = is_behind || seen.answered < 0.98;
         let outcome = if rate * length_s < settings.arrivals_min * 0.999 {
-            Outcome::Unclear
+            TrialOutcome::Unclear
         } else if is_overload || seen.p99_s >= BOUND.as_secs_f64() {
-            Outcome::Beyond { is_overload }
+            TrialOutcome::Beyond { is_overload }
         } else {
-            Outcome::Within
+            TrialOutcome::Within
         };
         let answered = rate * seen.answered.min(1.0 - seen.growth.max(0.0));
         search.note(Observed { asked: trial.rate, rate, length: trial.length, outcome, answered });
@@ -149,11 +149,11 @@ struct Many {
 const COUNT: u64 = 40;
 
 /// Runs searches against servers of this capacity.
-fn many(settings: Settings, server: Server<'_>, world: World, capacity: f64) -> Many {
+fn many(settings: SearchSettings, server: Server<'_>, world: World, capacity: f64) -> Many {
     many_of(COUNT, settings, server, world, capacity)
 }
 
-fn many_of(count: u64, settings: Settings, server: Server<'_>, world: World, capacity: f64) -> Many {
+fn many_of(count: u64, settings: SearchSettings, server: Server<'_>, world: World, capacity: f64) -> Many {
     let all: Vec<Ended> = (0..count).map(|seed| run(settings, server, world, seed)).collect();
     let n = count as f64;
     let share =
@@ -225,7 +225,13 @@ fn the_knee_of_a_server_that_collapses_is_found_although_it_answers_less_beyond_
 #[test]
 fn higher_precision_takes_a_longer_search() {
     let with = |precision| {
-        many_of(10, Settings { precision, trials: 40, ..USUAL }, &bucket(2000.0), World::default(), 2000.0)
+        many_of(
+            10,
+            SearchSettings { precision, trials: 40, ..USUAL },
+            &bucket(2000.0),
+            World::default(),
+            2000.0,
+        )
     };
     let (rough, fine) = (with(0.1), with(0.01));
     assert!(rough.precise == 1.0 && fine.precise == 1.0, "{rough:?} {fine:?}");
@@ -235,7 +241,7 @@ fn higher_precision_takes_a_longer_search() {
 
 #[test]
 fn a_first_rate_that_is_too_high_leads_downwards() {
-    let settings = Settings { start: 50_000.0, ..USUAL };
+    let settings = SearchSettings { start: 50_000.0, ..USUAL };
     check("from above", &many(settings, &bucket(2000.0), World::default(), 2000.0));
     check("from above, collapsing", &many(settings, &collapsing(2000.0, 0.9), World::default(), 2000.0));
 }
@@ -243,7 +249,7 @@ fn a_first_rate_that_is_too_high_leads_downwards() {
 #[test]
 fn the_highest_rate_allowed_is_enough_if_it_is_sustained_for_long() {
     for seed in 0..20 {
-        let settings = Settings { max_rate: Some(1500.0), ..USUAL };
+        let settings = SearchSettings { max_rate: Some(1500.0), ..USUAL };
         let ended = run(settings, &bucket(2000.0), World::default(), seed);
         assert_eq!((ended.end, ended.search.sustained()), (End::NeverReached, Some(1500.0)));
         assert_eq!(ended.search.observed().last().unwrap().length, USUAL.length_max);
@@ -254,7 +260,7 @@ fn the_highest_rate_allowed_is_enough_if_it_is_sustained_for_long() {
 
 #[test]
 fn the_lowest_rate_allowed_is_tried_twice_before_it_is_too_high() {
-    let settings = Settings { min_rate: 80.0, ..USUAL };
+    let settings = SearchSettings { min_rate: 80.0, ..USUAL };
     for server in [&bucket(20.0) as Server<'_>, &queue(150.0)] {
         let ended = run(settings, server, World::default(), 1);
         assert_eq!((ended.end, ended.search.sustained()), (End::BelowMinimum, None));
@@ -293,7 +299,7 @@ fn a_trial_spoiled_by_the_client_is_repeated_and_then_marks_its_limit() {
                 let is_limited = trial.rate > 300.0;
                 search.note(observed(
                     trial.rate,
-                    if is_limited { Outcome::ClientLimited } else { Outcome::Within },
+                    if is_limited { TrialOutcome::ClientLimited } else { TrialOutcome::Within },
                 ));
             }
         }
@@ -302,14 +308,14 @@ fn a_trial_spoiled_by_the_client_is_repeated_and_then_marks_its_limit() {
     assert_eq!(tried, [100.0, 200.0, 400.0, 400.0, 282.8, 336.3, 336.3, 308.4, 308.4]);
     assert_eq!(search.sustained(), Some(282.8));
     // Nothing is known about the server if the client cannot offer even the lowest rate.
-    let mut search = Search::new(Settings { min_rate: 100.0, ..USUAL });
-    (0..2).for_each(|_| search.note(observed(100.0, Outcome::ClientLimited)));
+    let mut search = Search::new(SearchSettings { min_rate: 100.0, ..USUAL });
+    (0..2).for_each(|_| search.note(observed(100.0, TrialOutcome::ClientLimited)));
     assert_eq!((search.next(), search.sustained()), (Next::End(End::ClientLimited), None));
 }
 
 #[test]
 fn too_few_samples_extend_a_trial_and_then_leave_the_answer_open() {
-    let settings = Settings { arrivals_min: 10_000.0, ..USUAL };
+    let settings = SearchSettings { arrivals_min: 10_000.0, ..USUAL };
     let ended = run(settings, &bucket(500.0), World::default(), 1);
     assert_eq!(ended.end, End::TooFewSamples);
     assert!(
@@ -325,7 +331,7 @@ fn too_few_samples_extend_a_trial_and_then_leave_the_answer_open() {
         asked: 100.0,
         rate: 100.0,
         length: trial.length,
-        outcome: Outcome::Unclear,
+        outcome: TrialOutcome::Unclear,
         answered: 100.0,
     };
     search.note(observed);
@@ -336,7 +342,7 @@ fn too_few_samples_extend_a_trial_and_then_leave_the_answer_open() {
 fn a_single_miss_of_an_objective_does_not_end_the_doubling() {
     let miss = |search: &Search, asked: f64| {
         let mut search = search.clone();
-        let outcome = Outcome::Beyond { is_overload: false };
+        let outcome = TrialOutcome::Beyond { is_overload: false };
         search.note(Observed { asked, rate: asked, length: USUAL.length_min, outcome, answered: asked });
         search
     };
@@ -350,15 +356,15 @@ fn a_single_miss_of_an_objective_does_not_end_the_doubling() {
 #[test]
 fn any_sequence_of_answers_is_handled() {
     let outcomes = [
-        Outcome::Within,
-        Outcome::Beyond { is_overload: false },
-        Outcome::Beyond { is_overload: true },
-        Outcome::Unclear,
-        Outcome::ClientLimited,
+        TrialOutcome::Within,
+        TrialOutcome::Beyond { is_overload: false },
+        TrialOutcome::Beyond { is_overload: true },
+        TrialOutcome::Unclear,
+        TrialOutcome::ClientLimited,
     ];
     for seed in 0..300 {
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let settings = Settings {
+        let settings = SearchSettings {
             max_rate: (seed % 2 == 0).then_some(10_f64.powi(seed as i32 % 7 + 2)),
             length_max: Duration::from_secs(2 + seed % 3),
             length_longest: Duration::from_secs(2 + seed % 3),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use httperf_report::compare::Settings;
+use httperf_report::compare::ComparisonSettings;
 
 use crate::command_line::args::Args;
 use crate::commands::compare::CompareForm;
@@ -27,7 +27,7 @@ pub struct AbArgs {
     /// `--output`.
     pub output: Option<OsString>,
     /// `--fail-if` and `--force`.
-    pub settings: Settings,
+    pub settings: ComparisonSettings,
     /// The words that are no options: URLs.
     pub words: Vec<Vec<u8>>,
 }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use httperf_plan::objective::{Clock, Figure, Metric, Objective, Share};
 use httperf_plan::{Plan, UNLIMITED, Workload};
-use httperf_report::capacity::{Capacity, End, Settings};
+use httperf_report::capacity::{CapacityReport, CapacitySettings, End};
 use httperf_stats::samples_needed;
 
 use self::args::CapacityArgs;
@@ -61,7 +61,7 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
         .map_err(|error| error.explain(program))?;
     let (plan, settings) = settings(args, plan);
     check(&plan, &settings).map_err(|error| failed(&error))?;
-    let search = Search::new(&args.run, Capacity::new(settings, plan));
+    let search = Search::new(&args.run, CapacityReport::new(settings, plan));
     let heaviest = search.heaviest();
     let output = args.output.as_deref();
     let (runner, output) = Runner::start(program, &[&heaviest], || {
@@ -70,7 +70,7 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
     })?;
     runner.warn_of_problems(program, &heaviest);
     let mut has_failed = false;
-    let mut save = |capacity: &Capacity, is_last: bool| {
+    let mut save = |capacity: &CapacityReport, is_last: bool| {
         // What was written to a pipe or a device cannot be replaced.
         let Some((name, file)) = output.as_ref().filter(|(_, file)| is_last || !file.is_special()) else {
             return;
@@ -95,7 +95,7 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
     Ok(status(&capacity, &runner))
 }
 
-fn status(capacity: &Capacity, runner: &Runner) -> ExitCode {
+fn status(capacity: &CapacityReport, runner: &Runner) -> ExitCode {
     let found = &capacity.found;
     let is_known = found.capacity.is_some() || found.sustained.is_some();
     match found.end {
@@ -109,7 +109,7 @@ fn status(capacity: &Capacity, runner: &Runner) -> ExitCode {
 }
 
 /// The settings of a search. The plan gets the implied objectives, and nothing that ends its trials but their time.
-fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, Settings) {
+fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, CapacitySettings) {
     let CapacityArgs { max_rate, precision, trials, trial_min, pause, .. } = *args;
     let objectives = args.run.results.objectives.all.clone();
     let says_of_errors = |objective: &Objective| {
@@ -125,7 +125,7 @@ fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, Settings) {
             Workload::Calls(calls) => calls.count = UNLIMITED,
         }
     });
-    let settings = Settings {
+    let settings = CapacitySettings {
         objectives,
         implied,
         start: args.start(),
@@ -142,7 +142,7 @@ fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, Settings) {
 }
 
 /// Refuses objectives that no trial could ever be judged by.
-fn check(plan: &Plan, settings: &Settings) -> Result<(), String> {
+fn check(plan: &Plan, settings: &CapacitySettings) -> Result<(), String> {
     for objective in &settings.objectives {
         let is_before_calls =
             matches!(objective.metric(), Metric::Time { clock: Clock::Connect | Clock::Handshake, .. });

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use httperf_plan::objective::{Clock, Metric};
 use httperf_plan::{Phases, Plan};
-use httperf_report::capacity::{Capacity, Cause, End, Found, Outcome, Trial};
+use httperf_report::capacity::{CapacityOutcome, CapacityReport, Cause, End, Found, Trial};
 use httperf_stats::search as rates;
 
 use super::args::ARRIVALS_MIN;
@@ -55,7 +55,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// A search with its trials so far.
 #[derive(Debug)]
 pub(super) struct Search {
-    capacity: Capacity,
+    capacity: CapacityReport,
     rates: rates::Search,
     /// `--warmup` and `--drain`, where they were given.
     warmup: Option<Duration>,
@@ -68,7 +68,7 @@ pub(super) struct Search {
 
 impl Search {
     /// A search before its first trial.
-    pub(super) fn new(run: &Args, capacity: Capacity) -> Self {
+    pub(super) fn new(run: &Args, capacity: CapacityReport) -> Self {
         let (settings, plan) = (&capacity.settings, &capacity.plan);
         let arrivals = settings
             .objectives
@@ -82,7 +82,7 @@ impl Search {
         let sees_backlog =
             |clock: Clock| !matches!(clock, Clock::Connect | Clock::Handshake | Clock::Transfer);
         let patience = bounds.clone().filter(|&(clock, _)| sees_backlog(clock)).map(|(_, bound)| bound).min();
-        let rates = rates::Search::new(rates::Settings {
+        let rates = rates::Search::new(rates::SearchSettings {
             start: settings.start,
             min_rate: settings.min_rate,
             max_rate: settings.max_rate,
@@ -116,8 +116,8 @@ impl Search {
         mut self,
         program: &Program,
         runner: &Runner,
-        save: &mut dyn FnMut(&Capacity),
-    ) -> Result<Capacity, String> {
+        save: &mut dyn FnMut(&CapacityReport),
+    ) -> Result<CapacityReport, String> {
         let mut status = StatusLine::new();
         let mut show = |text: &str| {
             if !program.is_quiet() {
@@ -169,7 +169,7 @@ impl Search {
             }
             show(&format!("pause after trial {number}"));
             runner.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
-            if !matches!(outcome, Outcome::Within | Outcome::Unclear) {
+            if !matches!(outcome, CapacityOutcome::Within | CapacityOutcome::Unclear) {
                 self.has_recovered(runner);
             }
             if runner.is_interrupted() {
@@ -178,7 +178,7 @@ impl Search {
         }
     }
 
-    fn end(mut self, end: End, because: Option<String>) -> Capacity {
+    fn end(mut self, end: End, because: Option<String>) -> CapacityReport {
         self.capacity.found = Found { because, ..Found::of(&self.rates, Some(end)) };
         self.capacity
     }
@@ -216,7 +216,7 @@ impl Search {
 
     /// The usual latency while the server keeps up.
     fn usual_latency(&self) -> Duration {
-        let at_ease = self.capacity.trials.iter().find(|trial| trial.outcome == Outcome::Within);
+        let at_ease = self.capacity.trials.iter().find(|trial| trial.outcome == CapacityOutcome::Within);
         let median = at_ease.and_then(|trial| trial.latency_ms.p50);
         median.map_or(self.first, |ms| Duration::try_from_secs_f64(ms / 1e3).unwrap_or_default())
     }

@@ -7,7 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use httperf_plan::objective::Tolerance;
-use httperf_report::compare::{Comparison, Named, Outcome, Overall, Settings, is_comparable, results};
+use httperf_report::compare::{
+    Comparison, ComparisonOutcome, ComparisonSettings, Named, Overall, is_comparable, results,
+};
 use httperf_report::html::{Pictures, comparison_page};
 use httperf_report::result::Document;
 
@@ -56,7 +58,7 @@ const COMPARISON: &[Opt<CompareArgs>] = &[
 pub struct CompareArgs {
     files: Vec<OsString>,
     form: CompareForm,
-    settings: Settings,
+    settings: ComparisonSettings,
 }
 
 /// Runs `httperf compare` with these words behind it. `program` is the program itself.
@@ -124,9 +126,9 @@ pub(crate) fn conclude(
         return status;
     }
     match comparison.outcome {
-        Outcome::Passed => ExitCode::SUCCESS,
-        Outcome::Failed => ExitCode::from(WORSE_STATUS),
-        Outcome::CannotTell => ExitCode::from(CANNOT_TELL_STATUS),
+        ComparisonOutcome::Passed => ExitCode::SUCCESS,
+        ComparisonOutcome::Failed => ExitCode::from(WORSE_STATUS),
+        ComparisonOutcome::CannotTell => ExitCode::from(CANNOT_TELL_STATUS),
     }
 }
 

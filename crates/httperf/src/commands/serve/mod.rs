@@ -10,7 +10,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use httperf_origin::{
-    Capacity, CloseAfter, Config, FaultMix, FaultShare, Framing, ListenAddress, Location, Malformed, Server,
+    CloseAfter, Config, FaultMix, FaultShare, Framing, ListenAddress, Location, Malformed, Server,
+    ServerCapacity,
 };
 use httperf_origin::{parse_duration, parse_rate, parse_size};
 use httperf_plan::Endpoint;
@@ -108,7 +109,7 @@ impl ServeArgs {
         let faults = FaultMix::new(self.faults)
             .map_err(|too_many| ParseStop::rejected(format!("--fault: {too_many}")))?;
         let capacity = match (self.rate, self.queue) {
-            (Some(rate), queue) => Some(Capacity { rate, queue }),
+            (Some(rate), queue) => Some(ServerCapacity { rate, queue }),
             (None, None) => None,
             (None, Some(_)) => return Err(ParseStop::rejected("--queue: expected --capacity beside it")),
         };
@@ -384,7 +385,7 @@ mod tests {
         assert_eq!(config.status, "200:1,503:1".parse().unwrap());
         assert_eq!(config.framing, Framing::Chunked);
         assert_eq!(config.delay, Delay::Exponential { mean: Duration::from_millis(20) });
-        assert_eq!(config.capacity, Some(Capacity { rate: 100.5, queue: Some(7) }));
+        assert_eq!(config.capacity, Some(ServerCapacity { rate: 100.5, queue: Some(7) }));
         assert_eq!(config.limits.connections, Some(9));
         assert_eq!(config.limits.idle, Duration::from_secs(60));
         let faults = ["reset:0.01", "stall:0.5"].map(|share| share.parse().unwrap());

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use httperf_plan::Arrivals;
-use httperf_report::sweep::{REPEATS_MAX, Settings, WAIT_MAX_S};
+use httperf_report::sweep::{REPEATS_MAX, SweepSettings, WAIT_MAX_S};
 
 use super::args::{SweepArgs, SweepForm};
 use super::rates;
@@ -228,8 +228,8 @@ pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, ParseStop> {
 }
 
 /// The settings of a sweep, from arguments that are complete.
-pub(super) fn settings(given: &SweepArgs) -> Settings {
-    Settings {
+pub(super) fn settings(given: &SweepArgs) -> SweepSettings {
+    SweepSettings {
         rates: given.rates.as_ref().or(given.request_rates.as_ref()).cloned().unwrap_or_default(),
         repeats: given.repeats,
         shuffled_by: given.shuffled.then(|| given.seed.unwrap_or(1)),
@@ -407,7 +407,7 @@ mod tests {
             "--pause=0",
             "--settle=2.5",
         ]);
-        let expected = Settings {
+        let expected = SweepSettings {
             rates: vec![1.0, 2.0, 3.0],
             repeats: 4,
             shuffled_by: Some(9),

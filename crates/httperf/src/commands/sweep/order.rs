@@ -1,6 +1,6 @@
 //! In which order the runs of a sweep are made.
 
-use httperf_report::sweep::Settings;
+use httperf_report::sweep::SweepSettings;
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_pcg::Pcg64Mcg;
@@ -15,8 +15,8 @@ pub(super) struct Turn {
 
 /// All runs in their order: rate by rate, or each rate once in random order, and again in another one for each repeat,
 /// so that a drift of the server does not look like an effect of the rate.
-pub(super) fn order(settings: &Settings) -> Vec<Turn> {
-    let Settings { rates, repeats, shuffled_by, .. } = settings;
+pub(super) fn order(settings: &SweepSettings) -> Vec<Turn> {
+    let SweepSettings { rates, repeats, shuffled_by, .. } = settings;
     let Some(seed) = shuffled_by else {
         let repeated = |&rate| (0..*repeats).map(move |repeat| Turn { rate, repeat });
         return rates.iter().flat_map(repeated).collect();
@@ -38,7 +38,7 @@ mod tests {
     fn turns(repeats: u32, shuffled_by: Option<u64>) -> Vec<(u32, u32)> {
         let rates = (1..=8).map(f64::from).collect();
         let settings =
-            Settings { rates, repeats, shuffled_by, stop_after: None, pause_s: 0.0, settle_s: 0.0 };
+            SweepSettings { rates, repeats, shuffled_by, stop_after: None, pause_s: 0.0, settle_s: 0.0 };
         order(&settings).into_iter().map(|turn| (turn.rate as u32, turn.repeat)).collect()
     }
 

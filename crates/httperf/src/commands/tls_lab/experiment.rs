@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use httperf_plan::{Arrivals, Plan, Resumption, Tls, Workload};
-use httperf_report::tls_lab::{Agreed, Outcome, Results, Settings, Trial, Variant};
+use httperf_report::tls_lab::{Agreed, Results, TlsLabOutcome, TlsLabSettings, Trial, Variant};
 use httperf_stats::{HandshakeKind, Summary, Tally, TlsSummary};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
@@ -39,7 +39,7 @@ pub(super) struct Experiment {
     /// True if each candidate is measured with resumed sessions as well.
     pub(super) resumes: bool,
     /// How many of what.
-    pub(super) settings: Settings,
+    pub(super) settings: TlsLabSettings,
 }
 
 /// A way of securing connections.
@@ -56,7 +56,7 @@ pub(super) struct Candidate {
 struct Contestant<'a> {
     candidate: &'a Candidate,
     kind: HandshakeKind,
-    outcome: Outcome,
+    outcome: TlsLabOutcome,
 }
 
 /// The order of the handshakes of a run.
@@ -146,8 +146,8 @@ impl Experiment {
                 break;
             }
             let outcome = match Trial::of(kind, &summary, None) {
-                Some(_) => Outcome::Measured { agreed: agreed(&summary), trials: Vec::new() },
-                None => Outcome::Refused { reason: reason(&summary) },
+                Some(_) => TlsLabOutcome::Measured { agreed: agreed(&summary), trials: Vec::new() },
+                None => TlsLabOutcome::Refused { reason: reason(&summary) },
             };
             let contestant = Contestant { candidate, kind, outcome };
             let goes_on = contestant.is_measured();
@@ -166,7 +166,7 @@ impl Experiment {
         carry_out: &mut dyn FnMut(&Plan) -> Result<Summary>,
     ) -> Result<Result<Trial, String>> {
         let Contestant { candidate, kind, .. } = contestant;
-        let Settings { rate_handshakes, concurrency, .. } = self.settings;
+        let TlsLabSettings { rate_handshakes, concurrency, .. } = self.settings;
         let latency = carry_out(&self.plan(candidate, *kind, self.latency_load(*kind)))?;
         let rate = if rate_handshakes > 0 {
             Some(carry_out(&self.plan(candidate, *kind, Load { handshakes: rate_handshakes, concurrency }))?)
@@ -204,15 +204,15 @@ impl Experiment {
 
 impl Contestant<'_> {
     fn is_measured(&self) -> bool {
-        matches!(self.outcome, Outcome::Measured { .. })
+        matches!(self.outcome, TlsLabOutcome::Measured { .. })
     }
 
     /// Takes what came of a round.
     fn note(&mut self, round: u64, trial: Result<Trial, String>) {
         match (trial, &mut self.outcome) {
-            (Ok(trial), Outcome::Measured { trials, .. }) => trials.push(trial),
-            (Err(reason), outcome) => *outcome = Outcome::Lost { round, reason },
-            (Ok(_), Outcome::Refused { .. } | Outcome::Lost { .. }) => {
+            (Ok(trial), TlsLabOutcome::Measured { trials, .. }) => trials.push(trial),
+            (Err(reason), outcome) => *outcome = TlsLabOutcome::Lost { round, reason },
+            (Ok(_), TlsLabOutcome::Refused { .. } | TlsLabOutcome::Lost { .. }) => {
                 unreachable!("only what is measured has trials")
             }
         }
@@ -257,13 +257,13 @@ mod tests {
     use std::cell::Cell;
 
     use httperf_stats::{
-        End, Figures, Handshake, HandshakeFailure, HandshakeFailureClass, Instant, Recorder,
+        End, Handshake, HandshakeFailure, HandshakeFailureClass, Instant, RecordedFigures, Recorder,
     };
     use httperf_testkit::sim::{Edit, connections};
 
     use super::*;
 
-    const SETTINGS: Settings = Settings {
+    const SETTINGS: TlsLabSettings = TlsLabSettings {
         rounds: 3,
         handshakes: 10,
         rate_handshakes: 20,
@@ -338,7 +338,7 @@ mod tests {
 
     fn recorder() -> Recorder {
         let start = Instant::default();
-        Recorder::new(start, start, Figures { tls: true, ..Figures::USUAL })
+        Recorder::new(start, start, RecordedFigures { tls: true, ..RecordedFigures::USUAL })
     }
 
     fn finish(recorder: Recorder) -> Summary {
@@ -359,7 +359,7 @@ mod tests {
 
     fn trials(variant: &Variant) -> usize {
         match &variant.outcome {
-            Outcome::Measured { trials, .. } => trials.len(),
+            TlsLabOutcome::Measured { trials, .. } => trials.len(),
             other => panic!("it was measured, but {other:?}"),
         }
     }
@@ -411,7 +411,7 @@ mod tests {
             "A" => failure("alert handshake_failure from the server"),
             _ => success(plan),
         });
-        let Outcome::Refused { reason } = &results.variants[0].outcome else { panic!("{results:?}") };
+        let TlsLabOutcome::Refused { reason } = &results.variants[0].outcome else { panic!("{results:?}") };
         assert_eq!(reason, "alert handshake_failure from the server");
         assert_eq!(log.iter().filter(|asked| asked.0 == "A").count(), 1);
         let kinds: Vec<_> =
@@ -431,7 +431,7 @@ mod tests {
             success(&full)
         });
         assert_eq!(trials(&results.variants[0]), 3);
-        let Outcome::Refused { reason } = &results.variants[1].outcome else { panic!("{results:?}") };
+        let TlsLabOutcome::Refused { reason } = &results.variants[1].outcome else { panic!("{results:?}") };
         assert_eq!(reason, "the server does not resume sessions");
     }
 
@@ -449,7 +449,9 @@ mod tests {
             if before >= 8 && asked(plan).0 == "B" { failure("timed out") } else { success(plan) }
         });
         assert_eq!((trials(&results.variants[0]), results.rounds), (3, 3));
-        let Outcome::Lost { round, reason } = &results.variants[1].outcome else { panic!("{results:?}") };
+        let TlsLabOutcome::Lost { round, reason } = &results.variants[1].outcome else {
+            panic!("{results:?}")
+        };
         assert_eq!((*round, &reason[..]), (2, "timed out"));
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use httperf_plan::{Plan, Tls, TlsVersion};
 use httperf_proto::tls::{GROUPS, Group as KeyExchange};
-use httperf_report::tls_lab::{Outcome, Results, Settings, csv, json, table};
+use httperf_report::tls_lab::{Results, TlsLabOutcome, TlsLabSettings, csv, json, table};
 
 use self::experiment::{Candidate, Experiment};
 use crate::command_line::args::{self, TypedUrl};
@@ -74,9 +74,9 @@ fn nothing_measured(results: &Results, is_interrupted: bool) -> Option<String> {
     let mut reasons: Vec<&str> = Vec::new();
     for variant in &results.variants {
         match &variant.outcome {
-            Outcome::Measured { trials, .. } if !trials.is_empty() => return None,
-            Outcome::Measured { .. } => {}
-            Outcome::Refused { reason } | Outcome::Lost { reason, .. } => {
+            TlsLabOutcome::Measured { trials, .. } if !trials.is_empty() => return None,
+            TlsLabOutcome::Measured { .. } => {}
+            TlsLabOutcome::Refused { reason } | TlsLabOutcome::Lost { reason, .. } => {
                 if !reasons.contains(&&reason[..]) {
                     reasons.push(reason);
                 }
@@ -109,7 +109,7 @@ pub struct TlsLabArgs {
     /// `--resume`.
     resume: bool,
     /// Numbers of rounds and handshakes, and the like.
-    settings: Settings,
+    settings: TlsLabSettings,
     /// `--csv`, `--json`.
     form: ResultsForm,
 }
@@ -146,7 +146,7 @@ impl Default for TlsLabArgs {
             groups: named_groups(DEFAULT_GROUPS).expect("the library has the groups that are the default"),
             ciphers: Vec::new(),
             resume: false,
-            settings: Settings {
+            settings: TlsLabSettings {
                 rounds: 10,
                 handshakes: 100,
                 rate_handshakes: 200,
@@ -474,7 +474,7 @@ mod tests {
             "--csv",
             "--json",
         ]);
-        let expected = Settings {
+        let expected = TlsLabSettings {
             rounds: 3,
             handshakes: 7,
             rate_handshakes: 0,
@@ -495,7 +495,7 @@ mod tests {
         }
     }
 
-    fn results(outcomes: Vec<Outcome>) -> Results {
+    fn results(outcomes: Vec<TlsLabOutcome>) -> Results {
         let variants = outcomes.into_iter().map(|outcome| httperf_report::tls_lab::Variant {
             name: "X25519".to_owned(),
             kind: httperf_stats::HandshakeKind::Full,
@@ -511,7 +511,7 @@ mod tests {
 
     #[test]
     fn when_nothing_was_measured_one_sentence_says_why() {
-        let refused = |reason: &str| Outcome::Refused { reason: reason.to_owned() };
+        let refused = |reason: &str| TlsLabOutcome::Refused { reason: reason.to_owned() };
         let none = results(vec![refused("timed out"), refused("no"), refused("timed out")]);
         let expected = "https://localhost:443 accepts none of X25519, X25519, X25519: timed out; no";
         assert_eq!(nothing_measured(&none, false).unwrap(), expected);

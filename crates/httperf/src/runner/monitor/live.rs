@@ -4,7 +4,7 @@ use std::io::{self, Stderr};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_engine::Stop;
+use httperf_engine::StopRequest;
 use httperf_plan::Plan;
 use httperf_stats::{Classes, Failure, Interval, Phase, Series};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -31,7 +31,7 @@ const EVENTS_MAX: usize = 100;
 pub(super) struct Live {
     standing: Standing,
     clock: Clock,
-    stop: Stop,
+    stop: StopRequest,
     colour: bool,
     /// When whoever watches asked for the end.
     ending_since: Option<Instant>,
@@ -44,7 +44,7 @@ pub(super) struct Live {
 
 impl Live {
     /// Takes the screen.
-    pub(super) fn start(plan: &Plan, stop: Stop) -> anyhow::Result<Self> {
+    pub(super) fn start(plan: &Plan, stop: StopRequest) -> anyhow::Result<Self> {
         lines::take_screen().context("--live: cannot set up the terminal")?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stderr())).inspect_err(|_| lines::restore());
         let mut live = Self {

@@ -27,7 +27,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
-use httperf_engine::Stop;
+use httperf_engine::StopRequest;
 use httperf_plan::{Plan, Watch};
 use httperf_stats::{Interval, Series};
 
@@ -109,7 +109,7 @@ impl Monitor {
         settings: &WatchSettings,
         plan: &Plan,
         workers: usize,
-        stop: &Stop,
+        stop: &StopRequest,
     ) -> anyhow::Result<(Self, Vec<Feed>)> {
         let consumers = consumers(settings, plan, stop)?;
         let tick = if settings.live { QUICK_TICK } else { SLOW_TICK };
@@ -165,7 +165,7 @@ impl Drop for Monitor {
 }
 
 /// All that is wanted, the log first, so that what is said of it is not behind the screen.
-fn consumers(settings: &WatchSettings, plan: &Plan, stop: &Stop) -> anyhow::Result<Consumers> {
+fn consumers(settings: &WatchSettings, plan: &Plan, stop: &StopRequest) -> anyhow::Result<Consumers> {
     let mut consumers = Consumers::new();
     if let Some(precision) = plan.until {
         consumers.push(Box::new(Until::new(precision, stop.clone())));

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use httperf_engine::Stop;
+use httperf_engine::StopRequest;
 use httperf_plan::Plan;
 use httperf_plan::objective::{Figure, Metric, Objective, Share};
 use httperf_stats::{Classes, Interval, Phase, Series, samples_needed};
@@ -27,13 +27,13 @@ const CLASS_WIDTH: f64 = 0.01;
 pub(super) struct Objectives {
     /// Each that can be told, and at how many ends of seconds it has been missed since it last was not.
     watched: Vec<(Objective, u32)>,
-    stop: Stop,
+    stop: StopRequest,
     seen: SeenIntervals,
     is_missed: bool,
 }
 
 impl Objectives {
-    pub(super) fn new(plan: &Plan, stop: Stop) -> Self {
+    pub(super) fn new(plan: &Plan, stop: StopRequest) -> Self {
         let all = plan.objectives.all.iter().copied();
         let watched = all.filter(|&objective| can_watch(objective, plan)).map(|objective| (objective, 0));
         Self { watched: watched.collect(), stop, seen: SeenIntervals::default(), is_missed: false }
@@ -182,7 +182,7 @@ mod tests {
 
     fn watch(objectives: &str) -> Objectives {
         let plan = examples::plan(&["--rate=100", "--expect-status=200", "--slo", objectives]);
-        Objectives::new(&plan, Stop::new().expect("a descriptor is free"))
+        Objectives::new(&plan, StopRequest::new().expect("a descriptor is free"))
     }
 
     /// After how many of these intervals the run is ended for an objective.

@@ -1,6 +1,6 @@
 //! `--until`: ends a run as soon as it has measured exactly enough.
 
-use httperf_engine::Stop;
+use httperf_engine::StopRequest;
 use httperf_plan::Precision;
 use httperf_stats::{BatchedEstimate, Classes, Interval, Phase, Series};
 
@@ -12,7 +12,7 @@ const BATCHES_MAX: usize = 1024;
 /// Asks for the end of the run when a quantile of the latency is known exactly enough.
 pub(super) struct Until {
     precision: Precision,
-    stop: Stop,
+    stop: StopRequest,
     /// Latencies of the measured phase, second by second, or by longer times.
     batches: Vec<Classes>,
     /// The seconds in a batch, and in the last one so far.
@@ -22,7 +22,7 @@ pub(super) struct Until {
 }
 
 impl Until {
-    pub(super) fn new(precision: Precision, stop: Stop) -> Self {
+    pub(super) fn new(precision: Precision, stop: StopRequest) -> Self {
         Self { precision, stop, batches: Vec::new(), width: 1, last: 1, is_exact: false }
     }
 
@@ -95,7 +95,7 @@ mod tests {
 
     fn until(share: f64) -> Until {
         let [quantile, share] = [0.5, share].map(|share| Fraction::try_from(share).unwrap());
-        Until::new(Precision { quantile, share }, Stop::new().unwrap())
+        Until::new(Precision { quantile, share }, StopRequest::new().unwrap())
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context;
-use httperf_stats::{Instant, KernelTimes, Mismatch, Outcome, Sample};
+use httperf_stats::{CallOutcome, Instant, KernelTimes, Mismatch, Sample};
 
 use super::file;
 
@@ -60,7 +60,7 @@ struct Row {
     sent: Option<Duration>,
     first_byte: Option<Duration>,
     done: Duration,
-    outcome: Outcome,
+    outcome: CallOutcome,
     mismatch: Option<Mismatch>,
     status: Option<u16>,
     header_size: u64,
@@ -166,11 +166,11 @@ impl Row {
             micros(self.done.saturating_sub(self.due)),
             service.unwrap_or_default(),
             match (self.outcome, self.mismatch) {
-                (Outcome::Success, _) => "success".to_owned(),
-                (Outcome::HttpError, _) => "http_error".to_owned(),
-                (Outcome::Failure, _) => "failure".to_owned(),
-                (Outcome::Unexpected, Some(mismatch)) => format!("unexpected_{mismatch}"),
-                (Outcome::Unexpected, None) => "unexpected".to_owned(),
+                (CallOutcome::Success, _) => "success".to_owned(),
+                (CallOutcome::HttpError, _) => "http_error".to_owned(),
+                (CallOutcome::Failure, _) => "failure".to_owned(),
+                (CallOutcome::Unexpected, Some(mismatch)) => format!("unexpected_{mismatch}"),
+                (CallOutcome::Unexpected, None) => "unexpected".to_owned(),
             },
             self.status.map_or_else(String::new, |status| status.to_string()),
             self.header_size.to_string(),

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use anyhow::Context;
 use httperf_plan::Plan;
-use httperf_report::result::{Capacity, Document, EarlyEnd, Part};
+use httperf_report::result::{Document, EarlyEnd, MachineCapacity, Part};
 use httperf_report::{csv_header, csv_row, hgrm, junit};
 use httperf_stats::Summary;
 use time::OffsetDateTime;
@@ -52,7 +52,7 @@ impl Provenance {
             httperf: env!("CARGO_PKG_VERSION").to_owned(),
             ended_early,
             machine: machine::this(self.open_files),
-            capacity: share_of_capacity(&summary, &plan).map(|found| Capacity {
+            capacity: share_of_capacity(&summary, &plan).map(|found| MachineCapacity {
                 connections_per_second: found.connections_most as u64,
                 requests_per_second: found.requests_most as u64,
             }),

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use httperf_stats::{Failure, Outcome, Summary};
+use httperf_stats::{CallOutcome, Failure, Summary};
 use rustix::process::Signal;
 
 use super::abrupt;
@@ -215,7 +215,7 @@ fn are_all_accounted_for(peer: &Peer, run: &Ran) {
 
 /// The calls that have come to an end, or had not when the run did.
 fn accounted_for(run: &Ran) -> u64 {
-    let failed = run.summary.calls_with(Outcome::Failure).latency.moments.count();
+    let failed = run.summary.calls_with(CallOutcome::Failure).latency.moments.count();
     run.summary.replies + failed + run.summary.unfinished.moments.count()
 }
 

@@ -6,7 +6,7 @@ use askama::Template;
 
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::pictures::SweepCurve;
-use crate::sweep::{End, Settings, Sweep, Unit};
+use crate::sweep::{End, Sweep, SweepSettings, Unit};
 
 use super::about::{self, Fact};
 use super::charts::{Chart, sweep as charts};
@@ -155,8 +155,8 @@ fn tiles(sweep: &Sweep, curve: &SweepCurve) -> Vec<Tile> {
     vec![knee, most, clean, limited]
 }
 
-fn settings(settings: &Settings, unit: Unit) -> Vec<Fact> {
-    let Settings { rates, repeats, shuffled_by, stop_after, pause_s, settle_s } = settings;
+fn settings(settings: &SweepSettings, unit: Unit) -> Vec<Fact> {
+    let SweepSettings { rates, repeats, shuffled_by, stop_after, pause_s, settle_s } = settings;
     let mut listed: Vec<String> = rates.iter().take(RATES_LISTED).map(|&one| rate(one)).collect();
     if rates.len() > RATES_LISTED {
         listed.push(format!("and {} more", count((rates.len() - RATES_LISTED) as u64)));

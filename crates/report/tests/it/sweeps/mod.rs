@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use httperf_plan::{Arrivals, Plan, PlanFields};
 use httperf_report::result::Document;
-use httperf_report::sweep::{End, Recovery, Run, Settings, Sweep};
+use httperf_report::sweep::{End, Recovery, Run, Sweep, SweepSettings};
 use httperf_report::{Finding, Level, Reason};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, connections, reply, run};
 
@@ -63,7 +63,7 @@ fn sweep(rates: &[f64], repeats: u32, change: impl Fn(&mut PlanFields)) -> Sweep
         .flat_map(|&rate| (0..repeats).map(move |repeat| (rate, repeat)))
         .map(|(rate, repeat)| Run::new(rate, repeat, Recovery::default(), result(rate, &change)))
         .collect();
-    let settings = Settings {
+    let settings = SweepSettings {
         rates: rates.to_vec(),
         repeats,
         shuffled_by: None,
