@@ -29,7 +29,7 @@ use httperf_proto::tls::Context;
 use httperf_stats::{End, Instant, Phase, RecordedFigures, Recorder, Summary};
 use slotmap::new_key_type;
 
-use self::connections::{Connections, Cx};
+use self::connections::{Connections, Cx, Sinks};
 use self::dispatch::Dispatch;
 use self::phases::Phases;
 use self::run::Run;
@@ -209,7 +209,8 @@ impl<'a, N: Network> Worker<'a, N> {
     }
 
     fn handle_ready(&mut self, ready: &Ready, now: Instant) {
-        self.connections.handle_ready(ready, now, &mut self.run, &mut self.dispatch);
+        let mut to = Sinks { run: &mut self.run, handler: &mut self.dispatch };
+        self.connections.handle_ready(ready, now, &mut to);
     }
 
     /// Goes on with connections that had more to read than a turn allows.
@@ -221,7 +222,8 @@ impl<'a, N: Network> Worker<'a, N> {
             // The bytes of the others took their time to read.
             let now = self.connections.now();
             self.start_due(now);
-            self.connections.read_on(key, now, &mut self.run, &mut self.dispatch);
+            let mut to = Sinks { run: &mut self.run, handler: &mut self.dispatch };
+            self.connections.read_on(key, now, &mut to);
         }
     }
 
@@ -231,7 +233,8 @@ impl<'a, N: Network> Worker<'a, N> {
         }
         let mut fired = 0;
         while let Some(key) = self.connections.pop_expired(now) {
-            self.connections.time_out(key, now, &mut self.run, &mut self.dispatch);
+            let mut to = Sinks { run: &mut self.run, handler: &mut self.dispatch };
+            self.connections.time_out(key, now, &mut to);
             let (dispatch, phases, mut cx) = self.parts(now);
             dispatch.look_for_arrivals(&mut fired, phases, &mut cx);
         }

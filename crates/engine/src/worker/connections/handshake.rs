@@ -11,7 +11,7 @@ use httperf_stats::{
 use super::connection::Connection;
 use super::progress::Stage;
 use super::tls::{Secured, Tls};
-use super::{Connections, EventKind, Handler, at_instant};
+use super::{Connections, EventKind, Handler, Sinks, at_instant};
 use crate::Network;
 use crate::worker::ConnectionKey;
 use crate::worker::run::Run;
@@ -22,24 +22,22 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let connection = &mut self.connections[key];
-        run.recorder.transport_done(connection.due(), connection.age(now));
+        to.run.recorder.transport_done(connection.due(), connection.age(now));
         let started = self.network.now();
-        run.recorder.handshake_awaited(started);
+        to.run.recorder.handshake_awaited(started);
         connection.transport.start_handshake(started);
-        self.set_deadline(key, run.plan.timeouts.timeout.map(|limit| started + limit));
-        self.advance_handshake(key, now, run, handler);
+        self.set_deadline(key, to.run.plan.timeouts.timeout.map(|limit| started + limit));
+        self.advance_handshake(key, now, to);
     }
 
     fn advance_handshake<H: Handler<N>>(
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         while let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) {
             let Some(secured) = connection.transport.secured_mut() else { return };
@@ -51,17 +49,17 @@ impl<N: Network> Connections<N> {
                         sends.rewound();
                     }
                     let pending = connection.engine.pending();
-                    pending.into_iter().for_each(|call| run.reset_call(call.into(), now));
+                    pending.into_iter().for_each(|call| to.run.reset_call(call.into(), now));
                 }
                 Ok(Progress::Done) => {
-                    self.handle_secured(key, run, handler);
+                    self.handle_secured(key, to);
                     return;
                 }
                 Err(error) => {
                     connection.transport.send_last(&mut self.network, Some(tls), &[]);
-                    self.handshake_failed(key, HandshakeFailureClass::Protocol, error, run);
+                    self.handshake_failed(key, HandshakeFailureClass::Protocol, error, to.run);
                     let now = self.network.now();
-                    self.fail_and_tell(key, Failure::Other, now, run, handler);
+                    self.fail_and_tell(key, Failure::Other, now, to);
                     return;
                 }
             }
@@ -69,20 +67,20 @@ impl<N: Network> Connections<N> {
     }
 
     /// The handshake is complete.
-    fn handle_secured<H: Handler<N>>(&mut self, key: ConnectionKey, run: &mut Run<'_>, handler: &mut H) {
+    fn handle_secured<H: Handler<N>>(&mut self, key: ConnectionKey, to: &mut Sinks<'_, '_, H>) {
         let now = self.network.now();
-        self.record_handshake(key, now, run);
+        self.record_handshake(key, now, to.run);
         // Before TLS 1.3 the session is there now.
-        self.keep_sessions(key, now, run, handler);
-        if !self.choose_protocol(key, now, run, handler) {
+        self.keep_sessions(key, now, to);
+        if !self.choose_protocol(key, now, to) {
             return;
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
-        connection.establish(now, run);
-        self.tell(key, EventKind::Established, now, run, handler);
-        if run.plan.request.version == HttpVersion::Auto && self.connections.contains_key(key) {
+        connection.establish(now, to.run);
+        self.tell(key, EventKind::Established, now, to);
+        if to.run.plan.request.version == HttpVersion::Auto && self.connections.contains_key(key) {
             // There may be room for more calls, now that the protocol is known.
-            self.tell(key, EventKind::HasRoom, now, run, handler);
+            self.tell(key, EventKind::HasRoom, now, to);
         }
     }
 
@@ -136,10 +134,9 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) -> bool {
-        let version = run.plan.request.version;
+        let version = to.run.plan.request.version;
         if !version.may_be_http2() {
             return true;
         }
@@ -149,7 +146,7 @@ impl<N: Network> Connections<N> {
             if version == HttpVersion::Auto {
                 let mut engine = self.protocols.http2_engine();
                 for call in connection.engine.pending() {
-                    let request = run.call(call.into()).request().clone();
+                    let request = to.run.call(call.into()).request().clone();
                     let submitted = engine.submit(at_instant(now), call, request);
                     submitted.expect("HTTP/2 takes as many calls as HTTP/1");
                 }
@@ -158,15 +155,15 @@ impl<N: Network> Connections<N> {
             return true;
         }
         if version == HttpVersion::Auto {
-            connection.record_protocol_now(run);
+            connection.record_protocol_now(to.run);
             return true;
         }
         let reason = match chosen.map(String::from_utf8_lossy) {
             Some(name) => format!("the server chose {name} (ALPN)"),
             None => "the server chose no protocol (ALPN)".to_owned(),
         };
-        self.record_violation(key, reason, run);
-        self.fail_and_tell(key, Failure::Other, now, run, handler);
+        self.record_violation(key, reason, to.run);
+        self.fail_and_tell(key, Failure::Other, now, to);
         false
     }
 
@@ -235,19 +232,18 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         count: usize,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         if let Some(tls) = &mut self.tls {
             tls.fill(count);
         }
         if self.stage(key) == Some(Stage::Handshaking) {
-            run.recorder.handshake_heard(now);
-            self.advance_handshake(key, now, run, handler);
+            to.run.recorder.handshake_heard(now);
+            self.advance_handshake(key, now, to);
         }
         if self.stage(key) == Some(Stage::Established) {
             self.reading = Some(key);
-            self.use_ciphertext(key, now, run, handler);
+            self.use_ciphertext(key, now, to);
             self.reading = None;
         }
         if let Some(tls) = &mut self.tls {
@@ -259,37 +255,31 @@ impl<N: Network> Connections<N> {
         self.connections.get(key).map(|connection| connection.transport.stage())
     }
 
-    fn use_ciphertext<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
-    ) {
+    fn use_ciphertext<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
         let mut plaintext = self.tls.as_mut().map(Tls::take_plaintext).unwrap_or_default();
         while let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) {
             let Some(secured) = connection.transport.secured_mut() else { break };
             let read = secured.read(tls, &mut plaintext);
             // A ticket may have come before the bytes of a reply that ends the connection.
-            self.keep_sessions(key, now, run, handler);
+            self.keep_sessions(key, now, to);
             let Some(connection) = self.connections.get_mut(key) else {
                 // The ticket was all that it waited for.
                 break;
             };
             match read {
                 Ok(tls::Read::Plaintext(count)) => {
-                    self.use_bytes(key, &plaintext[..count], now, run, handler);
+                    self.use_bytes(key, &plaintext[..count], now, to);
                 }
                 Ok(tls::Read::Pending) => break,
                 Ok(tls::Read::Closed) => {
-                    self.handle_end(key, now, run, handler);
+                    self.handle_end(key, now, to);
                     break;
                 }
                 Err(error) => {
                     connection.transport.send_last(&mut self.network, self.tls.as_mut(), &[]);
-                    let due = connection.due_of(run);
-                    run.recorder.tls_error(due, error.reason);
-                    self.fail_and_tell(key, Failure::Other, now, run, handler);
+                    let due = connection.due_of(to.run);
+                    to.run.recorder.tls_error(due, error.reason);
+                    self.fail_and_tell(key, Failure::Other, now, to);
                     break;
                 }
             }
@@ -300,13 +290,7 @@ impl<N: Network> Connections<N> {
     }
 
     /// Keeps the sessions that the server has given for other connections to resume.
-    fn keep_sessions<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
-    ) {
+    fn keep_sessions<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
         let (Some(connection), Some(tls)) = (self.connections.get_mut(key), &mut self.tls) else { return };
         let target = connection.target;
         let Some(secured) = connection.transport.secured_mut().filter(|_| tls.resumes()) else { return };
@@ -316,11 +300,11 @@ impl<N: Network> Connections<N> {
         }
         let awaits_ticket = secured.awaits_ticket();
         if let Some(session) = tls.keep(target, given) {
-            self.tell(key, EventKind::TlsSession(session), now, run, handler);
+            self.tell(key, EventKind::TlsSession(session), now, to);
         }
         if awaits_ticket {
             let now = self.network.now();
-            self.tell(key, EventKind::TicketSettled, now, run, handler);
+            self.tell(key, EventKind::TicketSettled, now, to);
         }
     }
 
@@ -349,12 +333,11 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         if let Some(tls) = &mut self.tls {
             tls.handle_vain_wait(self.connections[key].target);
         }
-        self.tell(key, EventKind::TicketSettled, now, run, handler);
+        self.tell(key, EventKind::TicketSettled, now, to);
     }
 }

@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::progress::Stage;
 use super::transport::Read;
 use super::tunnel::Progress;
-use super::{Connections, Cx, Event, EventKind, Handler, at_instant, poll_key};
+use super::{Connections, Cx, Event, EventKind, Handler, Sinks, at_instant, poll_key};
 use crate::worker::run::{Answer, Run};
 use crate::worker::{CallKey, ConnectionKey};
 use crate::{Network, Observation, Ready, Received, failure};
@@ -25,8 +25,7 @@ impl<N: Network> Connections<N> {
         &mut self,
         ready: &Ready,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let key = ConnectionKey::from(KeyData::from_ffi(ready.key));
         let Some(connection) = self.connections.get_mut(key) else { return };
@@ -35,24 +34,24 @@ impl<N: Network> Connections<N> {
             if ready.failed {
                 let error = self.network.take_error(connection.transport.socket());
                 let error = error.unwrap_or_else(|| Errno::CONNRESET.into());
-                let event = self.fail_io(key, &error, now, run);
-                handler.handle(event, &mut Cx { connections: self, run, now });
+                let event = self.fail_io(key, &error, now, to.run);
+                to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
                 return;
             }
             if !ready.writable {
                 return;
             }
-            self.tell(key, EventKind::Reached, now, run, handler);
-            self.connected(key, now, run, handler);
-            self.flush_and_tell(key, now, run, handler);
+            self.tell(key, EventKind::Reached, now, to);
+            self.connected(key, now, to);
+            self.flush_and_tell(key, now, to);
         }
         // A server may answer before it has the whole request and then reset the connection: its reply is read
         // before a write finds that out.
         if ready.readable || ready.ended || ready.failed {
-            self.read(key, now, run, handler);
+            self.read(key, now, to);
         }
         if ready.writable {
-            self.flush_and_tell(key, now, run, handler);
+            self.flush_and_tell(key, now, to);
         }
     }
 
@@ -63,11 +62,11 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         kind: EventKind,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let owner = self.connections[key].owner;
-        handler.handle(Event { connection: key, owner, kind }, &mut Cx { connections: self, run, now });
+        to.handler
+            .handle(Event { connection: key, owner, kind }, &mut Cx { connections: self, run: to.run, now });
     }
 
     /// Fails a connection, and tells the handler.
@@ -76,11 +75,10 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         failure: Failure,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
-        let event = self.fail(key, failure, now, run);
-        handler.handle(event, &mut Cx { connections: self, run, now });
+        let event = self.fail(key, failure, now, to.run);
+        to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
     }
 
     /// Flushes a connection, and tells the handler if that was its end.
@@ -89,29 +87,22 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
-        if let Some(event) = self.flush(key, now, run) {
-            handler.handle(event, &mut Cx { connections: self, run, now });
+        if let Some(event) = self.flush(key, now, to.run) {
+            to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
         }
     }
 
     /// The socket is connected: asks a proxy for a tunnel, if there is to be one. It has as much time as the socket had.
-    fn connected<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
-    ) {
+    fn connected<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
         let connection = &mut self.connections[key];
         match &self.tunnels {
             Some(tunnels) => {
                 connection.transport.start_tunnel(tunnels.open(connection.target));
-                self.set_deadline(key, run.plan.timeouts.timeout.map(|limit| now + limit));
+                self.set_deadline(key, to.run.plan.timeouts.timeout.map(|limit| now + limit));
             }
-            None => self.transport_ready(key, now, run, handler),
+            None => self.transport_ready(key, now, to),
         }
     }
 
@@ -120,20 +111,19 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let connection = &mut self.connections[key];
-        if run.plan.recording.kernel_sends.is_some() {
+        if to.run.plan.recording.kernel_sends.is_some() {
             let waiting = connection.engine.pending().into_iter().map(CallKey::from);
-            let asked = waiting.filter(|&call| run.plan.recording.asks_of(run.call(call).serial()));
+            let asked = waiting.filter(|&call| to.run.plan.recording.asks_of(to.run.call(call).serial()));
             connection.transport.number_sent(&mut self.network, asked);
         }
         if connection.transport.is_secured() {
-            self.start_handshake(key, now, run, handler);
+            self.start_handshake(key, now, to);
         } else {
-            connection.establish(now, run);
-            self.tell(key, EventKind::Established, now, run, handler);
+            connection.establish(now, to.run);
+            self.tell(key, EventKind::Established, now, to);
         }
     }
 
@@ -145,8 +135,7 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         mut now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let mut buffer = std::mem::take(&mut self.read_buffer);
         let mut reads = 0;
@@ -170,8 +159,8 @@ impl<N: Network> Connections<N> {
                     Err(error) => {
                         let is_exhausted = error.kind() == io::ErrorKind::WouldBlock;
                         let error = if is_exhausted { Errno::PIPE.into() } else { error };
-                        let event = self.fail_io(key, &error, now, run);
-                        handler.handle(event, &mut Cx { connections: self, run, now });
+                        let event = self.fail_io(key, &error, now, to.run);
+                        to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
                         break;
                     }
                 };
@@ -179,41 +168,41 @@ impl<N: Network> Connections<N> {
             let mut is_tunnelling = false;
             let count = match read {
                 Read::End => {
-                    self.handle_eof(key, now, run, handler);
+                    self.handle_eof(key, now, to);
                     break;
                 }
                 Read::Skipped(Received { count, stamp }) => {
                     self.stamp = stamp;
-                    run.recorder.heard(now);
+                    to.run.recorder.heard(now);
                     connection.engine.handle_skipped(count as u64);
-                    self.handle_bytes(key, &[], now, run, handler);
+                    self.handle_bytes(key, &[], now, to);
                     count
                 }
                 Read::Plain(Received { count, stamp }) => {
                     self.stamp = stamp;
-                    self.handle_bytes(key, &buffer[..count], now, run, handler);
+                    self.handle_bytes(key, &buffer[..count], now, to);
                     count
                 }
                 Read::Tunnel(Received { count, stamp }) => {
                     self.stamp = stamp;
                     is_tunnelling = true;
-                    self.handle_tunnel_bytes(key, &buffer[..count], now, run, handler);
+                    self.handle_tunnel_bytes(key, &buffer[..count], now, to);
                     count
                 }
                 Read::Ciphertext(Received { count, stamp }) => {
                     self.stamp = stamp;
-                    self.handle_ciphertext(key, count, now, run, handler);
+                    self.handle_ciphertext(key, count, now, to);
                     count
                 }
             };
             self.stamp = None;
-            is_unsettled = self.awaits_more(key, run);
+            is_unsettled = self.awaits_more(key, to.run);
             if is_unsettled {
                 now = self.network.now();
                 continue;
             }
             if !is_tunnelling {
-                self.settle(key, now, run, handler);
+                self.settle(key, now, to);
             }
             if count < wanted && !is_ending {
                 break;
@@ -221,7 +210,7 @@ impl<N: Network> Connections<N> {
         }
         self.read_buffer = buffer;
         if is_unsettled {
-            self.settle(key, now, run, handler);
+            self.settle(key, now, to);
         }
     }
 
@@ -230,12 +219,11 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         if let Some(connection) = self.connections.get_mut(key) {
             connection.is_unread = false;
-            self.read(key, now, run, handler);
+            self.read(key, now, to);
         }
     }
 
@@ -247,18 +235,12 @@ impl<N: Network> Connections<N> {
 
     /// All bytes that arrived are used: sends the requests that they led to.
     #[inline]
-    fn settle<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
-    ) {
+    fn settle<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
         let Some(connection) = self.connections.get(key) else { return };
         if connection.wants_write() {
-            self.flush_and_tell(key, now, run, handler);
+            self.flush_and_tell(key, now, to);
         } else {
-            self.refresh_deadline(key, run);
+            self.refresh_deadline(key, to.run);
         }
     }
 
@@ -268,29 +250,28 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         bytes: &[u8],
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let mut input = bytes;
         while let Some(tunnel) = self.connections[key].transport.tunnel_mut() {
             match tunnel.advance(&mut input) {
                 Progress::Pending => return,
                 Progress::Open => self.connections[key].transport.end_tunnel(),
-                Progress::BadStatusLine(line) => run.observe(Observation::BadStatusLine { line: &line }),
+                Progress::BadStatusLine(line) => to.run.observe(Observation::BadStatusLine { line: &line }),
                 Progress::Refused(status) => {
-                    run.tunnel_refused(status);
-                    self.record_insecure_because(key, "the proxy refused a tunnel", run);
-                    self.fail_and_tell(key, Failure::Other, now, run, handler);
+                    to.run.tunnel_refused(status);
+                    self.record_insecure_because(key, "the proxy refused a tunnel", to.run);
+                    self.fail_and_tell(key, Failure::Other, now, to);
                     return;
                 }
                 Progress::Failed(error) => {
-                    self.record_insecure(key, failure::of_protocol(&error), run);
-                    self.fail_protocol(key, &error, now, run, handler);
+                    self.record_insecure(key, failure::of_protocol(&error), to.run);
+                    self.fail_protocol(key, &error, now, to);
                     return;
                 }
             }
         }
-        self.transport_ready(key, now, run, handler);
+        self.transport_ready(key, now, to);
         // Bytes of the server may come right behind the reply of the proxy, before anything was sent to it.
         if let Some(connection) = self.connections.get(key)
             && !input.is_empty()
@@ -298,12 +279,12 @@ impl<N: Network> Connections<N> {
             match &mut self.tls {
                 Some(tls) if connection.transport.is_secured() => {
                     tls.room()[..input.len()].copy_from_slice(input);
-                    self.handle_ciphertext(key, input.len(), now, run, handler);
+                    self.handle_ciphertext(key, input.len(), now, to);
                 }
-                _ => self.handle_bytes(key, input, now, run, handler),
+                _ => self.handle_bytes(key, input, now, to),
             }
         }
-        self.flush_and_tell(key, now, run, handler);
+        self.flush_and_tell(key, now, to);
     }
 
     /// Uses bytes that have arrived. To be followed by [`Connections::settle`].
@@ -313,11 +294,10 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         bytes: &[u8],
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         self.reading = Some(key);
-        self.use_bytes(key, bytes, now, run, handler);
+        self.use_bytes(key, bytes, now, to);
         self.reading = None;
     }
 
@@ -327,8 +307,7 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         bytes: &[u8],
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let (mut input, mut is_news) = (bytes, !bytes.is_empty());
         while let Some(connection) = self.connections.get_mut(key) {
@@ -341,22 +320,22 @@ impl<N: Network> Connections<N> {
                 Err(_) => false,
             };
             if is_heard {
-                run.recorder.heard(now);
+                to.run.recorder.heard(now);
             }
             match polled {
-                Ok(Some(event)) => self.handle_reply(key, event, now, run, handler),
+                Ok(Some(event)) => self.handle_reply(key, event, now, to),
                 Ok(None) => {
-                    connection.record_protocol(run);
+                    connection.record_protocol(to.run);
                     // Until its status line is complete, each piece of a reply renews its deadline, for a while.
                     if connection.engine.has_partial_head()
                         && let Some(front) = connection.engine.front()
                     {
-                        run.status_line_heard(front.into(), now);
+                        to.run.status_line_heard(front.into(), now);
                     }
                     return;
                 }
                 Err(error) => {
-                    self.fail_protocol(key, &error, now, run, handler);
+                    self.fail_protocol(key, &error, now, to);
                     return;
                 }
             }
@@ -369,27 +348,26 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         reply: Reply<'_>,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let connection = &mut self.connections[key];
         let kind = match reply {
             Reply::BadStatusLine { line, .. } => {
-                run.observe(Observation::BadStatusLine { line: &line });
+                to.run.observe(Observation::BadStatusLine { line: &line });
                 return;
             }
             Reply::ReplyStarted { call, status } => {
-                run.reply_started(call.into(), status, now, self.stamp);
+                to.run.reply_started(call.into(), status, now, self.stamp);
                 return;
             }
             Reply::ReplyHead { call, head } => {
                 let call = call.into();
-                run.reply_head(call, &head);
+                to.run.reply_head(call, &head);
                 EventKind::ReplyHead { call, head }
             }
             Reply::ReplyBody { call, data } => {
                 let call = call.into();
-                let links = run.reply_body(call, &data);
+                let links = to.run.reply_body(call, &data);
                 if links.is_empty() {
                     return;
                 }
@@ -397,77 +375,70 @@ impl<N: Network> Connections<N> {
             }
             Reply::ReplyDone { call, size, reuse } => {
                 let call = CallKey::from(call);
-                connection.record_stalls(run);
-                let kernel = run
-                    .plan
-                    .recording
-                    .asks_of(run.call(call).serial())
-                    .then(|| connection.transport.kernel_times(&mut self.network, call, self.stamp, run));
+                connection.record_stalls(to.run);
+                let kernel =
+                    to.run.plan.recording.asks_of(to.run.call(call).serial()).then(|| {
+                        connection.transport.kernel_times(&mut self.network, call, self.stamp, to.run)
+                    });
                 let answer = Answer { size, now, stamp: self.stamp, kernel };
-                let status = run.reply_done(call, answer, || SlowDetail {
+                let status = to.run.reply_done(call, answer, || SlowDetail {
                     transport: self.network.transport(connection.transport.socket()),
                     server_timing: text(connection.engine.server_timing()),
                 });
                 connection.count_reply();
-                connection.record_protocol(run);
+                connection.record_protocol(to.run);
                 EventKind::Answered { call, status, reuse }
             }
             Reply::CallReturned { call } => {
-                connection.record_stalls(run);
+                connection.record_stalls(to.run);
                 EventKind::Returned { call: call.into(), is_draining: connection.engine.capacity() == 0 }
             }
             Reply::CallFailed { call } => {
-                connection.record_stalls(run);
+                connection.record_stalls(to.run);
                 EventKind::CallFailed { call: call.into(), failure: Failure::Reset }
             }
             Reply::Draining => EventKind::Draining,
             Reply::Drained => {
-                let event = self.end(key, now, run);
-                handler.handle(event, &mut Cx { connections: self, run, now });
+                let event = self.end(key, now, to.run);
+                to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
                 return;
             }
             Reply::Upgraded { call } => {
-                let request = run.call(call.into()).request().clone();
+                let request = to.run.call(call.into()).request().clone();
                 connection.engine = self.protocols.upgraded_engine(call, request);
                 EventKind::HasRoom
             }
         };
-        self.tell(key, kind, now, run, handler);
+        self.tell(key, kind, now, to);
     }
 
     /// The transport ended.
-    fn handle_eof<H: Handler<N>>(
-        &mut self,
-        key: ConnectionKey,
-        now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
-    ) {
+    fn handle_eof<H: Handler<N>>(&mut self, key: ConnectionKey, now: Instant, to: &mut Sinks<'_, '_, H>) {
         let connection = &self.connections[key];
         if matches!(connection.transport.stage(), Stage::Tunnelling | Stage::Handshaking) {
-            self.record_insecure(key, Failure::Reset, run);
-            self.fail_and_tell(key, Failure::Reset, now, run, handler);
+            self.record_insecure(key, Failure::Reset, to.run);
+            self.fail_and_tell(key, Failure::Reset, now, to);
             return;
         }
         let is_cut = connection.engine.ends_with_connection();
         if connection.transport.is_broken() && is_cut {
             // A write has taken the error that would tell a reset from an end.
-            self.fail_and_tell(key, Failure::Reset, now, run, handler);
+            self.fail_and_tell(key, Failure::Reset, now, to);
             return;
         }
         if connection.transport.is_secured() {
             // TLS ends with a close_notify, which ends the connection before this. Without one, a reply that seems
             // to be complete may have been cut short (RFC 9112, section 9.8).
             if is_cut {
-                run.recorder.truncated(connection.due_of(run));
-                self.fail_and_tell(key, Failure::Reset, now, run, handler);
+                to.run.recorder.truncated(connection.due_of(to.run));
+                self.fail_and_tell(key, Failure::Reset, now, to);
                 return;
             }
             if connection.engine.pending_count() == 0 {
-                run.recorder.unclean_close(connection.due());
+                to.run.recorder.unclean_close(connection.due());
             }
         }
-        self.handle_end(key, now, run, handler);
+        self.handle_end(key, now, to);
     }
 
     /// The peer sends nothing more, and has said so in the way of its transport.
@@ -475,16 +446,15 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         match self.connections[key].engine.handle_eof() {
-            Ok(Some(reply)) => self.handle_reply(key, reply, now, run, handler),
+            Ok(Some(reply)) => self.handle_reply(key, reply, now, to),
             Ok(None) => {
-                let event = self.end(key, now, run);
-                handler.handle(event, &mut Cx { connections: self, run, now });
+                let event = self.end(key, now, to.run);
+                to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
             }
-            Err(error) => self.fail_protocol(key, &error, now, run, handler),
+            Err(error) => self.fail_protocol(key, &error, now, to),
         }
     }
 
@@ -493,14 +463,13 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         error: &ProtocolError,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         if let ProtocolError::Http2(error) = error {
-            self.record_violation(key, error.reason.to_owned(), run);
+            self.record_violation(key, error.reason.to_owned(), to.run);
         }
-        let failure = run.classify_protocol(error);
-        self.fail_and_tell(key, failure, now, run, handler);
+        let failure = to.run.classify_protocol(error);
+        self.fail_and_tell(key, failure, now, to);
     }
 
     /// A connection ends because the server does not speak HTTP/2, or breaks its rules.
@@ -514,19 +483,18 @@ impl<N: Network> Connections<N> {
         &mut self,
         key: ConnectionKey,
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         let Some(connection) = self.connections.get(key) else { return };
         // The poller tells of a limited number of sockets at once. After a pause of this program, bytes that came in
         // time may not have had their turn yet: they have it now.
         if connection.transport.stage() == Stage::Connecting {
             let ready = self.network.readiness(connection.transport.socket(), poll_key(key));
-            self.handle_ready(&ready, now, run, handler);
+            self.handle_ready(&ready, now, to);
         } else {
-            self.read(key, now, run, handler);
+            self.read(key, now, to);
             if self.connections.get(key).is_some_and(|connection| connection.engine.wants_write()) {
-                self.flush_and_tell(key, now, run, handler);
+                self.flush_and_tell(key, now, to);
             }
         }
         let Some(connection) = self.connections.get(key) else { return };
@@ -535,17 +503,17 @@ impl<N: Network> Connections<N> {
         if is_settled || self.deadlines.get(poll_key(key)).is_some_and(|next| next > now) {
             return;
         }
-        if let Some(expired) = connection.expired(now, run) {
+        if let Some(expired) = connection.expired(now, to.run) {
             self.set_deadline(key, expired.next);
-            self.cancel(key, &expired.calls, now, run, handler);
+            self.cancel(key, &expired.calls, now, to);
             return;
         }
         if awaits_ticket {
-            self.give_up_ticket(key, now, run, handler);
+            self.give_up_ticket(key, now, to);
             return;
         }
-        self.record_insecure(key, Failure::ClientTimeout, run);
-        self.fail_and_tell(key, Failure::ClientTimeout, now, run, handler);
+        self.record_insecure(key, Failure::ClientTimeout, to.run);
+        self.fail_and_tell(key, Failure::ClientTimeout, now, to);
     }
 
     /// Gives up calls of a connection that goes on, unless they were all that it was kept for.
@@ -554,22 +522,21 @@ impl<N: Network> Connections<N> {
         key: ConnectionKey,
         calls: &[CallKey],
         now: Instant,
-        run: &mut Run<'_>,
-        handler: &mut H,
+        to: &mut Sinks<'_, '_, H>,
     ) {
         for &call in calls {
             // The handler may have ended the connection, and with it the other calls.
             let Some(connection) = self.connections.get_mut(key) else { break };
-            connection.cancel(call, now, run);
+            connection.cancel(call, now, to.run);
             let kind = EventKind::CallFailed { call, failure: Failure::ClientTimeout };
-            self.tell(key, kind, now, run, handler);
+            self.tell(key, kind, now, to);
         }
         if !calls.is_empty() {
-            self.flush_and_tell(key, now, run, handler);
+            self.flush_and_tell(key, now, to);
         }
         if self.connections.get(key).is_some_and(Connection::is_drained) {
-            let event = self.end(key, now, run);
-            handler.handle(event, &mut Cx { connections: self, run, now });
+            let event = self.end(key, now, to.run);
+            to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
         }
     }
 }

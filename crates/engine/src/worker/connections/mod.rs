@@ -139,7 +139,13 @@ pub(super) trait Handler<N: Network> {
     fn handle(&mut self, event: Event, cx: &mut Cx<'_, '_, N>);
 }
 
-/// The parts of a worker that a handler, or whoever calls it, works with, and the present instant.
+/// The parts of a worker to which inputs of connections go.
+pub(super) struct Sinks<'c, 'a, H> {
+    pub(super) run: &'c mut Run<'a>,
+    pub(super) handler: &'c mut H,
+}
+
+/// The parts of a worker that a handler, or its caller, works with, and the present instant.
 pub(super) struct Cx<'c, 'a, N: Network> {
     pub(super) connections: &'c mut Connections<N>,
     pub(super) run: &'c mut Run<'a>,
