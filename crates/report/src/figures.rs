@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::number::quantile_name;
 
-/// RunFigures of a run. Times are in milliseconds, rates per second of the measured phase.
+/// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFigures {
     /// Length of the measured phase in seconds.

@@ -84,7 +84,7 @@ impl Sample<'_> {
     }
 }
 
-/// CallOutcome of a call.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
@@ -152,7 +152,7 @@ pub struct SlowCall {
     pub call: u64,
     /// Request target. Invalid UTF-8 is replaced.
     pub uri: String,
-    /// CallOutcome.
+    /// Outcome.
     pub outcome: CallOutcome,
     /// Status of the reply, if there was one.
     pub status: Option<u16>,

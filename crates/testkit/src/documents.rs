@@ -324,7 +324,7 @@ mod tests {
             std::env::var("DOCUMENT_EDITS").ok().and_then(|count| count.parse().ok()).unwrap_or(EDITS);
         for seed in 0..count {
             let input: [u8; 1 + 3 * EDITS_MAX] = Pcg64Mcg::seed_from_u64(seed).random();
-            // One edit leads further than several, of which one is refused.
+            // One edit leads further than several, since one of those is refused.
             let edits = 1 + seed as usize % EDITS_MAX;
             check_edits(&input[..1 + 3 * edits]);
         }

@@ -125,7 +125,7 @@ fn counts(line: &mut Line, args: &Args) {
     line.number("num-calls", args.num_calls.unwrap_or(default));
 }
 
-/// What the classic tool does not have comes last: this, and HTTP/2.
+/// Options that the classic tool does not have come last: this, and HTTP/2.
 fn load(line: &mut Line, args: &Args) {
     let load = &args.load;
     line.seconds("duration", load.duration);

@@ -247,7 +247,7 @@ fn read(name: &OsString) -> anyhow::Result<File> {
     let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
     match Sweep::read(&bytes) {
         Ok(sweep) => Ok(File::Sweep(Box::new(sweep))),
-        // Something else, of which the reader of results says what it is.
+        // Something else: the reader of results says what it is.
         Err(ReadError::Json(_) | ReadError::Format | ReadError::Result) => {
             let document = Document::read(&bytes).with_context(|| format!("`{shown}`"))?;
             Ok(File::Result(Box::new(document)))

@@ -124,7 +124,7 @@ mod tests {
         }
     }
 
-    /// What can be handed on now, whole.
+    /// Returns the seconds that can be handed on now, whole.
     fn next_of(gathering: &mut Gathering<u64, u32>, now: Instant) -> Vec<u32> {
         std::iter::from_fn(|| gathering.next(now))
             .map(|gathered| match gathered {

@@ -109,7 +109,7 @@ fn folder(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
 /// Keeps these results, instead of those before, and says where.
 ///
 /// # Errors
-/// Why that cannot be done, in a sentence.
+/// The reason why that cannot be done, in a sentence.
 pub(crate) fn keep(results: &str) -> Result<PathBuf, String> {
     let folder = folder(&|name| env::var_os(name))
         .ok_or("cannot keep the results: neither XDG_STATE_HOME nor HOME is an absolute path")?;
@@ -120,7 +120,7 @@ pub(crate) fn keep(results: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// Writes beside the file and renames, so that whoever reads it finds all of the old or all of the new.
+/// Writes a file next to it and renames that, so that a reader finds all of the old or all of the new.
 fn keep_in(folder: &Path, file: &Path, results: &str) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     let beside = folder.join(format!("{FILE}.{}", std::process::id()));

@@ -63,7 +63,7 @@ fn first_calls(script: &Script, count: u64) -> Script {
 /// The median of the calls that were answered without an error.
 ///
 /// # Errors
-/// Why none was, in words.
+/// The reason why none was, in words.
 pub(crate) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
     let answered = match plan.makes_calls() {
         true => &summary.calls_with(CallOutcome::Success).service,
@@ -75,7 +75,7 @@ pub(crate) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String>
 /// Returns the latency of the slowest call that was answered, with whatever status.
 ///
 /// # Errors
-/// Why none was, in words.
+/// The reason why none was, in words.
 pub(crate) fn slowest(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
     let outcomes = [CallOutcome::Success, CallOutcome::HttpError, CallOutcome::Unexpected];
     let answered = match plan.makes_calls() {

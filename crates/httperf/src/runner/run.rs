@@ -114,7 +114,7 @@ fn tell_objectives(program: &Program, document: &Document) {
     }
 }
 
-/// Why HTTP/2 was spoken on no connection, if it was the server that would not.
+/// Returns the reason why no connection spoke HTTP/2, if the server refused it.
 fn without_http2(document: &Document) -> Option<String> {
     let summary = &document.summary;
     if let Some(reason) = summary.http2.as_deref().and_then(Http2Summary::hopeless) {

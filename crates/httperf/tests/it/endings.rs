@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use httperf_testkit::server::{Behaviour, Server};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use crate::support::program::{Killed, under_test};
+use crate::support::program::{Killed, but_for_the_verdict, under_test};
 use crate::support::report::Report;
 
 /// How long something that is expected may take.
@@ -209,10 +209,9 @@ fn unread(command: &mut Command) -> Output {
     Output { status: child.0.wait().unwrap(), stdout: Vec::new(), stderr }
 }
 
-/// What was said, but for what is said of a machine that is busy with other things.
+/// Returns the messages of a run, the verdict of a busy machine aside.
 fn said(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr);
-    text.lines().filter(|line| !line.contains(": verdict: INVALID: ")).collect()
+    but_for_the_verdict(&String::from_utf8_lossy(&output.stderr))
 }
 
 #[test]

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::support::program::but_for_the_verdict;
 use crate::support::report::Report;
 use crate::support::terminal::{Running, Terminal};
 
@@ -62,12 +63,6 @@ fn wait_for_verdict(terminal: &Terminal) -> String {
     let is_judged =
         |screen: &str| screen.contains("Verdict so far: ") && !screen.contains("nothing measured");
     terminal.wait_until("a verdict", is_judged)
-}
-
-/// What was said, but for what is said of a machine that is busy with other things.
-fn but_for_the_verdict(text: &str) -> String {
-    let lines = text.lines().filter(|line| !line.contains(": verdict: INVALID: "));
-    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
 }
 
 /// Long enough that it is ended by something else.

@@ -178,6 +178,12 @@ pub(crate) fn stderr(outcome: &Outcome) -> String {
     String::from_utf8_lossy(&outcome.stderr).into_owned()
 }
 
+/// Returns messages without the verdict that a run on a busy machine ends with.
+pub(crate) fn but_for_the_verdict(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.contains(": verdict: INVALID: "));
+    lines.collect::<Vec<_>>().join("\n").trim().to_owned()
+}
+
 /// What came of running a program, as text.
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {

@@ -40,7 +40,7 @@ struct Contents {
     header_block_size: OnceCell<u64>,
 }
 
-/// Which replies to a request have content.
+/// The replies to a request that have content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReplyContent {
     /// Those whose header block announces it.

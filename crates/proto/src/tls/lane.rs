@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 pub struct Lane {
     /// Room for what arrives; its length is the size of the room.
     incoming: Vec<u8>,
-    /// What arrived is `incoming[used..filled]`.
+    /// Bytes that arrived are `incoming[used..filled]`.
     used: usize,
     filled: usize,
     /// Bytes to be sent.

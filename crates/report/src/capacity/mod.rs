@@ -38,7 +38,7 @@ pub struct CapacityReport {
     version: u32,
     /// Author, place and start of the search; `None` before the first trial has ended.
     pub part: Option<Part>,
-    /// CapacitySettings of the search.
+    /// Settings of the search.
     pub settings: CapacitySettings,
     /// Plan of all trials, except their rates and lengths.
     pub plan: Plan,
@@ -48,7 +48,7 @@ pub struct CapacityReport {
     pub found: Found,
 }
 
-/// CapacitySettings of the search.
+/// Settings of the search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacitySettings {
     /// Objectives for the server.

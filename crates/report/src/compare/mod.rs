@@ -148,11 +148,11 @@ pub enum Overall {
 pub struct Tolerated {
     /// Tolerance, such as `p99>+5%`.
     pub tolerance: Tolerance,
-    /// ComparisonOutcome.
+    /// Outcome.
     pub outcome: Held,
 }
 
-/// ComparisonOutcome of a tolerance.
+/// Outcome of a tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Held {
@@ -268,7 +268,7 @@ impl Against {
         Self { new, verdict, rows, tolerances, obstacles, warnings }
     }
 
-    /// ComparisonOutcome for this result.
+    /// Outcome for this result.
     #[must_use]
     pub fn outcome(&self) -> ComparisonOutcome {
         if self.verdict == Overall::Void {

@@ -19,7 +19,7 @@ use crate::number::ratio;
 
 pub(crate) use self::section::section;
 
-/// CallOutcome of an objective.
+/// Outcome of an objective.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judged {
     /// Objective, such as `p99<50ms`.
@@ -28,7 +28,7 @@ pub struct Judged {
     pub measured: Measured,
     /// Number of calls, connections or sessions behind the figure, including those that failed.
     pub samples: u64,
-    /// CallOutcome.
+    /// Outcome.
     pub outcome: Kept,
 }
 
@@ -44,7 +44,7 @@ pub enum Measured {
     Nothing,
 }
 
-/// CallOutcome of an objective.
+/// Outcome of an objective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kept {

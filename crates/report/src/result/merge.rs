@@ -22,7 +22,7 @@ pub enum MergeError {
         first: usize,
         /// Index of the other.
         other: usize,
-        /// What they have in common.
+        /// The value that they have in common.
         common: Common,
     },
     /// The plans differ in fields that matter.

@@ -227,7 +227,7 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    /// Returns the document, or the field that has an impossible value. RunFigures are computed anew.
+    /// Returns the document, or the field that has an impossible value. Figures are computed anew.
     pub(crate) fn document(self) -> Result<Document, String> {
         let Self { format, version, parts, plan, verdict, summary } = self;
         if format != FORMAT {

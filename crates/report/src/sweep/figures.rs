@@ -1,4 +1,4 @@
-//! SweepFigures of a sweep: a row for each rate, and conclusions about the server.
+//! Figures of a sweep: a row for each rate, and conclusions about the server.
 
 use httperf_plan::Plan;
 use httperf_stats::{CallOutcome, Estimate, RateMoments, Summary};
@@ -11,7 +11,7 @@ use crate::objectives::Kept;
 use crate::result::Document;
 use crate::verdict::Level;
 
-/// SweepFigures of a sweep. Rates are arrivals per second.
+/// Figures of a sweep. Rates are arrivals per second.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SweepFigures {
     /// Rate above which replies no longer follow; `None` if it was not reached or cannot be determined.

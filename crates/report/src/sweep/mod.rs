@@ -41,7 +41,7 @@ pub const REPEATS_MAX: u32 = 1000;
 /// Maximum wait between two runs in seconds: a day.
 pub const WAIT_MAX_S: f64 = 86_400.0;
 
-/// SweepSettings and runs of a sweep.
+/// Settings and runs of a sweep.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(title = "Sweep of httperf", extend("$id" = "urn:httperf:sweep:1"))]
 pub struct Sweep {
@@ -49,19 +49,19 @@ pub struct Sweep {
     pub format: String,
     /// Version of the format.
     pub version: u32,
-    /// SweepSettings.
+    /// Settings.
     pub settings: SweepSettings,
     /// Plan of all runs, except their rates.
     pub plan: Plan,
     /// Reason why there will be no more runs; `None` while some are to come.
     pub end: Option<End>,
-    /// SweepFigures derived from the runs.
+    /// Figures derived from the runs.
     pub figures: SweepFigures,
     /// Runs so far, in the order in which they were made.
     pub runs: Vec<Run>,
 }
 
-/// SweepSettings of a sweep.
+/// Settings of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepSettings {
     /// Arrivals per second, strictly ascending.

@@ -25,7 +25,7 @@ use crate::number::ratio;
 pub struct Results {
     /// The server, such as `https://www.example.com:443`.
     pub server: String,
-    /// TlsLabSettings.
+    /// Settings.
     pub settings: TlsLabSettings,
     /// Complete rounds; fewer than requested if the experiment was interrupted.
     pub rounds: u64,
@@ -33,7 +33,7 @@ pub struct Results {
     pub variants: Vec<Variant>,
 }
 
-/// TlsLabSettings of an experiment.
+/// Settings of an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TlsLabSettings {
     /// Number of rounds.
@@ -59,11 +59,11 @@ pub struct Variant {
     pub name: String,
     /// Full or resumed handshakes.
     pub kind: HandshakeKind,
-    /// TlsLabOutcome.
+    /// Outcome.
     pub outcome: TlsLabOutcome,
 }
 
-/// TlsLabOutcome of a variant.
+/// Outcome of a variant.
 #[derive(Clone, Debug)]
 pub enum TlsLabOutcome {
     /// The server did not accept it.

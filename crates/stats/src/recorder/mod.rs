@@ -41,16 +41,16 @@ pub struct TickRates {
 /// Selection of figures to record in addition to the basic ones of connections and calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedFigures {
-    /// RecordedFigures of sessions.
+    /// Figures of sessions.
     pub sessions: bool,
-    /// RecordedFigures of TLS.
+    /// Figures of TLS.
     pub tls: bool,
-    /// RecordedFigures of HTTP/2.
+    /// Figures of HTTP/2.
     pub http2: bool,
     /// Everything that the classic report does not show: histograms of latency and service time, the series,
     /// stalls.
     pub detail: bool,
-    /// RecordedFigures by group of calls.
+    /// Figures by group of calls.
     pub groups: bool,
     /// Number of slowest calls to keep.
     pub slowest: usize,

@@ -147,7 +147,7 @@ pub struct Args {
     pub stray_words: Vec<Vec<u8>>,
 }
 
-/// Where URIs come from, unless sessions bring their own.
+/// The source of URIs, unless sessions bring their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriChoice {
     /// `--uri`.
@@ -313,7 +313,7 @@ impl Args {
         }
     }
 
-    /// How many calls of a closed loop or a pool may be outstanding on a connection, with the option that says so; `None`
+    /// Returns the number of calls that may be outstanding on a connection, with the option that sets it; `None`
     /// if none does.
     #[must_use]
     pub fn outstanding(&self) -> Option<(&'static str, NonZeroU32)> {
@@ -330,7 +330,7 @@ impl Args {
             .then(|| format!("warning: ignoring what is neither an option nor a http:// URL: {named}"))
     }
 
-    /// What can only be judged when all options are known.
+    /// Checks options that depend on each other.
     ///
     /// # Errors
     /// Options that contradict each other.

@@ -71,7 +71,7 @@ pub struct ProxyUrl {
 }
 
 impl SourceArgs {
-    /// What can only be judged when all options are known. `is_local`: `--unix-socket` was given.
+    /// Checks options that depend on each other. `is_local`: `--unix-socket` was given.
     pub(super) fn check(&self, is_local: bool) -> Result<(), ParseStop> {
         let contradiction = |option: &str, other: &str| {
             Err(ParseStop::rejected(format!("{option}: expected no {other} beside it")))

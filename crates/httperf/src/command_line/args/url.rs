@@ -12,7 +12,7 @@ use crate::command_line::grammar::ParseStop;
 pub struct TypedUrl {
     /// The word.
     pub text: Vec<u8>,
-    /// What it says, or why it is no URL of a server. Only a URL that is the target has to be a good one.
+    /// Its parts, or the reason why it is no URL of a server. Only a URL that is the target has to be a good one.
     pub parsed: Result<HttpUrl, UrlError>,
 }
 
@@ -92,7 +92,7 @@ mod tests {
     use super::super::tests::parsed;
     use super::*;
 
-    /// What is loaded, whatever the order of the words.
+    /// Returns the target, whatever the order of the words.
     #[track_caller]
     fn check(argv: &[&str], target: &str) -> Args {
         let args = parsed(argv).unwrap();

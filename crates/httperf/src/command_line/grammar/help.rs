@@ -78,7 +78,7 @@ pub fn capitalised(text: &str) -> String {
 
 const WRITES: &str = "writing to a string succeeds";
 
-/// Where descriptions start in the short form.
+/// The column of descriptions in the short form.
 const COLUMN: usize = 34;
 
 /// The indent of descriptions in the long form.

@@ -25,7 +25,7 @@ pub struct Command<A: 'static, B: 'static = A> {
     pub name: &'static str,
     /// Its purpose, in one line.
     pub summary: &'static str,
-    /// The words it takes beside options, as a synopsis shows them; may be empty.
+    /// The words it takes in addition to options, as a synopsis shows them; may be empty.
     pub words: &'static str,
     /// The options, in the order in which help shows them.
     pub groups: &'static [Group<A>],
@@ -99,7 +99,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Why parsing stops before the end of the command line.
+/// The reason why parsing stops before the end of the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseStop {
     /// The option itself is wrong. Follows `ARGV0: `, exit status 1.

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::text;
 use crate::command_line::args::{Args, Version};
 
-/// Why HTTP/2 cannot be spoken as was asked for.
+/// Errors in the options of HTTP/2.
 #[derive(Debug, Error)]
 pub enum Http2Error {
     /// A choice, and nobody to make it.

@@ -13,7 +13,7 @@ use crate::command_line::args::{Args, Threads};
 /// Connections that share calls unless `--concurrency` says otherwise.
 const POOL: NonZeroU32 = NonZeroU32::new(10).expect("it is not 0");
 
-/// Why the load cannot be offered as was asked for.
+/// Errors in the load.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// More threads than there is work for.
@@ -49,7 +49,7 @@ pub enum LoadError {
     },
 }
 
-/// When arrivals are due.
+/// Returns the schedule of arrivals.
 pub(super) fn arrivals(args: &Args) -> Arrivals {
     match (&args.load.call_arrivals, args.load.concurrency, &args.arrivals) {
         (Some(calls), _, _) => calls.clone(),

@@ -24,7 +24,7 @@ use super::sources::Route;
 use super::{host_value, tls_name};
 use crate::command_line::args::{Args, FormField, FormValue};
 
-/// Why requests cannot be made as was asked for.
+/// Errors in the material of requests.
 #[derive(Debug, Error)]
 pub enum MaterialError {
     /// A file that cannot be read.
@@ -34,7 +34,7 @@ pub enum MaterialError {
         option: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// A URI with a `{rand:` that no range follows.
@@ -65,7 +65,7 @@ pub enum MaterialError {
         line: usize,
         /// The file.
         body: PathBuf,
-        /// Why.
+        /// The reason.
         error: io::Error,
     },
     /// URLs with TLS and URLs without.
@@ -77,7 +77,7 @@ pub enum MaterialError {
         line: usize,
         /// The scheme that was expected.
         expected: &'static str,
-        /// What says so.
+        /// The reason for which that scheme was expected.
         because: String,
     },
     /// Several servers for the calls of one connection.
@@ -220,7 +220,7 @@ fn escaped(name: &[u8]) -> Vec<u8> {
     escaped
 }
 
-/// What stands between the parts: the first of its kind that none of them has in it. It is no random one, so that the
+/// The boundary between the parts: the first of its kind that none of them contains. It is no random one, so that the
 /// same command line sends the same bytes.
 fn boundary(parts: &[(Template, BodyPart)]) -> String {
     let occurs = |boundary: &str| {
@@ -406,7 +406,7 @@ pub(super) fn check_servers(
 /// Reads the files again whose contents a saved plan does not have.
 ///
 /// # Errors
-/// When one cannot be read, or is not what it was.
+/// If one cannot be read, or has changed.
 pub fn read_files_again(plan: Plan) -> anyhow::Result<Plan> {
     let mut plan = plan.into_fields();
     let listed = match &mut plan.uris {

@@ -120,7 +120,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
     Ok(plan)
 }
 
-/// Why a command line cannot be run. The exit status is 1 for all of them.
+/// Errors in a command line. The exit status is 1 for all of them.
 #[derive(Debug, Error)]
 pub enum Error {
     /// Connections that cannot be secured as was asked for.
@@ -265,7 +265,7 @@ fn targets(args: &Args, route: &Route<'_>) -> Result<NonEmpty<Target>, Error> {
     })
 }
 
-/// What a server is called in TLS, if that is spoken: what was said of it, or the first of `names` that is one.
+/// Returns the server's name for TLS, if that is spoken: the given one, or the first of `names` that is a name.
 fn tls_name(args: &Args, names: &[Option<&[u8]>]) -> Option<String> {
     if !args.uses_tls() {
         return None;

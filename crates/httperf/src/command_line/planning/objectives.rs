@@ -6,7 +6,7 @@ use thiserror::Error;
 
 const CALLS: &str = "calls, of which this run makes none";
 
-/// Why objectives cannot be judged in a run.
+/// Errors in objectives.
 #[derive(Debug, Error)]
 pub enum ObjectiveError {
     /// The plan has no place for what one is about.

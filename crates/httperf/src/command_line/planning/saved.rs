@@ -7,7 +7,7 @@ use super::material::read_files_again;
 /// Completes a plan that was saved, so that it can be run again: reads the files of its bodies.
 ///
 /// # Errors
-/// Why it cannot be run.
+/// The reason why a saved plan cannot be run.
 pub(crate) fn make_runnable(plan: Plan) -> anyhow::Result<Plan> {
     let identity = plan.tls.as_ref().and_then(|tls| tls.identity.as_ref());
     anyhow::ensure!(

@@ -11,7 +11,7 @@ use httperf_plan::{Authority, Endpoint, Proxy, Sockets, SourceAddresses, Target}
 use super::{Error, host_value, text};
 use crate::command_line::args::{Args, ConnectTo, ProxyUrl};
 
-/// Why connections cannot take the way that was asked for.
+/// Errors in the route of connections.
 #[derive(Debug, Error)]
 pub enum SourceError {
     /// A prefix of local addresses with an impossible length.

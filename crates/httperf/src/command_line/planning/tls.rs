@@ -14,7 +14,7 @@ use url::Host;
 use super::{file_name, text};
 use crate::command_line::args::{Args, Protocol, Version};
 
-/// Why connections cannot be secured as was asked for.
+/// Errors in the options of TLS.
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// The oldest version is newer than the newest.
@@ -267,7 +267,7 @@ fn certificate_files(directory: &OsStr) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
     let mut paths: Vec<PathBuf> =
         fs::read_dir(Path::new(directory))?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    // Other things may lie beside them; reading a pipe would wait for whoever writes to it.
+    // The folder may hold other things; reading a pipe would wait for its writer.
     let is_candidate = |path: &PathBuf| {
         fs::metadata(path).is_ok_and(|entry| entry.is_file() && entry.len() <= CERTIFICATE_FILE_SIZE_MAX)
     };
@@ -375,7 +375,7 @@ fn warn_of_left_out(list: &CipherList, leaves_any: bool, given: &str, warn: &mut
 const TLS13_SUITES: [&str; 3] =
     ["TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"];
 
-/// What a server is called in TLS: the first of these that is a host name, in the form that is sent.
+/// Returns a server's name for TLS: the first of these that is a host name, in the form that is sent.
 pub(super) fn server_name(candidates: &[Option<&[u8]>]) -> Option<String> {
     candidates.iter().flatten().find_map(|name| host_name(&text(name)))
 }

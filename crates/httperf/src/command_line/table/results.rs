@@ -9,7 +9,7 @@ use crate::command_line::values::{StdoutMeans, bounded, file, positive};
 /// Calls that `--exemplars` keeps at most.
 const EXEMPLARS_MAX: u32 = 1000;
 
-/// Where results go, and what they do to the exit status.
+/// Destinations of results, and their effect on the exit status.
 pub(crate) const FILES: &[Opt<Args>] = &[
     Opt::with_value(
         "output",

@@ -1,4 +1,4 @@
-//! When connections or sessions start, and when the run ends.
+//! The start of connections or sessions, and the end of the run.
 
 use httperf_plan::number::{self, Base};
 use httperf_plan::{Arrivals, Client, Step};

@@ -1,6 +1,6 @@
 //! The trials: in rounds, each with one trial of both sides in random order.
 //!
-//! What changes slowly meanwhile (the load of a machine, the temperature of its processor) meets both trials of a round
+//! Slow changes (the load of a machine, the temperature of its processor) affect both trials of a round
 //! alike. What the second trial of a round finds otherwise than the first (connections that the server still has to
 //! forget, a cache that is warm now) meets both sides equally often: of two rounds that follow each other, chance decides
 //! in which of them a side is first. Were it drawn anew for each round, one of sixteen comparisons of five rounds would
@@ -36,7 +36,7 @@ pub(super) struct Turns {
     pub(super) rounds: u32,
     /// Before each trial but the first.
     pub(super) pause: Duration,
-    /// Where the order comes from.
+    /// The seed of the order.
     pub(super) seed: u64,
 }
 

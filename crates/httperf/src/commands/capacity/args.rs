@@ -42,9 +42,9 @@ pub struct CapacityArgs {
 /// The rate that is searched for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Searched {
-    /// That of connections or sessions.
+    /// The rate of connections or sessions.
     Rate,
-    /// That of calls over connections that are kept.
+    /// The rate of calls over persistent connections.
     RequestRate,
 }
 
@@ -58,8 +58,8 @@ const MIN_RATE: f64 = 1.0;
 /// Fewer arrivals in a trial tell nothing.
 pub(super) const ARRIVALS_MIN: f64 = 20.0;
 
-/// How many seconds a trial is measured at most, unless something else is typed; and at a low rate, for as many arrivals
-/// as it needs.
+/// The longest time for which a trial is measured, in seconds, unless another is given. At a low rate it is as long as the
+/// arrivals that a trial needs.
 const TRIAL_MAX_S: f64 = 10.0;
 const TRIAL_LONGEST_S: f64 = 60.0;
 

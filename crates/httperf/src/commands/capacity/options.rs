@@ -1,4 +1,4 @@
-//! The command line of `httperf capacity`: its own options, beside those that say what a run is.
+//! The command line of `httperf capacity`: its own options, in addition to those of a run.
 
 use httperf_plan::objective::Objective;
 

@@ -111,7 +111,7 @@ impl Search {
     /// Makes trials until the search ends, or somebody asks for the end. `save` is told what is known after each.
     ///
     /// # Errors
-    /// Why the server did not answer a single request before the first trial.
+    /// Returns the reason why the server did not answer a single request before the first trial.
     pub(super) fn run(
         mut self,
         program: &Program,

@@ -49,7 +49,7 @@ impl Unit {
         }
     }
 
-    /// Where its rates are looked for.
+    /// Returns the search for its highest rate.
     pub(super) fn search(self, effort: Effort) -> Search {
         match self {
             Self::Connections => Search { start: 2_000.0, least: 125.0, most: 256_000.0, effort },
@@ -197,7 +197,7 @@ impl RateTrial {
         (self.generator_cpu.max(self.server_cpu) >= BUSY_SHARE).then_some(busier)
     }
 
-    /// Why it does not hold.
+    /// The reason why it does not hold.
     fn limit(&self) -> Bottleneck {
         if let Some(limit) = self.busy() {
             limit
@@ -211,7 +211,7 @@ impl RateTrial {
     }
 }
 
-/// Where the highest rate that holds is looked for.
+/// The range in which the highest rate that holds is searched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Search {
     /// The first rate, from which it goes up, or down if that does not hold.
@@ -226,7 +226,7 @@ pub(super) struct Search {
 /// The effort of the search for the highest rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Effort {
-    /// How often what is left between the highest rate that held and the lowest that did not is halved.
+    /// The number of times that the range between the highest rate that held and the lowest that did not is halved.
     pub(super) bisections: u32,
     /// The number of attempts before a trial counts as failed, as anything may disturb one. At least 1.
     pub(super) attempts: u32,

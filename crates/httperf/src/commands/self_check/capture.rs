@@ -76,7 +76,7 @@ impl Capture {
     /// Starts one.
     ///
     /// # Errors
-    /// That it is not permitted.
+    /// It is not permitted.
     pub(super) fn start(wanted: Wanted) -> io::Result<Self> {
         // Of every protocol, though only IPv4 gets through the filter: the kernel shows packets to those who want all of
         // them first. Whoever wants one protocol has its turn behind TCP, and a stamp that is later by as long as TCP
@@ -174,7 +174,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// Reads an IPv4 packet between loopback addresses, one of which is the server's; `None` for others.
+    /// Reads an IPv4 packet to or from the server over loopback; `None` for others.
     ///
     /// <https://www.rfc-editor.org/rfc/rfc791#section-3.1>, <https://www.rfc-editor.org/rfc/rfc9293#section-3.1>
     fn read(packet: &[u8], server_port: u16) -> Option<Self> {
@@ -203,7 +203,7 @@ const FLAGS_AT: u32 = 13;
 const SYN: u32 = 0x02;
 const PSH: u32 = 0x08;
 const ACK: u32 = 0x10;
-/// Where a filter finds which way a packet goes, and what stands for one that is sent. On the loopback interface it comes
+/// The field in which a filter finds the direction of a packet, and its value for one that is sent. On the loopback interface it comes
 /// a second time when it is received.
 const DIRECTION_AT: u32 = 0xffff_f004;
 const OUTGOING: u32 = 4;

@@ -1,4 +1,4 @@
-//! Where the measurements take place: the processors, the servers, and the plan that all runs start from.
+//! The place of the measurements: the processors, the servers, and the plan that all runs start from.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -32,9 +32,9 @@ pub(super) struct Lab<'a> {
     runner: &'a Runner,
     processors: Option<Processors>,
     server_count: usize,
-    /// Why packets cannot be captured, once that is known.
+    /// The reason why packets cannot be captured, once it is known.
     pub(super) capture_refused: RefCell<Option<String>>,
-    /// How long runs lasted, and how much of that the generator was kept waiting for a processor.
+    /// The length of all runs, and the part of it for which the generator waited for a processor.
     ran: Cell<Duration>,
     kept_waiting: Cell<Duration>,
 }
@@ -92,7 +92,7 @@ impl<'a> Lab<'a> {
         self.server_count
     }
 
-    /// Starts a server beside the generator.
+    /// Starts a server on this machine.
     pub(super) fn server(&self, config: Config) -> anyhow::Result<Handle> {
         self.aside(|| httperf_origin::spawn(config)).context("cannot start a server")
     }
@@ -213,7 +213,7 @@ fn move_to(processors: &CpuSet) {
     let _: rustix::io::Result<()> = sched_setaffinity(None, processors);
 }
 
-/// Where a server listens.
+/// The address of a server.
 pub(super) fn address(server: &Handle) -> SocketAddr {
     server.tcp_address().expect("the servers listen on loopback ports")
 }

@@ -1,4 +1,4 @@
-//! How exactly latency is measured: what the generator says of calls, held against the delays that the server gave
+//! Accuracy of latency: the generator's figures of calls, compared with the delays that the server gave
 //! them, by the server's own clock readings and by the kernel's time stamps of the packets.
 
 use std::collections::HashMap;
@@ -154,7 +154,7 @@ impl SeenCalls {
     }
 }
 
-/// What call number `index` asks for: its turn among the delays, a small body, and its number.
+/// The request of call number `index`: its turn among the delays, a small body, and its number.
 fn uri(delays: &[Duration], index: usize) -> String {
     let delay = delays[index % delays.len()].as_micros();
     format!("/delay/{delay}us/size/100?{index}")

@@ -12,7 +12,7 @@ use crate::runner::machine::MachineIdentity;
 pub(super) struct CheckResults {
     pub(super) format: &'static str,
     pub(super) version: u32,
-    /// When it was finished, in seconds since 1970.
+    /// The time at which it was finished, in seconds since 1970.
     pub(super) finished_unix_s: u64,
     pub(super) quick: bool,
     pub(super) machine: MachineIdentity,
@@ -20,7 +20,7 @@ pub(super) struct CheckResults {
     pub(super) processors_split: bool,
     /// The share of all runs in which the generator was kept waiting for a processor.
     pub(super) kept_waiting_share: f64,
-    /// Why packets could not be captured, unless they could.
+    /// The reason why packets could not be captured.
     pub(super) capture_refused: Option<String>,
     pub(super) latency: Vec<latency::LatencyRow>,
     /// Of times that are taken from the kernel.

@@ -1,4 +1,4 @@
-//! How exactly arrivals keep their schedule, and whether those of a Poisson process are one.
+//! Accuracy of the schedule of arrivals, and a test of those of a Poisson process.
 
 use std::time::Duration;
 
@@ -22,11 +22,11 @@ pub(super) struct ScheduleRow {
     pub(super) offered: usize,
     /// Those that were not answered.
     pub(super) failed: usize,
-    /// When the work on an arrival began: the opening of its connection.
+    /// The start of the work on an arrival: the opening of its connection.
     pub(super) start: Option<Spread>,
-    /// When the first byte of its request was sent: behind the connection's being established.
+    /// The sending of the first byte of its request, after the connection was established.
     pub(super) request: Option<Spread>,
-    /// When the kernel saw the SYN of its connection.
+    /// The instant at which the kernel saw the SYN of its connection.
     pub(super) syn: Option<Spread>,
     /// SYNs seen and arrivals offered, if these do not agree, so that which belongs to which is not known.
     pub(super) syns_seen: Option<usize>,

@@ -22,13 +22,13 @@ pub(super) struct Watch {
 pub(super) struct WatchedCall {
     /// Its number, which is that of its arrival.
     pub(super) index: usize,
-    /// When its arrival was due.
+    /// The instant at which its arrival was due.
     pub(super) due: Instant,
-    /// When the work on its arrival began. Not known of the first.
+    /// The instant at which the work on its arrival began. Not known of the first.
     pub(super) started: Option<Instant>,
-    /// When the first byte of its request was handed to the system, if it was.
+    /// The instant at which the first byte of its request was written.
     pub(super) sent: Option<Instant>,
-    /// When it ended.
+    /// The instant at which it ended.
     pub(super) done: Instant,
     /// From the kernel's sending its request to its receipt of the reply, if that was asked for and is known.
     pub(super) between_kernels: Option<Duration>,
@@ -37,7 +37,7 @@ pub(super) struct WatchedCall {
 }
 
 impl Watch {
-    /// What a plan must ask for, so that it is told of all calls.
+    /// Returns the observations that a plan must make: those of all calls.
     pub(super) fn asked_for() -> httperf_plan::Watch {
         httperf_plan::Watch { calls: true, verbose: TELLS_OF_ARRIVALS, ..httperf_plan::Watch::default() }
     }
@@ -47,7 +47,7 @@ impl Watch {
         Self { started: Vec::with_capacity(count), calls: Vec::with_capacity(count), run_start: None }
     }
 
-    /// When the run began, if any call ended.
+    /// The start of the run, if any call ended.
     pub(super) fn run_start(&self) -> Option<Instant> {
         self.run_start
     }

@@ -1,6 +1,6 @@
 //! `httperf serve`: the embedded test server behind the command line.
 //!
-//! What the server does is the `origin` crate's business; here are its options, its signals and its words.
+//! The server itself is the `origin` crate; here are its options, its signals and its messages.
 
 mod http2;
 mod tls;
@@ -63,7 +63,7 @@ fn serve(program: &Program, settings: ServeSettings) -> Result<ExitCode, ExitCod
 #[derive(Debug)]
 struct ServeSettings {
     config: Config,
-    /// Where the server's certificate is to be written.
+    /// The file for the server's certificate.
     certificate_file: Option<PathBuf>,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct TlsArgs {
     key_type: Option<KeyType>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
-    /// Where the certificate in use is to be written.
+    /// The file for the certificate in use.
     pub(super) certificate_file: Option<PathBuf>,
     groups: Groups,
     min: Option<TlsVersion>,

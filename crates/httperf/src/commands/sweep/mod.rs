@@ -111,7 +111,7 @@ fn resumed(name: &OsStr) -> anyhow::Result<Sweep> {
     Ok(sweep)
 }
 
-/// Why a sweep did not take its course.
+/// The reason why a sweep was not completed.
 enum Failed {
     /// There is nothing to report.
     AtOnce(anyhow::Error),
@@ -187,7 +187,7 @@ impl Course<'_> {
         self.order.iter().find(is_due).copied()
     }
 
-    /// What a run does. Each draws random numbers of its own, which follow from its place in the order, so that a sweep
+    /// Returns the plan of a run. Each draws random numbers of its own, which follow from its place in the order, so that a sweep
     /// that is resumed goes on with them.
     fn plan(&self, turn: Turn) -> Plan {
         let plan = self.sweep.plan.clone();
@@ -303,7 +303,7 @@ struct SweepFile {
     name: OsString,
     render: Render,
     file: Writable,
-    /// Why it could not be written the last time, if so.
+    /// The reason why it could not be written the last time.
     error: Option<String>,
 }
 

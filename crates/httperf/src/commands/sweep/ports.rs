@@ -23,8 +23,8 @@ const HOGGED: (u64, u64) = (1024, 65_535);
 const ENDLESS_S: f64 = 3600.0;
 
 impl Ports {
-    /// What a run of this plan finds below `root`, which stands for `/`; `None` where nothing has to be waited for: no
-    /// connections over TCP, or a system that gives such ports to new connections at once.
+    /// Reads the state that a run of this plan finds below `root`, which stands for `/`; `None` if there is nothing to wait
+    /// for: no connections over TCP, or a system that gives such ports to new connections at once.
     pub(super) fn look(plan: &Plan, root: &Path) -> Option<Self> {
         let servers: Vec<SocketAddr> = plan
             .targets
@@ -77,7 +77,7 @@ fn connections(plan: &Plan) -> f64 {
     arrivals.min(plan.arrivals_max() as f64)
 }
 
-/// How many closed connections keep their port in a table of the kernel's, of those from the same local address to the
+/// Returns the number of closed connections that keep their port in a table of the kernel's, among those from the same local address to the
 /// same of these servers: where there are most.
 fn most_waiting(table: &str, servers: &[SocketAddr]) -> u64 {
     /// `TCP_TIME_WAIT` in the kernel's `include/net/tcp_states.h`.

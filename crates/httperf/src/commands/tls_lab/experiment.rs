@@ -38,7 +38,7 @@ pub(super) struct Experiment {
     pub(super) candidates: Vec<Candidate>,
     /// True if each candidate is measured with resumed sessions as well.
     pub(super) resumes: bool,
-    /// How many of what.
+    /// The numbers of rounds, handshakes and calls.
     pub(super) settings: TlsLabSettings,
 }
 
@@ -240,7 +240,7 @@ fn agreed(summary: &Summary) -> Agreed {
     }
 }
 
-/// Why a run has no handshakes of the kind that was wanted.
+/// Returns the reason why a run has no handshakes of the wanted kind.
 fn reason(summary: &Summary) -> String {
     let tls = summary.tls.as_deref();
     if let Some(failure) = tls.and_then(TlsSummary::hopeless) {

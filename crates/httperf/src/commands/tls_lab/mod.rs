@@ -69,7 +69,7 @@ fn base_plan(program: &Program, args: &TlsLabArgs) -> Result<Plan, planning::Err
     planning::plan(program, &args.base, &mut |warning| program.say(warning))
 }
 
-/// Why there is nothing to report, if there is not: in one sentence.
+/// The reason why there is nothing to report, in one sentence.
 fn nothing_measured(results: &Results, is_interrupted: bool) -> Option<String> {
     let mut reasons: Vec<&str> = Vec::new();
     for variant in &results.variants {
@@ -161,7 +161,7 @@ impl Default for TlsLabArgs {
 }
 
 impl TlsLabArgs {
-    /// What can only be judged when all words are known.
+    /// Checks words that depend on each other.
     fn check(&self) -> Result<(), ParseStop> {
         if self.base.url().is_none() {
             return Err(ParseStop::rejected(format!("expected {SERVER}")));

@@ -24,7 +24,7 @@ impl Part for Interval {
 }
 
 impl Intervals {
-    /// The intervals of this many workers, none of which has told anything yet.
+    /// The intervals of this many workers, before any of them has reported one.
     pub(super) fn new(workers: usize) -> Self {
         Self(Gathering::impatient(workers, LATE))
     }
@@ -55,7 +55,7 @@ mod tests {
         Interval { from, length: Duration::from_secs(1), replies, ..Interval::default() }
     }
 
-    /// What can be handed on now: its second, its replies, and whether it is whole.
+    /// Returns the seconds that can be handed on now: start, replies, and whether all workers have reported.
     fn next_of(intervals: &mut Intervals, now: Instant) -> Vec<(u64, u64, bool)> {
         std::iter::from_fn(|| intervals.next(now))
             .map(|gathered| match gathered {

@@ -33,12 +33,12 @@ pub(super) struct Live {
     clock: Clock,
     stop: StopRequest,
     colour: bool,
-    /// When whoever watches asked for the end.
+    /// The instant at which the user asked for the end.
     ending_since: Option<Instant>,
     /// True if there is a keyboard to read.
     has_keys: bool,
     terminal: Terminal<CrosstermBackend<Stderr>>,
-    /// When the picture was drawn; `None` if it no longer holds.
+    /// The instant at which the picture was drawn; `None` if it is out of date.
     drawn: Option<Instant>,
 }
 
@@ -229,7 +229,7 @@ impl View<'_> {
         frame.render_widget(self.foot(), foot);
     }
 
-    /// Where the load goes on the left, as much as there is room for, and where the run stands on the right.
+    /// The target on the left, as far as there is room, and the progress of the run on the right.
     fn head(&self, width: usize) -> Line<'static> {
         let outline = &self.standing.outline;
         let mut right =

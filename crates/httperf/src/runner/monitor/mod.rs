@@ -58,7 +58,7 @@ pub struct WatchSettings {
     pub program: Program,
     /// True if the run is shown on the whole screen.
     pub live: bool,
-    /// Where a line for each second goes.
+    /// The destination of a line for each second.
     pub interval_log: Option<PathBuf>,
 }
 
@@ -92,7 +92,7 @@ pub struct Monitor {
 pub struct WatchOutcome {
     /// Something was asked for and is not complete, such as the interval log. The reason was printed.
     pub has_failed: bool,
-    /// Whoever watched asked for the end of the run.
+    /// The user asked for the end of the run.
     pub ended_by_user: bool,
     /// The run was ended because it had measured as exactly as the plan asks for.
     pub is_exact: bool,

@@ -1,4 +1,4 @@
-//! Where a run stands: what its plan promises and what its intervals have told so far. Pure: time is an argument.
+//! The progress of a run, from its plan and its intervals so far. Pure: time is an argument.
 
 use std::time::{Duration, Instant};
 
@@ -17,15 +17,15 @@ pub(super) const LAG_WARNING: Duration = Duration::from_millis(10);
 /// The outline of the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
-    /// Where requests go.
+    /// The target of requests.
     pub(super) target: String,
     /// The kind of an arrival: `conn`, `sess` or `call`.
     pub(super) arrival: &'static str,
     arrivals: Arrivals,
     warmup: Duration,
-    /// When no more is offered, if that is known.
+    /// The instant from which no more is offered, if it is known.
     offered_until: Option<Duration>,
-    /// When measuring ends, if the plan says so.
+    /// The instant at which measuring ends, if the plan sets it.
     measured_until: Option<Duration>,
     drain: Duration,
 }
@@ -112,7 +112,7 @@ impl Outline {
     }
 }
 
-/// Where requests go, as a URL if they all go to the same place.
+/// Returns the target of requests, as a URL if they all go to the same place.
 fn target(plan: &Plan) -> String {
     let target = plan.targets.first();
     let scheme = if plan.tls.is_some() { "https" } else { "http" };

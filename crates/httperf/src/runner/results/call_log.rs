@@ -76,7 +76,7 @@ impl CallLog {
     /// Begins a file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The reason why it cannot be written.
     pub fn create(name: &OsStr) -> anyhow::Result<Self> {
         let cannot_write = || format!("--calls: cannot write `{}`", name.to_string_lossy());
         let mut writer = file::create(name)
@@ -105,7 +105,7 @@ impl CallLog {
     /// Waits until all is written; all senders must be gone.
     ///
     /// # Errors
-    /// When something could not be written.
+    /// The reason why something could not be written.
     pub fn finish(self) -> anyhow::Result<()> {
         drop(self.queue);
         let outcome = self.writer.join().expect("the thread that writes calls does not panic");

@@ -1,6 +1,6 @@
 //! Files of results: found out to be writable before a run, and never left half-written.
 //!
-//! A file is written beside the one that it then takes the place of, by the same path: in no other folder, and by no
+//! A file is written next to the one that it then replaces, by the same path: in no other folder, and by no
 //! absolute name, both of which may be of another file system, or read-only. What nothing can take the place of (a pipe, a
 //! device) is opened before the run and stays open, so that whoever reads it waits for what will come.
 
@@ -37,7 +37,7 @@ impl Writable {
     /// Looks whether a file can be written, in the way in which it will be.
     ///
     /// # Errors
-    /// Why it cannot.
+    /// The reason why it cannot be.
     pub(crate) fn new(name: &OsStr) -> io::Result<Self> {
         let destination = Destination::of(name)?;
         if let Destination::Regular(path) = &destination {
@@ -58,11 +58,11 @@ impl Writable {
         matches!(self.destination, Destination::Special(_))
     }
 
-    /// Puts this content in place of what was there; what is no file of a disk gets it after what came before.
+    /// Replaces the content of a file; a pipe or a device gets this content after all earlier bytes.
     ///
     /// # Errors
-    /// Why it cannot be written; unless the folder lets nothing take the place of the file, what was there before is
-    /// still there then.
+    /// The reason why it cannot be written. The earlier content is then still there, unless the folder does not allow the
+    /// file to be replaced.
     pub(crate) fn replace(&self, content: &[u8]) -> io::Result<()> {
         match &self.destination {
             Destination::Special(file) => {
@@ -82,7 +82,7 @@ impl Writable {
     /// Adds a line, and before it, if there is nothing yet, another.
     ///
     /// # Errors
-    /// Why it cannot be written; nothing of it is there then.
+    /// The reason why it cannot be written; nothing of it is there then.
     pub(super) fn append(&self, first: &str, line: &str) -> io::Result<()> {
         let path = match &self.destination {
             Destination::Special(_) => return self.replace([first, line].concat().as_bytes()),
@@ -120,7 +120,7 @@ pub(crate) fn replace(name: &OsStr, content: &[u8]) -> io::Result<()> {
 /// An empty file that is written while a run goes on.
 ///
 /// # Errors
-/// Why it cannot be written.
+/// The reason why a file cannot be written.
 pub(crate) fn create(name: &OsStr) -> io::Result<File> {
     match Destination::of(name)? {
         Destination::Special(file) => Ok(file),
@@ -151,7 +151,7 @@ pub(super) enum DamageKind {
 /// file of a disk, takes any.
 ///
 /// # Errors
-/// When it cannot be read.
+/// The reason why it cannot be read.
 pub(super) fn damage(name: &OsStr, header: &str) -> io::Result<Option<Damage>> {
     let Ok(metadata) = fs::metadata(name) else { return Ok(None) };
     if !metadata.is_file() || metadata.len() == 0 {
@@ -221,7 +221,7 @@ pub(crate) fn named_twice<'a>(
     None
 }
 
-/// Where a name leads.
+/// The target of a name.
 #[derive(Debug)]
 enum Destination {
     /// To a file, which may not be there yet.
@@ -336,7 +336,7 @@ fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// A file beside the one that it is to take the place of. It is gone when it is dropped.
+/// A file next to the one that it is to replace. It is removed when it is dropped.
 struct Temporary {
     path: PathBuf,
     file: File,
@@ -365,7 +365,7 @@ impl Temporary {
         }
     }
 
-    /// A name beside that of a file, which was not used by this process before.
+    /// Returns a name in the folder of a file that this process has not used before.
     fn name(path: &Path) -> PathBuf {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
