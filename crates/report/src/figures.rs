@@ -143,7 +143,7 @@ pub enum Steady {
 const CONFIDENT: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 impl RunFigures {
-    /// RunFigures of a run by `parts` generators, each of which followed this plan.
+    /// Figures of a run by `parts` generators that each followed this plan.
     #[must_use]
     pub fn of(plan: &Plan, summary: &Summary, parts: usize) -> Self {
         let seconds = summary.duration.as_secs_f64();

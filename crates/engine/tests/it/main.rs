@@ -2,6 +2,7 @@
 
 mod accounts;
 mod allocations;
+mod hostile;
 mod http2;
 mod load;
 mod proxied;

@@ -39,6 +39,7 @@ fn refuse(mut stream: TcpStream, ending: Ending) {
     if let Ending::Fin = ending {
         // The client may be gone already.
         let _ended = said.and_then(|()| stream.shutdown(Shutdown::Write));
+        // Dropping the stream resets the connection, as bytes of the request are unread: the end is to arrive before that.
         thread::sleep(Duration::from_millis(50));
     }
 }

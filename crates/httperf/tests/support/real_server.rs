@@ -49,7 +49,7 @@ pub(crate) struct Settings {
     pub(crate) body_max: Option<u32>,
     /// Whether nginx logs requests.
     pub(crate) has_log: bool,
-    /// What nginx answers with 503.
+    /// The requests that nginx answers with 503.
     pub(crate) limit: Option<Limit>,
 }
 

@@ -143,7 +143,7 @@ pub enum Cause {
 /// Result of a search. Rates are per second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
-    /// CapacityReport; `None` if unknown.
+    /// Capacity; `None` if unknown.
     pub capacity: Option<Interval>,
     /// Highest rate sustained in a trial.
     pub sustained: Option<f64>,

@@ -71,7 +71,7 @@ pub struct Part {
     pub ended_early: Option<EarlyEnd>,
     /// Machine it ran on.
     pub machine: Machine,
-    /// MachineCapacity of that machine by the latest `httperf self-check`, if there was one that applies to this
+    /// Capacity of that machine by the latest `httperf self-check`, if there was one that applies to this
     /// run.
     pub capacity: Option<MachineCapacity>,
 }

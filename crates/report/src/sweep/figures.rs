@@ -73,7 +73,7 @@ pub struct Step {
     pub verdict: Level,
     /// Names of the findings behind verdicts other than VALID.
     pub reasons: Vec<String>,
-    /// CallOutcome of the objectives over all runs; `None` if there are none.
+    /// Outcome of the objectives over all runs; `None` if there are none.
     pub objectives: Option<Kept>,
     /// Objectives that were missed, or whose outcome is unknown.
     pub objectives_not_met: Vec<String>,

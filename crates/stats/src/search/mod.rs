@@ -30,7 +30,7 @@ use self::belief::Belief;
 /// keeps up.
 pub const BACKLOG_SHARE: f64 = 0.005;
 
-/// SearchSettings of a search. Rates are per second; `min_rate ≤ start ≤ max_rate`.
+/// Settings of a search. Rates are per second; `min_rate ≤ start ≤ max_rate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SearchSettings {
     /// Rate of the first trial.

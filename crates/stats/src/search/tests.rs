@@ -6,7 +6,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::*;
 
-/// SearchSettings of `httperf capacity` with an objective such as `p99<50ms`.
+/// Settings of `httperf capacity` with an objective such as `p99<50ms`.
 const USUAL: SearchSettings = SearchSettings {
     start: 100.0,
     min_rate: 1.0,

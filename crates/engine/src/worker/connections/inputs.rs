@@ -9,7 +9,7 @@ use slotmap::KeyData;
 
 use super::connection::Connection;
 use super::progress::Stage;
-use super::transport::Read;
+use super::transport::{Read, ReadKind};
 use super::tunnel::Progress;
 use super::{Connections, Cx, Event, EventKind, Handler, Sinks, at_instant, poll_key};
 use crate::worker::run::{Answer, Run};
@@ -151,57 +151,42 @@ impl<N: Network> Connections<N> {
             let transport = &connection.transport;
             let (is_ending, is_broken) = (transport.is_ending(), transport.is_broken());
             let skippable = connection.engine.skippable();
-            let (read, wanted) =
-                match transport.read(&mut self.network, self.tls.as_mut(), &mut buffer, skippable) {
-                    Ok(read) => read,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock && !is_broken => break,
-                    Err(error) => {
-                        let is_exhausted = error.kind() == io::ErrorKind::WouldBlock;
-                        let error = if is_exhausted { Errno::PIPE.into() } else { error };
-                        let event = self.fail_io(key, &error, now, to.run);
-                        to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
-                        break;
-                    }
-                };
-            connection.handle_heard(now);
-            let mut is_tunnelling = false;
-            let count = match read {
-                Read::End => {
-                    self.handle_eof(key, now, to);
+            let read = match transport.read(&mut self.network, self.tls.as_mut(), &mut buffer, skippable) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && !is_broken => break,
+                Err(error) => {
+                    let is_exhausted = error.kind() == io::ErrorKind::WouldBlock;
+                    let error = if is_exhausted { Errno::PIPE.into() } else { error };
+                    let event = self.fail_io(key, &error, now, to.run);
+                    to.handler.handle(event, &mut Cx { connections: self, run: to.run, now });
                     break;
                 }
-                Read::Skipped(Received { count, stamp }) => {
-                    self.stamp = stamp;
+            };
+            let Read { kind, received: Received { count, stamp }, wanted } = read;
+            if count == 0 {
+                self.handle_eof(key, now, to);
+                break;
+            }
+            connection.handle_heard(now);
+            self.stamp = stamp;
+            match kind {
+                ReadKind::Skipped => {
                     to.run.recorder.heard(now);
                     connection.engine.handle_skipped(count as u64);
                     self.handle_bytes(key, &[], now, to);
-                    count
                 }
-                Read::Plain(Received { count, stamp }) => {
-                    self.stamp = stamp;
-                    self.handle_bytes(key, &buffer[..count], now, to);
-                    count
-                }
-                Read::Tunnel(Received { count, stamp }) => {
-                    self.stamp = stamp;
-                    is_tunnelling = true;
-                    self.handle_tunnel_bytes(key, &buffer[..count], now, to);
-                    count
-                }
-                Read::Ciphertext(Received { count, stamp }) => {
-                    self.stamp = stamp;
-                    self.handle_ciphertext(key, count, now, to);
-                    count
-                }
-            };
+                ReadKind::Plain => self.handle_bytes(key, &buffer[..count], now, to),
+                ReadKind::Tunnel => self.handle_tunnel_bytes(key, &buffer[..count], now, to),
+                ReadKind::Ciphertext => self.handle_ciphertext(key, count, now, to),
+            }
             self.stamp = None;
             is_unsettled = self.awaits_more(key, to.run);
             if is_unsettled {
                 now = self.network.now();
                 continue;
             }
-            if !is_tunnelling {
+            if kind != ReadKind::Tunnel {
                 self.settle(key, now, to);
             }
             if count < wanted && !is_ending {

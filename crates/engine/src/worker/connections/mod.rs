@@ -22,6 +22,7 @@ mod tls;
 mod transport;
 mod tunnel;
 
+use std::collections::VecDeque;
 use std::io;
 use std::time::{Duration, SystemTime};
 
@@ -85,13 +86,14 @@ pub(super) struct Opening {
     pub(super) tls_session: Option<Session>,
 }
 
-/// Something that happened to a connection.
+/// An event of a connection.
 pub(super) struct Event {
     pub(super) connection: ConnectionKey,
     pub(super) owner: Owner,
     pub(super) kind: EventKind,
 }
 
+/// A kind of event.
 pub(super) enum EventKind {
     /// The transport reached a server.
     Reached,
@@ -133,7 +135,7 @@ pub(super) struct Lost {
     pub(super) calls: Vec<CallKey>,
 }
 
-/// The receiver of what happens to connections.
+/// The receiver of the events of connections.
 pub(super) trait Handler<N: Network> {
     /// Handles an event. On return, the connection may be gone.
     fn handle(&mut self, event: Event, cx: &mut Cx<'_, '_, N>);
@@ -312,7 +314,7 @@ impl<N: Network> Connections<N> {
     pub(super) fn submit(
         &mut self,
         key: ConnectionKey,
-        calls: &mut std::collections::VecDeque<CallKey>,
+        calls: &mut VecDeque<CallKey>,
         now: Instant,
         run: &mut Run<'_>,
     ) {

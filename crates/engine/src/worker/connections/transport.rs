@@ -39,17 +39,25 @@ pub(super) struct Transport<S> {
 }
 
 /// Outcome of a read.
-pub(super) enum Read {
-    /// The peer sends no more.
-    End,
-    /// Bytes of content that nobody wants were discarded.
-    Skipped(Received),
-    /// Bytes are in the buffer.
-    Plain(Received),
-    /// Bytes of a proxy are in the buffer.
-    Tunnel(Received),
-    /// Ciphertext is in TLS's room.
-    Ciphertext(Received),
+pub(super) struct Read {
+    pub(super) kind: ReadKind,
+    /// The bytes, none if the peer sends no more.
+    pub(super) received: Received,
+    /// The number of bytes that there was room for.
+    pub(super) wanted: usize,
+}
+
+/// A kind of bytes, and the place where they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadKind {
+    /// Content that nobody wants, nowhere.
+    Skipped,
+    /// Bytes of the server, in the buffer.
+    Plain,
+    /// Bytes of a proxy, in the buffer.
+    Tunnel,
+    /// Ciphertext, in TLS's room.
+    Ciphertext,
 }
 
 impl<S> Transport<S> {
@@ -145,20 +153,19 @@ impl<S> Transport<S> {
         tls: Option<&mut Tls>,
         buffer: &mut [u8],
         skippable: u64,
-    ) -> io::Result<(Read, usize)> {
-        let is_plain = self.tunnel.is_none() && self.secured.is_none();
-        if is_plain && skippable >= SKIP_SIZE {
-            let wanted = skippable.min(DISCARD_MAX as u64) as usize;
-            return Ok((outcome(network.discard(&self.socket, wanted)?, Read::Skipped), wanted));
-        }
-        let (room, kind): (&mut [u8], fn(Received) -> Read) = match tls {
-            _ if is_plain => (buffer, Read::Plain),
-            _ if self.tunnel.is_some() => (buffer, Read::Tunnel),
-            Some(tls) => (tls.room(), Read::Ciphertext),
-            None => (buffer, Read::Plain),
+    ) -> io::Result<Read> {
+        let (kind, room) = match tls {
+            _ if self.tunnel.is_some() => (ReadKind::Tunnel, buffer),
+            Some(tls) if self.secured.is_some() => (ReadKind::Ciphertext, tls.room()),
+            _ if skippable >= SKIP_SIZE => {
+                let wanted = skippable.min(DISCARD_MAX as u64) as usize;
+                let received = network.discard(&self.socket, wanted)?;
+                return Ok(Read { kind: ReadKind::Skipped, received, wanted });
+            }
+            _ => (ReadKind::Plain, buffer),
         };
         let wanted = room.len();
-        Ok((outcome(network.read(&self.socket, room)?, kind), wanted))
+        Ok(Read { kind, received: network.read(&self.socket, room)?, wanted })
     }
 
     /// Writes the next bytes, once: of the request for a tunnel, of TLS, or of the protocol.
@@ -284,8 +291,4 @@ fn write<N: Network>(
     };
     sends.written(count);
     Ok(count)
-}
-
-fn outcome(received: Received, kind: impl FnOnce(Received) -> Read) -> Read {
-    if received.count == 0 { Read::End } else { kind(received) }
 }

@@ -285,17 +285,13 @@ impl<'a> Dispatch<'a> {
         self.timers.push(Reverse((at, timer)));
     }
 
-    /// Opens a connection of a pool, as the `nth` of this shard. Returns its session; `None` if there is no pool, or it
-    /// has no more.
+    /// Opens a connection of a pool, as the `nth` of this shard. Returns its session; `None` if there is no pool.
     pub(super) fn open_of_pool<N: Network>(
         &mut self,
         nth: usize,
         cx: &mut Cx<'_, '_, N>,
     ) -> Option<SessionKey> {
         let Policy::Pool(pool) = &self.policy else { return None };
-        if nth >= pool.connections() {
-            return None;
-        }
         let (target, group) = pool.place_of(nth);
         let key = self.sessions.insert(Session::of_pool(self.plan, nth as u64, target, group, cx.now));
         self.open_connection(Owner { session: key, slot: 0 }, cx);
