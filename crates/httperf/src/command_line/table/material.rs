@@ -56,8 +56,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              `Content-Length` and `Transfer-Encoding` are refused, as they follow from the body.",
         "Over HTTP/2 names are sent in small letters, `Host` becomes `:authority`, and fields that \
              HTTP/2 forbids (`Connection`, `Keep-Alive`, `Proxy-Connection`, `Transfer-Encoding`, \
-             `Upgrade`, `TE` unless it says `trailers`) are left out, of which a warning tells. So it is \
-             with --add-header, --add-header-file and --targets.",
+             `Upgrade`, `TE` unless it says `trailers`) are left out with a warning. The same holds for \
+             --add-header, --add-header-file and --targets.",
     ])
     .apply(|args, value| {
         args.material.headers.push(header("--header", value.bytes())?);

@@ -258,7 +258,7 @@ const FAULTS: &[Opt<ServeArgs>] = &[
         "Instead of a reply: reset (the connection is reset), close (it is closed), stall (nothing ever \
          comes), garbage (bytes that are not HTTP).",
         "A broken reply: truncate (half of the body, then a close), reset-body (half of the body, then a \
-         reset), bad-length (a Content-Length that is no number), bad-chunk (a chunk size that is none).",
+         reset), bad-length (an invalid Content-Length), bad-chunk (an invalid chunk size).",
         "A correct but awkward one: trickle (byte by byte), no-length (the body ends with the \
          connection), huge-header (a megabyte of it), surplus (bytes follow that belong to no reply), \
          interim (100 and 103 come first).",

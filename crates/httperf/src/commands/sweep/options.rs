@@ -36,8 +36,7 @@ const RATES: &[Opt<SweepArgs>] = &[
     .details(&[
         "A list with commas of rates and ranges: 100..2000/100 goes up in steps of 100, 100..10000x1.5 by \
          a factor of 1.5 each time, both to the last rate, which is always included. At most 1000 rates.",
-        "--period beside it says of which kind the intervals are: `--period=e1` makes each run a Poisson \
-         process.",
+        "--period sets the kind of the intervals: `--period=e1` makes each run a Poisson process.",
         "Unless told otherwise, a run offers load for 10 seconds (--duration), after one that is not \
          measured (--warmup), and lets what is under way end for 2 more (--drain). With --num-conns or a \
          session workload it ends with those, without a warm-up.",
@@ -53,7 +52,7 @@ const RATES: &[Opt<SweepArgs>] = &[
     )
     .details(&[
         "As --rates, with what --request-rate offers: --concurrency is the number of connections, and \
-         --request-period says of which kind the intervals are.",
+         --request-period sets the kind of the intervals.",
     ])
     .apply(|args, value| {
         args.request_rates = Some(parsed_rates("--request-rates", value)?);
