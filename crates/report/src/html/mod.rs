@@ -23,9 +23,9 @@ mod tiles;
 
 use askama::Template;
 
-use crate::latency::divergence;
 use crate::objectives::{Judged, Kept};
 use crate::result::Document;
+use crate::times::divergence;
 use crate::verdict::{Level, Verdict};
 
 use self::about::Fact;

@@ -52,7 +52,10 @@ impl Display for Judged {
             (Measured::Endless, Metric::Time { clock: Clock::Session, .. }) => {
                 f.write_str("endless: sessions failed")?;
             }
-            (Measured::Endless, _) => f.write_str("endless: calls had no usable reply in time")?,
+            (Measured::Endless, _) => match self.at_least {
+                Some(seconds) => write!(f, "> {}: calls had no usable reply in time", time(seconds * 1e3))?,
+                None => f.write_str("endless: calls had no usable reply in time")?,
+            },
             (Measured::Figure(figure), _) => f.write_str(&amount(metric, figure))?,
         }
         match self.measured {

@@ -134,8 +134,8 @@ impl Point {
             good_replies: step.good_reply_rate.value,
             errors_percent: 100.0 * step.error_share.value,
             response_ms: step.response_ms.map(|mean| mean.value),
-            latency_p50_ms: step.latency_p50_ms.map(|mean| mean.value),
-            latency_p99_ms: step.latency_p99_ms.map(|mean| mean.value),
+            latency_p50_ms: step.all_p50.map(|percentile| percentile.ms),
+            latency_p99_ms: step.all_p99.map(|percentile| percentile.ms),
             is_client_limited: step.state == State::ClientLimited,
         }
     }

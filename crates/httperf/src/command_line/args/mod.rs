@@ -16,6 +16,7 @@ use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
 
 use crate::command_line::grammar::ParseStop;
+use crate::terminal::colour::ColourChoice;
 
 pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
@@ -124,6 +125,8 @@ pub struct Args {
     pub results: ResultArgs,
     /// `--report`.
     pub report: ReportForm,
+    /// `--color`.
+    pub colour: ColourChoice,
     /// `--print-reply`.
     pub print_reply: Option<Parts>,
     /// `--print-request`.
@@ -257,6 +260,7 @@ impl Default for Args {
             load: LoadArgs::default(),
             results: ResultArgs::default(),
             report: ReportForm::Auto,
+            colour: ColourChoice::Auto,
             print_reply: None,
             print_request: None,
             print_lifetimes: false,

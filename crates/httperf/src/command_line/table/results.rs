@@ -70,7 +70,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
 pub(super) const RECORDING: &[Opt<Args>] = &[
     Opt::with_value("exemplars", "N", "keeps the N slowest calls, with a breakdown of their time")
         .details(&[
-            "Default: 10. Range: 0 to 1000. They are in the full report, the JSON document and the page.",
+            "Default: 3. Range: 0 to 1000. They are in the full report, the JSON document and the page.",
         ])
         .apply(|args, value| {
             let count = bounded(value, EXEMPLARS_MAX);
