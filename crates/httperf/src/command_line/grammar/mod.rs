@@ -14,7 +14,7 @@ pub use parse::{Order, parse};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use httperf_plan::number;
+use httperf_plan::{number, units};
 
 /// A command line: a table of options, and what to do with the other words.
 ///
@@ -96,6 +96,18 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn real(self) -> Option<f64> {
         number::real(self.bytes())
+    }
+
+    /// The value as a time in seconds: a real number, with a unit such as `ms` unless it counts seconds.
+    #[must_use]
+    pub fn seconds(self) -> Option<f64> {
+        units::seconds(self.bytes())
+    }
+
+    /// The value as a rate per second: a real number, perhaps with `k`, `M`, `/s` or `/m` behind it.
+    #[must_use]
+    pub fn per_second(self) -> Option<f64> {
+        units::per_second(self.bytes())
     }
 }
 

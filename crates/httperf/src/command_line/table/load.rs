@@ -18,9 +18,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              where they are, the run ends with whichever comes first.",
     ])
     .apply(|args, value| {
-        let duration = value.real().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
+        let duration = value.seconds().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
         let expected = || {
-            let what = format!("a number of seconds above 0, at most {SECONDS_MAX}");
+            let what = format!("a number of seconds above 0, at most {SECONDS_MAX}, or a time such as 30s");
             ParseStop::expected("--duration", &what, value)
         };
         args.load.duration = duration.ok_or_else(expected)?;
@@ -81,8 +81,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     ])
     .apply(|args, value| {
         let arrivals = parse_rate(value).filter(|arrivals| *arrivals != Arrivals::Sequential);
-        let arrivals = arrivals
-            .ok_or_else(|| ParseStop::expected("--request-rate", "a number of calls per second", value))?;
+        let arrivals = arrivals.ok_or_else(|| {
+            ParseStop::expected("--request-rate", "a number of calls per second such as 100 or 2k", value)
+        })?;
         args.load.call_arrivals = Some(arrivals);
         Ok(())
     }),

@@ -76,7 +76,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 
 /// Any number, as in the classic tool: one that is not above 0 sets no limit.
 fn seconds(text: &str, value: Value<'_>) -> Result<f64, ParseStop> {
-    value.real().ok_or_else(|| ParseStop::illegal(text, value))
+    value.seconds().ok_or_else(|| ParseStop::illegal(text, value))
 }
 
 fn buffer_size(text: &str, value: Value<'_>) -> Result<u32, ParseStop> {

@@ -131,9 +131,15 @@ const DRAIN_S: f64 = 1.0;
 const SECONDS_MAX: f64 = 86_400.0;
 
 fn seconds(name: &str, value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, ParseStop> {
-    let seconds = value.real().filter(|&seconds| fits(seconds) && seconds <= SECONDS_MAX);
+    let seconds = value.seconds().filter(|&seconds| fits(seconds) && seconds <= SECONDS_MAX);
     let least = if fits(0.0) { "from 0" } else { "above 0 and up" };
-    seconds.ok_or_else(|| ParseStop::expected(name, &format!("a number of seconds {least} to 86400"), value))
+    seconds.ok_or_else(|| {
+        ParseStop::expected(
+            name,
+            &format!("a number of seconds {least} to 86400, or a time such as 500ms"),
+            value,
+        )
+    })
 }
 
 /// Returns what was typed, and each side as if it had been typed as a run of its own.

@@ -125,7 +125,7 @@ const PLANNED: &[Opt<DoctorArgs>] = &[
     Opt::with_value("rate", "X", "checks that the machine can open this many connections per second")
         .details(&["Default: 1000. Decides how many local ports wait after their connection was closed."])
         .apply(|args, value| {
-            let rate = value.real().filter(|rate| rate.is_finite() && *rate > 0.0);
+            let rate = value.per_second().filter(|rate| rate.is_finite() && *rate > 0.0);
             args.rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number above 0", value))?;
             Ok(())
         }),

@@ -220,7 +220,7 @@ const EXTENT: &[Opt<SelfCheckArgs>] = &[
     .details(&["Default: 100, 1000 and 5000. Range: 50 to 100000; at most ten of them. Each takes some 4 \
              seconds, or one with --quick."])
     .apply(|args, value| {
-        let rate = value.real().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
+        let rate = value.per_second().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
         let rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number from 50 to 100000", value))?;
         if args.rates.len() == RATES_MAX {
             return Err(ParseStop::expected("--rate", "at most ten rates", value));

@@ -423,7 +423,7 @@ mod tests {
                 "--status=99",
                 "--status: expected statuses from 200 to 599 with weights, such as 200:95,503:5, got `99`",
             ),
-            ("--capacity=0", "--capacity: expected a number above 0, got `0`"),
+            ("--capacity=0", "--capacity: expected a rate above 0 such as 500 or 2k, got `0`"),
             ("--queue=-1", "--queue: expected a number of requests, got `-1`"),
             (
                 "--listen=unix:",

@@ -350,9 +350,13 @@ fn whole(option: &str, least: u32, most: u32, value: Value<'_>) -> Result<u32, P
 }
 
 fn wait(option: &str, value: Value<'_>) -> Result<f64, ParseStop> {
-    let seconds = value.real().filter(|seconds| (0.0..=WAIT_MAX_S).contains(seconds));
+    let seconds = value.seconds().filter(|seconds| (0.0..=WAIT_MAX_S).contains(seconds));
     seconds.ok_or_else(|| {
-        ParseStop::expected(option, &format!("a number of seconds from 0 to {WAIT_MAX_S}"), value)
+        ParseStop::expected(
+            option,
+            &format!("a number of seconds from 0 to {WAIT_MAX_S}, or a time such as 500ms"),
+            value,
+        )
     })
 }
 

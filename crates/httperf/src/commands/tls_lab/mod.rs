@@ -311,8 +311,8 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
     )
     .details(&["Default: 5s. Seconds if there is no unit."])
     .apply(|args, value| {
-        let text = String::from_utf8_lossy(value.bytes());
-        let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
+        let seconds = value.seconds().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let timeout = seconds.filter(|timeout| !timeout.is_zero());
         let timeout = timeout
             .ok_or_else(|| ParseStop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
         args.settings.timeout = timeout;
