@@ -3,6 +3,7 @@
 pub mod args;
 pub mod echo;
 pub mod grammar;
+pub mod hints;
 pub mod planning;
 pub mod printf;
 pub mod table;

@@ -9,7 +9,7 @@ mod option;
 pub mod parse;
 
 pub use option::{Opt, OptDescription, Tier, ValueForm};
-pub use parse::{Order, parse};
+pub use parse::{Flag, Given, Order, Word, parse};
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -149,6 +149,15 @@ impl ParseStop {
     pub fn rejected(message: impl Into<Vec<u8>>) -> Self {
         Self::Rejected { message: message.into(), status: 1 }
     }
+
+    /// The same with a remedy on a line of its own, if there is one. What is printed instead of a run has none.
+    #[must_use]
+    pub fn with_hint(mut self, hint: Option<String>) -> Self {
+        if let (Self::Usage(message) | Self::Rejected { message, .. }, Some(hint)) = (&mut self, hint) {
+            message.extend_from_slice(format!("\nhint: {hint}").as_bytes());
+        }
+        self
+    }
 }
 
 impl<A, B> Command<A, B> {
@@ -171,7 +180,7 @@ impl<A, B> Command<A, B> {
         self.groups.iter().flat_map(|group| group.options).any(|option| option.text.long == name)
     }
 
-    /// The description of this command for documents, whatever its type of arguments.
+    /// The description of this command for documents, without its type of arguments.
     #[must_use]
     pub fn describe(&self) -> Description {
         Description {

@@ -1,10 +1,11 @@
 //! The command line of `httperf ab`: its options, and what it makes of the words for each side.
 
 use std::ffi::{OsStr, OsString};
+use std::mem;
 use std::os::unix::ffi::OsStrExt;
 
 use super::args::AbArgs;
-use crate::command_line::args::{Args, os_string};
+use crate::command_line::args::{Args, os_string, unknown_word};
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::table::{self, RUN};
 use crate::commands::compare::{
@@ -173,8 +174,13 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseSt
     };
     let own = |(name, words): (String, Vec<OsString>), option: &str| -> Result<Named, ParseStop> {
         let mut args = ab.run.clone();
+        // A URL of a side alone takes the place of one for both.
+        let common = mem::take(&mut args.typed_urls);
         let placed = |stop| within(if ab.a.is_some() { option } else { "" }, stop);
         grammar::parse(&SIDE, &words, Order::Mixed, &mut args).map_err(placed)?;
+        if args.typed_urls.is_empty() {
+            args.typed_urls = common;
+        }
         if args.load.duration == 0.0 && args.runtime == 0.0 {
             args.load.duration = TRIAL_S;
         }
@@ -184,7 +190,7 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseSt
             let message = format!("{option}: expected none, as trials that take turns are of equal length");
             return Err(placed(ParseStop::rejected(message)));
         }
-        // What can only be judged when all words are known.
+        // Checks options that depend on each other, now that all words are known.
         args.parse(&[]).map_err(placed)?;
         Ok(Named { name, args })
     };
@@ -215,9 +221,7 @@ fn take_url(args: &mut Args, word: &[u8]) -> Result<(), ParseStop> {
     (table::COMMAND.word)(args, word)?;
     match args.stray_words.is_empty() {
         true => Ok(()),
-        false => Err(ParseStop::rejected(
-            [b"expected a URL such as http://host:8080/path, got `", word, b"`"].concat(),
-        )),
+        false => Err(unknown_word(word)),
     }
 }
 

@@ -63,7 +63,7 @@ fn check(program: &Program, args: &SelfCheckArgs) -> Result<ExitCode, ExitCode> 
 const EXCEEDED_STATUS: u8 = 2;
 
 fn measure(program: &Program, args: &SelfCheckArgs) -> anyhow::Result<CheckResults> {
-    // What is measured are runs without options.
+    // The runs have no options.
     let usual = args::Args { server: Some(b"127.0.0.1".to_vec()), ..args::Args::default() };
     let base = planning::plan(program, &usual, &mut |warning| program.say(warning))
         .map_err(|error| anyhow!(error.text()))?;

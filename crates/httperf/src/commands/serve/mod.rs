@@ -135,7 +135,11 @@ pub const COMMAND: Command<ServeArgs> = Command {
         Group { title: "General", options: GENERAL },
     ],
     also: None,
-    word: |_, word| Err(ParseStop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
+    word: |_, word| {
+        let message = [b"expected nothing but options, got `", word, b"`"].concat();
+        let hint = "--listen 127.0.0.1:8080 names address and port";
+        Err(ParseStop::rejected(message).with_hint(Some(hint.to_owned())))
+    },
 };
 
 const REPLIES: &[Opt<ServeArgs>] = &[
@@ -439,7 +443,10 @@ mod tests {
             ),
             ("--trickle-interval=-1s", "--trickle-interval: expected a duration such as 50ms, got `-1s`"),
             ("--seed=dice", "--seed: expected a whole number, got `dice`"),
-            ("here", "expected nothing but options, got `here`"),
+            (
+                "here",
+                "expected nothing but options, got `here`\nhint: --listen 127.0.0.1:8080 names address and port",
+            ),
         ] {
             check_rejected(&[argument], expected);
         }
