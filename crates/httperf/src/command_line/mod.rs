@@ -2,6 +2,7 @@
 
 pub mod args;
 pub mod echo;
+pub mod examples;
 pub mod grammar;
 pub mod hints;
 pub mod planning;

@@ -16,6 +16,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use httperf_plan::{number, units};
 
+use crate::command_line::examples::{self, Example};
+
 /// A command line: a table of options, and what to do with the other words.
 ///
 /// `B` is the part of the arguments that options of another command set, if it takes some of those.
@@ -187,6 +189,7 @@ impl<A, B> Command<A, B> {
             name: self.name,
             summary: self.summary,
             words: self.words,
+            examples: examples::of(self.name),
             groups: self.groups.iter().map(|group| group.describe(|_| true)).collect(),
             also: self
                 .also
@@ -239,6 +242,8 @@ pub struct Description {
     pub summary: &'static str,
     /// See [`Command::words`].
     pub words: &'static str,
+    /// Examples of its use.
+    pub examples: &'static [Example],
     /// See [`Command::groups`].
     pub groups: Vec<GroupDescription>,
     /// See [`Command::also`].

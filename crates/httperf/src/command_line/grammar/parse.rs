@@ -5,6 +5,7 @@ use std::mem;
 use std::os::unix::ffi::OsStrExt;
 use std::slice;
 
+use super::help::HelpForm;
 use super::{Command, Known, OptDescription, ParseStop, Tier, Value, ValueForm};
 use crate::command_line::hints;
 
@@ -38,9 +39,16 @@ pub fn parse<A, B>(
     order: Order,
     args: &mut A,
 ) -> Result<(), ParseStop> {
-    for item in Reader::new(command, argv, order) {
+    let mut reader = Reader::new(command, argv, order);
+    while let Some(item) = reader.next() {
         match item? {
-            Item::Option(option, value) => option.apply(args, value)?,
+            Item::Option(option, value) => option.apply(args, value).map_err(|stop| match stop {
+                // `-h all`: a flag takes no value, so the word behind it is looked at here.
+                ParseStop::Help(HelpForm::Short) if reader.next_word() == Some(b"all") => {
+                    ParseStop::Help(HelpForm::All)
+                }
+                stop => stop,
+            })?,
             Item::Word(word) => (command.word)(args, word.bytes)?,
         }
     }
@@ -127,6 +135,11 @@ struct Reader<'a, A: 'static, B: 'static> {
 impl<'a, A, B> Reader<'a, A, B> {
     fn new(command: &'a Command<A, B>, argv: &'a [OsString], order: Order) -> Self {
         Self { command, rest: argv.iter(), order, letters: &[], has_only_words: false, behind: None }
+    }
+
+    /// The next word, which is left where it is.
+    fn next_word(&self) -> Option<&'a [u8]> {
+        self.rest.as_slice().first().map(|word| word.as_bytes())
     }
 
     fn take_word(&mut self) -> Option<&'a [u8]> {

@@ -13,6 +13,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "X",
         "offers load for X seconds, as many connections and calls as that takes",
     )
+    .common()
     .details(&[
         "As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; \
              where they are, the run ends with whichever comes first.",
@@ -31,6 +32,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "N",
         "keeps N connections busy, each sending its next call when the last reply is in",
     )
+    .common()
     .details(&[
         "Such a closed loop slows down when the server does. A connection that ends, after --num-calls or \
          because the server closes it, makes way for the next; there are N in all unless --num-conns or \
@@ -72,6 +74,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "X",
         "offers X calls per second over connections that are kept, whatever the server does",
     )
+    .common()
     .details(&[
         "Each call is due at a time of its own and takes any of the --concurrency connections (default: \
          10) that has room; if none has, it waits, and its wait is part of its latency. Connections are \

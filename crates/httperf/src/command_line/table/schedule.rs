@@ -9,7 +9,7 @@ use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::with_value("rate", "X", "starts X connections or sessions per second, whatever the server does")
+    Opt::with_value("rate", "X", "starts X connections or sessions per second, whatever the server does").common()
         .classic()
         .details(&[
             "Default: 0, which starts each when the one before has ended. `inf` starts all at once. 2k is 2000, \

@@ -6,6 +6,7 @@ use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("timeout", "X", "gives the server X seconds to connect, to take a request, and to reply")
+        .common()
         .classic()
         .details(&[
             "Default: 0, which waits for ever, as does any number below it. A reply must be complete X \
