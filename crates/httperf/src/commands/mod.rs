@@ -5,6 +5,7 @@ pub mod capacity;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod help;
 pub mod plot;
 pub mod saved;
 pub mod schema;
@@ -61,6 +62,7 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         main: completions::main,
     },
     Subcommand { name: schema::COMMAND.name, describe: || schema::COMMAND.describe(), main: schema::main },
+    Subcommand { name: help::COMMAND.name, describe: || help::COMMAND.describe(), main: help::main },
 ];
 
 /// The command line of the program itself, with the names of its commands.

@@ -132,7 +132,9 @@ impl Program {
                 ExitCode::from(*status)
             }
             ParseStop::Print(text) => self.print_and_exit(text),
-            ParseStop::Help(form) => self.print_and_exit(&help::text(command, &self.name_text(), *form)),
+            ParseStop::Help(form) => {
+                self.print_and_exit(&help::text(command, &self.name_text(), *form, help::width()))
+            }
             ParseStop::Version => self.print_and_exit(&format!("{}\n", self.version())),
         }
     }

@@ -9,6 +9,7 @@ mod compare;
 mod doctor;
 mod early_replies;
 mod endings;
+mod first_commands;
 mod generated;
 mod http2_options;
 mod http2_servers;

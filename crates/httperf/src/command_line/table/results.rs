@@ -29,6 +29,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "FILE",
         "writes the result as a page with charts, in one file that needs no network",
     )
+    .common()
     .apply(|args, value| file(&mut args.results.html, "--html", value, StdoutMeans::Nothing)),
     Opt::with_value("csv", "FILE", "appends a row of figures to a CSV file")
         .details(&[
