@@ -444,6 +444,10 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
          --timeout 5 --output run.json --html run.html",
     ),
     (
+        "The same load as from a command line of another tool, printed as a command to run:",
+        "httperf like wrk -t4 -c100 -d30s http://localhost:8080/",
+    ),
+    (
         "A check of service level objectives, for a pipeline that reads test results:",
         "httperf http://localhost:8080/ --rate 200 --duration 60 --timeout 5 --slo 'p99<50ms, errors<0.1%' \
          --junit slo.xml",

@@ -12,6 +12,7 @@ mod endings;
 mod generated;
 mod http2_options;
 mod http2_servers;
+mod like;
 mod material;
 mod monitor;
 mod objectives;
