@@ -174,6 +174,19 @@ const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        "like",
+        [
+            example(
+                "The command that does what a command line of wrk does",
+                "httperf like wrk -t4 -c100 -d30s http://127.0.0.1:8080/",
+            ),
+            example(
+                "The same for a command line of ab, carried out at once",
+                "httperf like --run ab -n 1000 -c 10 http://127.0.0.1:8080/",
+            ),
+        ],
+    ),
+    (
         "help",
         [
             example("A list of tasks, with a command line for each", "httperf help"),

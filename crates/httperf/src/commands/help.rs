@@ -99,6 +99,7 @@ const TASKS: &[Task] = &[
     task("Find the highest rate at which a server meets objectives", "capacity"),
     task("Find out whether a new version is slower: compare two servers in turns", "ab"),
     task("Compare two results that were saved", "compare"),
+    task("Do what a command line of another load tool does", "like"),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),
     task("Check that this machine is fit for a test", "doctor"),

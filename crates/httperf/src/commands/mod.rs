@@ -6,6 +6,7 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod help;
+pub mod like;
 pub mod plot;
 pub mod saved;
 pub mod schema;
@@ -52,6 +53,7 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         describe: || self_check::COMMAND.describe(),
         main: self_check::main,
     },
+    Subcommand { name: like::COMMAND.name, describe: || like::COMMAND.describe(), main: like::main },
     Subcommand { name: report::COMMAND.name, describe: || report::COMMAND.describe(), main: report::main },
     Subcommand { name: plot::COMMAND.name, describe: || plot::COMMAND.describe(), main: plot::main },
     Subcommand { name: merge::COMMAND.name, describe: || merge::COMMAND.describe(), main: merge::main },

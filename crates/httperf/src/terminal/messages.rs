@@ -46,6 +46,12 @@ impl Program {
         self.is_quiet
     }
 
+    /// The name it was started by, as bytes.
+    #[must_use]
+    pub fn typed(&self) -> &[u8] {
+        &self.typed
+    }
+
     /// Its base name, as bytes.
     #[must_use]
     pub fn name(&self) -> &[u8] {

@@ -13,6 +13,7 @@ mod first_commands;
 mod generated;
 mod http2_options;
 mod http2_servers;
+mod like;
 mod material;
 mod monitor;
 mod objectives;

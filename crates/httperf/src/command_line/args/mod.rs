@@ -16,7 +16,6 @@ use std::os::unix::ffi::OsStrExt;
 use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
 
-use crate::command_line::grammar::ParseStop;
 use crate::command_line::grammar::{Given, ParseStop};
 use crate::terminal::colour::ColourChoice;
 
