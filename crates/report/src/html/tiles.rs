@@ -58,7 +58,9 @@ fn rate(document: &Document) -> Tile {
 }
 
 fn replies(figures: &RunFigures) -> Tile {
-    let mut notes = vec![format!("{} of {} requests", count(figures.replies), count(figures.requests))];
+    let share = percent(ratio(figures.replies as f64, figures.requests as f64));
+    let mut notes =
+        vec![format!("{} of {} requests ({share})", count(figures.replies), count(figures.requests))];
     if figures.replies > 0 {
         let kilobytes = figures.bytes_per_second / 1024.0;
         notes.push(format!("{} KiB/s including requests", grouped(kilobytes, 1)));
