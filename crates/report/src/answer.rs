@@ -9,6 +9,7 @@ use httperf_stats::{CallOutcome, Failure, Summary, Timing};
 
 use crate::all_calls::{AllCalls, Percentile};
 use crate::colours::{Colours, Tone};
+use crate::diagnosis::{no_reply, same_status};
 use crate::figures::Times;
 use crate::html::title;
 use crate::number::{count, grouped, percent, ratio, time};
@@ -50,10 +51,16 @@ impl Display for Answer<'_> {
         self.write_interruption(f)?;
         self.write_objectives(f)?;
         self.write_offered(f)?;
+        if let Some(fault) = no_reply(plan, summary) {
+            return self.write_fault(f, &fault);
+        }
         self.write_replied(f)?;
         self.write_errors(f)?;
         self.write_unfinished(f)?;
         self.write_statuses(f)?;
+        if let Some(fault) = same_status(plan, summary) {
+            self.line(f, Tone::Bad, "", "", &fault)?;
+        }
         if plan.recording.detail && figures.all_calls.answered > 0 {
             self.write_latency(f)?;
             write_histogram(f, &summary.completed().latency)?;
@@ -63,6 +70,15 @@ impl Display for Answer<'_> {
 }
 
 impl Answer<'_> {
+    /// What is wrong when nothing works. A verdict is worth a word only if the fault may be the generator's.
+    fn write_fault(&self, f: &mut fmt::Formatter<'_>, fault: &str) -> fmt::Result {
+        self.line(f, Tone::Bad, "replied", "", fault)?;
+        match self.document.verdict.level {
+            Level::Invalid => self.write_verdict(f),
+            Level::Valid | Level::Suspect => Ok(()),
+        }
+    }
+
     /// Server, with the lengths of the phases.
     fn write_title(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { plan, summary, figures, .. } = self.document;

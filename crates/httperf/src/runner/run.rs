@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Colours, Kept, Level, Verdict, classic, full};
+use httperf_report::{Colours, Kept, Level, Verdict, answer, classic, full, no_reply};
 use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
 
 use crate::command_line::args::{Args, ReportForm};
@@ -266,7 +266,12 @@ fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Re
         Printed::Classic => out.write_all(document.text(false).as_bytes()),
         Printed::Full => {
             let colours = args.colour.of(&io::stdout());
-            write!(out, "{}{}", classic(&document.plan, &document.summary), full(document, colours))
+            let Document { plan, summary, .. } = document;
+            if args.report == ReportForm::Auto && no_reply(plan, summary).is_some() {
+                // On a terminal, the one sentence says more than all the zeros.
+                return write!(out, "{}", answer(document, colours));
+            }
+            write!(out, "{}{}", classic(plan, summary), full(document, colours))
         }
     }
 }

@@ -27,8 +27,9 @@ pub struct Judged {
     pub objective: Objective,
     /// Measured value of its figure.
     pub measured: Measured,
-    /// Time in seconds that an endless latency exceeds for certain; `None` for other figures.
-    #[serde(default)]
+    /// Time in seconds that the latency exceeds for certain, if calls without a usable reply leave its value open;
+    /// `None` for other figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<f64>,
     /// Number of calls, connections or sessions behind the figure, including those that failed.
     pub samples: u64,
@@ -94,7 +95,8 @@ impl Judged {
         let (measured, at_least) = match Latencies::of(summary).quantile(share) {
             None => (Measured::Nothing, None),
             Some(Latency::Exactly(seconds)) => (Measured::Figure(seconds), None),
-            Some(Latency::MoreThan(seconds)) => (Measured::Endless, Some(seconds)),
+            Some(Latency::Pending(seconds)) => (Measured::Figure(seconds), Some(seconds)),
+            Some(Latency::Endless(seconds)) => (Measured::Endless, Some(seconds)),
         };
         Self { at_least, ..Self::of_times(objective, Figure::Quantile(share), measured, times) }
     }
