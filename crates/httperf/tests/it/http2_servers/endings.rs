@@ -58,7 +58,7 @@ fn run_reloaded(peer: &Peer, make: Make, arguments: &str) -> Ran {
 fn has_lost_unaccepted(run: &Ran) -> bool {
     let resets = run.summary.errors.count(Failure::Reset);
     let unanswered = run.summary.connections - run.http2().spoken.count("HTTP/2");
-    resets > 0 && resets == run.summary.errors.total() && resets == unanswered
+    resets > 0 && resets == run.summary.errors.total() && resets <= unanswered
 }
 
 /// Returns true if Caddy lost connections even in the last of the runs, as it may on a busy machine; they must be few.
