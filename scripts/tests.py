@@ -10,6 +10,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 
@@ -21,6 +22,11 @@ ALONE = ["measured"]
 
 
 def main():
+    # Tests send these to programs. Where this was started with them ignored, as by nohup or in the background, so
+    # would they be.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     programs = build()
     together = sorted((program for program in programs if program[0] not in ALONE), key=order)
     alone = [program for program in programs if program[0] in ALONE]
