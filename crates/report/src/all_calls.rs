@@ -25,7 +25,8 @@ pub struct AllCalls {
     pub failed: u64,
     /// Calls that were pending when the run ended.
     pub unfinished: u64,
-    /// Most frequent reason for the lack of a reply; `None` if all calls were answered.
+    /// Most frequent reason for the lack of a reply, or `unfinished` if there is no other; `None` if all calls were
+    /// answered.
     pub no_reply: Option<NoReply>,
     /// 50th percentile.
     pub p50: Option<Percentile>,
@@ -132,7 +133,7 @@ impl NoReply {
         let reasons = [
             (failed, if only_timed_out(summary) { Self::TimedOut } else { Self::Failed }),
             (count(CallOutcome::Unexpected), Self::Unexpected),
-            // Pending calls say least: any other reason comes first.
+            // Pending calls are the reason only where there is no other.
             (summary.unfinished.moments.count().min(1), Self::Unfinished),
         ];
         let most = reasons.iter().map(|&(calls, _)| calls).max().filter(|&calls| calls > 0)?;
@@ -191,7 +192,8 @@ pub(crate) enum Latency {
     Exactly(f64),
     /// Longer than this: calls of this age were pending when the run ended, and nothing is known of longer times.
     Pending(f64),
-    /// Longer than any time: too many calls had no usable reply, and waited for this long at least.
+    /// Longer than any time: too many calls had no usable reply. This is how long they had waited, or the longest
+    /// answered call if that took longer.
     Endless(f64),
 }
 
@@ -217,6 +219,8 @@ impl<'a> Latencies<'a> {
             return self.answered.quantile(share).map(|value| Latency::Exactly(value.as_secs_f64()));
         }
         let least = self.least.quantile(share)?.as_secs_f64();
+        // Calls that failed at once are no shorter than those that were answered.
+        let least = least.max(self.answered.moments.max());
         Some(self.smallest_bound(share).unwrap_or(Latency::Endless(least)))
     }
 
@@ -290,7 +294,7 @@ mod tests {
     fn calls_that_failed_at_once_are_not_short() {
         let most = summary(&[20; 10], &[1; 90], &[]);
         assert_eq!(quantile(&most, 0.1), "20.0 ms");
-        assert_eq!(quantile(&most, 0.5), "> 1.00 ms");
+        assert_eq!(quantile(&most, 0.5), "> 20.0 ms");
         let none = summary(&[], &[1; 4], &[]);
         assert_eq!(quantile(&none, 0.5), "> 1.00 ms");
         assert_eq!(AllCalls::of(&none).no_reply, Some(NoReply::Failed));

@@ -4,7 +4,7 @@
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Plan, Workload};
+use httperf_plan::{Plan, Workload};
 use httperf_stats::{CallOutcome, Failure, Summary, Timing};
 
 use crate::all_calls::{AllCalls, Percentile};
@@ -13,7 +13,7 @@ use crate::diagnosis::{no_reply, same_status};
 use crate::figures::Times;
 use crate::html::title;
 use crate::number::{count, grouped, percent, ratio, time};
-use crate::objectives::{Judged, Kept};
+use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
 use crate::verdict::Level;
 
@@ -115,56 +115,46 @@ impl Answer<'_> {
 
     fn write_objectives(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = &self.document.objectives;
-        if all.is_empty() {
-            return Ok(());
-        }
-        let kept: Vec<&Judged> = all.iter().filter(|judged| judged.outcome == Kept::Met).collect();
-        let broken: Vec<String> = all
-            .iter()
-            .filter(|judged| judged.outcome != Kept::Met)
-            .map(|judged| match judged.outcome {
-                Kept::Unknown => format!("{} is unknown: {judged}", judged.objective),
-                Kept::Met | Kept::Missed => format!("{}: {judged}", judged.objective),
-            })
-            .collect();
-        match self.document.met_objectives() {
-            true => self.line(
-                f,
-                Tone::Good,
-                "objectives",
-                "PASS",
-                &format!("{} of {} met", kept.len(), all.len()),
-            ),
-            false => {
-                let what = match &broken[..] {
-                    [] => "the run was ended early because one was missed".to_owned(),
-                    [first] => first.clone(),
-                    [first, others @ ..] => format!("{first}; {} more not met", others.len()),
-                };
-                self.line(f, Tone::Bad, "objectives", "FAIL", &what)
+        let Some(outcome) = self.document.objectives_outcome() else { return Ok(()) };
+        let tone = match outcome {
+            Kept::Met => Tone::Good,
+            Kept::Missed => Tone::Bad,
+            Kept::Unknown => Tone::Doubtful,
+        };
+        let open = || all.iter().filter(|judged| judged.outcome != Kept::Met);
+        // One that was missed says more than one that is unknown.
+        let first = open().find(|judged| judged.outcome == Kept::Missed).or_else(|| open().next());
+        let met = all.len() - open().count();
+        let what = match first {
+            None if outcome == Kept::Met => format!("{met} of {} met", all.len()),
+            None => "the run was ended early because one was missed".to_owned(),
+            Some(judged) => {
+                let unknown = if judged.outcome == Kept::Unknown { " is unknown" } else { "" };
+                let others =
+                    if all.len() > 1 { format!("; {met} of {} met", all.len()) } else { String::new() };
+                format!("{}{unknown}: {judged}{others}", judged.objective)
             }
-        }
+        };
+        self.line(f, tone, "objectives", outcome.headline(), &what)
     }
 
     /// Arrivals that were due; where arrivals wait for each other, requests that were sent.
     fn write_offered(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { plan, summary, figures, .. } = self.document;
-        let unit = match plan.workload {
-            Workload::Connections(_) => "connections",
-            Workload::Sessions(_) => "sessions",
-            Workload::Calls(_) => "calls",
+        let (one, many) = match plan.workload {
+            Workload::Connections(_) => ("connection", "connections"),
+            Workload::Sessions(_) => ("session", "sessions"),
+            Workload::Calls(_) => ("call", "calls"),
         };
         let length = time(figures.duration_s * 1e3);
         let Some(rate) = figures.offered_rate else {
             let sent = summary.in_window().requests;
-            let what = match plan.arrivals {
-                Arrivals::Sequential | Arrivals::Concurrent(_) => ", each as soon as there was room",
-                _ => "",
-            };
-            let what = format!("{} requests in {length}{what}", count(sent));
+            let requests = if sent == 1 { "request" } else { "requests" };
+            let what = format!("{} {requests} in {length}", count(sent));
             return self.line(f, Tone::Plain, "sent", &per_second(figures.request_rate), &what);
         };
-        let due = format!("{} {unit} due in {length}", count(summary.arrivals.due));
+        let due = summary.arrivals.due;
+        let due = format!("{} {} due in {length}", count(due), if due == 1 { one } else { many });
         let what = match figures.rate_asked.filter(|&asked| (rate - asked).abs() > AS_ASKED * asked) {
             Some(asked) => format!("{due}, of {} asked for", per_second(asked)),
             None => due,
@@ -194,7 +184,7 @@ impl Answer<'_> {
         let calls = figures.all_calls.calls;
         let share = |part: u64| percent(ratio(part as f64, calls as f64));
         let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
-        let refused = summary.statuses[3] + summary.statuses[4];
+        let of_errors = summary.statuses[3] + summary.statuses[4];
         let mut kinds = Vec::new();
         if failed > 0 || summary.errors.total() > 0 {
             let reasons: Vec<String> = Failure::ALL
@@ -207,10 +197,13 @@ impl Answer<'_> {
                 1 => format!("1 call failed ({})", share(1)),
                 failed => format!("{} calls failed ({})", count(failed), share(failed)),
             };
-            kinds.push(format!("{calls}: {}", reasons.join(", ")).trim_end_matches(": ").to_owned());
+            let connections =
+                if failed > 0 && failed != summary.errors.total() { "connections: " } else { "" };
+            let reasons = reasons.join(", ");
+            kinds.push(if reasons.is_empty() { calls } else { format!("{calls}: {connections}{reasons}") });
         }
         for (part, one, many) in [
-            (refused, "reply of 4xx or 5xx", "replies of 4xx or 5xx"),
+            (of_errors, "reply of 4xx or 5xx", "replies of 4xx or 5xx"),
             (summary.mismatches.total(), "unexpected reply", "unexpected replies"),
         ] {
             if part > 0 {
@@ -258,9 +251,7 @@ impl Answer<'_> {
             write!(f, "{name:>TIME_WIDTH$}")?;
         }
         writeln!(f)?;
-        // Calls that were pending at the end change little, unless they are many.
-        let is_whole = all.failed == 0
-            && !all.percentiles().iter().any(|(_, found)| found.is_some_and(|found| found.or_more));
+        let is_whole = all.answered == all.calls;
         let mean = if is_whole { figures.latency_ms.mean } else { None };
         let quantiles = all.percentiles().map(|(_, percentile)| percentile);
         let name = self.colours.paint(Tone::Strong, format!("{:<NAME_WIDTH$}", "latency"));
@@ -310,6 +301,8 @@ impl Answer<'_> {
             [first] => first.clone(),
             [first, others @ ..] => format!("{first} (and {} more, above)", others.len()),
         };
+        let why =
+            if verdict.level == Level::Valid { "these figures can be relied on".to_owned() } else { why };
         writeln!(f)?;
         self.line(f, tone, "verdict", &verdict.level.to_string(), &why)
     }
@@ -445,6 +438,8 @@ fn wrapped(text: &str, first: usize, others: usize) -> Vec<String> {
         } else if length + 1 + word.chars().count() <= room {
             line.extend([" ", word]);
         } else if number == LINES_MAX {
+            let kept = line.char_indices().nth(room - 1).map_or(line.len(), |(end, _)| end);
+            line.truncate(kept);
             line.push('…');
             break;
         } else {

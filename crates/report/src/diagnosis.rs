@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use httperf_plan::Plan;
-use httperf_stats::{CallOutcome, Failure, Summary};
+use httperf_stats::{CallOutcome, Failure, Summary, TlsSummary};
 
 use crate::number::{count, time};
 
@@ -33,6 +33,13 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
                 time(oldest)
             )
         });
+    }
+    if let Some(failure) = summary.tls.as_deref().and_then(TlsSummary::hopeless) {
+        let remedy = match failure.reason.contains("wrong version number") {
+            true => ". Does the port speak plain HTTP? Try http://",
+            false => "",
+        };
+        return Some(format!("no reply: the TLS handshake with {server} failed: {}{remedy}", failure.reason));
     }
     let only = Failure::ALL.into_iter().find(|&failure| summary.errors.count(failure) == failed)?;
     let was_connected = !summary.connect.is_empty();

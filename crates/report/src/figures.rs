@@ -31,8 +31,8 @@ pub struct RunFigures {
     pub unexpected: u64,
     /// Scheduled arrivals per second, of all parts together; `None` if arrivals wait for each other.
     pub rate_asked: Option<f64>,
-    /// Arrivals per second that were due in the measured phase; `None` if arrivals wait for each other, or were
-    /// not recorded.
+    /// Arrivals per second that were due in the measured phase, which in a run of a fixed number ends with the last
+    /// of them; `None` if arrivals wait for each other, if there were fewer than two, or if they were not recorded.
     #[serde(default)]
     pub offered_rate: Option<f64>,
     /// Connections initiated per second of the measured phase, whatever phase they were due in. The following
@@ -174,8 +174,9 @@ impl RunFigures {
             errors: summary.errors.total(),
             statuses: summary.statuses,
             unexpected: summary.mismatches.total(),
-            offered_rate: (mean_interval > 0.0 && seconds > 0.0 && plan.recording.detail)
-                .then(|| summary.arrivals.due as f64 / seconds),
+            offered_rate: (mean_interval > 0.0 && plan.recording.detail)
+                .then(|| offered_rate(plan, summary))
+                .flatten(),
             rate_asked: (mean_interval > 0.0).then(|| parts as f64 / mean_interval),
             connection_rate: throughput.connections,
             request_rate: throughput.requests,
@@ -202,6 +203,17 @@ impl RunFigures {
             steady: Steady::of(summary),
         }
     }
+}
+
+/// Arrivals per second that were due. If their number ends the run and not its length, replies take part of that length:
+/// the time from the first to the last arrival counts.
+fn offered_rate(plan: &Plan, summary: &Summary) -> Option<f64> {
+    let arrivals = &summary.arrivals;
+    let (seconds, intervals) = match plan.runtime {
+        Some(_) => (summary.duration.as_secs_f64(), arrivals.due),
+        None => (arrivals.span_due.as_secs_f64(), arrivals.started.saturating_sub(1)),
+    };
+    (seconds > 0.0 && arrivals.due > 1).then(|| intervals as f64 / seconds)
 }
 
 impl Times {

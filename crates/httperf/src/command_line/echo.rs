@@ -161,10 +161,11 @@ fn shown(option: &OptDescription, value: &[u8]) -> Vec<u8> {
     }
 }
 
+/// Returns true if a header field of this name usually carries a secret: `Authorization`, `Cookie`, `X-Api-Key` and the
+/// like.
 fn is_secret_header(name: &[u8]) -> bool {
-    ["Authorization", "Proxy-Authorization", "Cookie"]
-        .iter()
-        .any(|secret| name.trim_ascii().eq_ignore_ascii_case(secret.as_bytes()))
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    ["auth", "cookie", "key", "password", "secret", "token"].iter().any(|part| name.contains(part))
 }
 
 /// A value in quotes if a shell needs them, on one line.

@@ -117,7 +117,7 @@ const HEADER: &str = "--header 'NAME: VALUE' adds a header field";
 const COOKIE: &str = "--header 'Cookie: NAME=VALUE' sends a cookie";
 const AGENT: &str = "--header 'User-Agent: NAME' names the client";
 const METHOD: &str = "--method POST sets the method";
-const HEAD: &str = "--method HEAD asks for the header alone";
+const HEAD: &str = "--method HEAD requests headers only";
 const BODY: &str = "--body TEXT sends a body, --body-file FILE the contents of a file";
 const BODY_FILE: &str = "--body-file FILE sends the contents of a file";
 const JSON: &str = "--body TEXT with --header 'Content-Type: application/json' sends JSON, --output - prints the result as \
@@ -192,7 +192,7 @@ const OF_RUNS: &[Habit] = &[
     habit("f", TARGETS),
     habit(
         "i",
-        "--method HEAD asks for the header alone; certificates are not checked unless --ssl-verify is given",
+        "--method HEAD requests headers only; certificates are not checked unless --ssl-verify is given",
     ),
     habit("I", HEAD),
     habit(

@@ -49,7 +49,7 @@ pub fn page(document: &Document) -> String {
     let completed = summary.completed();
     let warnings: Vec<String> = summary.warnings().iter().map(ToString::to_string).collect();
     let banner = Banner::of(verdict, &warnings);
-    let outcome = Outcome::of(&document.objectives);
+    let outcome = Outcome::of(document);
     let page = Page {
         title: about::url(plan),
         word: match &outcome {
@@ -192,15 +192,15 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(objectives: &[Judged]) -> Option<Self> {
+    fn of(document: &Document) -> Option<Self> {
+        let objectives = &document.objectives;
         let met = objectives.iter().filter(|judged| judged.outcome == Kept::Met).count();
-        let is_any = |outcome| objectives.iter().any(|judged| judged.outcome == outcome);
-        let (class, symbol, word) = match () {
-            () if objectives.is_empty() => return None,
-            () if is_any(Kept::Missed) => ("invalid", "✕", "FAIL"),
-            () if is_any(Kept::Unknown) => ("suspect", "?", "UNDECIDED"),
-            () => ("valid", "✓", "PASS"),
+        let (class, symbol) = match document.objectives_outcome()? {
+            Kept::Missed => ("invalid", "✕"),
+            Kept::Unknown => ("suspect", "?"),
+            Kept::Met => ("valid", "✓"),
         };
+        let word = document.objectives_outcome().map_or("", Kept::headline);
         let meaning = match objectives.len() {
             1 if met == 1 => "the objective was met".to_owned(),
             all if all == met => format!("all {} objectives were met", count(all as u64)),

@@ -194,6 +194,8 @@
     }
 
     move(event) {
+      // The button was released outside.
+      if (this.drag && event.buttons === 0) this.cancel();
       const place = this.placeOf(event);
       if (!this.drag) {
         this.read(place);
@@ -282,6 +284,7 @@
       const share = (number) => this.share(((isLogarithmic ? Math.log10(number) : number) - from) / (to - from) * WIDTH);
       const [low, high] = this.view.map(value);
       const { width } = this.frame.getBoundingClientRect();
+      if (width === 0) return;
       const least = quantity === "round" ? 1 : 0;
       const step = Math.max(least, round((high - low) / (width / TICK_GAP)));
       let numbers = [];

@@ -3,7 +3,7 @@
 use httperf_plan::{Plan, Workload};
 use httperf_stats::Summary;
 
-use crate::all_calls::{NoReply, Percentile};
+use crate::all_calls::{AllCalls, NoReply, Percentile};
 use crate::figures::{RunFigures, Times};
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::result::Document;
@@ -58,9 +58,14 @@ fn rate(document: &Document) -> Tile {
 }
 
 fn replies(figures: &RunFigures) -> Tile {
-    let share = percent(ratio(figures.replies as f64, figures.requests as f64));
-    let mut notes =
-        vec![format!("{} of {} requests ({share})", count(figures.replies), count(figures.requests))];
+    let AllCalls { calls, answered, .. } = figures.all_calls;
+    let mut notes = vec![match calls {
+        0 => format!("{} of {} requests", count(figures.replies), count(figures.requests)),
+        calls => {
+            let share = percent(ratio(answered as f64, calls as f64));
+            format!("{} of {} calls answered ({share})", count(answered), count(calls))
+        }
+    }];
     if figures.replies > 0 {
         let kilobytes = figures.bytes_per_second / 1024.0;
         notes.push(format!("{} KiB/s including requests", grouped(kilobytes, 1)));
@@ -76,7 +81,7 @@ fn latency(
     value: Option<Percentile>,
 ) -> Tile {
     let Some(value) = value else {
-        return unknown(plan, name, too_few(figures.latency_ms.samples));
+        return unknown(plan, name, too_few(figures.all_calls.calls));
     };
     if value.or_more {
         let why = figures.all_calls.no_reply.map_or("", NoReply::of_calls);
@@ -86,6 +91,10 @@ fn latency(
     let note = match confidence.and_then(|confidence| confidence.low.zip(confidence.high)) {
         // The interval is of latencies rounded to two digits, the value to three: it may lie slightly
         // outside.
+        // Others than the value: intervals are known of answered calls only.
+        Some((low, high)) if figures.all_calls.failed > 0 => {
+            format!("answered only, 95 %: {} to {}", time(low), time(high))
+        }
         Some((low, high)) => {
             format!("95 %: {} to {}", time(low.min(value.ms)), time(high.max(value.ms)))
         }
@@ -102,9 +111,9 @@ fn unknown(plan: &Plan, name: &'static str, why: String) -> Tile {
 
 fn too_few(samples: u64) -> String {
     match samples {
-        0 => "no call was answered".to_owned(),
-        1 => "only 1 call was answered".to_owned(),
-        samples => format!("only {} calls were answered", count(samples)),
+        0 => "no call was made".to_owned(),
+        1 => "only 1 call was made".to_owned(),
+        samples => format!("only {} calls were made", count(samples)),
     }
 }
 

@@ -278,6 +278,17 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
     (whole > 0).then(|| (ratio(part as f64, whole as f64), whole))
 }
 
+impl Kept {
+    /// Outcome of all objectives together, as reports begin with it.
+    pub(crate) fn headline(self) -> &'static str {
+        match self {
+            Self::Met => "PASS",
+            Self::Missed => "FAIL",
+            Self::Unknown => "UNDECIDED",
+        }
+    }
+}
+
 impl Display for Kept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {

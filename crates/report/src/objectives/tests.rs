@@ -293,3 +293,33 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    /// A percentile is met by bounds above the one that is reported, and missed by those below it.
+    #[test]
+    fn the_percentile_reported_is_the_smallest_bound_that_is_met(
+        answered in proptest::collection::vec(1..100_u32, 100..200),
+        failed in 0..4_usize,
+        unfinished in proptest::collection::vec(1..100_u32, 0..20),
+    ) {
+        let mut summary = Summary::default();
+        answered.iter().for_each(|&ms| add_calls(&mut summary, CallOutcome::Success, [ms]));
+        (0..failed).for_each(|_| add_calls(&mut summary, CallOutcome::Failure, [1]));
+        unfinished.iter().for_each(|&ms| summary.unfinished.add(MS * ms));
+        for quantile in [50, 90, 99] {
+            // Samples are whole milliseconds, bounds lie between them.
+            let between = |ms: u32| of(&format!("p{quantile}<{ms}500us"), &summary).outcome == Kept::Met;
+            let all = crate::AllCalls::of(&summary);
+            let found = match quantile {
+                50 => all.p50,
+                90 => all.p90,
+                _ => all.p99,
+            };
+            let found = found.expect("there are calls enough");
+            let smallest = (1..100).find(|&ms| between(ms));
+            let is_near = smallest.is_some_and(|ms| (found.ms - f64::from(ms)).abs() <= 0.002 * found.ms);
+            let is_endless = smallest.is_none() && found.or_more;
+            prop_assert!(is_near || is_endless, "p{quantile} is {found}, met from {smallest:?} ms on");
+        }
+    }
+}

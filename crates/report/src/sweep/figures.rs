@@ -214,12 +214,16 @@ impl Mean {
     }
 }
 
-/// Mean of a percentile over the runs: a lower bound if it is one in any of them. `None` if one of them lacks it.
+/// Mean of a percentile over the runs; the largest if calls without a reply leave it open in one of them. `None` if one
+/// of them lacks it.
 fn mean_of_all(runs: &[&Run], of: fn(&AllCalls) -> Option<Percentile>) -> Option<Percentile> {
     let all: Vec<Percentile> =
         runs.iter().map(|run| of(&run.result.figures.all_calls)).collect::<Option<_>>()?;
-    let ms = Mean::of(all.iter().map(|percentile| percentile.ms))?.value;
-    Some(Percentile { ms, or_more: all.iter().any(|percentile| percentile.or_more) })
+    let ms = || all.iter().map(|percentile| percentile.ms);
+    match all.iter().any(|percentile| percentile.or_more) {
+        true => Some(Percentile { ms: ms().fold(0.0, f64::max), or_more: true }),
+        false => Some(Percentile { ms: Mean::of(ms())?.value, or_more: false }),
+    }
 }
 
 /// Arrivals started per second.

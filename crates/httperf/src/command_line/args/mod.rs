@@ -334,7 +334,10 @@ impl Args {
     #[must_use]
     pub fn short_run_note(&self) -> Option<String> {
         let load = &self.load;
-        let is_counted = self.num_conns.is_some() || self.session.is_some();
+        // Who asks for a number of calls over kept connections knows how many there will be.
+        let is_counted = self.num_conns.is_some()
+            || self.session.is_some()
+            || load.concurrency.is_some() && self.num_calls.is_some();
         if is_counted || load.duration > 0.0 || load.call_arrivals.is_some() {
             return None;
         }

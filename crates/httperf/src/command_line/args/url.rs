@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 
 use httperf_plan::url::{HttpUrl, UrlError};
 
@@ -60,7 +61,9 @@ fn names_server(word: &str) -> bool {
     if host.parse::<Ipv4Addr>().is_ok() || host.eq_ignore_ascii_case("localhost") {
         return true;
     }
-    is_host_name(host) && (has_port || host.contains('.') && path.starts_with('/'))
+    // `results.d/x` may be a file as well as a server.
+    let is_file = || Path::new(word).exists();
+    is_host_name(host) && (has_port || host.contains('.') && path.starts_with('/') && !is_file())
 }
 
 /// Returns whether a word could be the name of a host. A number is none.

@@ -90,7 +90,7 @@ pub struct OptDescription {
     pub is_common: bool,
     /// True if every occurrence counts, and not only the last.
     pub is_repeatable: bool,
-    /// True if its value is nobody's business: the echo line leaves it out.
+    /// True if its value is a secret, which the echo line leaves out.
     pub is_secret: bool,
 }
 

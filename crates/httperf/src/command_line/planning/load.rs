@@ -138,7 +138,7 @@ pub(super) fn runtime(args: &Args) -> f64 {
     if args.load.duration > 0.0 { args.load.duration } else { args.runtime }
 }
 
-/// Refuses a warm-up in which all work is due for sure, as nothing would be measured.
+/// Refuses a warm-up in which all work is due, almost certainly if intervals are random: nothing would be measured.
 pub(super) fn check_warmup(plan: &Plan) -> Result<(), LoadError> {
     let warmup_s = plan.phases.warmup.as_secs_f64();
     let count = match &plan.workload {

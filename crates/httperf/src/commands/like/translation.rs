@@ -321,10 +321,10 @@ impl Load {
     fn calls_per_connection(&mut self) -> Option<u64> {
         let (count, connections) = (self.count?, self.connections);
         let calls = count.div_ceil(connections);
-        if calls * connections != count {
+        if calls.saturating_mul(connections) != count {
             self.notes.push(format!(
                 "{count} requests cannot be shared equally by {connections} connections: each makes {calls}, {} in all",
-                calls * connections
+                calls.saturating_mul(connections)
             ));
         }
         if calls > SURELY_KEPT && self.version != Version::Http2 {

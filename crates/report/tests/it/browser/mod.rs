@@ -196,8 +196,8 @@ impl Page<'_> {
     pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
         self.mouse("mouseMoved", from);
         self.mouse("mousePressed", from);
-        self.mouse("mouseMoved", (f64::midpoint(from.0, to.0), to.1));
-        self.mouse("mouseMoved", to);
+        self.mouse("mouseDragged", (f64::midpoint(from.0, to.0), to.1));
+        self.mouse("mouseDragged", to);
         self.mouse("mouseReleased", to);
     }
 
@@ -212,8 +212,15 @@ impl Page<'_> {
     }
 
     fn mouse(&mut self, kind: &str, (x, y): (f64, f64)) {
-        let button = if kind == "mouseMoved" { "none" } else { "left" };
-        let event = json!({ "type": kind, "x": x, "y": y, "button": button, "clickCount": 1 });
+        // A drag is a move with the left button, the first bit, held down.
+        let (kind, button, buttons) = match kind {
+            "mouseMoved" => (kind, "none", 0),
+            "mouseDragged" => ("mouseMoved", "left", 1),
+            "mousePressed" => (kind, "left", 1),
+            _ => (kind, "left", 0),
+        };
+        let event =
+            json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1 });
         self.call("Input.dispatchMouseEvent", &event);
     }
 
