@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Gets the load generators that benches compare with and that no Debian package has: hey, from the Go module proxy, and
-# oha, from crates.io. Into target/tools, where they stay; says nothing if they are there. No test needs them.
+# oha, from crates.io. Into target/tools, where they stay; says nothing if they are there. No test needs them; those of
+# `httperf like` use them if they are there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -2,6 +2,7 @@
 
 mod prose;
 
+use httperf::command_line::examples::Example;
 use httperf::command_line::grammar::help::{self, capitalised};
 use httperf::command_line::grammar::{Description, OptDescription, ValueForm};
 use roff::{Inline, Roff, bold, italic, roman};
@@ -24,6 +25,16 @@ pub(crate) fn page(commands: &[Description]) -> String {
     section(&mut page, "SYNOPSIS");
     for command in commands {
         synopsis(&mut page, command);
+    }
+
+    section(&mut page, "EXAMPLES");
+    for Example { purpose, line } in commands.iter().flat_map(|command| command.examples) {
+        paragraphs(&mut page, &[&format!("{purpose}:")]);
+        verbatim(&mut page, line);
+    }
+    for (text, command) in prose::EXAMPLES {
+        paragraphs(&mut page, &[text]);
+        verbatim(&mut page, command);
     }
 
     section(&mut page, "DESCRIPTION");
@@ -86,12 +97,6 @@ pub(crate) fn page(commands: &[Description]) -> String {
 
     section(&mut page, "ENVIRONMENT");
     entries(&mut page, prose::ENVIRONMENT);
-
-    section(&mut page, "EXAMPLES");
-    for (text, command) in prose::EXAMPLES {
-        paragraphs(&mut page, &[text]);
-        verbatim(&mut page, command);
-    }
 
     section(&mut page, "SEE ALSO");
     page.text([

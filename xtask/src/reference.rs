@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use httperf::command_line::examples::Example;
 use httperf::command_line::grammar::help::{capitalised, synopsis};
 use httperf::command_line::grammar::{Description, OptDescription, Tier, ValueForm};
 
@@ -30,13 +31,17 @@ A long option may be shortened as long as it stays unique. Abbreviations are mat
 with the options of the classic release 0.9.0 first, then with those of 0.9.1, then with newer ones, so that they keep
 their meaning in old scripts.
 
-Numbers are decimal. Times are in seconds and may have a fraction, as may rates.
+Numbers are decimal. Times are in seconds unless they end in a unit, `us`, `ms`, `s`, `m` or `h`; rates are per second, and may
+end in `k` or `M` for thousands or millions and in `/s` or `/m` for per second or per minute. Both may have a fraction.
 ";
 
 fn write_command(out: &mut String, command: &Description) {
     let name = format!("httperf {}", command.name);
     let name = name.trim_end();
     write!(out, "\n## `{name}`\n\n{}\n\n    {name} {}\n", command.summary, synopsis(command)).expect(WRITES);
+    for Example { purpose, line } in command.examples {
+        write!(out, "\n{purpose}:\n\n    {line}\n").expect(WRITES);
+    }
     for group in &command.groups {
         write!(out, "\n### {}\n", group.title).expect(WRITES);
         for option in &group.options {

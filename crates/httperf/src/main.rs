@@ -1,10 +1,14 @@
 //! Offers HTTP load to a server and reports what came back.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use httperf::command_line::args::Args;
 use httperf::command_line::echo;
+use httperf::command_line::grammar::ParseStop;
+use httperf::command_line::grammar::help::HelpForm;
+use httperf::command_line::hints;
 use httperf::command_line::planning;
 use httperf::commands::{self, SUBCOMMANDS};
 use httperf::runner;
@@ -35,10 +39,18 @@ fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCod
     }
     let plan = planning::plan(program, &args, &mut |warning| program.warn(warning))
         .map_err(|error| error.explain(program))?;
-    runner::run(program, &args, plan)
+    let status = runner::run(program, &args, plan);
+    // The last lines are those that are seen.
+    if io::stderr().is_terminal()
+        && let Some(note) = args.short_run_note()
+    {
+        program.warn(note);
+    }
+    status
 }
 
 fn parse(program: &Program, words: &[OsString]) -> Result<Args, ExitCode> {
+    check_first_word(words).map_err(|stop| program.stop(&commands::program_description(), &stop))?;
     let mut args = Args::default();
     let parsed = args.parse(words);
     let program = &program.quieted(args.quiet);
@@ -50,4 +62,21 @@ fn parse(program: &Program, words: &[OsString]) -> Result<Args, ExitCode> {
         program.warn(warning);
     }
     Ok(args)
+}
+
+/// Refuses a misspelt command, and explains the program to a person who types its name alone. A script that does so loads
+/// the default server, as ever.
+fn check_first_word(words: &[OsString]) -> Result<(), ParseStop> {
+    let Some(first) = words.first() else {
+        let is_person = io::stdin().is_terminal() && io::stdout().is_terminal();
+        return if is_person { Err(ParseStop::Help(HelpForm::Short)) } else { Ok(()) };
+    };
+    match hints::misspelt_command(first) {
+        Some(command) => {
+            let typed = first.to_string_lossy();
+            let message = format!("expected a command or a URL, got `{typed}`");
+            Err(ParseStop::rejected(message).with_hint(Some(format!("did you mean {command}?"))))
+        }
+        None => Ok(()),
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use httperf_plan::units;
+
 /// Text that an option or a step of a path cannot read. Its `Display` fits behind the name of the option.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got `{given}`")]
@@ -34,7 +36,7 @@ pub fn parse_size(text: &str) -> Result<u64, Malformed> {
     number.checked_mul(1 << shift).ok_or_else(malformed)
 }
 
-/// Reads a duration: a number with a unit (`s`, `ms`, `us`, `ns`, `min`, `h`); a bare number counts seconds.
+/// Reads a duration: a number with a unit (`s`, `ms`, `us`, `ns`, `m` or `min`, `h`); a bare number counts seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, Malformed> {
     duration(text).ok_or_else(|| Malformed::new("a duration such as 50ms", text))
 }
@@ -48,18 +50,18 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
         "ms" => number / 1e3,
         "us" | "µs" => number / 1e6,
         "ns" => number / 1e9,
-        "min" => number * 60.0,
+        "m" | "min" => number * 60.0,
         "h" => number * 3600.0,
         _ => return None,
     };
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Reads a rate in replies per second: a number above 0.
+/// Reads a rate in replies per second: a number above 0, perhaps with `k`, `M`, `/s` or `/m` behind it.
 pub fn parse_rate(text: &str) -> Result<f64, Malformed> {
-    match text.parse::<f64>() {
-        Ok(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
-        _ => Err(Malformed::new("a number above 0", text)),
+    match units::per_second(text.as_bytes()) {
+        Some(rate) if rate.is_finite() && rate > 0.0 => Ok(rate),
+        _ => Err(Malformed::new("a rate above 0 such as 500 or 2k", text)),
     }
 }
 
@@ -91,6 +93,7 @@ mod tests {
             ("1500ns", 1),
             ("2", 2_000_000),
             ("1min", 60_000_000),
+            ("2m", 120_000_000),
             (".5h", 1_800_000_000),
         ] {
             assert_eq!(parse_duration(text).unwrap().as_micros(), micros, "{text}");
@@ -108,6 +111,7 @@ mod tests {
     #[test]
     fn rates_are_above_0() {
         assert_eq!(parse_rate("2.5"), Ok(2.5));
+        assert_eq!(parse_rate("1.5k"), Ok(1500.0));
         for text in ["0", "-1", "inf", "nan", "", "fast"] {
             assert!(parse_rate(text).is_err(), "{text}");
         }

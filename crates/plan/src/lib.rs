@@ -12,6 +12,7 @@ pub mod objective;
 pub mod session_file;
 pub mod targets_file;
 pub mod template;
+pub mod units;
 pub mod uri_list;
 pub mod url;
 

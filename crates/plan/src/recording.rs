@@ -38,7 +38,7 @@ pub struct Recording {
     pub detail: bool,
     /// The property that splits calls into classes with figures of their own; none by default.
     pub split: Option<Split>,
-    /// The number of slowest calls to keep. 10 by default.
+    /// The number of slowest calls to keep. 3 by default.
     pub slowest: u32,
     /// The clock that times the end of replies.
     #[serde(default)]
@@ -51,7 +51,7 @@ pub struct Recording {
 
 impl Default for Recording {
     fn default() -> Self {
-        Self { detail: true, split: None, slowest: 10, clock: ReplyClock::Program, kernel_sends: None }
+        Self { detail: true, split: None, slowest: 3, clock: ReplyClock::Program, kernel_sends: None }
     }
 }
 

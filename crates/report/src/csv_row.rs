@@ -3,6 +3,7 @@
 
 use httperf_stats::{Mismatch, RateMoments};
 
+use crate::answer::statuses;
 use crate::number::{fixed, ratio};
 use crate::result::Document;
 use httperf_plan::{Target, UNLIMITED, Workload};
@@ -11,7 +12,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
 /// the percentage of failed connections.
-pub(crate) const COLUMNS: [&str; 57] = [
+pub(crate) const COLUMNS: [&str; 80] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -69,6 +70,29 @@ pub(crate) const COLUMNS: [&str; 57] = [
     "kernel_p50_ms",
     "kernel_p99_ms",
     "kernel_percent",
+    "latency_min_ms",
+    "latency_p75_ms",
+    "latency_p95_ms",
+    "service_min_ms",
+    "service_p75_ms",
+    "service_p95_ms",
+    "calls",
+    "answered",
+    "failed_calls",
+    "unfinished_calls",
+    "no_reply",
+    "all_p50_ms",
+    "all_p75_ms",
+    "all_p90_ms",
+    "all_p95_ms",
+    "all_p99_ms",
+    "all_p99.9_ms",
+    "all_max_ms",
+    "all_beyond",
+    "offered_rate",
+    "reply_rate",
+    "ended_early",
+    "statuses",
 ];
 
 /// Header line with the column names, including the line end.
@@ -145,6 +169,25 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         row.extend([times.p50, times.p99].map(ms));
     }
     row.push(percent(figures.kernel_share));
+    for times in [&figures.latency_ms, &figures.service_ms] {
+        row.extend([times.min, times.p75, times.p95].map(ms));
+    }
+    let all = &figures.all_calls;
+    row.extend([all.calls, all.answered, all.failed, all.unfinished].map(|count| count.to_string()));
+    row.push(all.no_reply.map_or_else(String::new, |reason| reason.to_string()));
+    let percentiles = all.percentiles();
+    row.extend(percentiles.map(|(_, percentile)| ms(percentile.map(|percentile| percentile.ms))));
+    let beyond = percentiles.iter().filter(|(_, percentile)| percentile.is_some_and(|found| found.or_more));
+    row.push(beyond.map(|&(name, _)| name).collect::<Vec<_>>().join("; "));
+    row.extend(
+        [figures.offered_rate, Some(figures.reply_rate)]
+            .map(|rate| rate.map_or_else(String::new, |rate| fixed(rate, 1))),
+    );
+    row.push(
+        parts.iter().find_map(|part| part.ended_early).map_or_else(String::new, |ending| ending.to_string()),
+    );
+    let statuses = statuses(summary).into_iter().map(|(name, replies)| format!("{name} {replies}"));
+    row.push(statuses.collect::<Vec<_>>().join("; "));
     debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }

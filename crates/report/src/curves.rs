@@ -3,7 +3,7 @@
 
 use httperf_stats::{Interval, Phase, Timing};
 
-use crate::number::{quantile_name, rounded};
+use crate::number::rounded;
 use crate::result::Document;
 use crate::verdict::Finding;
 
@@ -18,7 +18,6 @@ pub(crate) struct PercentileCurve {
     /// 1 / (1 − p): one in this many took longer.
     pub(crate) odds: Vec<f64>,
     pub(crate) ms: Vec<f64>,
-    pub(crate) names: Vec<String>,
 }
 
 impl PercentileCurve {
@@ -26,20 +25,18 @@ impl PercentileCurve {
         let samples = timing.moments.count() as f64;
         let steps = (samples.log10() * POINTS_PER_NINE).floor() as u32;
         let odds = (0..=steps).map(|step| 10_f64.powf(f64::from(step) / POINTS_PER_NINE));
-        let mut curve = Self { odds: Vec::new(), ms: Vec::new(), names: Vec::new() };
+        let mut curve = Self { odds: Vec::new(), ms: Vec::new() };
         for odds in odds.filter(|&odds| odds < samples) {
-            let share = 1.0 - 1.0 / odds;
-            curve.push(odds, timing, share, quantile_name(share));
+            curve.push(odds, timing, 1.0 - 1.0 / odds);
         }
-        curve.push(samples, timing, 1.0, "max".to_owned());
+        curve.push(samples, timing, 1.0);
         curve
     }
 
-    fn push(&mut self, odds: f64, timing: &Timing, share: f64, name: String) {
+    fn push(&mut self, odds: f64, timing: &Timing, share: f64) {
         let Some(value) = timing.quantile(share) else { return };
         self.odds.push(rounded(odds));
         self.ms.push(rounded(value.as_secs_f64() * 1e3));
-        self.names.push(name);
     }
 }
 

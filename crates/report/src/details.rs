@@ -7,8 +7,9 @@ use std::time::Duration;
 use httperf_plan::ReplyClock;
 use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
+use crate::all_calls::only_timed_out;
 use crate::figures::{Confidence, RunFigures};
-use crate::number::{fixed, ratio};
+use crate::number::{fixed, ratio, time};
 use crate::result::{Document, MachineCapacity, Part};
 use crate::table::{NAME_WIDTH, write_times, write_times_head};
 
@@ -29,7 +30,7 @@ impl Display for Details<'_> {
         if let Some(groups) = &summary.groups {
             write_groups(f, groups)?;
         }
-        write_slowest(f, &summary.slowest)?;
+        write_slowest(f, &summary.slowest, only_timed_out(summary))?;
         write_clock(f, self.document)?;
         write_kernel(f, self.document)?;
         if let Some(warmup) = &summary.warmup {
@@ -147,18 +148,16 @@ fn write_confidence(f: &mut fmt::Formatter<'_>, confidence: &[Confidence]) -> fm
     if known.peek().is_none() {
         return Ok(());
     }
-    writeln!(f, "\n{:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "95 % CI [ms]", "latency", "from", "to")?;
+    writeln!(f, "\nLatency, 95 % confidence intervals:")?;
     for (figure, low, high) in known {
-        let name = &figure.figure;
-        let (value, low, high) = (fixed(figure.value, 3), fixed(low, 3), fixed(high, 3));
-        writeln!(f, "{name:<NAME_WIDTH$}{value:>11}{low:>11}{high:>11}")?;
+        writeln!(f, "  {:<6} {} to {}", figure.figure, time(low), time(high))?;
     }
     Ok(())
 }
 
 fn write_groups(f: &mut fmt::Formatter<'_>, groups: &Groups) -> fmt::Result {
     writeln!(f)?;
-    write_times_head(f, "By group [ms]")?;
+    write_times_head(f, "By group")?;
     for (name, group) in groups.iter() {
         let name = name.unwrap_or("(other)");
         // A long name gets a line of its own, to keep the columns aligned.
@@ -182,33 +181,33 @@ fn write_groups(f: &mut fmt::Formatter<'_>, groups: &Groups) -> fmt::Result {
     Ok(())
 }
 
-fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall]) -> fmt::Result {
+fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall], only_timed_out: bool) -> fmt::Result {
     if slowest.is_empty() {
         return Ok(());
     }
-    let title = "Slowest [ms]";
-    write!(f, "\n{title:<NAME_WIDTH$}{:>11}{:>11}{:>11}", "wait", "response", "transfer")?;
+    write!(f, "\n{:<NAME_WIDTH$}{:>9}{:>9}{:>9}", "Slowest", "wait", "response", "transfer")?;
     // Part of the two columns before it.
     let has_receive_lag = slowest.iter().any(|call| call.receive_lag.is_some());
     if has_receive_lag {
-        write!(f, "{:>11}", "unread")?;
+        write!(f, "{:>9}", "unread")?;
     }
     writeln!(f, "  at [s], what")?;
     for call in slowest {
         let ms = |time: Option<Duration>| time.map_or_else(|| "-".to_owned(), in_ms);
         write!(
             f,
-            "{:<NAME_WIDTH$}{:>11}{:>11}{:>11}",
+            "{:<NAME_WIDTH$}{:>9}{:>9}{:>9}",
             in_ms(call.latency),
             ms(call.wait),
             ms(call.response),
             ms(call.transfer)
         )?;
         if has_receive_lag {
-            write!(f, "{:>11}", ms(call.receive_lag))?;
+            write!(f, "{:>9}", ms(call.receive_lag))?;
         }
         write!(f, "  {} ", fixed(call.due.as_secs_f64(), 3))?;
         match (call.status, call.mismatch) {
+            (None, _) if only_timed_out => f.write_str("timed out ")?,
             (None, _) => f.write_str("failed ")?,
             (Some(status), None) => write!(f, "{status} ")?,
             (Some(status), Some(mismatch)) => write!(f, "{status} (unexpected {mismatch}) ")?,
@@ -233,8 +232,8 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall]) -> fmt::Resul
     Ok(())
 }
 
-fn in_ms(time: Duration) -> String {
-    fixed(time.as_secs_f64() * 1e3, 3)
+fn in_ms(duration: Duration) -> String {
+    time(duration.as_secs_f64() * 1e3)
 }
 
 /// Maximum number of characters shown of a text from the server.

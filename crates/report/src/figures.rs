@@ -8,6 +8,7 @@ use httperf_stats::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::all_calls::AllCalls;
 use crate::number::quantile_name;
 
 /// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
@@ -30,6 +31,10 @@ pub struct RunFigures {
     pub unexpected: u64,
     /// Scheduled arrivals per second, of all parts together; `None` if arrivals wait for each other.
     pub rate_asked: Option<f64>,
+    /// Arrivals per second that were due in the measured phase, which in a run of a fixed number ends with the last
+    /// of them; `None` if arrivals wait for each other, if there were fewer than two, or if they were not recorded.
+    #[serde(default)]
+    pub offered_rate: Option<f64>,
     /// Connections initiated per second of the measured phase, whatever phase they were due in. The following
     /// rates are computed likewise.
     pub connection_rate: f64,
@@ -41,8 +46,11 @@ pub struct RunFigures {
     pub bytes_per_second: f64,
     /// Processor time of the program per reply, in microseconds; `None` if there are no replies.
     pub cpu_us_per_reply: Option<f64>,
-    /// From the instants at which calls were due to the ends of their replies.
+    /// From the instants at which calls were due to the ends of their replies: answered calls only.
     pub latency_ms: Times,
+    /// The same of all calls that were due, answered or not.
+    #[serde(default)]
+    pub all_calls: AllCalls,
     /// From the first byte of a request to the end of its reply.
     pub service_ms: Times,
     /// From the first byte of a request to the status line of its reply.
@@ -95,8 +103,14 @@ pub struct Times {
     pub min: Option<f64>,
     /// 50th percentile.
     pub p50: Option<f64>,
+    /// 75th percentile.
+    #[serde(default)]
+    pub p75: Option<f64>,
     /// 90th percentile.
     pub p90: Option<f64>,
+    /// 95th percentile.
+    #[serde(default)]
+    pub p95: Option<f64>,
     /// 99th percentile.
     pub p99: Option<f64>,
     /// 99.9th percentile.
@@ -160,6 +174,9 @@ impl RunFigures {
             errors: summary.errors.total(),
             statuses: summary.statuses,
             unexpected: summary.mismatches.total(),
+            offered_rate: (mean_interval > 0.0 && plan.recording.detail)
+                .then(|| offered_rate(plan, summary))
+                .flatten(),
             rate_asked: (mean_interval > 0.0).then(|| parts as f64 / mean_interval),
             connection_rate: throughput.connections,
             request_rate: throughput.requests,
@@ -167,6 +184,7 @@ impl RunFigures {
             bytes_per_second: throughput.bytes,
             cpu_us_per_reply: (summary.replies > 0).then(|| cpu_us / summary.replies as f64),
             latency_ms: Times::of(&completed.latency),
+            all_calls: AllCalls::of(summary),
             service_ms: Times::of(&completed.service),
             response_ms: Times::of(&summary.response),
             transfer_ms: Times::of(&summary.transfer),
@@ -187,6 +205,17 @@ impl RunFigures {
     }
 }
 
+/// Arrivals per second that were due. If their number ends the run and not its length, replies take part of that length:
+/// the time from the first to the last arrival counts.
+fn offered_rate(plan: &Plan, summary: &Summary) -> Option<f64> {
+    let arrivals = &summary.arrivals;
+    let (seconds, intervals) = match plan.runtime {
+        Some(_) => (summary.duration.as_secs_f64(), arrivals.due),
+        None => (arrivals.span_due.as_secs_f64(), arrivals.started.saturating_sub(1)),
+    };
+    (seconds > 0.0 && arrivals.due > 1).then(|| intervals as f64 / seconds)
+}
+
 impl Times {
     /// Percentiles of a timing.
     #[must_use]
@@ -199,7 +228,9 @@ impl Times {
             mean: is_any.then(|| in_ms(moments.mean())),
             min: is_any.then(|| in_ms(moments.min())),
             p50: quantile(0.5),
+            p75: quantile(0.75),
             p90: quantile(0.9),
+            p95: quantile(0.95),
             p99: quantile(0.99),
             p999: quantile(0.999),
             p9999: quantile(0.9999),
@@ -209,7 +240,7 @@ impl Times {
 }
 
 /// Converts seconds to milliseconds, rounded to the nanosecond: anything finer is rounding error.
-fn in_ms(seconds: f64) -> f64 {
+pub(crate) fn in_ms(seconds: f64) -> f64 {
     (seconds * 1e9).round() / 1e6
 }
 

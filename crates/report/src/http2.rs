@@ -67,7 +67,7 @@ fn write_waits(f: &mut fmt::Formatter<'_>, figures: &Http2Summary) -> fmt::Resul
         return Ok(());
     }
     writeln!(f)?;
-    write_times_head(f, "Waits [ms]")?;
+    write_times_head(f, "Waits")?;
     let mut occurring = waits.into_iter().filter(|(_, timing)| !timing.is_empty());
     occurring.try_for_each(|(name, timing)| write_times(f, name, timing))
 }

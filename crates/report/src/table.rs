@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use httperf_stats::{Tally, Timing};
 
-use crate::number::fixed;
+use crate::number::time;
 
 /// Width of the first column, here and in adjacent sections.
 pub(crate) const NAME_WIDTH: usize = 15;
@@ -32,28 +32,34 @@ pub(crate) fn write_tally(f: &mut fmt::Formatter<'_>, name: &str, tally: &Tally)
 }
 
 /// Percentiles shown.
-const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
+const QUANTILES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
 
-/// Writes the header. `title` should name the unit, ms.
+/// Width of a column of times, and of the number of samples.
+const TIME_WIDTH: usize = 8;
+
+/// Width of the names of times: with all columns, a line has 80 characters.
+const TIME_NAME_WIDTH: usize = 16;
+
+/// Writes the header.
 pub(crate) fn write_times_head(f: &mut fmt::Formatter<'_>, title: &str) -> fmt::Result {
-    write!(f, "{title:<NAME_WIDTH$}")?;
+    write!(f, "{title:<TIME_NAME_WIDTH$}{:>TIME_WIDTH$}", "mean")?;
     for (name, _) in QUANTILES {
-        write!(f, "{name:>11}")?;
+        write!(f, "{name:>TIME_WIDTH$}")?;
     }
-    writeln!(f, "{:>11}{:>12}", "max", "samples")
+    writeln!(f, "{:>TIME_WIDTH$}", "samples")
 }
 
-/// Writes a row, in ms to 3 significant digits, but no finer than 1 µs.
+/// Writes a row, to three significant digits in a unit that fits, but no finer than 1 µs.
 ///
 /// A percentile without enough samples (p99.9 of fewer than 1000) shows as `n/a`.
 pub(crate) fn write_times(f: &mut fmt::Formatter<'_>, name: &str, timing: &Timing) -> fmt::Result {
-    write!(f, "{name:<NAME_WIDTH$}")?;
+    let shown =
+        |value: Option<Duration>| value.map_or_else(|| "n/a".into(), |value| time(value.as_secs_f64() * 1e3));
+    let mean = (!timing.is_empty()).then(|| Duration::from_secs_f64(timing.moments.mean()));
+    write!(f, "{name:<TIME_NAME_WIDTH$}{:>TIME_WIDTH$}", shown(mean))?;
     for (_, share) in QUANTILES {
-        write!(f, "{:>11}", in_ms(timing.supported_quantile(share)))?;
+        write!(f, "{:>TIME_WIDTH$}", shown(timing.supported_quantile(share)))?;
     }
-    writeln!(f, "{:>11}{:>12}", in_ms(timing.quantile(1.0)), timing.moments.count())
-}
-
-fn in_ms(value: Option<Duration>) -> String {
-    value.map_or_else(|| "n/a".into(), |value| fixed(value.as_secs_f64() * 1e3, 3))
+    writeln!(f, "{:>TIME_WIDTH$}", timing.moments.count())
 }

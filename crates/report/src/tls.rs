@@ -88,7 +88,7 @@ fn write_all_times(f: &mut fmt::Formatter<'_>, figures: &TlsSummary) -> fmt::Res
         return Ok(());
     }
     writeln!(f)?;
-    write_times_head(f, "TLS [ms]")?;
+    write_times_head(f, "TLS")?;
     write_times(f, "transport", &figures.transport)?;
     for kind in occurring_kinds(figures) {
         write_times(f, &kind.to_string(), &figures.handshakes_of(kind).time)?;

@@ -630,12 +630,13 @@ impl Display for Finding {
                 fixed(longest_ms, 1)
             ),
             Self::FewSamples { samples, quantile } => {
-                write!(f, "{samples} samples are too few for {} and above", quantile_name(quantile))
+                let are = if samples == 1 { "sample is" } else { "samples are" };
+                write!(f, "{samples} {are} too few for {} and above", quantile_name(quantile))
             }
             Self::Unfinished { calls, share, longest_s } => write!(
                 f,
-                "{calls} calls ({} %) were still unanswered when the run ended, the oldest after {} s: percentiles do not \
-                 include them; --drain lets them finish",
+                "{calls} calls ({} %) were still unanswered when the run ended, the oldest after {} s: percentiles of \
+                 answered calls leave them out; --drain lets them finish",
                 percent(share),
                 fixed(longest_s, 3)
             ),

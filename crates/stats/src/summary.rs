@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::call::merge_slowest;
 use crate::{
     CallOutcome, Compressed, Errors, Groups, Http2Summary, KernelFigures, Lifetimes, Mismatches, Pauses,
-    RateSamples, RateWindows, ReceiveFigures, Series, SlowCall, Stall, Throughput, Timing, TlsSummary, Usage,
-    Window,
+    RateSamples, RateWindows, ReceiveFigures, Series, SlowCall, Stall, StatusCodes, Throughput, Timing,
+    TlsSummary, Usage, Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -78,6 +78,9 @@ pub struct Summary {
     pub footer_bytes: u64,
     /// Complete replies by class: 1xx to 5xx.
     pub statuses: [u64; 5],
+    /// Complete replies by status code. Empty in results from versions that did not count them.
+    #[serde(default)]
+    pub status_codes: StatusCodes,
     /// Complete replies that failed a check.
     #[serde(default)]
     pub mismatches: Mismatches,
@@ -506,6 +509,7 @@ impl Summary {
         self.content_bytes += other.content_bytes;
         self.footer_bytes += other.footer_bytes;
         self.statuses.iter_mut().zip(other.statuses).for_each(|(own, their)| *own += their);
+        self.status_codes.merge(&other.status_codes);
         self.mismatches.merge(&other.mismatches);
         self.compressed.merge(&other.compressed);
         self.usage.merge(&other.usage);

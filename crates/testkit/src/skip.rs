@@ -18,6 +18,11 @@ pub fn lacking(what: &str) {
     record(&format!("{what} is not there"));
 }
 
+/// Records that the calling test is skipped because this machine lacks a program that no script installs for tests.
+pub fn without(what: &str) {
+    record(&format!("{what} is not there"));
+}
+
 /// Records that the calling test is skipped because other programs kept this machine too busy for what it measures.
 pub fn disturbed(reason: &str) {
     record(reason);

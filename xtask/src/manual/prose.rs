@@ -20,9 +20,10 @@ pub(super) const DESCRIPTION: &[&str] = &[
      `--num-calls` calls (a call is a request with its reply) in bursts of `--burst-length`. In a session \
      workload (`--wsess`, `--wsesslog`, `--wsesspage`), each start is a user's visit: bursts of calls with think \
      times between them, over as many connections as needed.",
-    "A word that begins with http:// or https:// is the target: its host, port, path and query stand for \
-     `--server`, `--port` and `--uri`. If any of these three options is given, the options alone set the target, \
-     and the word is ignored like any other, with a warning.",
+    "A URL is the target: its host, port, path and query stand for `--server`, `--port` and `--uri`. http:// may be left \
+     out where the word names a server beyond doubt: localhost, an address, HOST:PORT, HOST.NAME/PATH. If any of these \
+     three options is given, the options alone set the target, and the word is ignored, with a warning. Other words are \
+     refused unless an option names the server.",
     "The program accepts every command line of the classic httperf 0.9 and prints the same report.",
 ];
 
@@ -31,7 +32,8 @@ pub(super) const OPTIONS: &[&str] = &[
      and is only accepted after an equals sign. A long option may be shortened as long as it stays unique, with \
      options of the classic release taking precedence. If an option is given more than once, the last occurrence \
      counts, unless stated otherwise. `--` ends the options.",
-    "Times are in seconds and may have a fraction.",
+    "Times are in seconds unless they end in a unit, us, ms, s, m or h; rates are per second, and may end in k or M for \
+     thousands or millions and in /s or /m for per second or per minute. Both may have a fraction.",
 ];
 
 pub(super) const TIMEOUTS: &[&str] = &[
@@ -416,15 +418,11 @@ pub(super) const ENVIRONMENT: &[Entry] = &[
     entry("POSIXLY_CORRECT", "If set, options end at the first word that is not an option."),
 ];
 
+/// Examples of what the commands have none of their own for.
 pub(super) const EXAMPLES: &[(&str, &str)] = &[
-    ("One connection with one request:", "httperf http://www.example.com/index.html"),
-    (
-        "A thousand connections, 50 of them started each second, each given five seconds:",
-        "httperf --server www.example.com --rate 50 --num-conns 1000 --timeout 5",
-    ),
     (
         "Ten calls on each connection, five at a time, with exponential intervals of 20 ms on average:",
-        "httperf --period=e0.02 --num-conns 500 --num-calls 10 --burst-length 5 http://localhost:8080/",
+        "httperf --period=e20ms --num-conns 500 --num-calls 10 --burst-length 5 http://localhost:8080/",
     ),
     (
         "A hundred sessions of five calls with two seconds between them, ten started each second:",
@@ -435,35 +433,13 @@ pub(super) const EXAMPLES: &[(&str, &str)] = &[
         "httperf --wsesslog=20,1,visits.txt --session-cookies --server localhost",
     ),
     (
-        "The cost of post-quantum key exchange, and the savings from resumption:",
-        "httperf tls-lab --groups X25519,X25519MLKEM768 --resume https://www.example.com/",
-    ),
-    (
         "A minute of Poisson arrivals after ten seconds of warm-up, saved as a document and as a page with charts:",
-        "httperf http://localhost:8080/ --period e0.005 --num-conns 1000000 --warmup 10 --runtime 60 --drain 5 \
-         --timeout 5 --output run.json --html run.html",
+        "httperf http://localhost:8080/ --period e5ms --warmup 10s --duration 1m --drain 5s --timeout 5s \
+         --output run.json --html run.html",
     ),
     (
-        "A check of service level objectives, for a pipeline that reads test results:",
-        "httperf http://localhost:8080/ --rate 200 --duration 60 --timeout 5 --slo 'p99<50ms, errors<0.1%' \
+        "A check of objectives, for a pipeline that reads test results:",
+        "httperf http://localhost:8080/ --rate 200 --duration 1m --timeout 5s --slo 'p99<50ms, errors<0.1%' \
          --junit slo.xml",
     ),
-    (
-        "A sweep over increasing rates, as a table, a document and three graphs:",
-        "httperf sweep http://localhost:8080/ --rates 100..2000/100 --timeout 5 --output sweep.json --svg sweep.svg",
-    ),
-    (
-        "The highest rate that meets the objectives:",
-        "httperf capacity http://localhost:8080/ --slo 'p99<50ms, errors<0.1%' --timeout 5",
-    ),
-    (
-        "A comparison of two builds, as a comment for a pull request, or with alternating trials:",
-        "httperf compare base.json new.json --fail-if 'p99>+5%' --format markdown\n\
-         httperf ab http://old:8080/ http://new:8080/ --request-rate 200",
-    ),
-    (
-        "A repetition of a saved run, and both results as rows of a table:",
-        "httperf rerun run.json --output again.json\nhttperf report --format csv run.json again.json",
-    ),
-    ("The accuracy of this machine, and the load it can offer:", "httperf self-check"),
 ];

@@ -1,11 +1,11 @@
 //! The echo line: the first line of output, which says what the run was asked for.
 
-use std::num::NonZeroU32;
-
 use httperf_plan::{Arrivals, Parts};
 
-use crate::command_line::args::{Args, SessionArgs, SessionKind, Threads, Version};
+use crate::command_line::args::{Args, SessionArgs, SessionKind, Version};
+use crate::command_line::grammar::{Given, OptDescription, Tier};
 use crate::command_line::printf;
+use crate::command_line::table::COMMAND;
 
 /// The echo line of `args`, with its line end.
 ///
@@ -29,7 +29,7 @@ pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
     }
     line.number("max-connections", args.max_connections.into());
     line.number("max-piped-calls", args.max_piped_calls.into());
-    arrivals(&mut line, &args.arrivals, ["rate", "period"]);
+    arrivals(&mut line, &args.arrivals);
     let sizes_buffers = !args.sources.system_buffers;
     if sizes_buffers {
         line.text(&format!("--send-buffer={}", args.send_buffer));
@@ -50,6 +50,10 @@ pub fn line(program: &[u8], args: &Args) -> Vec<u8> {
 }
 
 fn target(line: &mut Line, args: &Args) {
+    // A list of whole requests names the servers.
+    if args.material.targets.is_some() {
+        return;
+    }
     if args.servers.is_none() {
         line.bytes("server", Some(args.server()));
     }
@@ -74,20 +78,20 @@ fn tls(line: &mut Line, args: &Args) {
     line.bytes("ssl-protocol", tls.protocol.map(|protocol| protocol.name().as_bytes()));
 }
 
-fn arrivals(line: &mut Line, arrivals: &Arrivals, [rate, spacing]: [&str; 2]) {
+fn arrivals(line: &mut Line, arrivals: &Arrivals) {
     match arrivals {
         Arrivals::Sequential | Arrivals::Concurrent(_) => {}
-        Arrivals::Deterministic { period } => line.text(&format!("--{rate}={}", printf::g(1.0 / period))),
+        Arrivals::Deterministic { period } => line.text(&format!("--rate={}", printf::g(1.0 / period))),
         Arrivals::Uniform { min, max } => {
-            line.text(&format!("--{spacing}=u{},{}", printf::g(*min), printf::g(*max)));
+            line.text(&format!("--period=u{},{}", printf::g(*min), printf::g(*max)));
         }
-        Arrivals::Exponential { mean } => line.text(&format!("--{spacing}=e{}", printf::g(*mean))),
+        Arrivals::Exponential { mean } => line.text(&format!("--period=e{}", printf::g(*mean))),
         Arrivals::Variable(steps) => {
             let steps: Vec<String> = steps
                 .iter()
                 .map(|step| format!("{},{}", printf::g(step.period), printf::g(step.duration)))
                 .collect();
-            line.text(&format!("--{spacing}=v{}", steps.join(",")));
+            line.text(&format!("--period=v{}", steps.join(",")));
         }
     }
 }
@@ -112,8 +116,7 @@ fn workload(line: &mut Line, args: &Args) {
         }
     }
     line.flag("periodic-stats", args.periodic_stats);
-    load(line, args);
-    http2(line, args);
+    new_options(line, args);
 }
 
 /// The numbers of connections and calls, unless the end of the run bounds them.
@@ -125,38 +128,64 @@ fn counts(line: &mut Line, args: &Args) {
     line.number("num-calls", args.num_calls.unwrap_or(default));
 }
 
-/// Options that the classic tool does not have come last: this, and HTTP/2.
-fn load(line: &mut Line, args: &Args) {
-    let load = &args.load;
-    line.seconds("duration", load.duration);
-    line.number("concurrency", or_zero(load.concurrency));
-    line.number("pipeline", or_zero(load.pipeline));
-    line.seconds("call-pause", load.call_pause);
-    if let Some(calls) = &load.call_arrivals {
-        arrivals(line, calls, ["request-rate", "request-period"]);
-    }
-    line.flag("per-connection", load.per_connection);
-    line.number("max-open", or_zero(load.max_open));
-    match load.threads {
-        None => {}
-        Some(Threads::Auto) => line.text("--threads=auto"),
-        Some(Threads::Count(count)) => line.number("threads", count.get().into()),
+/// Options that the classic tool does not have come last, in the order of their table, as they were typed.
+fn new_options(line: &mut Line, args: &Args) {
+    // Two that say the same: only the last counts.
+    const CALL_ARRIVALS: [&str; 2] = ["request-rate", "request-period"];
+    let overridden = |option: &OptDescription| {
+        let last = args.given.iter().rfind(|given| CALL_ARRIVALS.contains(&given.option.long));
+        CALL_ARRIVALS.contains(&option.long) && last.is_some_and(|last| last.option.long != option.long)
+    };
+    for option in COMMAND.options().filter(|option| option.tier == Tier::New && !overridden(option)) {
+        let given = args.given.iter().filter(|given| given.option.long == option.long);
+        let skipped = if option.is_repeatable { 0 } else { given.clone().count().saturating_sub(1) };
+        given.skip(skipped).for_each(|given| line.given(given));
     }
 }
 
-/// The number, or 0 for an option that was not given.
-fn or_zero(given: Option<NonZeroU32>) -> u64 {
-    given.map_or(0, |number| number.get().into())
+/// A value as the line shows it: without what is secret.
+fn shown(option: &OptDescription, value: &[u8]) -> Vec<u8> {
+    const HIDDEN: &[u8] = b"...";
+    let position = |wanted: u8| value.iter().position(|&byte| byte == wanted);
+    match option.long {
+        _ if option.is_secret => HIDDEN.to_vec(),
+        "header" => match position(b':') {
+            Some(colon) if is_secret_header(&value[..colon]) => [&value[..colon], b": ", HIDDEN].concat(),
+            _ => value.to_vec(),
+        },
+        "proxy" => match value.iter().rposition(|&byte| byte == b'@') {
+            Some(at) => [b"http://", HIDDEN, &value[at..]].concat(),
+            None => value.to_vec(),
+        },
+        _ => value.to_vec(),
+    }
 }
 
-fn http2(line: &mut Line, args: &Args) {
-    line.flag("h2c-upgrade", args.http2.upgrade);
-    line.number("streams", or_zero(args.http2.streams));
-    for (option, size) in args.http2.sizes() {
-        if let Some(size) = size {
-            line.text(&format!("{option}={size}"));
+/// Returns true if a header field of this name usually carries a secret: `Authorization`, `Cookie`, `X-Api-Key` and the
+/// like.
+fn is_secret_header(name: &[u8]) -> bool {
+    let name = String::from_utf8_lossy(name).to_ascii_lowercase();
+    ["auth", "cookie", "key", "password", "secret", "token"].iter().any(|part| name.contains(part))
+}
+
+/// A value in quotes if a shell needs them, on one line.
+fn quoted(value: &[u8]) -> Vec<u8> {
+    let is_plain =
+        |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./,:=%@+".contains(byte) || !byte.is_ascii();
+    if value.iter().all(is_plain) {
+        return value.to_vec();
+    }
+    let mut text = vec![b'\''];
+    for &byte in value {
+        match byte {
+            b'\'' => text.extend_from_slice(b"'\\''"),
+            b'\n' => text.extend_from_slice(b"\\n"),
+            b'\r' => text.extend_from_slice(b"\\r"),
+            byte => text.push(byte),
         }
     }
+    text.push(b'\'');
+    text
 }
 
 fn bursts_and_files(line: &mut Line, args: &Args) {
@@ -198,6 +227,15 @@ impl Line {
     fn seconds(&mut self, name: &str, seconds: f64) {
         if seconds > 0.0 {
             self.text(&format!("--{name}={}", printf::g(seconds)));
+        }
+    }
+
+    /// An option as it was typed.
+    fn given(&mut self, given: &Given) {
+        self.text(&format!("--{}", given.option.long));
+        if let Some(value) = &given.value {
+            self.0.push(b'=');
+            self.0.extend_from_slice(&quoted(&shown(given.option, value)));
         }
     }
 
@@ -272,7 +310,68 @@ mod tests {
     fn buffers_that_are_left_to_the_kernel_have_no_size() {
         check(
             &["--system-buffers", "--proxy=http://127.0.0.1:1"],
-            "--client=0/1 --server=localhost --port=80 --uri=/ --num-conns=1 --num-calls=1",
+            "--client=0/1 --server=localhost --port=80 --uri=/ --num-conns=1 --num-calls=1 \
+             --proxy=http://127.0.0.1:1 --system-buffers",
+        );
+    }
+
+    #[test]
+    fn new_options_come_last_in_the_order_of_their_table_as_they_were_typed() {
+        let classic =
+            "--client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 --recv-buffer=16384";
+        check(
+            &[
+                "--html=a b.html",
+                "--drain=2s",
+                "--warmup=.5",
+                "--dur=10s",
+                "--duration=1m",
+                "--live",
+                "--spin",
+            ],
+            &format!("{classic} --warmup=.5 --drain=2s --spin --duration=1m --html='a b.html' --live"),
+        );
+        check(
+            &[
+                "--request-period=e.5",
+                "--request-rate=2k",
+                "--num-calls=9",
+                "--slo",
+                "p99<5ms",
+                "--slo=errors<1%",
+            ],
+            &format!("{classic} --num-calls=9 --request-rate=2k --slo='p99<5ms' --slo='errors<1%'"),
+        );
+        check(
+            &["--body=it's\n", "--header=X: y"],
+            &format!("{classic} --num-conns=1 --num-calls=1 --body='it'\\''s\\n' --header='X: y'"),
+        );
+    }
+
+    #[test]
+    fn what_is_secret_is_left_out() {
+        let given = |argv: &[&str]| {
+            let mut args = Args::default();
+            args.parse(&words(argv)).unwrap();
+            String::from_utf8(line(b"httperf", &args)).unwrap()
+        };
+        for (option, shown) in [
+            ("--basic-auth=user:secret", "--basic-auth=..."),
+            ("--bearer=secret", "--bearer=..."),
+            ("--header=authorization: secret", "--header='authorization: ...'"),
+            ("--header=Cookie: id=secret", "--header='Cookie: ...'"),
+            ("--proxy=http://user:secret@127.0.0.1:1", "--proxy=http://...@127.0.0.1:1"),
+        ] {
+            let line = given(&[option]);
+            assert!(line.contains(shown) && !line.contains("secret"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_list_of_requests_takes_the_place_of_the_target() {
+        check(
+            &["--targets=list", "--num-conns=2"],
+            "--client=0/1 --send-buffer=4096 --recv-buffer=16384 --num-conns=2 --num-calls=1 --targets=list",
         );
     }
 
@@ -289,13 +388,13 @@ mod tests {
                 "--h2-max-frame=1m",
             ],
             "--client=0/1 --server=localhost --port=80 --uri=/ --http-version=2 --send-buffer=4096 \
-             --recv-buffer=16384 --concurrency=2 --threads=2 --streams=8 --h2-window=65536 --h2-header-table=0 \
-             --h2-max-frame=1048576",
+             --recv-buffer=16384 --concurrency=2 --threads=2 --streams=8 --h2-window=64k --h2-header-table=0 \
+             --h2-max-frame=1m",
         );
         check(
             &["--h2c-upgrade", "--h2-connection-window=1g"],
             "--client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 --recv-buffer=16384 --num-conns=1 \
-             --num-calls=1 --h2c-upgrade --h2-connection-window=1073741824",
+             --num-calls=1 --h2c-upgrade --h2-connection-window=1g",
         );
         check(
             &["--http-version=auto"],

@@ -2,7 +2,9 @@
 
 pub mod args;
 pub mod echo;
+pub mod examples;
 pub mod grammar;
+pub mod hints;
 pub mod planning;
 pub mod printf;
 pub mod table;

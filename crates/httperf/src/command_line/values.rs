@@ -25,11 +25,16 @@ pub(crate) fn nonzero(value: Value<'_>) -> Option<NonZeroU32> {
 /// Longest time that an option takes, in seconds: some 31 years. Sums of several fit every counter.
 pub(crate) const SECONDS_MAX: u32 = 1_000_000_000;
 
-/// Reads seconds, from 0 to [`SECONDS_MAX`].
+/// Reads a time in seconds, from 0 to [`SECONDS_MAX`].
 pub(crate) fn seconds(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
-    let seconds = value.real().filter(|seconds| (0.0..=SECONDS_MAX.into()).contains(seconds));
-    let expected =
-        || ParseStop::expected(name, &format!("a number of seconds from 0 to {SECONDS_MAX}"), value);
+    let seconds = value.seconds().filter(|seconds| (0.0..=SECONDS_MAX.into()).contains(seconds));
+    let expected = || {
+        ParseStop::expected(
+            name,
+            &format!("a number of seconds from 0 to {SECONDS_MAX}, or a time such as 500ms"),
+            value,
+        )
+    };
     seconds.ok_or_else(expected)
 }
 

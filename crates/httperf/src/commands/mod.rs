@@ -5,6 +5,8 @@ pub mod capacity;
 pub mod compare;
 pub mod completions;
 pub mod doctor;
+pub mod help;
+pub mod like;
 pub mod plot;
 pub mod saved;
 pub mod schema;
@@ -51,6 +53,7 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         describe: || self_check::COMMAND.describe(),
         main: self_check::main,
     },
+    Subcommand { name: like::COMMAND.name, describe: || like::COMMAND.describe(), main: like::main },
     Subcommand { name: report::COMMAND.name, describe: || report::COMMAND.describe(), main: report::main },
     Subcommand { name: plot::COMMAND.name, describe: || plot::COMMAND.describe(), main: plot::main },
     Subcommand { name: merge::COMMAND.name, describe: || merge::COMMAND.describe(), main: merge::main },
@@ -61,6 +64,7 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         main: completions::main,
     },
     Subcommand { name: schema::COMMAND.name, describe: || schema::COMMAND.describe(), main: schema::main },
+    Subcommand { name: help::COMMAND.name, describe: || help::COMMAND.describe(), main: help::main },
 ];
 
 /// The command line of the program itself, with the names of its commands.

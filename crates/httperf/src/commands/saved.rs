@@ -1,13 +1,13 @@
 //! The subcommands that take documents up again: `report` renders them, `merge` adds them up, `rerun` runs their plan.
 
 use std::ffi::OsString;
-use std::fs;
 use std::process::ExitCode;
+use std::{fs, io};
 
 use anyhow::Context;
 use httperf_plan::Plan;
 use httperf_report::result::{self, Document, MergeError};
-use httperf_report::{csv_header, csv_row, hgrm};
+use httperf_report::{classic, csv_header, csv_row, full, hgrm};
 
 use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
@@ -15,6 +15,7 @@ use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
 use crate::runner;
 use crate::runner::results::{cannot_write, file};
+use crate::terminal::colour::ColourChoice;
 use crate::terminal::messages::Program;
 
 /// `httperf report`.
@@ -58,13 +59,21 @@ pub mod report {
             _ => return Err(ParseStop::expected("--format", "text, html, csv, hgrm or json", value)),
         };
         Ok(())
-    })];
+    }),
+        Opt::with_value("color", "auto|always|never", "colours the answer at the end of the text")
+            .details(&["Default: auto, which colours it on a terminal unless NO_COLOR is set."])
+            .apply(|args, value| {
+                args.colour = ColourChoice::parse(value)?;
+                Ok(())
+            }),
+    ];
 
     /// The arguments.
     #[derive(Debug, Default)]
     pub struct ReportArgs {
         files: Vec<OsString>,
         format: Format,
+        colour: ColourChoice,
     }
 
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,11 +108,15 @@ pub mod report {
         let mut text = if args.format == Format::Csv { csv_header() } else { String::new() };
         for name in &args.files {
             let document = read(name)?;
+            let shown = || {
+                let colours = args.colour.of(&io::stdout());
+                format!("{}{}", classic(&document.plan, &document.summary), full(&document, colours))
+            };
             text += &match args.format {
                 Format::Text if args.files.len() > 1 => {
-                    format!("==> {} <==\n{}\n", name.to_string_lossy(), document.text(true))
+                    format!("==> {} <==\n{}\n", name.to_string_lossy(), shown())
                 }
-                Format::Text => document.text(true),
+                Format::Text => shown(),
                 Format::Html => httperf_report::html::page(&document),
                 Format::Csv => csv_row(&document),
                 Format::Hgrm => hgrm(&document.summary.completed().latency).to_string(),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Kept, Level, Verdict};
+use httperf_report::{Colours, Kept, Level, Verdict, answer, classic, full, no_reply};
 use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
 
 use crate::command_line::args::{Args, ReportForm};
@@ -36,6 +36,7 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     let watching = monitor::WatchSettings {
         program: program.clone(),
         live: args.live,
+        has_colour: args.colour.of(&io::stderr()) == Colours::Ansi,
         interval_log: args.interval_log.as_ref().map(Into::into),
     };
     let (summary, mut watched) = match carry_out(program, &runner, &watching, &plan, calls.as_ref()) {
@@ -263,6 +264,14 @@ fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Re
     match form(args) {
         Printed::Document => out.write_all(document.json().as_bytes()),
         Printed::Classic => out.write_all(document.text(false).as_bytes()),
-        Printed::Full => out.write_all(document.text(true).as_bytes()),
+        Printed::Full => {
+            let colours = args.colour.of(&io::stdout());
+            let Document { plan, summary, .. } = document;
+            if args.report == ReportForm::Auto && no_reply(plan, summary).is_some() {
+                // On a terminal, the one sentence says more than all the zeros.
+                return write!(out, "{}", answer(document, colours));
+            }
+            write!(out, "{}{}", classic(plan, summary), full(document, colours))
+        }
     }
 }

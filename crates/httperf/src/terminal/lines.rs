@@ -71,11 +71,6 @@ pub(crate) fn last_held() -> Option<String> {
     (!line.is_empty()).then(|| String::from_utf8_lossy(line).into_owned())
 }
 
-/// Returns whether colours are welcome (<https://no-color.org>).
-pub(crate) fn has_colour() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-}
-
 /// From now on there is a progress line.
 pub(crate) fn show_line() {
     restore_on_panic();

@@ -46,6 +46,12 @@ impl Program {
         self.is_quiet
     }
 
+    /// The name it was started by, as bytes.
+    #[must_use]
+    pub fn typed(&self) -> &[u8] {
+        &self.typed
+    }
+
     /// Its base name, as bytes.
     #[must_use]
     pub fn name(&self) -> &[u8] {
@@ -132,7 +138,9 @@ impl Program {
                 ExitCode::from(*status)
             }
             ParseStop::Print(text) => self.print_and_exit(text),
-            ParseStop::Help(form) => self.print_and_exit(&help::text(command, &self.name_text(), *form)),
+            ParseStop::Help(form) => {
+                self.print_and_exit(&help::text(command, &self.name_text(), *form, help::width()))
+            }
             ParseStop::Version => self.print_and_exit(&format!("{}\n", self.version())),
         }
     }

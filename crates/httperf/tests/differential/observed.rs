@@ -42,14 +42,17 @@ impl Observed {
         text.replace(&format!("--port={}", self.port), "--port=PORT")
     }
 
-    /// stderr without the warning about FD_SETSIZE, which ours has no reason to give.
+    /// stderr without the warning about FD_SETSIZE, which ours has no reason to give, and without the hints of ours.
     pub(crate) fn stderr(&self) -> String {
         let text = String::from_utf8_lossy(&self.outcome.stderr).into_owned();
         let warning = "warning: open file limit > FD_SETSIZE; limiting max. # of open files to FD_SETSIZE";
-        // What ours alone says: that the machine would spoil the test, and that it has.
+        // Lines of ours alone: the machine would spoil the test, or has; a hint stands below the message.
         let ours = [": warning: open files: ", ": verdict: INVALID: "];
-        let is_expected =
-            |line: &&str| !line.trim_end().ends_with(warning) && !ours.iter().any(|part| line.contains(part));
+        let is_expected = |line: &&str| {
+            !(line.trim_end().ends_with(warning)
+                || line.starts_with("hint: ")
+                || ours.iter().any(|part| line.contains(part)))
+        };
         text.split_inclusive('\n').filter(is_expected).collect()
     }
 

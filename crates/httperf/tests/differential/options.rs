@@ -40,7 +40,7 @@ const REJECTED: &[(&str, &str)] = &[
     ("--rate 1e999", "illegal request rate 1e999"),
     ("--recv-buffer x", "illegal receive buffer size x"),
     ("--send-buffer x", "illegal send buffer size x"),
-    ("--think-timeout 1s", "illegal think timeout value 1s"),
+    ("--think-timeout 1x", "illegal think timeout value 1x"),
     ("--timeout x", "illegal connect timeout x"),
     ("--period x1", "illegal interarrival distribution 'x' in x1"),
     ("--period -1", "illegal interarrival distribution '-' in -1"),

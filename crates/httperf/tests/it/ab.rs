@@ -137,7 +137,7 @@ fn words_that_mean_nothing_are_refused_in_one_sentence() {
         "",
         "http://127.0.0.1:9/",
         "http://127.0.0.1:9/ http://127.0.0.1:9/ http://127.0.0.1:9/",
-        "http://127.0.0.1:9/ 127.0.0.1:9",
+        "http://127.0.0.1:9/ word",
         "http:// http://",
         "--a ''",
         "--b '--rate 10' http://127.0.0.1:9/",

@@ -157,7 +157,10 @@ fn check(seed: u64) {
     assert_eq!(column("req_rate"), rate, "{context}");
     assert_eq!(column("verdict"), document["verdict"]["level"].as_str().expect("a level"), "{context}");
     let page = bench.read("r.html");
-    let tile = format!("{} of {} requests", of(summary, "replies"), of(summary, "requests"));
+    let all = &document["figures"]["all_calls"];
+    let tile = format!("{} of {} calls answered", of(all, "answered"), of(all, "calls"));
+    // A run without any reply says why instead.
+    assert!(of(all, "answered") == 0 || text.replace(',', "").contains(&tile), "{context}: {tile}\n{text}");
     assert!(page.replace(',', "").contains(&tile), "{context}: {tile}");
 
     // The interval log, the log of calls.

@@ -1,4 +1,4 @@
-//! What the program prints for a command line, before any load is offered: the echo line, help, the version.
+//! Output for a command line, before any load is offered: the echo line, help, the version.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -44,7 +44,7 @@ const ECHOED: &[&[&str]] = &[
     &["--wsesspage=01,0x2,.5", "--session-cookies", "--burst-length=3"],
     &["--ssl-no-reuse", "--ssl-ciphers=ALL"],
     &["--no-host-hdr", "-d", "7", "--timeout=inf"],
-    &["--timeout=nan", "--think-timeout=0", "--rate=-3"],
+    &["--timeout=nan", "--think-timeout=0", "--rate=-0"],
     &["--timeout=-1", "--think-timeout=-0.5"],
     &["--timeout", "-1", "--think-timeout=2"],
     &["--timeout=2", "--think-timeout=-inf"],
@@ -170,7 +170,7 @@ fn stray_words_are_ignored_with_one_warning() {
     assert!(outcome.echo_line().starts_with("httperf --hog "));
     assert_eq!(
         outcome.stderr,
-        "httperf: warning: ignoring what is neither an option nor a http:// URL: `foo`, `bar baz`\n\
+        "httperf: warning: ignoring what is neither an option nor a URL: `foo`, `bar baz`\n\
          httperf.core_addr_intern: invalid server address \n"
     );
 }
@@ -192,8 +192,12 @@ fn after_a_double_dash_or_a_word_under_posixly_correct_nothing_is_an_option() {
 }
 
 #[test]
-fn help_is_printed_in_two_forms() {
-    for (argv, name) in [(&["-vh", "--bogus"][..], "short_help"), (&["--hel", "--bogus"], "long_help")] {
+fn help_is_printed_in_three_forms() {
+    for (argv, name) in [
+        (&["-vh", "--bogus"][..], "short_help"),
+        (&["-h", "all", "--bogus"], "all_help"),
+        (&["--hel", "--bogus"], "long_help"),
+    ] {
         let outcome = run(argv);
         assert_eq!((outcome.status, &outcome.stderr[..]), (0, ""));
         assert!(outcome.stdout.starts_with("Usage: httperf [-"));

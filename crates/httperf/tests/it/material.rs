@@ -393,7 +393,7 @@ fn unexpected_replies_are_an_outcome_of_their_own() {
         rows.lines().skip(1).map(|row| row.split(',').nth(7).expect("it has")).collect();
     let turn = ["success", "unexpected_status", "success", "http_error"];
     assert_eq!(outcomes, [turn, turn].concat());
-    let (classic, _) = report.split_once("\nLatency [ms]").expect("the classic report comes first");
+    let (classic, _) = report.split_once("\nTimes  ").expect("the classic report comes first");
     let classic = Report::parse(classic).expect("it is as ever");
     assert_eq!([classic.text("replies"), classic.text("4xx"), classic.text("5xx")], ["8", "2", "2"]);
 }

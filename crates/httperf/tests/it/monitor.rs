@@ -100,7 +100,7 @@ fn in_what_is_captured_of_a_terminal_the_report_begins_a_line() {
         assert!(lines.any(|line| line.starts_with("Maximum connect burst length: ")), "{form}: {captured:?}");
         // Nor is there a line more than without a terminal.
         let screen = terminal.screen();
-        assert!(screen.contains(" --num-calls=1\nMaximum connect "), "{form}: {screen}");
+        assert!(screen.contains(&format!(" --num-calls=1 {form}\nMaximum connect ")), "{form}: {screen}");
     }
 }
 
@@ -399,7 +399,7 @@ fn an_interval_log_that_cannot_be_written_ends_it_before_the_run() {
 #[test]
 fn a_quiet_run_says_nothing_but_errors() {
     let served = Served::start(&[]);
-    let options = ["--num-conns=1", "--debug=1", "--add-header=a\\q", "stray"];
+    let options = ["--num-conns=1", "--debug=1", "--add-header=a\\q", "--use-timer-cache", "yes"];
     let noisy = served.load(1, &options).output().unwrap();
     let messages = but_for_the_verdict(&String::from_utf8_lossy(&noisy.stderr));
     assert_eq!(messages.lines().count(), 3, "{messages}");

@@ -21,7 +21,7 @@ use httperf_testkit::skip;
 use httperf_testkit::tcp::{free_port, serve};
 use serde_json::Value;
 
-/// How often a search is made that other programs spoil.
+/// The number of attempts at a search that other programs spoil.
 const ATTEMPTS: usize = 3;
 
 /// Trials that are short, as a test is to be.
@@ -91,7 +91,7 @@ fn document(outcome: &Outcome) -> Value {
     serde_json::from_slice(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {errors}"))
 }
 
-/// Whether the machine had something else to do in a trial.
+/// Returns whether the machine had something else to do in a trial.
 fn is_disturbed(document: &Value) -> bool {
     let codes = ["client_cpu", "kept_waiting", "time_stolen", "schedule_lag", "rate"];
     let trials = document["trials"].as_array().unwrap();
@@ -126,7 +126,7 @@ fn shown(document: &Value) -> String {
     format!("{}{}", document["found"], trials.collect::<String>())
 }
 
-/// Whether the figure is this one, as exactly as a search is by default.
+/// Returns whether the figure is this one, within the default precision of a search.
 fn is_near(document: &Value, expected: f64) -> bool {
     let rate = document["found"]["capacity"]["rate"].as_f64();
     rate.is_some_and(|rate| (rate / expected - 1.0).abs() <= 0.03)
@@ -399,7 +399,7 @@ fn a_server_that_computes_is_found_near_what_a_closed_loop_gets_out_of_it() {
     });
 }
 
-/// What the program says of a command line, with the address of a server that is not there in place of `URL`.
+/// The messages about a command line, with the address of a server that is not there in place of `URL`.
 #[track_caller]
 fn check_refused(options: &str, expected: &str) {
     let arguments = words(&format!("capacity {options}"));
@@ -446,14 +446,17 @@ fn what_makes_no_sense_is_refused_in_a_sentence() {
             "--slo p99.99<1s --max-rate 100",
             "--trial-max: expected at least 100 s, as p99.99 needs 10000 samples and --max-rate is 100, got `60`",
         ),
-        ("--slo p99<1s --start 0", "--start: expected a rate per second above 0, at most 1e9, got `0`"),
+        (
+            "--slo p99<1s --start 0",
+            "--start: expected a rate per second above 0, at most 1e9, such as 100 or 2k, got `0`",
+        ),
         (
             "--slo p99<1s --min-rate -5",
-            "--min-rate: expected a rate per second above 0, at most 1e9, got `-5`",
+            "--min-rate: expected a rate per second above 0, at most 1e9, such as 100 or 2k, got `-5`",
         ),
         (
             "--slo p99<1s --max-rate inf",
-            "--max-rate: expected a rate per second above 0, at most 1e9, got `inf`",
+            "--max-rate: expected a rate per second above 0, at most 1e9, such as 100 or 2k, got `inf`",
         ),
         ("--slo p99<1s --min-rate 9 --max-rate 5", "--max-rate: expected at least --min-rate 9, got `5`"),
         ("--slo p99<1s --min-rate 9 --start 5", "--start: expected at least --min-rate 9, got `5`"),

@@ -499,8 +499,8 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
         ("--rates=1 --order=up", "--order: expected rising or random, got `up`"),
         ("--rates=1 --seed=3", "--seed: needs --order=random"),
         ("--rates=1 --stop-after=-1", "--stop-after: expected a number of rates, or 0 for none, got `-1`"),
-        ("--rates=1 --pause=-1", "--pause: expected a number of seconds from 0 to 86400, got `-1`"),
-        ("--rates=1 --settle=inf", "--settle: expected a number of seconds from 0 to 86400, got `inf`"),
+        ("--rates=1 --pause=-1", "--pause: expected a number of seconds from 0 to 86400, or a time such as 500ms, got `-1`"),
+        ("--rates=1 --settle=inf", "--settle: expected a number of seconds from 0 to 86400, or a time such as 500ms, got `inf`"),
         ("--rates=1 --format=xml", "--format: expected table, tsv, csv or json, got `xml`"),
         ("--rates=1 --output=-", "--output: expected the name of a file, got `-`"),
         ("--rates=1 --until=p99:5%", "--until: expected none in a sweep, whose runs are of equal length"),
@@ -509,7 +509,7 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
             "--record: expected full in a sweep, as no run can be judged by what the classic report shows",
         ),
         ("--rates=1 --num-conns=5 --drain=1", "--drain: needs --duration or --runtime, which say when nothing is offered any more"),
-        ("--rates=1 localhost", "expected an option or a http:// URL, got `localhost`"),
+        ("--rates=1 12", "expected a URL such as http://host:8080/path, got `12`"),
         (
             "--resume=x --rates=1",
             "--resume: expected nothing beside it but files to write, --format, --strict and --quiet, as the file says what a run \

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use httperf_testkit::skip;
 
-/// What a program printed and how it ended.
+/// The output of a program, and its exit status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
     pub(crate) status: i32,
@@ -16,6 +16,13 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// The same without the hints below messages, which the classic program does not give.
+    pub(crate) fn without_hints(mut self) -> Self {
+        let lines = self.stderr.lines().filter(|line| !line.starts_with("hint: "));
+        self.stderr = lines.fold(String::new(), |text, line| text + line + "\n");
+        self
+    }
+
     pub(crate) fn echo_line(&self) -> &str {
         self.stdout.lines().next().unwrap_or_default()
     }
@@ -43,7 +50,7 @@ pub(crate) fn theirs<S: AsRef<OsStr>>(argv: &[S], folder: &Path) -> Outcome {
     outcome
 }
 
-/// Whether the classic program, release 0.9.0, can be compared with. Says so if not; on CI it has to be there.
+/// Returns whether the classic program, release 0.9.0, can be compared with. Reports it if not; on CI it has to be there.
 pub(crate) fn is_installed() -> bool {
     // With the invalid option it prints its version and runs nothing.
     let version = Command::new("timeout").args(["10", "httperf", "-V", "--bogus"]).output();

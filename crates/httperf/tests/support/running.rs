@@ -167,6 +167,20 @@ pub(crate) fn tool(name: &str) -> Option<PathBuf> {
     or_skip(name, Some(target.join("tools").join(name)).filter(|file| file.exists()))
 }
 
+/// A program that is on the search path, or among those that `scripts/bench-tools.sh` gets. No build machine has to have
+/// it.
+pub(crate) fn optional(name: &str) -> Option<PathBuf> {
+    let own = env::current_exe().expect("a test knows where it is");
+    let target = own.ancestors().nth(3).expect("a test is below the folder of what was built");
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = [target.join("tools")].into_iter().chain(env::split_paths(&path));
+    let found = folders.map(|folder| folder.join(name)).find(|file| file.is_file());
+    if found.is_none() {
+        skip::without(name);
+    }
+    found
+}
+
 /// Builds a server in Go, once for a run of the tests. `source` is below `tests/it`; `name` is that of the folder of what
 /// is built, beside those of other runs.
 pub(crate) fn go_program(source: &str, name: &str) -> Option<PathBuf> {

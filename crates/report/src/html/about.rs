@@ -40,7 +40,30 @@ pub(crate) fn title(plan: &Plan) -> String {
     }
 }
 
+/// Whole URL of the first target, with the number of the others.
+pub(super) fn url(plan: &Plan) -> String {
+    let path = match &plan.uris {
+        UriSource::Fixed(uri) => String::from_utf8_lossy(uri),
+        // Each call has a path of its own.
+        _ => "".into(),
+    };
+    let target = plan.targets.first();
+    let first = match path.strip_prefix('/') {
+        Some(_) if path != "/" => format!("{}{path}", origin(plan, target, target.host.clone())),
+        _ => origin(plan, target, target.host.clone()),
+    };
+    match plan.targets.len() {
+        1 => first,
+        servers => format!("{first} and {} more", servers - 1),
+    }
+}
+
 fn server(plan: &Plan, target: &Target) -> String {
+    origin(plan, target, cut(&target.host, NAME_LENGTH))
+}
+
+/// Scheme, host and port of a target whose host is shown as given.
+fn origin(plan: &Plan, target: &Target, host: String) -> String {
     let (scheme, usual_port) = if plan.tls.is_some() { ("https", 443) } else { ("http", 80) };
     // As in the classic tool, `Host` has no port.
     let port = match target.port() {
@@ -51,9 +74,9 @@ fn server(plan: &Plan, target: &Target) -> String {
         target.endpoint.to_string()
     } else if !port.is_empty() && target.host.ends_with(&port) {
         // In a list of requests, `Host` includes the port.
-        cut(&target.host, NAME_LENGTH)
+        host
     } else {
-        format!("{}{port}", cut(&target.host, NAME_LENGTH))
+        format!("{host}{port}")
     };
     format!("{scheme}://{host}")
 }

@@ -4,10 +4,11 @@ use askama::Template;
 
 use crate::compare::{Against, Comparison, Overall, Remark, Row, RowVerdict, Subject};
 use crate::number::{count, time};
+use crate::pictures::{Chart, Pictures, compared, role};
 
 use super::about::date;
-use super::charts::{Chart, Pictures, compared, role};
-use super::scripts::{PAGE, PLOTLY, Script};
+use super::scripts::{PAGE, Script};
+use super::style::STYLE_OF_COMPARISON;
 use super::{LONG, cut};
 
 /// Maximum number of characters of a name.
@@ -51,8 +52,7 @@ pub fn comparison_page(comparison: &Comparison, pictures: Pictures<'_>) -> Strin
         charts: compared(pictures),
         text: comparison.text(),
         version: env!("CARGO_PKG_VERSION"),
-        style: concat!(include_str!("style.css"), include_str!("comparison.css")),
-        plotly: &PLOTLY,
+        style: &STYLE_OF_COMPARISON,
         script: &PAGE,
     };
     page.render().expect("writing to memory does not fail")
@@ -72,7 +72,6 @@ struct Page {
     text: String,
     version: &'static str,
     style: &'static str,
-    plotly: &'static Script,
     script: &'static Script,
 }
 

@@ -1,44 +1,43 @@
 //! HTML page of a result: a single self-contained file that needs neither network nor server.
 //!
 //! `frame.html` has the common parts of all pages, including their security policy, `page.html` the order of
-//! sections, `parts.html` shared macros, `style.css` the style; `page.js` draws the charts and follows the
-//! reader's choice of light or dark. The modules here only compute what is shown.
+//! sections, `parts.html` shared macros, `style.css` the style. The charts are SVG by `crate::pictures`;
+//! `page.js` reads off their values and zooms. The modules here only compute what is shown.
 //!
 //! Text sent by a server, and much of what a user typed, is treated as hostile. Three measures keep it from
-//! becoming markup or script: templates escape everything they insert; the data of the charts contains no `<`
-//! and no text from outside; and the page's content security policy allows only its own two scripts, by their
-//! hashes, and loads nothing.
-//!
-//! The charts are drawn by [plotly.js](https://github.com/plotly/plotly.js), which is embedded in the page
-//! (4.4 MiB, under the MIT licence; its notice is at the top of the script).
+//! becoming markup or script: templates escape everything they insert, except the charts, which contain no
+//! text from outside; the data of the charts contains no `<`; and the page's content security policy allows
+//! only its own script, by its hash, and loads nothing.
 
 pub(crate) mod about;
-mod charts;
 mod comparison;
 mod scripts;
 mod slowest;
+mod style;
 mod sweep;
 mod tables;
 mod tiles;
 
 use askama::Template;
 
-use crate::latency::divergence;
+use crate::number::count;
 use crate::objectives::{Judged, Kept};
+use crate::pictures::RunCharts;
 use crate::result::Document;
+use crate::times::divergence;
 use crate::verdict::{Level, Verdict};
 
 use self::about::Fact;
-use self::charts::Charts;
-use self::scripts::{PAGE, PLOTLY, Script};
+use self::scripts::{PAGE, Script};
 use self::slowest::SlowestCalls;
+use self::style::STYLE;
 use self::tables::Table;
 use self::tiles::Tile;
 
 pub(crate) use self::about::title;
-pub use self::charts::Pictures;
 pub use self::comparison::comparison_page;
 pub use self::sweep::sweep_page;
+pub use crate::pictures::Pictures;
 
 /// Length in bytes above which text may be wrapped in a table.
 const LONG: usize = 40;
@@ -48,15 +47,27 @@ const LONG: usize = 40;
 pub fn page(document: &Document) -> String {
     let Document { plan, verdict, summary, .. } = document;
     let completed = summary.completed();
+    let warnings: Vec<String> = summary.warnings().iter().map(ToString::to_string).collect();
+    let banner = Banner::of(verdict, &warnings);
+    let outcome = Outcome::of(document);
     let page = Page {
-        title: title(plan),
+        title: about::url(plan),
+        word: match &outcome {
+            Some(outcome) if !banner.is_loud => outcome.word.to_owned(),
+            _ => banner.word.clone(),
+        },
         facts: about::run(document),
         endings: about::endings(document),
-        banner: Banner::of(verdict),
-        objectives: document.objectives.iter().map(Outcome::of).collect(),
-        warnings: summary.warnings().iter().map(ToString::to_string).collect(),
+        banner,
+        outcome,
+        objectives: document.objectives.iter().map(Objective::of).collect(),
+        warnings,
         tiles: tiles::of(document),
-        charts: Charts::of(document, &completed),
+        interval: match summary.series.width().as_secs() {
+            0 | 1 => "a second".to_owned(),
+            seconds => format!("{seconds} seconds"),
+        },
+        charts: RunCharts::of(document, &completed),
         has_detail: plan.recording.detail,
         divergence: divergence(summary, &completed.latency),
         failures: tables::failures(summary),
@@ -74,8 +85,7 @@ pub fn page(document: &Document) -> String {
         plan_json: about::plan_json(plan),
         text: document.text(true),
         version: document.parts.first().map_or(String::new(), |part| part.httperf.clone()),
-        style: include_str!("style.css"),
-        plotly: &PLOTLY,
+        style: &STYLE,
         script: &PAGE,
     };
     page.render().expect("writing to memory does not fail")
@@ -85,13 +95,18 @@ pub fn page(document: &Document) -> String {
 #[template(path = "page.html")]
 struct Page {
     title: String,
+    /// Outcome in one word, for the title of the window.
+    word: String,
     facts: Vec<String>,
     endings: Vec<String>,
     banner: Banner,
-    objectives: Vec<Outcome>,
+    outcome: Option<Outcome>,
+    objectives: Vec<Objective>,
     warnings: Vec<String>,
     tiles: Vec<Tile>,
-    charts: Charts,
+    /// Length of an interval of the series, for people.
+    interval: String,
+    charts: RunCharts,
     has_detail: bool,
     divergence: Option<String>,
     failures: Option<Table>,
@@ -110,7 +125,6 @@ struct Page {
     text: String,
     version: String,
     style: &'static str,
-    plotly: &'static Script,
     script: &'static Script,
 }
 
@@ -120,6 +134,10 @@ struct Banner {
     symbol: &'static str,
     word: String,
     meaning: &'static str,
+    /// True if it comes before the figures.
+    is_loud: bool,
+    /// Summary of the reasons and warnings.
+    summary: String,
     reasons: Vec<Reason>,
 }
 
@@ -131,7 +149,7 @@ struct Reason {
 }
 
 impl Banner {
-    fn of(verdict: &Verdict) -> Self {
+    fn of(verdict: &Verdict, warnings: &[String]) -> Self {
         let (class, symbol, meaning) = match verdict.level {
             Level::Valid => ("valid", "✓", "The figures are reliable."),
             Level::Suspect => ("suspect", "!", "Some of the figures may be off."),
@@ -147,19 +165,61 @@ impl Banner {
             };
             Reason { class, kind, name: reason.finding.name(), text: reason.finding.to_string() }
         });
-        Self { class, symbol, word: verdict.level.to_string(), meaning, reasons: reasons.collect() }
+        let reasons: Vec<Reason> = reasons.collect();
+        let mut names: Vec<&str> = reasons.iter().map(|reason| reason.name).collect();
+        if !warnings.is_empty() {
+            names.push(if warnings.len() == 1 { "1 warning" } else { "warnings" });
+        }
+        names.dedup();
+        Self {
+            class,
+            symbol,
+            word: verdict.level.to_string(),
+            meaning,
+            is_loud: verdict.level == Level::Invalid,
+            summary: names.join(", "),
+            reasons,
+        }
+    }
+}
+
+/// Outcome of all objectives together.
+struct Outcome {
+    class: &'static str,
+    symbol: &'static str,
+    word: &'static str,
+    meaning: String,
+}
+
+impl Outcome {
+    fn of(document: &Document) -> Option<Self> {
+        let objectives = &document.objectives;
+        let met = objectives.iter().filter(|judged| judged.outcome == Kept::Met).count();
+        let (class, symbol) = match document.objectives_outcome()? {
+            Kept::Missed => ("invalid", "✕"),
+            Kept::Unknown => ("suspect", "?"),
+            Kept::Met => ("valid", "✓"),
+        };
+        let word = document.objectives_outcome().map_or("", Kept::headline);
+        let meaning = match objectives.len() {
+            1 if met == 1 => "the objective was met".to_owned(),
+            all if all == met => format!("all {} objectives were met", count(all as u64)),
+            1 => "the objective was not met".to_owned(),
+            all => format!("{} of {} objectives were met", count(met as u64), count(all as u64)),
+        };
+        Some(Self { class, symbol, word, meaning })
     }
 }
 
 /// Outcome of an objective.
-struct Outcome {
+struct Objective {
     class: &'static str,
     word: String,
     objective: String,
     text: String,
 }
 
-impl Outcome {
+impl Objective {
     fn of(judged: &Judged) -> Self {
         let class = match judged.outcome {
             Kept::Met => "valid",

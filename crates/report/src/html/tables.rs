@@ -5,6 +5,8 @@ use httperf_stats::{
     CallOutcome, Failure, Group, Groups, Http2Summary, Mismatch, SizeMoments, Summary, Tally, TlsSummary,
 };
 
+use crate::all_calls::{AllCalls, Percentile};
+use crate::answer::statuses as by_status;
 use crate::figures::Times;
 use crate::http2::{describe as describe_settings, ratio_of};
 use crate::number::{count, grouped, percent, ratio};
@@ -45,14 +47,19 @@ pub(super) struct Protocol {
 pub(super) fn times(document: &Document) -> Table {
     let Document { figures, summary, .. } = document;
     let errors = Times::of(&summary.calls_with(CallOutcome::HttpError).latency);
-    let mut rows = vec![
-        times_row("latency", "due to answered", &figures.latency_ms),
+    let answered = match figures.all_calls.answered == figures.all_calls.calls {
+        true => times_row("latency", "due to answered", &figures.latency_ms),
+        false => times_row("answered only", "due to answered, without other calls", &figures.latency_ms),
+    };
+    let all = (answered.name != "latency").then(|| all_calls_row(&figures.all_calls));
+    let mut rows: Vec<Row> = all.into_iter().chain([answered]).collect();
+    rows.extend([
         times_row("service", "first byte sent to answered", &figures.service_ms),
         times_row("wait", "due to first byte sent", &Times::of(&summary.wait)),
         times_row("response", "first byte sent to status line", &figures.response_ms),
         times_row("transfer", "status line to answered", &figures.transfer_ms),
         times_row("connect", "connect to established", &figures.connect_ms),
-    ];
+    ]);
     if let Some(tls) = &summary.tls {
         rows.push(times_row("transport", "connect to established, before TLS", &Times::of(&tls.transport)));
         for kind in occurring_kinds(tls) {
@@ -99,16 +106,31 @@ pub(super) fn times(document: &Document) -> Table {
     }
     Table {
         caption: "Percentiles of all clocks, in ms",
-        head: vec!["Clock", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max", "samples"],
+        head: vec![
+            "Clock", "mean", "min", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "samples",
+        ],
         rows,
     }
 }
 
 fn times_row(name: &str, about: &'static str, times: &Times) -> Row {
-    let Times { mean, p50, p90, p99, p999, p9999, max, .. } = *times;
-    let mut cells: Vec<String> = [mean, p50, p90, p99, p999, p9999, max].map(in_ms).into();
+    let Times { mean, min, p50, p75, p90, p95, p99, p999, p9999, max, .. } = *times;
+    let mut cells: Vec<String> = [mean, min, p50, p75, p90, p95, p99, p999, p9999, max].map(in_ms).into();
     cells.push(count(times.samples));
     Row { name: name.to_owned(), about, cells }
+}
+
+/// Percentiles of all calls. Calls without a reply have no mean; `>` marks a percentile that is longer.
+fn all_calls_row(all: &AllCalls) -> Row {
+    let AllCalls { p50, p75, p90, p95, p99, p999, p9999, max, calls, .. } = *all;
+    let cell = |found: Option<Percentile>| match found {
+        Some(Percentile { ms, or_more: true }) => format!("> {}", grouped(ms, 3)),
+        found => in_ms(found.map(|percentile| percentile.ms)),
+    };
+    let mut cells = vec![in_ms(None), in_ms(None)];
+    cells.extend([p50, p75, p90, p95, p99, p999, p9999, max].map(cell));
+    cells.push(count(calls));
+    Row { name: "latency".to_owned(), about: "due to answered, of all calls", cells }
 }
 
 /// Formats a time for a column of ms.
@@ -142,20 +164,20 @@ fn meaning(failure: Failure) -> &'static str {
     }
 }
 
-/// Replies by class of status, if there are any.
+/// Replies by status, if there are any.
 pub(super) fn statuses(summary: &Summary) -> Option<Table> {
-    let classes = [
-        ("1xx", "informational"),
-        ("2xx", "successful"),
-        ("3xx", "redirection"),
-        ("4xx", "the request's fault"),
-        ("5xx", "the server's fault"),
-    ];
-    let rows: Vec<Row> = classes
+    let rows: Vec<Row> = by_status(summary)
         .into_iter()
-        .zip(summary.statuses)
-        .filter(|(_, replies)| *replies > 0)
-        .map(|((name, about), replies)| counted(name.to_owned(), about, replies, summary.replies))
+        .map(|(name, replies)| {
+            let about = match name.as_bytes().first() {
+                Some(b'1') => "informational",
+                Some(b'2') => "successful",
+                Some(b'3') => "redirection",
+                Some(b'4') => "the request's fault",
+                _ => "the server's fault",
+            };
+            counted(name, about, replies, summary.replies)
+        })
         .collect();
     let head = vec!["Status", "replies", "share"];
     (!rows.is_empty()).then_some(Table { caption: "Replies by status", head, rows })

@@ -3,6 +3,7 @@
 use httperf_plan::{Plan, Workload};
 use httperf_stats::Summary;
 
+use crate::all_calls::{AllCalls, NoReply, Percentile};
 use crate::figures::{RunFigures, Times};
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::result::Document;
@@ -22,9 +23,9 @@ pub(super) fn of(document: &Document) -> Vec<Tile> {
     vec![
         rate(document),
         replies(figures),
-        latency(plan, figures, "Latency p50", "p50", figures.latency_ms.p50),
-        latency(plan, figures, "Latency p99", "p99", figures.latency_ms.p99),
-        latency(plan, figures, "Latency p99.9", "p99.9", figures.latency_ms.p999),
+        latency(plan, figures, "Latency p50", "p50", figures.all_calls.p50),
+        latency(plan, figures, "Latency p99", "p99", figures.all_calls.p99),
+        latency(plan, figures, "Latency p99.9", "p99.9", figures.all_calls.p999),
         errors(summary),
         lag(plan, &figures.lag_ms),
         processor(figures, summary),
@@ -57,7 +58,14 @@ fn rate(document: &Document) -> Tile {
 }
 
 fn replies(figures: &RunFigures) -> Tile {
-    let mut notes = vec![format!("{} of {} requests", count(figures.replies), count(figures.requests))];
+    let AllCalls { calls, answered, .. } = figures.all_calls;
+    let mut notes = vec![match calls {
+        0 => format!("{} of {} requests", count(figures.replies), count(figures.requests)),
+        calls => {
+            let share = percent(ratio(answered as f64, calls as f64));
+            format!("{} of {} calls answered ({share})", count(answered), count(calls))
+        }
+    }];
     if figures.replies > 0 {
         let kilobytes = figures.bytes_per_second / 1024.0;
         notes.push(format!("{} KiB/s including requests", grouped(kilobytes, 1)));
@@ -65,18 +73,34 @@ fn replies(figures: &RunFigures) -> Tile {
     tile("Replies", per_second(figures.reply_rate), notes)
 }
 
-fn latency(plan: &Plan, figures: &RunFigures, name: &'static str, figure: &str, value: Option<f64>) -> Tile {
+fn latency(
+    plan: &Plan,
+    figures: &RunFigures,
+    name: &'static str,
+    figure: &str,
+    value: Option<Percentile>,
+) -> Tile {
     let Some(value) = value else {
-        return unknown(plan, name, too_few(figures.latency_ms.samples));
+        return unknown(plan, name, too_few(figures.all_calls.calls));
     };
+    if value.or_more {
+        let why = figures.all_calls.no_reply.map_or("", NoReply::of_calls);
+        return Tile { is_bad: true, ..tile(name, value.to_string(), vec![why.to_owned()]) };
+    }
     let confidence = figures.confidence.iter().find(|confidence| confidence.figure == figure);
     let note = match confidence.and_then(|confidence| confidence.low.zip(confidence.high)) {
         // The interval is of latencies rounded to two digits, the value to three: it may lie slightly
         // outside.
-        Some((low, high)) => format!("95 %: {} to {}", time(low.min(value)), time(high.max(value))),
+        // Others than the value: intervals are known of answered calls only.
+        Some((low, high)) if figures.all_calls.failed > 0 => {
+            format!("answered only, 95 %: {} to {}", time(low), time(high))
+        }
+        Some((low, high)) => {
+            format!("95 %: {} to {}", time(low.min(value.ms)), time(high.max(value.ms)))
+        }
         None => "no 95 % interval: too little data".to_owned(),
     };
-    tile(name, time(value), vec![note])
+    tile(name, value.to_string(), vec![note])
 }
 
 /// An unknown figure with the reason.
@@ -87,9 +111,9 @@ fn unknown(plan: &Plan, name: &'static str, why: String) -> Tile {
 
 fn too_few(samples: u64) -> String {
     match samples {
-        0 => "no call was answered".to_owned(),
-        1 => "only 1 call was answered".to_owned(),
-        samples => format!("only {} calls were answered", count(samples)),
+        0 => "no call was made".to_owned(),
+        1 => "only 1 call was made".to_owned(),
+        samples => format!("only {} calls were made", count(samples)),
     }
 }
 

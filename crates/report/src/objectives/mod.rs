@@ -15,6 +15,7 @@ use httperf_stats::{CallOutcome, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::all_calls::{Latencies, Latency, rank};
 use crate::number::ratio;
 
 pub(crate) use self::section::section;
@@ -26,6 +27,10 @@ pub struct Judged {
     pub objective: Objective,
     /// Measured value of its figure.
     pub measured: Measured,
+    /// Time in seconds that the latency exceeds for certain, if calls without a usable reply leave its value open;
+    /// `None` for other figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<f64>,
     /// Number of calls, connections or sessions behind the figure, including those that failed.
     pub samples: u64,
     /// Outcome.
@@ -68,7 +73,14 @@ impl Judged {
     pub fn of(objective: Objective, summary: &Summary) -> Self {
         match objective.metric() {
             Metric::Time { clock, figure } => {
-                Self::of_times(objective, figure, &Times::of(clock, objective.bound(), summary))
+                let times = Times::of(clock, objective.bound(), summary);
+                match (clock, figure) {
+                    (Clock::Latency, Figure::Quantile(share)) => {
+                        Self::of_latency(objective, share, &times, summary)
+                    }
+                    (Clock::Latency, Figure::Max) => Self::of_latency(objective, 1.0, &times, summary),
+                    _ => Self::of_times(objective, figure, times.figure(figure), &times),
+                }
             }
             Metric::Share(share) => Self::of_figure(objective, of_share(share, summary)),
             Metric::Replies => {
@@ -78,8 +90,19 @@ impl Judged {
         }
     }
 
-    fn of_times(objective: Objective, figure: Figure, times: &Times<'_>) -> Self {
-        let (measured, samples) = (times.figure(figure), times.count());
+    /// Judges a percentile of the latency, which is that of all calls in every report.
+    fn of_latency(objective: Objective, share: f64, times: &Times<'_>, summary: &Summary) -> Self {
+        let (measured, at_least) = match Latencies::of(summary).quantile(share) {
+            None => (Measured::Nothing, None),
+            Some(Latency::Exactly(seconds)) => (Measured::Figure(seconds), None),
+            Some(Latency::Pending(seconds)) => (Measured::Figure(seconds), Some(seconds)),
+            Some(Latency::Endless(seconds)) => (Measured::Endless, Some(seconds)),
+        };
+        Self { at_least, ..Self::of_times(objective, Figure::Quantile(share), measured, times) }
+    }
+
+    fn of_times(objective: Objective, figure: Figure, measured: Measured, times: &Times<'_>) -> Self {
+        let samples = times.count();
         let needed = samples_for(figure);
         let is_missed = |measured| match measured {
             Measured::Figure(figure) => !objective.is_met_by(figure),
@@ -98,7 +121,7 @@ impl Judged {
             _ if is_missed(measured) => Kept::Missed,
             _ => Kept::Met,
         };
-        Self { objective, measured, samples, outcome }
+        Self { objective, measured, at_least: None, samples, outcome }
     }
 
     /// Judges an exact figure, given with its number of samples; `None` if there is none.
@@ -110,7 +133,7 @@ impl Judged {
             Some((figure, _)) if objective.is_met_by(figure) => Kept::Met,
             Some(_) => Kept::Missed,
         };
-        Self { objective, measured, samples, outcome }
+        Self { objective, measured, at_least: None, samples, outcome }
     }
 
     /// Number of samples that the figure needs.
@@ -137,11 +160,6 @@ fn samples_for(figure: Figure) -> u64 {
         Figure::Quantile(share) => samples_needed(share),
         Figure::Mean | Figure::Min | Figure::Max => 1,
     }
-}
-
-/// Rank of a quantile among `count` values in ascending order, from 1.
-fn rank(share: f64, count: u64) -> u64 {
-    ((share * count as f64).ceil() as u64).max(1)
 }
 
 /// Times measured, and a number of further ones that are longer than any of them.
@@ -258,6 +276,17 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
         Share::Status(class) => (summary.statuses[usize::from(class) - 1], summary.replies),
     };
     (whole > 0).then(|| (ratio(part as f64, whole as f64), whole))
+}
+
+impl Kept {
+    /// Outcome of all objectives together, as reports begin with it.
+    pub(crate) fn headline(self) -> &'static str {
+        match self {
+            Self::Met => "PASS",
+            Self::Missed => "FAIL",
+            Self::Unknown => "UNDECIDED",
+        }
+    }
 }
 
 impl Display for Kept {

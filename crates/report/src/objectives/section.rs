@@ -52,8 +52,14 @@ impl Display for Judged {
             (Measured::Endless, Metric::Time { clock: Clock::Session, .. }) => {
                 f.write_str("endless: sessions failed")?;
             }
-            (Measured::Endless, _) => f.write_str("endless: calls had no usable reply in time")?,
-            (Measured::Figure(figure), _) => f.write_str(&amount(metric, figure))?,
+            (Measured::Endless, _) => match self.at_least {
+                Some(seconds) => write!(f, "> {}: calls had no usable reply in time", time(seconds * 1e3))?,
+                None => f.write_str("endless: calls had no usable reply in time")?,
+            },
+            (Measured::Figure(figure), _) => {
+                let sign = if self.at_least.is_some() { "> " } else { "" };
+                write!(f, "{sign}{}", amount(metric, figure))?;
+            }
         }
         match self.measured {
             _ if self.outcome == Kept::Unknown => {

@@ -1,7 +1,9 @@
 //! Axes: positions of values, and choice of ticks.
 
+use serde::Serialize;
+
 use crate::curves::{LINEAR_UP_TO, odds_marks};
-use crate::number::{grouped, quantile_name};
+use crate::number::{count, grouped, percent, quantile_name, time};
 
 use super::text::{LABEL_SIZE, width};
 
@@ -30,12 +32,35 @@ pub(super) struct Axis {
     from: f64,
     to: f64,
     labels: Labels,
+    quantity: Quantity,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Scale {
+/// Scale of an axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Scale {
     Linear,
     Logarithmic,
+}
+
+/// Quantity on an axis, which determines how a single value is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Quantity {
+    Number,
+    /// Numbers of things: ticks are whole.
+    Count,
+    PerSecond,
+    /// Shares in percent.
+    Percent,
+    /// Times in ms.
+    Time,
+    /// Instants in seconds.
+    Seconds,
+    /// Percentiles, as 1 / (1 − p).
+    Percentile,
+    /// Numbers of rounds.
+    Round,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +93,14 @@ impl Axis {
     pub(super) fn from_zero(title: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
         let greatest = extent(values).map_or(0.0, |(_, greatest)| greatest);
         let to = if greatest > 0.0 { greatest } else { 1.0 };
-        Self { title: title.into(), scale: Scale::Linear, from: 0.0, to: to * 1.06, labels: Labels::Numbers }
+        Self {
+            title: title.into(),
+            scale: Scale::Linear,
+            from: 0.0,
+            to: to * 1.06,
+            labels: Labels::Numbers,
+            quantity: Quantity::Number,
+        }
     }
 
     /// Axis between two numbers, both included.
@@ -76,14 +108,21 @@ impl Axis {
         let from = if from.is_finite() { from.clamp(-MOST, MOST) } else { 0.0 };
         let least = from.abs().max(1.0) * 1e-6;
         let to = if to.is_finite() { to.clamp(from + least, 2.0 * MOST) } else { from + 1.0 };
-        Self { title: title.into(), scale: Scale::Linear, from, to, labels: Labels::Numbers }
+        Self {
+            title: title.into(),
+            scale: Scale::Linear,
+            from,
+            to,
+            labels: Labels::Numbers,
+            quantity: Quantity::Number,
+        }
     }
 
     /// Axis of percentages: from zero to a little beyond the maximum, at most 100.
     pub(super) fn percent(title: impl Into<String>, values: impl IntoIterator<Item = f64>) -> Self {
         let axis = Self::from_zero(title, values);
         // Tiny values must not look large.
-        Self { to: axis.to.clamp(1.06, 105.0), ..axis }
+        Self { to: axis.to.clamp(1.06, 105.0), quantity: Quantity::Percent, ..axis }
     }
 
     /// Axis of times in ms: logarithmic if their range is wide. `name` names the times.
@@ -91,9 +130,9 @@ impl Axis {
         let values: Vec<f64> = values.into_iter().collect();
         match extent(values.iter().copied().filter(|&ms| ms > 0.0)) {
             Some((least, greatest)) if greatest > least * LINEAR_UP_TO => {
-                Self { labels: Labels::Times, ..Self::logarithmic(name, values) }
+                Self { labels: Labels::Times, ..Self::logarithmic(name, values) }.of(Quantity::Time)
             }
-            _ => Self::from_zero(format!("{name} [ms]"), values),
+            _ => Self::from_zero(format!("{name} [ms]"), values).of(Quantity::Time),
         }
     }
 
@@ -107,6 +146,7 @@ impl Axis {
             from,
             to: (greatest * SLACK).max(from * 10.0),
             labels: Labels::Numbers,
+            quantity: Quantity::Number,
         }
     }
 
@@ -118,6 +158,40 @@ impl Axis {
             from: 1.0,
             to: samples.clamp(2.0, MOST).powf(1.02),
             labels: Labels::Percentiles,
+            quantity: Quantity::Percentile,
+        }
+    }
+
+    /// The same axis for another quantity.
+    pub(super) fn of(self, quantity: Quantity) -> Self {
+        Self { quantity, ..self }
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    pub(super) fn quantity(&self) -> Quantity {
+        self.quantity
+    }
+
+    /// Position of a value as a share of the axis, from 0 to 1.
+    pub(super) fn share(&self, value: f64) -> f64 {
+        let (from, to) = self.ends();
+        (self.place(value) - from) / (to - from)
+    }
+
+    /// Prints a single value with its unit.
+    pub(super) fn reading(&self, value: f64) -> String {
+        match self.quantity {
+            Quantity::Number => grouped(value, if value.fract() == 0.0 { 0 } else { 1 }),
+            Quantity::Count => count(value.round() as u64),
+            Quantity::PerSecond => format!("{}/s", grouped(value, 1)),
+            Quantity::Percent => percent(value / 100.0),
+            Quantity::Time => time(value),
+            Quantity::Seconds => format!("{} s", grouped(value, 1)),
+            Quantity::Percentile => quantile_name(1.0 - 1.0 / value),
+            Quantity::Round => format!("round {}", count(value.round() as u64)),
         }
     }
 
@@ -163,7 +237,8 @@ impl Axis {
                 let power = (span / 20.0).log10().floor() as i32;
                 let steps = (power..=power + 2)
                     .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
-                let steps = steps.filter(|step| span / step <= 40.0);
+                let least = if self.quantity == Quantity::Count { 1.0 } else { 0.0 };
+                let steps = steps.filter(|&step| span / step <= 40.0 && step >= least);
                 steps
                     .map(|step| {
                         let (first, last) =
@@ -295,6 +370,10 @@ mod tests {
         assert_eq!(
             labels(&Axis::from_zero("ms", [0.03]), 100.0, Orientation::Upright),
             ["0.00", "0.01", "0.02", "0.03"]
+        );
+        assert_eq!(
+            labels(&Axis::from_zero("count", [2.0]).of(Quantity::Count), 400.0, Orientation::Upright),
+            ["0", "1", "2"]
         );
         assert_eq!(
             labels(&Axis::between("s", -0.5, 1.0), 200.0, Orientation::Level),

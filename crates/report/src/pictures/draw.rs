@@ -87,7 +87,7 @@ pub(super) fn draw(figure: &Figure, style: &Style) -> Picture {
 }
 
 /// Escapes text for the content of an element.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     cleaned(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

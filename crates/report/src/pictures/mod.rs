@@ -6,12 +6,17 @@
 //! the one font that the program contains (Noto Sans). The output therefore does not depend on installed
 //! fonts, and the same input gives the same bytes.
 //!
+//! Pages have charts of the same parts: `charts` computes them, and `graph` draws each as markup that adapts to
+//! its column and to the page's colours.
+//!
 //! Some text comes from outside (names of files and servers): it is truncated to the available room, control
 //! characters are replaced, and it is escaped where it becomes markup.
 
 mod axis;
+mod charts;
 mod draw;
 mod figure;
+mod graph;
 mod legend;
 mod percentiles;
 mod png;
@@ -23,6 +28,9 @@ mod timeline;
 
 use std::ops::RangeInclusive;
 
+pub use self::charts::Pictures;
+pub(crate) use self::charts::{Chart, RunCharts, compared, of_sweep, role};
+pub(crate) use self::graph::MARKS;
 pub use self::percentiles::{compare, percentiles};
 pub use self::sweep::sweep;
 pub use self::sweep_curve::{Point, Spread, SweepCurve};

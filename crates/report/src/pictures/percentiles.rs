@@ -10,9 +10,9 @@ use crate::verdict::Level;
 
 use super::axis::Axis;
 use super::draw::draw;
-use super::figure::{DASHES, Dash, Figure, Line, Mark, Marked, Panel, SHAPES};
+use super::figure::{DASHES, Figure, Line, Mark, Marked, Panel, SHAPES};
 use super::text::{LABEL_SIZE, cleaned, fitted_end};
-use super::theme::{Ink, SERIES};
+use super::theme::SERIES;
 use super::{COMPARED_MAX, Picture, Style};
 
 /// Pixels for the name of a file.
@@ -70,55 +70,72 @@ struct Curve<'a> {
 }
 
 fn figure(title: String, facts: Vec<String>, name: &'static str, curves: &[Curve<'_>]) -> Figure {
-    let samples = curves.iter().map(|curve| curve.timing.moments.count()).max().unwrap_or(0).max(1) as f64;
-    let marks = odds_marks(samples);
-    let inks = SERIES.into_iter().cycle();
-    let lines: Vec<Line> = curves
-        .iter()
-        .zip(inks)
-        .enumerate()
-        .map(|(index, (curve, ink))| {
-            // An ink used a second time has a different dash.
-            let style = index + index / SERIES.len();
-            line(
-                curve,
-                ink,
-                DASHES[style % DASHES.len()],
-                Mark {
-                    shape: SHAPES[style % SHAPES.len()],
-                    is_hollow: false,
-                    which: Marked::At(marks.clone()),
-                },
-            )
-        })
-        .collect();
-    let ms: Vec<f64> = lines.iter().flat_map(|line| &line.points).filter_map(|&(_, ms)| ms).collect();
+    let timings: Vec<(&str, &Timing)> =
+        curves.iter().map(|curve| (curve.name.as_str(), curve.timing)).collect();
+    let (x, panel) = graph(name, &timings);
     let shown: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();
     Figure {
         about: format!("How long calls took, by percentile, in milliseconds. Lines: {}.", shown.join("; ")),
         title,
         facts,
-        x: Axis::percentiles(samples),
-        panels: vec![Panel {
-            name,
-            y: Axis::times("time", ms),
-            shades: Vec::new(),
-            lines,
-            mark: None,
-            nothing: "no call was answered",
-        }],
+        x,
+        panels: vec![panel],
         usual_height: 460,
     }
 }
 
-fn line(curve: &Curve<'_>, ink: Ink, dash: Dash, mark: Mark) -> Line {
-    let points = if curve.timing.is_empty() {
-        Vec::new()
-    } else {
-        let curve = PercentileCurve::of(curve.timing);
-        curve.odds.into_iter().zip(curve.ms.into_iter().map(Some)).collect()
+/// Percentile curves of timings with their names, and the axis of percentiles.
+pub(super) fn graph(name: &'static str, timings: &[(&str, &Timing)]) -> (Axis, Panel) {
+    let samples = timings.iter().map(|(_, timing)| timing.moments.count()).max().unwrap_or(0).max(1) as f64;
+    let marks = odds_marks(samples);
+    let lines: Vec<Line> = timings
+        .iter()
+        .enumerate()
+        .map(|(number, (name, timing))| {
+            let mut line = numbered_line(number, (*name).to_owned(), points(timing), false);
+            line.mark.which = Marked::At(marks.clone());
+            line
+        })
+        .collect();
+    let ms: Vec<f64> = lines.iter().flat_map(|line| &line.points).filter_map(|&(_, ms)| ms).collect();
+    let panel = Panel {
+        name,
+        y: Axis::times("time", ms),
+        shades: Vec::new(),
+        lines,
+        mark: None,
+        nothing: "no call was answered",
     };
-    Line { name: curve.name.clone(), ink, dash, width: 2.0, mark, points, whiskers: Vec::new() }
+    (Axis::percentiles(samples), panel)
+}
+
+/// Line of the result with this number: its look differs from those of [`COMPARED_MAX`] others.
+pub(super) fn numbered_line(
+    number: usize,
+    name: String,
+    points: Vec<(f64, Option<f64>)>,
+    is_marked: bool,
+) -> Line {
+    // An ink used a second time has a different dash.
+    let style = number + number / SERIES.len();
+    let which = if is_marked { Marked::All } else { Marked::Lone };
+    Line {
+        name,
+        ink: SERIES[number % SERIES.len()],
+        dash: DASHES[style % DASHES.len()],
+        width: 2.0,
+        mark: Mark { shape: SHAPES[style % SHAPES.len()], is_hollow: false, which },
+        points,
+        whiskers: Vec::new(),
+    }
+}
+
+fn points(timing: &Timing) -> Vec<(f64, Option<f64>)> {
+    if timing.is_empty() {
+        return Vec::new();
+    }
+    let curve = PercentileCurve::of(timing);
+    curve.odds.into_iter().zip(curve.ms.into_iter().map(Some)).collect()
 }
 
 /// Time, length, machine and number of calls.

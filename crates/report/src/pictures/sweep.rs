@@ -4,7 +4,7 @@
 
 use crate::number::count;
 
-use super::axis::Axis;
+use super::axis::{Axis, Quantity};
 use super::draw::draw;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shape};
 use super::sweep_curve::{GOOD, LIMITED, Point, SweepCurve};
@@ -14,11 +14,6 @@ use super::{Picture, Style};
 /// The three graphs of the classic paper.
 #[must_use]
 pub fn sweep(curve: &SweepCurve, style: &Style) -> Picture {
-    let rates = curve.points.iter().map(|point| point.rate).chain(curve.knee);
-    let x = match curve.reaches_far() {
-        true => Axis::logarithmic(&curve.load_title(), rates),
-        false => Axis::from_zero(curve.load_title(), rates),
-    };
     let limited = curve.points.iter().filter(|point| point.is_client_limited).count();
     let mut facts = vec![steps(curve.points.len())];
     if limited > 0 {
@@ -32,10 +27,26 @@ pub fn sweep(curve: &SweepCurve, style: &Style) -> Picture {
         curve.load_title(),
         knee.as_ref().map_or_else(String::new, |(_, name)| format!("The {name}.")),
     );
-    let mut panels = vec![replies(curve), errors_panel(curve), times(curve)];
-    panels.iter_mut().for_each(|panel| panel.mark = knee.clone());
     let title = format!("Sweep of {}", curve.title);
+    let (x, panels) = (axis(curve), panels(curve));
     draw(&Figure { title, facts, about, x, panels, usual_height: 860 }, style)
+}
+
+/// Axis of the offered load.
+pub(super) fn axis(curve: &SweepCurve) -> Axis {
+    let rates = curve.points.iter().map(|point| point.rate).chain(curve.knee);
+    let axis = match curve.reaches_far() {
+        true => Axis::logarithmic(&curve.load_title(), rates),
+        false => Axis::from_zero(curve.load_title(), rates),
+    };
+    axis.of(Quantity::PerSecond)
+}
+
+/// Reply rate, errors, and times.
+pub(super) fn panels(curve: &SweepCurve) -> Vec<Panel> {
+    let mut panels = vec![replies(curve), errors_panel(curve), times(curve)];
+    panels.iter_mut().for_each(|panel| panel.mark = curve.knee_name());
+    panels
 }
 
 fn steps(number: usize) -> String {
@@ -84,7 +95,8 @@ fn replies(curve: &SweepCurve) -> Panel {
     let y = match curve.reaches_far() {
         true => Axis::logarithmic("replies/s", values),
         false => Axis::from_zero("replies/s", values),
-    };
+    }
+    .of(Quantity::PerSecond);
     Panel { name: "Reply rate", y, shades: Vec::new(), lines, mark: None, nothing: "no run was made" }
 }
 

@@ -2,6 +2,7 @@
 
 use httperf_plan::{Plan, Script, Sessions, UNLIMITED, Workload};
 
+use crate::all_calls::Percentile;
 use crate::curves::LINEAR_UP_TO;
 use crate::html::about;
 use crate::number::grouped;
@@ -123,6 +124,11 @@ impl SweepCurve {
     }
 }
 
+/// Percentile of all calls as a point; a gap where it is longer than any answered call, as nothing is known of it.
+fn of_answered(percentile: Option<Percentile>) -> Option<f64> {
+    percentile.filter(|percentile| !percentile.or_more).map(|percentile| percentile.ms)
+}
+
 impl Point {
     fn of(step: &Step) -> Self {
         Self {
@@ -134,8 +140,8 @@ impl Point {
             good_replies: step.good_reply_rate.value,
             errors_percent: 100.0 * step.error_share.value,
             response_ms: step.response_ms.map(|mean| mean.value),
-            latency_p50_ms: step.latency_p50_ms.map(|mean| mean.value),
-            latency_p99_ms: step.latency_p99_ms.map(|mean| mean.value),
+            latency_p50_ms: of_answered(step.all_p50),
+            latency_p99_ms: of_answered(step.all_p99),
             is_client_limited: step.state == State::ClientLimited,
         }
     }

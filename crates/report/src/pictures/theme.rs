@@ -25,6 +25,8 @@ pub(super) enum Ink {
     Text,
     /// Secondary text and elements.
     Soft,
+    /// A wide line below others.
+    Pale,
     /// Grid lines.
     Grid,
     /// Warm-up and drain.
@@ -46,12 +48,63 @@ pub(super) enum Ink {
 pub(super) const SERIES: [Ink; 8] =
     [Ink::Blue, Ink::Vermilion, Ink::Green, Ink::Purple, Ink::Orange, Ink::Sky, Ink::Olive, Ink::Brown];
 
+impl Ink {
+    const ALL: [Self; 15] = [
+        Self::Paper,
+        Self::Text,
+        Self::Soft,
+        Self::Pale,
+        Self::Grid,
+        Self::Phase,
+        Self::Stall,
+        Self::Blue,
+        Self::Orange,
+        Self::Green,
+        Self::Purple,
+        Self::Vermilion,
+        Self::Sky,
+        Self::Olive,
+        Self::Brown,
+    ];
+
+    /// Name in style sheets.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Text => "text",
+            Self::Soft => "soft",
+            Self::Pale => "pale",
+            Self::Grid => "grid",
+            Self::Phase => "phase",
+            Self::Stall => "stall",
+            Self::Blue => "blue",
+            Self::Orange => "orange",
+            Self::Green => "green",
+            Self::Purple => "purple",
+            Self::Vermilion => "vermilion",
+            Self::Sky => "sky",
+            Self::Olive => "olive",
+            Self::Brown => "brown",
+        }
+    }
+}
+
 impl Theme {
+    /// Declares the colours as custom properties of a style sheet, such as `--chart-blue`.
+    pub(crate) fn properties(self) -> String {
+        let property = |ink: Ink| {
+            let RGBColor(red, green, blue) = self.color(ink);
+            format!("--chart-{}:#{red:02x}{green:02x}{blue:02x};", ink.name())
+        };
+        Ink::ALL.into_iter().map(property).collect()
+    }
+
     pub(super) fn color(self, ink: Ink) -> RGBColor {
         let (light, dark) = match ink {
             Ink::Paper => (0xff_ff_ff, 0x17_1c_22),
             Ink::Text => (0x1a_1f_26, 0xe6_ea_ef),
             Ink::Soft => (0x57_60_6a, 0xa0_a9_b4),
+            Ink::Pale => (0xb3_bc_c7, 0x5c_68_75),
             Ink::Grid => (0xdd_e1_e6, 0x2f_38_42),
             Ink::Phase => (0xee_f0_f2, 0x24_2b_33),
             Ink::Stall => (0xfb_ea_cf, 0x45_38_1e),

@@ -17,10 +17,10 @@ use super::{Picture, Style};
 const POINTS_MAX: usize = 240;
 
 /// Maximum number of points with markers, which make single points between gaps visible.
-const MARKED_MAX: usize = 60;
+pub(super) const MARKED_MAX: usize = 60;
 
 /// Minimum length of an interval with a meaningful rate, as a share of the others.
-const SHORTEST: f64 = 0.1;
+pub(super) const SHORTEST: f64 = 0.1;
 
 /// Offered load, replies and latency over the time of the run.
 #[must_use]
@@ -124,7 +124,8 @@ fn values(lines: &[Line]) -> Vec<f64> {
     lines.iter().flat_map(|line| &line.points).filter_map(|&(_, value)| value).collect()
 }
 
-fn shades(document: &Document) -> Vec<Shade> {
+/// Warm-up, drain, and stalls of the server, by their beginning.
+pub(super) fn shades(document: &Document) -> Vec<Shade> {
     let mut shades: Vec<Shade> = Stretch::all(document)
         .into_iter()
         .map(|Stretch { from_s, to_s, kind }| {

@@ -207,11 +207,23 @@ impl Document {
         document::json(self)
     }
 
+    /// Outcome of all objectives together; `None` if there are none. A run that was aborted for missing one has missed it.
+    #[must_use]
+    pub fn objectives_outcome(&self) -> Option<Kept> {
+        let is_any = |outcome| self.objectives.iter().any(|judged| judged.outcome == outcome);
+        let was_ended = self.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed));
+        match () {
+            () if self.objectives.is_empty() => None,
+            () if was_ended || is_any(Kept::Missed) => Some(Kept::Missed),
+            () if is_any(Kept::Unknown) => Some(Kept::Unknown),
+            () => Some(Kept::Met),
+        }
+    }
+
     /// Returns true if the run is known to have met all its objectives and was not aborted for missing one.
     #[must_use]
     pub fn met_objectives(&self) -> bool {
-        let was_ended = self.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed));
-        !was_ended && self.objectives.iter().all(|judged| judged.outcome == Kept::Met)
+        self.objectives_outcome().is_none_or(|outcome| outcome == Kept::Met)
     }
 }
 

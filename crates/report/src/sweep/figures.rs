@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{KEPT_UP, Point, Run, SweepSettings, Unit, knee};
+use crate::all_calls::{AllCalls, Percentile};
 use crate::number::ratio;
 use crate::objectives::Kept;
 use crate::result::Document;
@@ -51,7 +52,7 @@ pub struct Step {
     pub achieved: Mean,
     /// Share of the offered load that was answered without an error while load was offered.
     pub answered_share: Mean,
-    /// Complete replies per second while load was offered, averaged over the samples of a run.
+    /// Complete replies per second while load was offered: the throughput of a run.
     pub reply_rate: Mean,
     /// Those without an error: status below 400, and no failed check.
     pub good_reply_rate: Mean,
@@ -65,10 +66,14 @@ pub struct Step {
     pub response_ms: Option<Mean>,
     /// Share of the calls (or connections, if no calls are made) that ended in an error.
     pub error_share: Mean,
-    /// Median of the latency in milliseconds.
+    /// Median of the latency of the answered calls, in milliseconds.
     pub latency_p50_ms: Option<Mean>,
-    /// 99th percentile of the latency in milliseconds.
+    /// Its 99th percentile.
     pub latency_p99_ms: Option<Mean>,
+    /// Median of the latency of all calls, answered or not.
+    pub all_p50: Option<Percentile>,
+    /// Its 99th percentile.
+    pub all_p99: Option<Percentile>,
     /// Worst verdict on a run.
     pub verdict: Level,
     /// Names of the findings behind verdicts other than VALID.
@@ -170,8 +175,8 @@ impl Step {
             state,
             achieved: mean(&|run| achieved(&run.result, unit))?,
             answered_share,
-            reply_rate: mean(&|run| reply_rates(&run.result).mean())?,
-            good_reply_rate: mean(&|run| reply_rates(&run.result).mean() * good_share(&run.result.summary))?,
+            reply_rate: mean(&|run| run.result.figures.reply_rate)?,
+            good_reply_rate: mean(&|run| run.result.figures.reply_rate * good_share(&run.result.summary))?,
             reply_rate_min: sampled(RateMoments::min).fold(f64::INFINITY, f64::min),
             reply_rate_max: sampled(RateMoments::max).fold(0.0, f64::max),
             reply_rate_stddev: sampled(RateMoments::stddev).sum::<f64>() / counted.len() as f64,
@@ -179,6 +184,8 @@ impl Step {
             error_share: mean(&|run| error_share(&run.result.summary))?,
             latency_p50_ms: mean_of_some(&|result| result.figures.latency_ms.p50),
             latency_p99_ms: mean_of_some(&|result| result.figures.latency_ms.p99),
+            all_p50: mean_of_all(&counted, |all| all.p50),
+            all_p99: mean_of_all(&counted, |all| all.p99),
             verdict: verdicts().map(|verdict| verdict.level).max()?,
             reasons,
             objectives,
@@ -204,6 +211,18 @@ impl Mean {
     #[must_use]
     pub fn margin(&self) -> Option<f64> {
         self.high.map(|high| high - self.value)
+    }
+}
+
+/// Mean of a percentile over the runs; the largest if calls without a reply leave it open in one of them. `None` if one
+/// of them lacks it.
+fn mean_of_all(runs: &[&Run], of: fn(&AllCalls) -> Option<Percentile>) -> Option<Percentile> {
+    let all: Vec<Percentile> =
+        runs.iter().map(|run| of(&run.result.figures.all_calls)).collect::<Option<_>>()?;
+    let ms = || all.iter().map(|percentile| percentile.ms);
+    match all.iter().any(|percentile| percentile.or_more) {
+        true => Some(Percentile { ms: ms().fold(0.0, f64::max), or_more: true }),
+        false => Some(Percentile { ms: Mean::of(ms())?.value, or_more: false }),
     }
 }
 

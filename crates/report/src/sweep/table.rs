@@ -3,6 +3,7 @@
 use std::fmt::{self, Display};
 
 use super::{End, Mean, State, Step, Sweep};
+use crate::all_calls::Percentile;
 use crate::number::{count, grouped, percent};
 use crate::objectives::Kept;
 
@@ -88,8 +89,8 @@ fn write_rows(f: &mut fmt::Formatter<'_>, sweep: &Sweep) -> fmt::Result {
         column("response", "[ms]", &|step| {
             step.response_ms.as_ref().map_or_else(none, |mean| grouped(mean.value, 2))
         }),
-        column("p50", "[ms]", &|step| time(step.latency_p50_ms.as_ref())),
-        column("p99", "[ms]", &|step| time(step.latency_p99_ms.as_ref())),
+        column("p50", "[ms]", &|step| time(step.all_p50)),
+        column("p99", "[ms]", &|step| time(step.all_p99)),
         column("errors", "[%]", &|step| grouped(100.0 * step.error_share.value, 2)),
         text("verdict", &verdict),
     ];
@@ -270,8 +271,11 @@ fn figure(mean: &Mean, decimals: usize) -> String {
     }
 }
 
-fn time(mean: Option<&Mean>) -> String {
-    mean.map_or_else(none, |mean| figure(mean, 2))
+/// A percentile of all calls in ms; `>` marks one that is longer because calls had no reply.
+fn time(percentile: Option<Percentile>) -> String {
+    percentile.map_or_else(none, |Percentile { ms, or_more }| {
+        format!("{}{}", if or_more { ">" } else { "" }, grouped(ms, 2))
+    })
 }
 
 /// Placeholder for a missing figure.

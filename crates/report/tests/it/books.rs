@@ -311,7 +311,11 @@ proptest! {
         prop_assert!(text.contains(&line), "{}", text);
         prop_assert!(csv_row(&document).contains(&rate));
         if let Some(page) = page {
-            let tile = format!("{} of {} requests", document.summary.replies, document.summary.requests);
+            let all = &document.figures.all_calls;
+            let tile = match all.calls {
+                0 => format!("{} of {} requests", document.summary.replies, document.summary.requests),
+                calls => format!("{} of {calls} calls answered", all.answered),
+            };
             prop_assert!(page.replace(',', "").contains(&tile), "{}", tile);
         }
         let again = Document::read(document.json().as_bytes()).expect("what was written is read");

@@ -4,17 +4,12 @@ use crate::browser::{Browser, View};
 use crate::documents;
 use httperf_report::compare::{Comparison, ComparisonSettings, Named, Rounds, results, rounds};
 use httperf_report::html::{Pictures, comparison_page};
+use httperf_report::pictures::COMPARED_MAX;
+use httperf_report::result::Document;
 use serde_json::{Value, json};
 
-/// Waits for the charts and returns the number of lines in each.
-const DRAWN: &str = "(async () => {
-    const charts = [...document.querySelectorAll('.chart')];
-    const drawn = (chart) => chart.querySelectorAll('.main-svg .scatterlayer .trace').length;
-    for (let turn = 0; turn < 200 && !charts.every(drawn); turn++) {
-        await new Promise((done) => setTimeout(done, 50));
-    }
-    return charts.map((chart) => [chart.id, drawn(chart)]);
-})()";
+/// Number of lines in each chart.
+const DRAWN: &str = "[...document.querySelectorAll('.chart')].map((chart) => [chart.id, chart.querySelectorAll('.lines > g').length])";
 
 /// Excess of the page's width over its window's. Charts need a moment to fit.
 const OVERFLOW: &str = "(async () => {
@@ -49,7 +44,7 @@ fn check(browser: &mut Browser, comparison: &Comparison, pictures: Pictures<'_>,
     std::fs::write(&file, comparison_page(comparison, pictures)).expect("it takes a page");
     for width in [1280, 400] {
         for scheme in ["light", "dark"] {
-            let view = View { width, scheme };
+            let view = View::new(width, scheme);
             let mut page = browser.open(&file, view);
             assert_eq!(page.evaluate(DRAWN), *charts, "{view:?}");
             let overflow = page.evaluate(OVERFLOW);
@@ -72,6 +67,13 @@ fn comparisons_are_drawn_on_desktop_and_phone_in_light_and_dark() {
     let pictures = documents.iter().collect::<Vec<_>>();
     let charts = json!([["percentiles", 3], ["median", 3], ["p99", 3], ["replies", 3]]);
     check(&mut browser, &forced, Pictures::Runs(&pictures), &charts);
+
+    // As many as pictures have room for.
+    let many: Vec<&Document> = documents.iter().cycle().take(COMPARED_MAX).collect();
+    let names: Vec<Named<'_>> = many.iter().map(|document| Named { document, ..named[0] }).collect();
+    let settings = ComparisonSettings { force: true, ..ComparisonSettings::default() };
+    let charts = json!([["percentiles", 16], ["median", 16], ["p99", 16], ["replies", 16]]);
+    check(&mut browser, &results(names[0], &names[1..], &settings), Pictures::Runs(&many), &charts);
 
     let void = results(named[0], &named[1..2], &ComparisonSettings::default());
     let charts = json!([["percentiles", 2], ["median", 2], ["p99", 2], ["replies", 2]]);

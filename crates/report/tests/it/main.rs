@@ -1,5 +1,6 @@
 //! Every form of a report, from hand-made and from simulated runs.
 
+mod answer;
 mod books;
 mod browser;
 mod compare;

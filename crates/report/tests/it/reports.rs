@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use httperf_plan::{Plan, Script, Tls, Trust};
-use httperf_report::{classic, http2, latency, tls};
+use httperf_report::{classic, http2, times, tls};
 use httperf_stats::{
     Certificate, Compression, CpuTime, EarlyRequests, End, Failure, Handshake, HandshakeFailure,
     HandshakeFailureClass, HandshakeKind, Http2Summary, Instant, RecordedFigures, Recorder, Sample,
@@ -115,8 +115,8 @@ fn the_classic_report_of_a_run_in_which_nothing_happened() {
 }
 
 #[test]
-fn the_latency_section() {
-    insta::assert_snapshot!(latency(&many()));
+fn the_times_section() {
+    insta::assert_snapshot!(times(&many()));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_sentence_explains_the_difference_between_latency_and_service() {
         recorder.connect_done(at(0), micros(connect));
         recorder.arrival_started(at(0), None, at(lag));
         recorder.record(&reply(wait, 1000, 0), None);
-        let text = latency(&finish(recorder, micros(100))).to_string();
+        let text = times(&finish(recorder, micros(100))).to_string();
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
     };
     let sentence = |lag, connect| sentence_after(100_000, lag, connect);
@@ -144,10 +144,13 @@ fn a_sentence_explains_the_difference_between_latency_and_service() {
 fn percentiles_that_the_samples_do_not_support_are_not_shown() {
     let mut recorder = recorder(RecordedFigures::USUAL);
     (0..99).for_each(|turn| record_connection(&mut recorder, turn, micros(500)));
-    let text = latency(&finish(recorder, micros(100))).to_string();
+    let text = times(&finish(recorder, micros(100))).to_string();
     let row: Vec<&str> =
         text.lines().find(|line| line.starts_with("response")).expect("a row").split_whitespace().collect();
-    assert_eq!(row, ["response", "0.400", "0.400", "n/a", "n/a", "0.400", "99"]);
+    assert_eq!(
+        row,
+        ["response", "400", "µs", "400", "µs", "400", "µs", "400", "µs", "n/a", "n/a", "400", "µs", "99"]
+    );
 }
 
 fn secured(tls: Tls) -> Plan {
@@ -363,7 +366,7 @@ fn a_wait_for_a_stream_explains_the_difference_between_latency_and_service() {
             http2.streams = 100;
             (0..waited).for_each(|_| http2.stream_waits.add(micros(90_000)));
         });
-        let text = latency(&finish(recorder, micros(100))).to_string();
+        let text = times(&finish(recorder, micros(100))).to_string();
         text.lines().find_map(|line| line.split_once("(p99), ")).map(|(_, cause)| cause.to_owned())
     };
     assert_eq!(sentence(50).as_deref(), Some("for one of the streams that the server allows"));
@@ -405,7 +408,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn check_figures(plan: &Plan, summary: &Summary) -> Result<(), TestCaseError> {
     let text =
-        format!("{}{}{}{}", classic(plan, summary), latency(summary), tls(plan, summary), http2(summary));
+        format!("{}{}{}{}", classic(plan, summary), times(summary), tls(plan, summary), http2(summary));
     for line in text.lines().map(|line| line.replace("*10^6", "")) {
         // Anything that C or Rust parses as a number, such as `inf` and `1e3`, consists of digits and a
         // point.

@@ -85,9 +85,9 @@ fn receive_lag_is_saved_and_missing_in_older_documents() {
     let again = Document::read(document.json().as_bytes()).unwrap();
     assert_eq!(again.summary, document.summary);
     let text = document.text(true).to_string();
-    assert!(text.contains("\nreceive lag ") && text.contains(" unread  at [s], what"), "{text}");
+    assert!(text.contains("\nreceive lag ") && text.contains("  unread  at [s], what"), "{text}");
     assert!(text.contains("\nReceive lag is known for 80.00 % of the replies"), "{text}");
-    assert!(csv_row(&document).trim_end().ends_with(",0.100,0.198,80.00,,,,,"), "{}", csv_row(&document));
+    assert!(csv_row(&document).contains(",0.100,0.198,80.00,,,,,,"), "{}", csv_row(&document));
     assert!(page(&document).contains("unread: until the received reply was read"));
 
     let mut older: serde_json::Value = serde_json::from_str(&document.json()).unwrap();
@@ -123,11 +123,7 @@ fn kernel_figures_are_saved_and_missing_in_older_documents() {
     assert!(text.contains("\nsend lag ") && text.contains("\nkernel to kernel "), "{text}");
     let told = "\nKernel to kernel: known for 200 of 250 replies, with one call in 16 sampled\n";
     assert!(text.contains(told), "{text}");
-    assert!(
-        csv_row(&document).trim_end().ends_with(",0.100,0.198,1.000,1.980,80.00"),
-        "{}",
-        csv_row(&document)
-    );
+    assert!(csv_row(&document).contains(",0.100,0.198,1.000,1.980,80.00,"), "{}", csv_row(&document));
     assert!(page(&document).contains("request sent to reply received"));
 
     let mut older: serde_json::Value = serde_json::from_str(&document.json()).unwrap();

@@ -403,7 +403,7 @@ impl Recorder {
             summary.header_bytes += sample.header_size;
             summary.content_bytes += sample.content_size;
             summary.footer_bytes += sample.footer_size;
-            summary.statuses[usize::from(status / 100 - 1)] += 1;
+            summary.status_codes.add(status);
             if let Some(decoded_size) = sample.decoded_size {
                 summary.compressed.replies += 1;
                 summary.compressed.bytes += sample.content_size;
@@ -644,6 +644,7 @@ impl Recorder {
         if let Some(sessions) = &mut summary.sessions {
             sessions.windows = RateWindows::new(&sessions.rates, unsampled.sessions, time);
         }
+        summary.statuses = summary.status_codes.by_class();
         summary.duration = end.duration;
         summary.usage = end.usage;
         summary.calls_not_logged = end.calls_not_logged;

@@ -106,7 +106,7 @@ impl MaterialArgs {
         let others = [
             (self.body_option().unwrap_or_default(), self.body_option().is_some()),
             ("--method", args.method.is_some()),
-            ("URL", args.typed_url.is_some()),
+            ("URL", !args.typed_urls.is_empty()),
             ("--server", args.server.is_some()),
             ("--servers", args.servers.is_some()),
             ("--server-name", args.server_name.is_some()),

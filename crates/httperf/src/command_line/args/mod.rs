@@ -7,6 +7,7 @@ mod results;
 mod sources;
 mod tls;
 mod url;
+mod words;
 
 use std::ffi::{OsStr, OsString};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -15,7 +16,8 @@ use std::os::unix::ffi::OsStrExt;
 use httperf_plan::objective::Objective;
 use httperf_plan::{Arrivals, Client, Parts, ReplyClock};
 
-use crate::command_line::grammar::ParseStop;
+use crate::command_line::grammar::{Given, ParseStop};
+use crate::terminal::colour::ColourChoice;
 
 pub use http2::{Http2Args, Version};
 pub use load::{LoadArgs, Threads};
@@ -24,6 +26,7 @@ pub use results::{ResultArgs, STDOUT};
 pub use sources::{ConnectTo, ProxyUrl, SourceArgs};
 pub use tls::{Protocol, TlsArgs};
 pub use url::TypedUrl;
+pub(crate) use words::unknown_word;
 
 /// The arguments of a run. Text is kept as bytes, because a command line need not be UTF-8.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +41,8 @@ pub struct Args {
     pub port: Option<u16>,
     /// `--uri`.
     pub uri: Option<Vec<u8>>,
-    /// The last word that is a URL. It is the target unless one of the three options above says so ([`Args::url`]).
-    pub typed_url: Option<TypedUrl>,
+    /// The words that are URLs. The only one is the target, unless `--server`, `--port` or `--uri` is given ([`Args::url`]).
+    pub typed_urls: Vec<TypedUrl>,
     /// `--unix-socket`.
     pub unix_socket: Option<OsString>,
 
@@ -124,6 +127,8 @@ pub struct Args {
     pub results: ResultArgs,
     /// `--report`.
     pub report: ReportForm,
+    /// `--color`.
+    pub colour: ColourChoice,
     /// `--print-reply`.
     pub print_reply: Option<Parts>,
     /// `--print-request`.
@@ -141,6 +146,8 @@ pub struct Args {
     /// `--quiet`.
     pub quiet: bool,
 
+    /// The options of a run as they were typed, in order.
+    pub given: Vec<Given>,
     /// The notices of options, in the order in which they were typed.
     pub notices: Vec<String>,
     /// Words that are neither options nor URLs.
@@ -218,7 +225,7 @@ impl Default for Args {
             servers: None,
             port: None,
             uri: None,
-            typed_url: None,
+            typed_urls: Vec::new(),
             unix_socket: None,
             arrivals: Arrivals::Sequential,
             runtime: 0.0,
@@ -257,6 +264,7 @@ impl Default for Args {
             load: LoadArgs::default(),
             results: ResultArgs::default(),
             report: ReportForm::Auto,
+            colour: ColourChoice::Auto,
             print_reply: None,
             print_request: None,
             print_lifetimes: false,
@@ -265,6 +273,7 @@ impl Default for Args {
             interval_log: None,
             live: false,
             quiet: false,
+            given: Vec::new(),
             notices: Vec::new(),
             stray_words: Vec::new(),
         }
@@ -321,13 +330,32 @@ impl Args {
         streams.or(self.load.pipeline.map(|count| ("--pipeline", count)))
     }
 
-    /// A warning that names the words that are neither options nor URLs, if there are any.
+    /// A note on a run that is over at once although its load was described, for a person who did not expect that.
     #[must_use]
-    pub fn stray_words_warning(&self) -> Option<String> {
-        let words: Vec<_> = self.stray_words.iter().map(|word| String::from_utf8_lossy(word)).collect();
-        let named = format!("`{}`", words.join("`, `"));
-        (!words.is_empty())
-            .then(|| format!("warning: ignoring what is neither an option nor a http:// URL: {named}"))
+    pub fn short_run_note(&self) -> Option<String> {
+        let load = &self.load;
+        // Who asks for a number of calls over kept connections knows how many there will be.
+        let is_counted = self.num_conns.is_some()
+            || self.session.is_some()
+            || load.concurrency.is_some() && self.num_calls.is_some();
+        if is_counted || load.duration > 0.0 || load.call_arrivals.is_some() {
+            return None;
+        }
+        let calls = match self.num_calls.unwrap_or(1) {
+            1 => "one call".to_owned(),
+            calls => format!("{calls} calls"),
+        };
+        match (&self.arrivals, load.concurrency) {
+            (Arrivals::Sequential, Some(connections)) => Some(format!(
+                "{calls} on each of {connections} connections, as --concurrency alone asks for no more; --duration 10s \
+                 keeps them busy for ten seconds"
+            )),
+            (Arrivals::Sequential, None) => None,
+            _ => Some(
+                "one connection, as --rate alone asks for no more; --duration 10s keeps up the rate for ten seconds"
+                    .to_owned(),
+            ),
+        }
     }
 
     /// Checks options that depend on each other.
@@ -447,12 +475,12 @@ pub(crate) mod tests {
         assert_eq!(parsed(&["--ssl"]).unwrap().port(), 443);
         assert_eq!(parsed(&["--ssl", "--port=8443"]).unwrap().port(), 8443);
         assert_eq!(parsed(&["https://host/"]).unwrap().port(), 443);
-        assert_eq!(parsed(&["https://host/", "http://host/"]).unwrap().port(), 80);
     }
 
     #[test]
     fn words_that_are_no_urls_are_remembered() {
-        assert_eq!(parsed(&["foo", "--hog", "--", "--rate"]).unwrap().stray_words, [&b"foo"[..], b"--rate"]);
+        let args = parsed(&["foo", "--server=a", "--hog", "--", "--rate"]).unwrap();
+        assert_eq!(args.stray_words, [&b"foo"[..], b"--rate"]);
     }
 
     #[test]

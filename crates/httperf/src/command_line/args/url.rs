@@ -1,37 +1,85 @@
 //! The target as one URL, and whether it is the one that is loaded.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::path::Path;
 
 use httperf_plan::url::{HttpUrl, UrlError};
 
 use super::Args;
 use crate::command_line::grammar::ParseStop;
 
-/// A word that begins as a URL does.
+/// A word that names a target: a URL, or a server without a scheme.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypedUrl {
-    /// The word.
+    /// The word, as it was typed.
     pub text: Vec<u8>,
     /// Its parts, or the reason why it is no URL of a server. Only a URL that is the target has to be a good one.
     pub parsed: Result<HttpUrl, UrlError>,
 }
 
 impl TypedUrl {
-    /// The word as a URL, if it begins with `http://` or `https://`.
+    /// The word as a URL, if it begins with a scheme, or else names a server clearly, which is `http` then.
+    ///
+    /// Without a scheme, `localhost`, an address, `HOST:PORT` and `HOST.NAME/PATH` name a server; `name` and `file.txt` do
+    /// not.
     pub(crate) fn from_word(word: &[u8]) -> Option<Self> {
-        let starts_with = |scheme: &str| {
-            word.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
+        let url = if has_scheme(word) {
+            Cow::Borrowed(word)
+        } else if std::str::from_utf8(word).is_ok_and(names_server) {
+            Cow::Owned([b"http://", word].concat())
+        } else {
+            return None;
         };
-        let is_url = starts_with("http://") || starts_with("https://");
-        is_url.then(|| Self { text: word.to_vec(), parsed: HttpUrl::parse(word) })
+        Some(Self { text: word.to_vec(), parsed: HttpUrl::parse(&url) })
     }
+}
+
+/// Returns whether a word begins as `http://` does, with any scheme.
+fn has_scheme(word: &[u8]) -> bool {
+    let Some(end) = word.windows(3).position(|part| part == b"://") else { return false };
+    let scheme = &word[..end];
+    scheme.first().is_some_and(u8::is_ascii_alphabetic)
+        && scheme.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.'))
+}
+
+/// Returns whether a word without a scheme names a server beyond doubt.
+fn names_server(word: &str) -> bool {
+    let end = word.find(['/', '?', '#']).unwrap_or(word.len());
+    let (authority, path) = word.split_at(end);
+    let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    if let Some(bracketed) = authority.strip_prefix('[') {
+        let Some((address, rest)) = bracketed.split_once(']') else { return false };
+        let is_whole = rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port);
+        return is_whole && address.parse::<Ipv6Addr>().is_ok();
+    }
+    let (host, has_port) = match authority.rsplit_once(':') {
+        Some((host, port)) if is_port(port) => (host, true),
+        _ => (authority, false),
+    };
+    if host.parse::<Ipv4Addr>().is_ok() || host.eq_ignore_ascii_case("localhost") {
+        return true;
+    }
+    // `results.d/x` may be a file as well as a server.
+    let is_file = || Path::new(word).exists();
+    is_host_name(host) && (has_port || host.contains('.') && path.starts_with('/') && !is_file())
+}
+
+/// Returns whether a word could be the name of a host. A number is none.
+pub(super) fn is_host_name(word: &str) -> bool {
+    let is_end = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
+    is_end(word.chars().next())
+        && is_end(word.chars().next_back())
+        && word.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '-' | '_' | '.'))
+        && word.chars().any(char::is_alphabetic)
 }
 
 impl Args {
     /// The URL that is the target.
     #[must_use]
     pub fn url(&self) -> Option<&HttpUrl> {
-        let url = self.typed_url.as_ref().filter(|_| self.target_option().is_none())?;
+        let url = self.typed_urls.first().filter(|_| self.target_option().is_none())?;
         url.parsed.as_ref().ok()
     }
 
@@ -45,10 +93,19 @@ impl Args {
         options.into_iter().find(|&(_, is_given)| is_given).map(|(option, _)| option)
     }
 
-    /// Refuses a target that is no URL of a server.
+    /// Refuses a target that is no URL of a server, and a second one.
     pub(super) fn check_url(&self) -> Result<(), ParseStop> {
-        match &self.typed_url {
-            Some(TypedUrl { text, parsed: Err(reason) }) if self.target_option().is_none() => {
+        if self.target_option().is_some() {
+            return Ok(());
+        }
+        if let [first, second, ..] = &self.typed_urls[..] {
+            let message =
+                [b"expected one URL, got `", &first.text[..], b"` and `", &second.text, b"`"].concat();
+            let hint = "`httperf ab URL URL` compares two servers, --targets FILE takes URLs from a file";
+            return Err(ParseStop::rejected(message).with_hint(Some(hint.to_owned())));
+        }
+        match self.typed_urls.first() {
+            Some(TypedUrl { text, parsed: Err(reason) }) => {
                 let start = b"expected a URL such as http://host:8080/path, got `";
                 let reason = format!("` ({reason})");
                 Err(ParseStop::rejected([start, &text[..], reason.as_bytes()].concat()))
@@ -57,12 +114,13 @@ impl Args {
         }
     }
 
-    /// A warning that names a URL that is not the target, and the target.
+    /// A warning that names URLs that are not the target, and the target.
     pub(crate) fn unused_url_warning(&self) -> Option<String> {
-        let (url, option) = (self.typed_url.as_ref()?, self.target_option()?);
-        let url = String::from_utf8_lossy(&url.text);
-        let target = self.target();
-        Some(format!("warning: ignoring the URL `{url}`, as {option} says what is loaded: {target}"))
+        let option = self.target_option().filter(|_| !self.typed_urls.is_empty())?;
+        let urls: Vec<_> = self.typed_urls.iter().map(|url| String::from_utf8_lossy(&url.text)).collect();
+        let noun = if urls.len() == 1 { "URL" } else { "URLs" };
+        let (urls, target) = (urls.join("`, `"), self.target());
+        Some(format!("warning: ignoring the {noun} `{urls}`, as {option} says what is loaded: {target}"))
     }
 
     /// The load, for messages.
@@ -92,7 +150,7 @@ mod tests {
     use super::super::tests::parsed;
     use super::*;
 
-    /// Returns the target, whatever the order of the words.
+    /// Checks the target, which is the same in either order of the words.
     #[track_caller]
     fn check(argv: &[&str], target: &str) -> Args {
         let args = parsed(argv).unwrap();
@@ -116,9 +174,46 @@ mod tests {
     }
 
     #[test]
-    fn of_several_urls_the_last_counts() {
-        let args = parsed(&["http://b:2/b", "http://c"]).unwrap();
-        assert_eq!((args.server(), args.port(), args.uri()), (&b"c"[..], 80, &b"/"[..]));
+    fn a_server_may_be_named_without_a_scheme() {
+        for (word, target) in [
+            ("localhost", "http://localhost/"),
+            ("LocalHost:8080", "http://localhost:8080/"),
+            ("localhost:8080/path?q", "http://localhost:8080/path?q"),
+            ("localhost/x", "http://localhost/x"),
+            ("10.0.0.5", "http://10.0.0.5/"),
+            ("10.0.0.5:8080", "http://10.0.0.5:8080/"),
+            ("[::1]:8080", "http://[::1]:8080/"),
+            ("[::1]/x", "http://[::1]/x"),
+            ("example.com/x", "http://example.com/x"),
+            ("web-1:80", "http://web-1/"),
+        ] {
+            check(&[word], target);
+        }
+        for word in [
+            "foo", "12:30", "1", "true", "file.txt", "./x", "../x.y/z", "/x.y/z", "a b:80", "x:", ":80",
+            "[::1", "[x]:1",
+        ] {
+            assert_eq!(TypedUrl::from_word(word.as_bytes()), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn only_http_is_spoken() {
+        for word in ["ftp://host/", "ws://host/", "h2://host/"] {
+            let message = format!(
+                "expected a URL such as http://host:8080/path, got `{word}` (it begins neither with http:// nor with \
+                 https://)"
+            );
+            assert_eq!(parsed(&[word]).map(drop), Err(ParseStop::rejected(message)));
+        }
+    }
+
+    #[test]
+    fn one_url_at_most_is_the_target() {
+        let message = "expected one URL, got `http://b:2/b` and `c:80`\nhint: `httperf ab URL URL` compares two servers, \
+                       --targets FILE takes URLs from a file";
+        assert_eq!(parsed(&["http://b:2/b", "c:80"]).map(drop), Err(ParseStop::rejected(message)));
+        check(&["http://b:2/b", "c:80", "--port=1"], "http://localhost:1/");
     }
 
     #[test]
@@ -129,6 +224,12 @@ mod tests {
         assert_eq!(
             warning(&["--uri=/a", "http://b:2/b", "--server=a"]).as_deref(),
             Some("warning: ignoring the URL `http://b:2/b`, as --server says what is loaded: http://a/a")
+        );
+        assert_eq!(
+            warning(&["b:2", "http://c/", "--port=1"]).as_deref(),
+            Some(
+                "warning: ignoring the URLs `b:2`, `http://c/`, as --port says what is loaded: http://localhost:1/"
+            )
         );
     }
 

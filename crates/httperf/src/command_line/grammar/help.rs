@@ -3,44 +3,64 @@
 use std::fmt::Write as _;
 
 use super::{Description, OptDescription};
+use crate::command_line::examples::Example;
+use crate::terminal;
 
 /// The amount of help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HelpForm {
-    /// One line per option.
+    /// The most important options of a command, one line each.
     Short,
+    /// Every option, one line each.
+    All,
     /// Every option with all there is to say.
     Long,
 }
 
-/// The help of a command, started as `program`.
+/// The help of a command, started as `program`, in lines of at most `width` characters where words allow it.
 #[must_use]
-pub fn text(command: &Description, program: &str, form: HelpForm) -> String {
-    let summary = wrap(command.summary, WIDTH).join("\n");
-    let mut out = format!("Usage: {program} {}\n{summary}\n", synopsis(command));
-    for group in &command.groups {
-        write!(out, "\n{}:\n", group.title).expect(WRITES);
-        for option in &group.options {
-            match form {
-                HelpForm::Short => short_entry(&mut out, option),
-                HelpForm::Long => long_entry(&mut out, option),
-            }
+pub fn text(command: &Description, program: &str, form: HelpForm, width: usize) -> String {
+    let layout = Layout { width };
+    let mut out = format!("Usage: {program} {}\n", synopsis(command));
+    layout.paragraph(&mut out, command.summary);
+    let common: Vec<_> =
+        command.groups.iter().flat_map(|group| &group.options).filter(|option| option.is_common).collect();
+    let form = if form == HelpForm::Short && common.is_empty() { HelpForm::All } else { form };
+    match form {
+        HelpForm::Short => {
+            out.push_str("\nThe most important options:\n");
+            common.into_iter().for_each(|option| layout.short_entry(&mut out, option));
+            examples(&mut out, command);
         }
-    }
-    if let Some(titles) = command.also_titles() {
-        let also = format!("Also takes the options that `httperf --help` explains under {titles}.");
-        write!(out, "\n{}\n", wrap(&also, WIDTH).join("\n")).expect(WRITES);
+        HelpForm::All => layout.groups(&mut out, command, Layout::short_entry),
+        HelpForm::Long => {
+            examples(&mut out, command);
+            layout.groups(&mut out, command, Layout::long_entry);
+        }
     }
     if !command.subcommands.is_empty() {
         out.push_str("\nCommands:\n");
         for &(name, summary) in &command.subcommands {
-            subcommand_entry(&mut out, name, summary);
+            layout.entry(&mut out, &format!("      {name}"), summary);
         }
     }
-    if form == HelpForm::Short {
-        write!(out, "\n`{program} --help` says more about each option.\n").expect(WRITES);
-    }
+    let more = match form {
+        HelpForm::Short => format!(
+            "`{program} -h all` lists all options, `{program} --help` explains them, and `{program} help` lists what can \
+             be done."
+        ),
+        HelpForm::All => format!("`{program} --help` says more about each option."),
+        HelpForm::Long => return out,
+    };
+    out.push('\n');
+    layout.paragraph(&mut out, &more);
     out
+}
+
+/// The width for lines of help: that of the terminal on standard output, up to what is pleasant to read.
+#[must_use]
+pub fn width() -> usize {
+    terminal::columns().map_or(WIDTH, |columns| columns.clamp(WIDTH_MIN, WIDTH))
 }
 
 /// The words that may follow the program's name.
@@ -81,41 +101,79 @@ const WRITES: &str = "writing to a string succeeds";
 /// The column of descriptions in the short form.
 const COLUMN: usize = 34;
 
-/// The indent of descriptions in the long form.
-const INDENT: &str = "          ";
+/// The indent of descriptions in the long form, and of those in the short form where lines are short.
+const INDENT: usize = 10;
 
-/// The longest line of help.
+/// The longest line of help, and the longest where the terminal is narrower than can be respected.
 const WIDTH: usize = 100;
+const WIDTH_MIN: usize = 40;
 
-fn short_entry(out: &mut String, option: &OptDescription) {
-    let synopsis = aligned_synopsis(option);
-    let mut lines = wrap(option.help, WIDTH - COLUMN).into_iter();
-    if synopsis.len() < COLUMN {
-        let first = lines.next().unwrap_or_default();
-        writeln!(out, "{synopsis:COLUMN$}{first}").expect(WRITES);
-    } else {
-        writeln!(out, "{synopsis}").expect(WRITES);
+/// The fewest columns that descriptions have to the right of the options; with fewer, they stand below them.
+const DESCRIPTION_MIN: usize = 30;
+
+fn examples(out: &mut String, command: &Description) {
+    if command.examples.is_empty() {
+        return;
     }
-    for line in lines {
-        writeln!(out, "{:COLUMN$}{line}", "").expect(WRITES);
+    out.push_str("\nExamples:\n");
+    for Example { purpose, line } in command.examples {
+        write!(out, "  # {purpose}\n  {line}\n").expect(WRITES);
     }
 }
 
-fn long_entry(out: &mut String, option: &OptDescription) {
-    writeln!(out, "\n{}", aligned_synopsis(option)).expect(WRITES);
-    let help = format!("{}.", capitalised(option.help));
-    let paragraphs: Vec<String> = std::iter::once(&help[..])
-        .chain(option.details.iter().copied())
-        .map(|paragraph| wrap(paragraph, WIDTH - INDENT.len()))
-        .map(|lines| lines.iter().map(|line| format!("{INDENT}{line}\n")).collect())
-        .collect();
-    out.push_str(&paragraphs.join("\n"));
+/// The form of lines.
+#[derive(Clone, Copy)]
+struct Layout {
+    width: usize,
 }
 
-fn subcommand_entry(out: &mut String, name: &str, summary: &str) {
-    for (index, line) in wrap(summary, WIDTH - COLUMN).iter().enumerate() {
-        let name = if index == 0 { name } else { "" };
-        writeln!(out, "      {name:width$}{line}", width = COLUMN - 6).expect(WRITES);
+impl Layout {
+    fn paragraph(self, out: &mut String, text: &str) {
+        for line in wrap(text, self.width) {
+            writeln!(out, "{line}").expect(WRITES);
+        }
+    }
+
+    fn groups(self, out: &mut String, command: &Description, entry: fn(Self, &mut String, &OptDescription)) {
+        for group in &command.groups {
+            write!(out, "\n{}:\n", group.title).expect(WRITES);
+            group.options.iter().for_each(|option| entry(self, out, option));
+        }
+        if let Some(titles) = command.also_titles() {
+            out.push('\n');
+            let also = format!("Also takes the options that `httperf --help` explains under {titles}.");
+            self.paragraph(out, &also);
+        }
+    }
+
+    fn short_entry(self, out: &mut String, option: &OptDescription) {
+        self.entry(out, &aligned_synopsis(option), option.help);
+    }
+
+    /// A term with its description, in two columns where there is room for them.
+    fn entry(self, out: &mut String, term: &str, description: &str) {
+        let column = if self.width < COLUMN + DESCRIPTION_MIN { INDENT } else { COLUMN };
+        let mut lines = wrap(description, self.width - column).into_iter();
+        if term.len() < column {
+            let first = lines.next().unwrap_or_default();
+            writeln!(out, "{term:column$}{first}").expect(WRITES);
+        } else {
+            writeln!(out, "{term}").expect(WRITES);
+        }
+        for line in lines {
+            writeln!(out, "{:column$}{line}", "").expect(WRITES);
+        }
+    }
+
+    fn long_entry(self, out: &mut String, option: &OptDescription) {
+        writeln!(out, "\n{}", aligned_synopsis(option)).expect(WRITES);
+        let help = format!("{}.", capitalised(option.help));
+        let paragraphs: Vec<String> = std::iter::once(&help[..])
+            .chain(option.details.iter().copied())
+            .map(|paragraph| wrap(paragraph, self.width - INDENT))
+            .map(|lines| lines.iter().map(|line| format!("{:INDENT$}{line}\n", "")).collect())
+            .collect();
+        out.push_str(&paragraphs.join("\n"));
     }
 }
 

@@ -9,12 +9,14 @@ mod option;
 pub mod parse;
 
 pub use option::{Opt, OptDescription, Tier, ValueForm};
-pub use parse::{Order, parse};
+pub use parse::{Flag, Given, Order, Word, parse};
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use httperf_plan::number;
+use httperf_plan::{number, units};
+
+use crate::command_line::examples::{self, Example};
 
 /// A command line: a table of options, and what to do with the other words.
 ///
@@ -97,6 +99,18 @@ impl<'a> Value<'a> {
     pub fn real(self) -> Option<f64> {
         number::real(self.bytes())
     }
+
+    /// The value as a time in seconds: a real number, with a unit such as `ms` unless it counts seconds.
+    #[must_use]
+    pub fn seconds(self) -> Option<f64> {
+        units::seconds(self.bytes())
+    }
+
+    /// The value as a rate per second: a real number, perhaps with `k`, `M`, `/s` or `/m` behind it.
+    #[must_use]
+    pub fn per_second(self) -> Option<f64> {
+        units::per_second(self.bytes())
+    }
 }
 
 /// The reason why parsing stops before the end of the command line.
@@ -137,6 +151,15 @@ impl ParseStop {
     pub fn rejected(message: impl Into<Vec<u8>>) -> Self {
         Self::Rejected { message: message.into(), status: 1 }
     }
+
+    /// The same with a remedy on a line of its own, if there is one. What is printed instead of a run has none.
+    #[must_use]
+    pub fn with_hint(mut self, hint: Option<String>) -> Self {
+        if let (Self::Usage(message) | Self::Rejected { message, .. }, Some(hint)) = (&mut self, hint) {
+            message.extend_from_slice(format!("\nhint: {hint}").as_bytes());
+        }
+        self
+    }
 }
 
 impl<A, B> Command<A, B> {
@@ -159,13 +182,14 @@ impl<A, B> Command<A, B> {
         self.groups.iter().flat_map(|group| group.options).any(|option| option.text.long == name)
     }
 
-    /// The description of this command for documents, whatever its type of arguments.
+    /// The description of this command for documents, without its type of arguments.
     #[must_use]
     pub fn describe(&self) -> Description {
         Description {
             name: self.name,
             summary: self.summary,
             words: self.words,
+            examples: examples::of(self.name),
             groups: self.groups.iter().map(|group| group.describe(|_| true)).collect(),
             also: self
                 .also
@@ -218,6 +242,8 @@ pub struct Description {
     pub summary: &'static str,
     /// See [`Command::words`].
     pub words: &'static str,
+    /// Examples of its use.
+    pub examples: &'static [Example],
     /// See [`Command::groups`].
     pub groups: Vec<GroupDescription>,
     /// See [`Command::also`].

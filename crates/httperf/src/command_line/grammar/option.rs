@@ -57,7 +57,10 @@ impl<A> Opt<A> {
         Opt::flag("help", "explains the options and exits")
             .short('h')
             .classic()
-            .details(&["`-h` prints one line per option, `--help` all there is to say."])
+            .details(&[
+                "`-h` prints a line for each of the most important options, `-h all` a line for every option, \
+                 `--help` all there is to say.",
+            ])
             .apply(|_, value| {
                 Err(ParseStop::Help(if value.by_letter() {
                     help::HelpForm::Short
@@ -83,12 +86,28 @@ pub struct OptDescription {
     pub help: &'static str,
     /// Further paragraphs: unit, default, range, what to know.
     pub details: &'static [&'static str],
+    /// True for an option that short help shows.
+    pub is_common: bool,
+    /// True if every occurrence counts, and not only the last.
+    pub is_repeatable: bool,
+    /// True if its value is a secret, which the echo line leaves out.
+    pub is_secret: bool,
 }
 
 impl OptDescription {
     /// Describes a new option, without a letter and without details.
     const fn new(long: &'static str, value: ValueForm, help: &'static str) -> Self {
-        Self { long, short: None, value, tier: Tier::New, help, details: &[] }
+        Self {
+            long,
+            short: None,
+            value,
+            tier: Tier::New,
+            help,
+            details: &[],
+            is_common: false,
+            is_repeatable: false,
+            is_secret: false,
+        }
     }
 
     /// Gives it a letter.
@@ -113,6 +132,24 @@ impl OptDescription {
     #[must_use]
     pub const fn details(self, details: &'static [&'static str]) -> Self {
         Self { details, ..self }
+    }
+
+    /// Shows it in short help.
+    #[must_use]
+    pub const fn common(self) -> Self {
+        Self { is_common: true, ..self }
+    }
+
+    /// Lets every occurrence count.
+    #[must_use]
+    pub const fn repeatable(self) -> Self {
+        Self { is_repeatable: true, ..self }
+    }
+
+    /// Keeps its value out of the echo line.
+    #[must_use]
+    pub const fn secret(self) -> Self {
+        Self { is_secret: true, ..self }
     }
 
     /// Completes the option with its effect on the arguments.

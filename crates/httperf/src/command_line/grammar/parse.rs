@@ -1,9 +1,13 @@
 //! The command line's grammar: that of GNU `getopt_long`, with its messages.
 
 use std::ffi::{OsStr, OsString};
+use std::mem;
 use std::os::unix::ffi::OsStrExt;
+use std::slice;
 
+use super::help::HelpForm;
 use super::{Command, Known, OptDescription, ParseStop, Tier, Value, ValueForm};
+use crate::command_line::hints;
 
 /// The order of options and other words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,22 +39,197 @@ pub fn parse<A, B>(
     order: Order,
     args: &mut A,
 ) -> Result<(), ParseStop> {
-    let mut rest = argv.iter().map(|word| word.as_bytes());
-    while let Some(word) = rest.next() {
-        if word == b"--" {
-            break;
-        } else if let Some(long) = word.strip_prefix(b"--") {
-            parse_long(command, long, &mut rest, args)?;
-        } else if word.len() > 1 && word[0] == b'-' {
-            parse_shorts(command, &word[1..], &mut rest, args)?;
-        } else {
-            (command.word)(args, word)?;
-            if order == Order::OptionsFirst {
-                break;
-            }
+    let mut reader = Reader::new(command, argv, order);
+    while let Some(item) = reader.next() {
+        match item? {
+            Item::Option(option, value) => option.apply(args, value).map_err(|stop| match stop {
+                // `-h all`: a flag takes no value, so the word behind it is looked at here.
+                ParseStop::Help(HelpForm::Short) if reader.next_word() == Some(b"all") => {
+                    ParseStop::Help(HelpForm::All)
+                }
+                stop => stop,
+            })?,
+            Item::Word(word) => (command.word)(args, word.bytes)?,
         }
     }
-    rest.try_for_each(|word| (command.word)(args, word))
+    Ok(())
+}
+
+/// The options of `argv` with their values, in the order in which they were typed, up to the first mistake.
+#[must_use]
+pub fn given<A, B>(command: &Command<A, B>, argv: &[OsString], order: Order) -> Vec<Given> {
+    let options = Reader::new(command, argv, order).map_while(Result::ok).filter_map(|item| match item {
+        Item::Option(option, value) => {
+            Some(Given { option: option.text(), value: value.given().map(<[u8]>::to_vec) })
+        }
+        Item::Word(_) => None,
+    });
+    options.collect()
+}
+
+/// The words of `argv` that are not options, up to the first mistake.
+pub fn other_words<'a, A, B>(
+    command: &'a Command<A, B>,
+    argv: &'a [OsString],
+    order: Order,
+) -> impl Iterator<Item = Word<'a>> {
+    Reader::new(command, argv, order).map_while(Result::ok).filter_map(|item| match item {
+        Item::Option(..) => None,
+        Item::Word(word) => Some(word),
+    })
+}
+
+/// An option as it was typed.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The option.
+    pub option: &'static OptDescription,
+    /// Its value, if it has one.
+    pub value: Option<Vec<u8>>,
+}
+
+/// Options mean the same if they have the same name.
+impl PartialEq for Given {
+    fn eq(&self, other: &Self) -> bool {
+        (self.option.long, &self.value) == (other.option.long, &other.value)
+    }
+}
+
+/// A word that is not an option.
+#[derive(Clone, Copy, Debug)]
+pub struct Word<'a> {
+    /// The word.
+    pub bytes: &'a [u8],
+    /// The option right in front of it, which takes no value from the next word, with the form in which it was named.
+    pub behind: Option<Flag>,
+}
+
+/// An option that takes no value from the next word.
+#[derive(Clone, Copy, Debug)]
+pub struct Flag {
+    /// The option.
+    pub option: &'static OptDescription,
+    /// True if it was named by its letter.
+    pub by_letter: bool,
+}
+
+/// The parts of a command line.
+enum Item<'a, A: 'static, B: 'static> {
+    Option(Known<A, B>, Value<'a>),
+    Word(Word<'a>),
+}
+
+/// Reads a command line part by part, without applying anything. There is nothing to read behind an error.
+struct Reader<'a, A: 'static, B: 'static> {
+    command: &'a Command<A, B>,
+    rest: slice::Iter<'a, OsString>,
+    order: Order,
+    /// The rest of a group of letters.
+    letters: &'a [u8],
+    /// True once nothing can be an option any more.
+    has_only_words: bool,
+    /// The option in front of the next part, if it takes no value from the next word.
+    behind: Option<Flag>,
+}
+
+impl<'a, A, B> Reader<'a, A, B> {
+    fn new(command: &'a Command<A, B>, argv: &'a [OsString], order: Order) -> Self {
+        Self { command, rest: argv.iter(), order, letters: &[], has_only_words: false, behind: None }
+    }
+
+    /// The next word, which is left where it is.
+    fn next_word(&self) -> Option<&'a [u8]> {
+        self.rest.as_slice().first().map(|word| word.as_bytes())
+    }
+
+    fn take_word(&mut self) -> Option<&'a [u8]> {
+        self.rest.next().map(|word| word.as_bytes())
+    }
+
+    fn word(&mut self, bytes: &'a [u8]) -> Item<'a, A, B> {
+        if self.order == Order::OptionsFirst {
+            self.has_only_words = true;
+        }
+        Item::Word(Word { bytes, behind: self.behind.take() })
+    }
+
+    fn long(&mut self, word: &'a [u8]) -> Result<Item<'a, A, B>, ParseStop> {
+        let (name, attached) = match word.iter().position(|&byte| byte == b'=') {
+            Some(at) => (&word[..at], Some(&word[at + 1..])),
+            None => (word, None),
+        };
+        let option = look_up(self.command, name)
+            .map_err(|candidates| unknown_long(self.command, word, name, &candidates))?;
+        let text = option.text();
+        let value = match (text.value, attached) {
+            (ValueForm::None, Some(_)) => {
+                return Err(usage(&[b"option '--", text.long.as_bytes(), b"' doesn't allow an argument"]));
+            }
+            (ValueForm::Required(_), None) => {
+                Some(self.take_word().ok_or_else(|| {
+                    usage(&[b"option '--", text.long.as_bytes(), b"' requires an argument"])
+                })?)
+            }
+            (ValueForm::None | ValueForm::Optional(_), None)
+            | (ValueForm::Required(_) | ValueForm::Optional(_), Some(_)) => attached,
+        };
+        self.behind = value.is_none().then_some(Flag { option: text, by_letter: false });
+        Ok(Item::Option(option, Value { given: value, by_letter: false }))
+    }
+
+    /// Reads the next of a group of letters such as `-vvd1`: the first that takes a value takes what is left of the
+    /// word, or else the next word.
+    fn letter(&mut self, letter: u8) -> Result<Item<'a, A, B>, ParseStop> {
+        let Some(option) = self.command.all().find(|option| option.text().short == Some(char::from(letter)))
+        else {
+            let message = usage(&[b"invalid option -- '", &[letter], b"'"]);
+            return Err(message.with_hint(hints::letter(self.command, letter)));
+        };
+        let text = option.text();
+        let value = match text.value {
+            ValueForm::None => None,
+            ValueForm::Optional(_) | ValueForm::Required(_) if !self.letters.is_empty() => {
+                Some(mem::take(&mut self.letters))
+            }
+            ValueForm::Optional(_) => None,
+            ValueForm::Required(_) => Some(
+                self.take_word()
+                    .ok_or_else(|| usage(&[b"option requires an argument -- '", &[letter], b"'"]))?,
+            ),
+        };
+        self.behind = value.is_none().then_some(Flag { option: text, by_letter: true });
+        Ok(Item::Option(option, Value { given: value, by_letter: true }))
+    }
+}
+
+impl<'a, A, B> Iterator for Reader<'a, A, B> {
+    type Item = Result<Item<'a, A, B>, ParseStop>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some((&letter, others)) = self.letters.split_first() {
+            self.letters = others;
+            return Some(self.letter(letter));
+        }
+        let word = self.take_word()?;
+        if self.has_only_words {
+            return Some(Ok(self.word(word)));
+        }
+        if word == b"--" {
+            self.has_only_words = true;
+            self.behind = None;
+            return self.next();
+        }
+        if let Some(long) = word.strip_prefix(b"--") {
+            return Some(self.long(long));
+        }
+        match word {
+            [b'-', letters @ ..] if !letters.is_empty() => {
+                self.letters = letters;
+                self.next()
+            }
+            _ => Some(Ok(self.word(word))),
+        }
+    }
 }
 
 /// Finds the option that `name` means.
@@ -86,70 +265,16 @@ fn look_up<A, B>(command: &Command<A, B>, name: &[u8]) -> Result<Known<A, B>, Ve
     Err(Vec::new())
 }
 
-fn parse_long<'a, A, B>(
-    command: &Command<A, B>,
-    word: &'a [u8],
-    rest: &mut impl Iterator<Item = &'a [u8]>,
-    args: &mut A,
-) -> Result<(), ParseStop> {
-    let (name, attached) = match word.iter().position(|&byte| byte == b'=') {
-        Some(at) => (&word[..at], Some(&word[at + 1..])),
-        None => (word, None),
+/// Words a name that is no option's, or that of several, as the classic tool does, with a hint below where there is one.
+fn unknown_long<A, B>(command: &Command<A, B>, word: &[u8], name: &[u8], candidates: &[&str]) -> ParseStop {
+    let mut message = match candidates {
+        [] => [b"unrecognized option '--", word, b"'"].concat(),
+        _ => [b"option '--", word, b"' is ambiguous; possibilities:"].concat(),
     };
-    let option = look_up(command, name).map_err(|candidates| unknown_long(word, &candidates))?;
-    let value = match (option.text().value, attached) {
-        (ValueForm::None, Some(_)) => {
-            return Err(usage(&[
-                b"option '--",
-                option.text().long.as_bytes(),
-                b"' doesn't allow an argument",
-            ]));
-        }
-        (ValueForm::Required(_), None) => Some(rest.next().ok_or_else(|| {
-            usage(&[b"option '--", option.text().long.as_bytes(), b"' requires an argument"])
-        })?),
-        (ValueForm::None | ValueForm::Optional(_), None)
-        | (ValueForm::Required(_) | ValueForm::Optional(_), Some(_)) => attached,
-    };
-    option.apply(args, Value { given: value, by_letter: false })
-}
-
-fn unknown_long(word: &[u8], candidates: &[&str]) -> ParseStop {
-    if candidates.is_empty() {
-        return usage(&[b"unrecognized option '--", word, b"'"]);
+    for candidate in candidates {
+        message.extend_from_slice(format!(" '--{candidate}'").as_bytes());
     }
-    let mut message = [b"option '--", word, b"' is ambiguous; possibilities:"].concat();
-    for name in candidates {
-        message.extend_from_slice(format!(" '--{name}'").as_bytes());
-    }
-    ParseStop::Usage(message)
-}
-
-/// A group of short options such as `-vvd1`: the first that takes a value takes what is left of the word,
-/// or else the next word.
-fn parse_shorts<'a, A, B>(
-    command: &Command<A, B>,
-    mut letters: &'a [u8],
-    rest: &mut impl Iterator<Item = &'a [u8]>,
-    args: &mut A,
-) -> Result<(), ParseStop> {
-    while let Some((&letter, others)) = letters.split_first() {
-        letters = others;
-        let Some(option) = command.all().find(|option| option.text().short == Some(char::from(letter)))
-        else {
-            return Err(usage(&[b"invalid option -- '", &[letter], b"'"]));
-        };
-        let value = match option.text().value {
-            ValueForm::None => None,
-            ValueForm::Optional(_) => (!others.is_empty()).then_some(std::mem::take(&mut letters)),
-            ValueForm::Required(_) if !others.is_empty() => Some(std::mem::take(&mut letters)),
-            ValueForm::Required(_) => Some(
-                rest.next().ok_or_else(|| usage(&[b"option requires an argument -- '", &[letter], b"'"]))?,
-            ),
-        };
-        option.apply(args, Value { given: value, by_letter: true })?;
-    }
-    Ok(())
+    ParseStop::Usage(message).with_hint(hints::long(command, name, candidates))
 }
 
 fn usage(parts: &[&[u8]]) -> ParseStop {
@@ -283,6 +408,51 @@ mod tests {
         check_error(&["--num"], "option '--number' requires an argument");
         check_error(&["-vn"], "option requires an argument -- 'n'");
         check_error(&["--verb=1"], "option '--verbose' doesn't allow an argument");
+    }
+
+    #[test]
+    fn a_word_knows_the_flag_that_it_stands_behind() {
+        let argv = words(&[
+            "a",
+            "-vp",
+            "b",
+            "c",
+            "--nought",
+            "d",
+            "-n",
+            "1",
+            "e",
+            "--number=1",
+            "f",
+            "-v",
+            "--",
+            "g",
+        ]);
+        let behind: Vec<(&[u8], Option<&str>)> = other_words(&COMMAND, &argv, Order::Mixed)
+            .map(|word| (word.bytes, word.behind.map(|flag| flag.option.long)))
+            .collect();
+        let expected: [(&[u8], Option<&str>); 7] = [
+            (b"a", None),
+            (b"b", Some("parts")),
+            (b"c", None),
+            (b"d", Some("nought")),
+            (b"e", None),
+            (b"f", None),
+            (b"g", None),
+        ];
+        assert_eq!(behind, expected);
+    }
+
+    #[test]
+    fn what_was_given_is_listed_in_the_order_in_which_it_was_typed() {
+        let argv = words(&["--num=2", "a", "-vn1", "--parts", "--bogus", "-v"]);
+        let given: Vec<String> = given(&COMMAND, &argv, Order::Mixed)
+            .iter()
+            .map(|given| {
+                format!("{}={:?}", given.option.long, given.value.as_deref().map(String::from_utf8_lossy))
+            })
+            .collect();
+        assert_eq!(given, ["number=Some(\"2\")", "verbose=None", "number=Some(\"1\")", "parts=None"]);
     }
 
     #[test]

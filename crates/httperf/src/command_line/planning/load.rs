@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::pause;
 use crate::command_line::args::{Args, Threads};
+use crate::command_line::printf;
 
 /// Connections that share calls unless `--concurrency` says otherwise.
 const POOL: NonZeroU32 = NonZeroU32::new(10).expect("it is not 0");
@@ -37,6 +38,18 @@ pub enum LoadError {
     /// Schedules of connections that talk to different servers.
     #[error("--per-connection: expected a single server, got {0}")]
     PerConnection(usize),
+    /// A warm-up in which all work is due.
+    #[error(
+        "--warmup: expected a workload that outlasts it, such as one with --duration, got {} s with the last start due \
+         after {} s",
+        printf::g(*.warmup_s), printf::g(*.last_s)
+    )]
+    Warmup {
+        /// The length of the warm-up.
+        warmup_s: f64,
+        /// The time of the last start.
+        last_s: f64,
+    },
     /// A cap that no session fits under.
     #[error(
         "--max-open: expected at least {needed}, the connections that a session may open (--max-connections), got `{max_open}`"
@@ -123,6 +136,28 @@ pub(super) fn sessions_max(
 /// The time for which load is offered, in seconds; 0 for as long as the workload takes.
 pub(super) fn runtime(args: &Args) -> f64 {
     if args.load.duration > 0.0 { args.load.duration } else { args.runtime }
+}
+
+/// Refuses a warm-up in which all work is due, almost certainly if intervals are random: nothing would be measured.
+pub(super) fn check_warmup(plan: &Plan) -> Result<(), LoadError> {
+    let warmup_s = plan.phases.warmup.as_secs_f64();
+    let count = match &plan.workload {
+        Workload::Calls(calls) => calls.count,
+        Workload::Connections(connections) if connections.calls <= 1 => connections.count,
+        Workload::Connections(_) | Workload::Sessions(_) => return Ok(()),
+    };
+    let later = count.saturating_sub(1) as f64;
+    // The longest time in which the last is due, or nearly so where intervals have no bound.
+    let last_s = match &plan.arrivals {
+        Arrivals::Sequential if count <= 1 => 0.0,
+        Arrivals::Concurrent(most) if count <= most.get().into() => 0.0,
+        Arrivals::Sequential | Arrivals::Concurrent(_) => return Ok(()),
+        Arrivals::Deterministic { period } => later * period,
+        Arrivals::Uniform { max, .. } => later * max,
+        Arrivals::Exponential { mean } => later * mean * 2.0,
+        Arrivals::Variable(steps) => later * steps.iter().map(|step| step.period).fold(0.0, f64::max),
+    };
+    if warmup_s > 0.0 && last_s < warmup_s { Err(LoadError::Warmup { warmup_s, last_s }) } else { Ok(()) }
 }
 
 /// The number of threads that share the work of this plan.
@@ -256,6 +291,30 @@ mod tests {
                 argv,
                 ": --threads: expected at most 3, as no more can go on at once in this run, got `4`",
             );
+        }
+    }
+
+    #[test]
+    fn a_warm_up_leaves_something_to_measure() {
+        let message = |warmup: &str, last: &str| {
+            format!(
+                ": --warmup: expected a workload that outlasts it, such as one with --duration, got {warmup} s with the \
+                 last start due after {last} s"
+            )
+        };
+        check_error(&["--warmup=1"], &message("1", "0"));
+        check_error(&["--warmup=1", "--concurrency=8"], &message("1", "0"));
+        check_error(&["--warmup=2", "--rate=10", "--num-conns=20"], &message("2", "1.9"));
+        check_error(&["--warmup=2s", "--request-rate=10", "--num-calls=20"], &message("2", "1.9"));
+        for argv in [
+            &["--warmup=2", "--rate=10", "--num-conns=21"][..],
+            &["--warmup=2", "--rate=10", "--duration=1"],
+            &["--warmup=2", "--num-conns=2"],
+            &["--warmup=2", "--num-calls=2"],
+            &["--warmup=2", "--concurrency=8", "--duration=1"],
+            &["--warmup=0"],
+        ] {
+            workload_of(argv);
         }
     }
 

@@ -113,6 +113,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
             calls: args.results.calls.is_some(),
         })
         .build()?;
+    load::check_warmup(&plan)?;
     let threads = load::threads(args, &plan)?;
     let plan = plan.into_builder().threads(threads).build()?;
     http2::check_requests(args, &plan, warn)?;

@@ -2,6 +2,7 @@
 
 use crate::command_line::args::Args;
 use crate::command_line::grammar::{Opt, ParseStop};
+use crate::command_line::hints;
 
 /// The notice about `--debug`.
 const NO_DEBUGGING: &str = "warning: --debug: this program has no debugging output, of which a larger number would show \
@@ -23,8 +24,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
              histogram of lifetimes; three times, the interval before each arrival), --print-request and \
              --print-reply what is sent and received, and --calls writes a row for each call.",
         ])
-        .apply(|args, _| {
-            args.notices.push(NO_DEBUGGING.to_owned());
+        .apply(|args, value| {
+            let hint =
+                hints::debug_value(value.bytes()).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
+            args.notices.push(format!("{NO_DEBUGGING}{hint}"));
             Ok(())
         }),
     Opt::flag("use-timer-cache", "does nothing; accepted for old scripts")

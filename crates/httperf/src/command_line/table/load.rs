@@ -13,14 +13,15 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "X",
         "offers load for X seconds, as many connections and calls as that takes",
     )
+    .common()
     .details(&[
         "As --runtime, but neither --num-conns nor, with --concurrency, --num-calls has to be given; \
              where they are, the run ends with whichever comes first.",
     ])
     .apply(|args, value| {
-        let duration = value.real().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
+        let duration = value.seconds().filter(|&seconds| seconds > 0.0 && seconds <= SECONDS_MAX.into());
         let expected = || {
-            let what = format!("a number of seconds above 0, at most {SECONDS_MAX}");
+            let what = format!("a number of seconds above 0, at most {SECONDS_MAX}, or a time such as 30s");
             ParseStop::expected("--duration", &what, value)
         };
         args.load.duration = duration.ok_or_else(expected)?;
@@ -31,6 +32,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "N",
         "keeps N connections busy, each sending its next call when the last reply is in",
     )
+    .common()
     .details(&[
         "Such a closed loop slows down when the server does. A connection that ends, after --num-calls or \
          because the server closes it, makes way for the next; there are N in all unless --num-conns or \
@@ -72,6 +74,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "X",
         "offers X calls per second over connections that are kept, whatever the server does",
     )
+    .common()
     .details(&[
         "Each call is due at a time of its own and takes any of the --concurrency connections (default: \
          10) that has room; if none has, it waits, and its wait is part of its latency. Connections are \
@@ -81,8 +84,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     ])
     .apply(|args, value| {
         let arrivals = parse_rate(value).filter(|arrivals| *arrivals != Arrivals::Sequential);
-        let arrivals = arrivals
-            .ok_or_else(|| ParseStop::expected("--request-rate", "a number of calls per second", value))?;
+        let arrivals = arrivals.ok_or_else(|| {
+            ParseStop::expected("--request-rate", "a number of calls per second such as 100 or 2k", value)
+        })?;
         args.load.call_arrivals = Some(arrivals);
         Ok(())
     }),

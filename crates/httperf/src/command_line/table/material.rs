@@ -10,6 +10,7 @@ use crate::command_line::grammar::{Opt, ParseStop, Value};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("body", "TEXT", "sends this body with each request")
+        .common()
         .details(&[
             "The method is then POST unless --method says another. No Content-Type is sent unless \
              --header names one.",
@@ -35,6 +36,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "NAME=VALUE",
         "sends a field of a form with each request; may be given more than once",
     )
+    .repeatable()
     .details(&[
         "The fields are sent as a page's form sends them: as `application/x-www-form-urlencoded`, or, \
              if one of them is written NAME=@FILE, as `multipart/form-data` with what is in the file, its \
@@ -50,6 +52,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "NAME: VALUE",
         "adds a header field to each request; may be given more than once",
     )
+    .repeatable()
+    .common()
     .details(&[
         "It is checked, has no escapes, and comes after the lines of --add-header. `Host`, \
              `User-Agent` and, in HTTP/1.0, `Connection` take the place of what the program would send; \
@@ -64,6 +68,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         Ok(())
     }),
     Opt::with_value("basic-auth", "USER:PASSWORD", "names the user with a password (Authorization: Basic)")
+        .secret()
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
              of --output."])
         .apply(|args, value| {
@@ -75,6 +80,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             authorize(args, "--basic-auth", value)
         }),
     Opt::with_value("bearer", "TOKEN", "names the user with a token (Authorization: Bearer)")
+        .secret()
         .details(&["Others on this machine can see it in the list of processes, and it is in the result \
              of --output."])
         .apply(|args, value| {

@@ -22,6 +22,7 @@ pub(crate) use self::tls::parse_server_name;
 use crate::command_line::args::Args;
 use std::ffi::OsString;
 
+use crate::command_line::grammar::parse::{given, other_words};
 use crate::command_line::grammar::{Command, Group, Order, ParseStop, parse};
 
 /// The program itself.
@@ -62,7 +63,10 @@ impl Args {
     /// The mistake in it, or what it asks for instead of a run. The notices of what came before stay in
     /// `self`.
     pub fn parse(&mut self, argv: &[OsString]) -> Result<(), ParseStop> {
-        parse(&COMMAND, argv, Order::from_environment(), self)?;
+        let order = Order::from_environment();
+        parse(&COMMAND, argv, order, self)?;
+        self.given.extend(given(&COMMAND, argv, order));
+        self.check_words(other_words(&COMMAND, argv, order))?;
         self.check()
     }
 }

@@ -9,6 +9,8 @@ use crate::command_line::values::{StdoutMeans, file};
 /// Objectives of a run.
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("slo", "EXPR", "sets objectives for the server, such as 'p99<50ms, errors<0.1%'")
+        .repeatable()
+        .common()
         .details(&[
             "May be given several times, and with several objectives separated by commas; all of them \
              count. Each is printed below the report with what was measured, how far that is from the \

@@ -4,6 +4,7 @@ use httperf_plan::Parts;
 
 use crate::command_line::args::{Args, ReportForm};
 use crate::command_line::grammar::{Opt, ParseStop, Value};
+use crate::terminal::colour::ColourChoice;
 
 /// The report, and the view of a run.
 pub(crate) const FORMS: &[Opt<Args>] = &[
@@ -18,6 +19,12 @@ pub(crate) const FORMS: &[Opt<Args>] = &[
                 b"full" => ReportForm::Full,
                 _ => return Err(ParseStop::expected("--report", "auto, classic or full", value)),
             };
+            Ok(())
+        }),
+    Opt::with_value("color", "auto|always|never", "colours the answer at the end of the full report")
+        .details(&["Default: auto, which colours it on a terminal unless NO_COLOR is set."])
+        .apply(|args, value| {
+            args.colour = ColourChoice::parse(value)?;
             Ok(())
         }),
     Opt::flag("quiet", "prints only errors on standard error")

@@ -14,6 +14,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("http-version", "A.B|2|auto", "speaks HTTP/1.0, HTTP/1.1 or HTTP/2")
+        .common()
         .classic()
         .details(&[
             "Default: 1.1. Requests of version 1.0 carry `Connection: keep-alive`.",

@@ -29,6 +29,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "FILE",
         "writes the result as a page with charts, in one file that needs no network",
     )
+    .common()
     .apply(|args, value| file(&mut args.results.html, "--html", value, StdoutMeans::Nothing)),
     Opt::with_value("csv", "FILE", "appends a row of figures to a CSV file")
         .details(&[
@@ -70,7 +71,7 @@ pub(crate) const FILES: &[Opt<Args>] = &[
 pub(super) const RECORDING: &[Opt<Args>] = &[
     Opt::with_value("exemplars", "N", "keeps the N slowest calls, with a breakdown of their time")
         .details(&[
-            "Default: 10. Range: 0 to 1000. They are in the full report, the JSON document and the page.",
+            "Default: 3. Range: 0 to 1000. They are in the full report, the JSON document and the page.",
         ])
         .apply(|args, value| {
             let count = bounded(value, EXEMPLARS_MAX);

@@ -1,7 +1,7 @@
 //! The start of connections or sessions, and the end of the run.
 
 use httperf_plan::number::{self, Base};
-use httperf_plan::{Arrivals, Client, Step};
+use httperf_plan::{Arrivals, Client, Step, units};
 
 use super::results::precision;
 use crate::command_line::args::Args;
@@ -9,13 +9,16 @@ use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::seconds;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
-    Opt::with_value("rate", "X", "starts X connections or sessions per second, whatever the server does")
+    Opt::with_value("rate", "X", "starts X connections or sessions per second, whatever the server does").common()
         .classic()
         .details(&[
-            "Default: 0, which starts each when the one before has ended. `inf` starts all at once. The \
-             same as --period=d1/X; the last of --rate and --period counts.",
+            "Default: 0, which starts each when the one before has ended. `inf` starts all at once. 2k is 2000, \
+             600/m is 10 per second. The same as --period=d1/X; the last of --rate and --period counts.",
         ])
         .apply(|args, value| {
+            if value.per_second().is_some_and(|rate| rate < 0.0) {
+                return Err(ParseStop::expected("--rate", "a rate above 0, or 0 for one after the other", value));
+            }
             args.arrivals =
                 parse_rate(value).ok_or_else(|| ParseStop::illegal("illegal request rate", value))?;
             Ok(())
@@ -30,7 +33,8 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         "D is a letter: d (or none) for the constant interval T1, u for intervals uniform between T1 \
              and T2, e for exponential intervals of mean T1, v for a cycle of constant intervals \
              `vT1,D1,T2,D2,...` (at most 16 pairs), in which T1 is kept for D1 seconds, then T2 for D2 \
-             seconds, and so on.",
+             seconds, and so on. Times may have units, as in e10ms; in a cycle, D1 and what follows only if T1 \
+             has one.",
         "Default: 0, which starts each when the one before has ended. The intervals depend on \
              --client and on nothing else, so a run can be repeated exactly.",
     ])
@@ -42,7 +46,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .classic_091()
         .details(&["Default: none; the run ends with its workload. Range: above 0."])
         .apply(|args, value| {
-            let runtime = value.real().filter(|&seconds| seconds > 0.0);
+            let runtime = value.seconds().filter(|&seconds| seconds > 0.0);
             args.runtime = runtime.ok_or_else(|| ParseStop::illegal("illegal runtime value", value))?;
             Ok(())
         }),
@@ -98,7 +102,7 @@ const STEPS: usize = 16;
 
 /// Evenly spaced arrivals at a rate per second; sequential ones if it is 0.
 pub(super) fn parse_rate(value: Value<'_>) -> Option<Arrivals> {
-    let rate = value.real()?;
+    let rate = value.per_second()?;
     // Not a number compares as false, and is sequential too.
     Some(if rate > 0.0 { Arrivals::Deterministic { period: 1.0 / rate } } else { Arrivals::Sequential })
 }
@@ -127,12 +131,12 @@ fn illegal_distribution(text: &[u8]) -> ParseStop {
 }
 
 fn parse_mean(text: &[u8]) -> Result<f64, ParseStop> {
-    let mean = number::real(text).filter(|&mean| !is_negative(mean));
+    let mean = units::seconds(text).filter(|&mean| !is_negative(mean));
     mean.ok_or_else(|| ParseStop::rejected([b"illegal mean interarrival time ", text].concat()))
 }
 
 fn parse_uniform(text: &[u8]) -> Result<Arrivals, ParseStop> {
-    let scanned = number::scan_real(text);
+    let scanned = units::scan_seconds(text);
     let Some(min) = scanned.value.ok().filter(|&min| !is_negative(min)) else {
         return Err(ParseStop::rejected([b"illegal minimum interarrival time ", text].concat()));
     };
@@ -140,7 +144,7 @@ fn parse_uniform(text: &[u8]) -> Result<Arrivals, ParseStop> {
         let message: &[u8] = b"minimum interarrival time not followed by `,MAX_IAT' (rest: `";
         return Err(ParseStop::rejected([message, scanned.rest, b"')"].concat()));
     };
-    let Some(max) = number::real(rest).filter(|&max| !is_negative(max)) else {
+    let Some(max) = units::seconds(rest).filter(|&max| !is_negative(max)) else {
         return Err(ParseStop::rejected([b"illegal request period ", rest].concat()));
     };
     Ok(Arrivals::Uniform { min, max })
@@ -149,11 +153,14 @@ fn parse_uniform(text: &[u8]) -> Result<Arrivals, ParseStop> {
 fn parse_steps(text: &[u8]) -> Result<Arrivals, ParseStop> {
     let mut steps: Vec<Step> = Vec::new();
     let mut rest = text;
+    // The classic tool ignores text behind the number of a duration, and refuses it in an interval.
+    let mut has_units = false;
     loop {
         if steps.len() == STEPS {
             return Err(ParseStop::rejected("too many rates"));
         }
-        let period = number::scan_real(rest);
+        let period = units::scan_seconds(rest);
+        has_units |= period.rest.len() < number::scan_real(rest).rest.len();
         let Some(seconds) = period.value.ok().filter(|&seconds| !is_negative(seconds)) else {
             return Err(ParseStop::rejected([b"illegal mean interarrival time ", rest].concat()));
         };
@@ -161,7 +168,8 @@ fn parse_steps(text: &[u8]) -> Result<Arrivals, ParseStop> {
             let message: &[u8] = b"interarrival time not followed by `,duration' (rest: `";
             return Err(ParseStop::rejected([message, period.rest, b"')"].concat()));
         };
-        let duration = number::scan_real(after_comma);
+        let duration =
+            if has_units { units::scan_seconds(after_comma) } else { number::scan_real(after_comma) };
         let Some(lasts) = duration.value.ok().filter(|&lasts| !is_negative(lasts)) else {
             return Err(ParseStop::rejected([b"illegal duration ", after_comma].concat()));
         };
@@ -219,6 +227,19 @@ mod tests {
         check("U.1,.3", &Ok(Arrivals::Uniform { min: 0.1, max: 0.3 }));
         let steps = [Step { period: 1.0, duration: 2.0 }, Step { period: 3.0, duration: 4.0 }];
         check("v1,2,3,4junk", &Ok(Arrivals::Variable(steps.into())));
+    }
+
+    #[test]
+    fn times_of_a_period_may_have_units() {
+        check("20ms", &Ok(Arrivals::Deterministic { period: 0.02 }));
+        check("e10ms", &Ok(Arrivals::Exponential { mean: 0.01 }));
+        check("u5ms,1s", &Ok(Arrivals::Uniform { min: 0.005, max: 1.0 }));
+        let steps = [Step { period: 0.1, duration: 60.0 }, Step { period: 0.05, duration: 2.0 }];
+        check("v100ms,1m,50ms,2", &Ok(Arrivals::Variable(steps.into())));
+        // As ever: the list ends where a duration has something behind it.
+        let steps = [Step { period: 0.1, duration: 1.0 }];
+        check("v.1,1m,.05,2", &Ok(Arrivals::Variable(steps.into())));
+        check("e1x", &Err("illegal mean interarrival time 1x"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::workload::parameter_error;
 use httperf_plan::number::{self, Base, Flaw, Scanned};
+use httperf_plan::units;
 
 use crate::command_line::args::{Args, SessionArgs, SessionKind, os_string};
 use crate::command_line::grammar::{Opt, ParseStop};
@@ -147,7 +148,7 @@ fn number_u0(text: &[u8]) -> Scanned<'_, u64> {
 }
 
 fn think_time(text: &[u8]) -> Scanned<'_, f64> {
-    let scanned = number::scan_real(text);
+    let scanned = units::scan_seconds(text);
     let value = scanned.value.and_then(|think| if think < 0.0 { Err(Flaw::Negative) } else { Ok(think) });
     Scanned { value, ..scanned }
 }
@@ -189,6 +190,7 @@ mod tests {
     fn the_name_of_a_session_file_ends_at_a_comma() {
         let session = parse_wsesslog(b"0x2,1.5,a b,").unwrap();
         assert_eq!(session, SessionArgs { count: 2, think: 1.5, kind: SessionKind::File("a b".into()) });
+        assert_eq!(parse_wsesslog(b"1,20ms,f").unwrap().think, 0.02);
         check_error("1,0,f,g", "extraneous parameter in --wsesslog arg (rest: `g')");
         check_error("1,0", "bad session filename (3rd param) in --wsesslog arg (rest: `')");
     }

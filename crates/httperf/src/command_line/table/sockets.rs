@@ -6,6 +6,7 @@ use crate::command_line::values::bounded;
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("timeout", "X", "gives the server X seconds to connect, to take a request, and to reply")
+        .common()
         .classic()
         .details(&[
             "Default: 0, which waits for ever, as does any number below it. A reply must be complete X \
@@ -76,7 +77,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
 
 /// Any number, as in the classic tool: one that is not above 0 sets no limit.
 fn seconds(text: &str, value: Value<'_>) -> Result<f64, ParseStop> {
-    value.real().ok_or_else(|| ParseStop::illegal(text, value))
+    value.seconds().ok_or_else(|| ParseStop::illegal(text, value))
 }
 
 fn buffer_size(text: &str, value: Value<'_>) -> Result<u32, ParseStop> {

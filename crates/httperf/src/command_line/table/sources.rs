@@ -12,6 +12,7 @@ pub(super) const WAY: &[Opt<Args>] = &[
         "HOST:PORT:ADDR:PORT",
         "connects to another address in place of a server's",
     )
+    .repeatable()
     .details(&[
         "Connections to HOST:PORT go to ADDR:PORT. The request, the name in TLS and the report stay \
              as they are, and HOST is not resolved. An empty HOST or PORT in front fits any; behind, it \

@@ -10,7 +10,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Default: localhost. A name is resolved once, before the run; its first IPv4 address is \
              preferred to IPv6 ones. An IPv6 address is written without brackets.",
             "The value is also sent in the Host line, without the port (--server-name changes it). A URL \
-             beside --server, --port or --uri is ignored, with a warning.",
+             given together with --server, --port or --uri is ignored, with a warning.",
         ])
         .apply(|args, value| {
             args.server = Some(value.bytes().to_vec());
@@ -66,10 +66,10 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         }),
 ];
 
-/// Takes a word that is not an option: a URL, or something that is only remembered.
+/// Takes a word that is not an option: a target, or something that is only remembered.
 pub(super) fn word(args: &mut Args, word: &[u8]) -> Result<(), ParseStop> {
     match TypedUrl::from_word(word) {
-        Some(url) => args.typed_url = Some(url),
+        Some(url) => args.typed_urls.push(url),
         None => args.stray_words.push(word.to_vec()),
     }
     Ok(())

@@ -9,6 +9,7 @@ use crate::command_line::grammar::{Opt, ParseStop};
 
 pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("num-conns", "N", "makes N connections")
+        .common()
         .classic()
         .details(&["Default: 1. Ignored in session workloads."])
         .apply(|args, value| {
@@ -18,6 +19,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             Ok(())
         }),
     Opt::with_value("num-calls", "N", "makes N calls on each connection")
+        .common()
         .classic()
         .details(&["Default: 1. Ignored in session workloads."])
         .apply(|args, value| {

@@ -1,10 +1,11 @@
 //! The command line of `httperf ab`: its options, and what it makes of the words for each side.
 
 use std::ffi::{OsStr, OsString};
+use std::mem;
 use std::os::unix::ffi::OsStrExt;
 
 use super::args::AbArgs;
-use crate::command_line::args::{Args, os_string};
+use crate::command_line::args::{Args, os_string, unknown_word};
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::table::{self, RUN};
 use crate::commands::compare::{
@@ -131,9 +132,15 @@ const DRAIN_S: f64 = 1.0;
 const SECONDS_MAX: f64 = 86_400.0;
 
 fn seconds(name: &str, value: Value<'_>, fits: fn(f64) -> bool) -> Result<f64, ParseStop> {
-    let seconds = value.real().filter(|&seconds| fits(seconds) && seconds <= SECONDS_MAX);
+    let seconds = value.seconds().filter(|&seconds| fits(seconds) && seconds <= SECONDS_MAX);
     let least = if fits(0.0) { "from 0" } else { "above 0 and up" };
-    seconds.ok_or_else(|| ParseStop::expected(name, &format!("a number of seconds {least} to 86400"), value))
+    seconds.ok_or_else(|| {
+        ParseStop::expected(
+            name,
+            &format!("a number of seconds {least} to 86400, or a time such as 500ms"),
+            value,
+        )
+    })
 }
 
 /// Returns what was typed, and each side as if it had been typed as a run of its own.
@@ -167,8 +174,13 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseSt
     };
     let own = |(name, words): (String, Vec<OsString>), option: &str| -> Result<Named, ParseStop> {
         let mut args = ab.run.clone();
+        // A URL of a side alone takes the place of one for both.
+        let common = mem::take(&mut args.typed_urls);
         let placed = |stop| within(if ab.a.is_some() { option } else { "" }, stop);
         grammar::parse(&SIDE, &words, Order::Mixed, &mut args).map_err(placed)?;
+        if args.typed_urls.is_empty() {
+            args.typed_urls = common;
+        }
         if args.load.duration == 0.0 && args.runtime == 0.0 {
             args.load.duration = TRIAL_S;
         }
@@ -178,7 +190,7 @@ pub(super) fn parsed(words: &[OsString]) -> Result<(AbArgs, [Named; 2]), ParseSt
             let message = format!("{option}: expected none, as trials that take turns are of equal length");
             return Err(placed(ParseStop::rejected(message)));
         }
-        // What can only be judged when all words are known.
+        // Checks options that depend on each other, now that all words are known.
         args.parse(&[]).map_err(placed)?;
         Ok(Named { name, args })
     };
@@ -209,9 +221,7 @@ fn take_url(args: &mut Args, word: &[u8]) -> Result<(), ParseStop> {
     (table::COMMAND.word)(args, word)?;
     match args.stray_words.is_empty() {
         true => Ok(()),
-        false => Err(ParseStop::rejected(
-            [b"expected a URL such as http://host:8080/path, got `", word, b"`"].concat(),
-        )),
+        false => Err(unknown_word(word)),
     }
 }
 

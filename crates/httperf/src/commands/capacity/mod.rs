@@ -39,7 +39,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     let program = program.subcommand(COMMAND.name);
     let mut args = CapacityArgs::default();
     let parsed = parse(&COMMAND, words, Order::from_environment(), &mut args);
-    let parsed = parsed.and_then(|()| args.prepare_search());
+    let parsed = parsed.and_then(|()| args.run.check_stray_words()).and_then(|()| args.prepare_search());
     let program = program.quieted(args.quiet);
     args.run.notices.iter().for_each(|notice| program.warn(notice));
     if let Err(stop) = parsed {
@@ -71,7 +71,7 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
     runner.warn_of_problems(program, &heaviest);
     let mut has_failed = false;
     let mut save = |capacity: &CapacityReport, is_last: bool| {
-        // What was written to a pipe or a device cannot be replaced.
+        // A pipe or a device is written once: its contents cannot be replaced.
         let Some((name, file)) = output.as_ref().filter(|(_, file)| is_last || !file.is_special()) else {
             return;
         };

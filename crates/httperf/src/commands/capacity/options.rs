@@ -146,8 +146,14 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
              quickly again, for 30 s at most.",
         ])
         .apply(|args, value| {
-            let seconds = value.real().filter(|seconds| (0.0..=LENGTH_MAX).contains(seconds));
-            let expected = || ParseStop::expected("--pause", "a number of seconds from 0 to 86400", value);
+            let seconds = value.seconds().filter(|seconds| (0.0..=LENGTH_MAX).contains(seconds));
+            let expected = || {
+                ParseStop::expected(
+                    "--pause",
+                    "a number of seconds from 0 to 86400, or a time such as 500ms",
+                    value,
+                )
+            };
             args.pause = seconds.ok_or_else(expected)?;
             Ok(())
         }),
@@ -178,11 +184,15 @@ const GENERAL: &[Opt<CapacityArgs>] = &[
 ];
 
 fn rate(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
-    let rate = value.real().filter(|&rate| rate > 0.0 && rate <= RATE_MAX);
-    rate.ok_or_else(|| ParseStop::expected(name, "a rate per second above 0, at most 1e9", value))
+    let rate = value.per_second().filter(|&rate| rate > 0.0 && rate <= RATE_MAX);
+    rate.ok_or_else(|| {
+        ParseStop::expected(name, "a rate per second above 0, at most 1e9, such as 100 or 2k", value)
+    })
 }
 
 fn length(name: &str, value: Value<'_>) -> Result<f64, ParseStop> {
-    let seconds = value.real().filter(|seconds| (LENGTH_MIN..=LENGTH_MAX).contains(seconds));
-    seconds.ok_or_else(|| ParseStop::expected(name, "a number of seconds from 0.1 to 86400", value))
+    let seconds = value.seconds().filter(|seconds| (LENGTH_MIN..=LENGTH_MAX).contains(seconds));
+    seconds.ok_or_else(|| {
+        ParseStop::expected(name, "a number of seconds from 0.1 to 86400, or a time such as 500ms", value)
+    })
 }

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use httperf_plan::SourceAddresses;
 
+use crate::command_line::args::{TypedUrl, unknown_word};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
 use crate::command_line::planning;
 use crate::terminal::messages::Program;
@@ -125,7 +126,7 @@ const PLANNED: &[Opt<DoctorArgs>] = &[
     Opt::with_value("rate", "X", "checks that the machine can open this many connections per second")
         .details(&["Default: 1000. Decides how many local ports wait after their connection was closed."])
         .apply(|args, value| {
-            let rate = value.real().filter(|rate| rate.is_finite() && *rate > 0.0);
+            let rate = value.per_second().filter(|rate| rate.is_finite() && *rate > 0.0);
             args.rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number above 0", value))?;
             Ok(())
         }),
@@ -169,12 +170,11 @@ const GENERAL: &[Opt<DoctorArgs>] = &[Opt::help()];
 fn server(args: &mut DoctorArgs, word: &[u8]) -> Result<(), ParseStop> {
     let unusable =
         || ParseStop::rejected([b"expected a URL such as http://host:8080/, got `", word, b"`"].concat());
-    let text = std::str::from_utf8(word).map_err(|_| unusable())?;
-    let url = url::Url::parse(text).map_err(|_| unusable())?;
-    if !matches!(url.scheme(), "http" | "https") || args.host.is_some() {
+    let url = TypedUrl::from_word(word).ok_or_else(|| unknown_word(word))?.parsed.map_err(|_| unusable())?;
+    if args.host.is_some() {
         return Err(unusable());
     }
-    args.host = Some(url.host_str().ok_or_else(unusable)?.to_owned());
+    args.host = Some(url.host);
     Ok(())
 }
 
@@ -220,6 +220,7 @@ mod tests {
         let need = parsed(&["--rate=5", "http://[::1]:80/", "--connections", "7"]).unwrap().need();
         assert_eq!((need.rate, need.connections, need.is_local), (5.0, 7, true));
         assert!(!parsed(&["https://192.0.2.1/"]).unwrap().need().is_local);
+        assert!(!parsed(&["192.0.2.1:8080"]).unwrap().need().is_local);
         assert!(parsed(&[]).unwrap().need().is_local);
     }
 
@@ -240,7 +241,10 @@ mod tests {
             (&["--rate=0"][..], "--rate: expected a number above 0, got `0`"),
             (&["--rate=inf"], "--rate: expected a number above 0, got `inf`"),
             (&["--connections=-3"], "--connections: expected a number above 0, got `-3`"),
-            (&["localhost"], "expected a URL such as http://host:8080/, got `localhost`"),
+            (
+                &["name"],
+                "expected a URL such as http://host:8080/path, got `name`\nhint: did you mean http://name/?",
+            ),
             (&["ftp://host/"], "expected a URL such as http://host:8080/, got `ftp://host/`"),
             (&["http://a/", "http://b/"], "expected a URL such as http://host:8080/, got `http://b/`"),
         ] {

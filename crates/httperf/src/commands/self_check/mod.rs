@@ -63,7 +63,7 @@ fn check(program: &Program, args: &SelfCheckArgs) -> Result<ExitCode, ExitCode> 
 const EXCEEDED_STATUS: u8 = 2;
 
 fn measure(program: &Program, args: &SelfCheckArgs) -> anyhow::Result<CheckResults> {
-    // What is measured are runs without options.
+    // The runs have no options.
     let usual = args::Args { server: Some(b"127.0.0.1".to_vec()), ..args::Args::default() };
     let base = planning::plan(program, &usual, &mut |warning| program.say(warning))
         .map_err(|error| anyhow!(error.text()))?;
@@ -220,7 +220,7 @@ const EXTENT: &[Opt<SelfCheckArgs>] = &[
     .details(&["Default: 100, 1000 and 5000. Range: 50 to 100000; at most ten of them. Each takes some 4 \
              seconds, or one with --quick."])
     .apply(|args, value| {
-        let rate = value.real().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
+        let rate = value.per_second().filter(|rate| (RATE_MIN..=RATE_MAX).contains(rate));
         let rate = rate.ok_or_else(|| ParseStop::expected("--rate", "a number from 50 to 100000", value))?;
         if args.rates.len() == RATES_MAX {
             return Err(ParseStop::expected("--rate", "at most ten rates", value));

@@ -135,7 +135,11 @@ pub const COMMAND: Command<ServeArgs> = Command {
         Group { title: "General", options: GENERAL },
     ],
     also: None,
-    word: |_, word| Err(ParseStop::rejected([b"expected nothing but options, got `", word, b"`"].concat())),
+    word: |_, word| {
+        let message = [b"expected nothing but options, got `", word, b"`"].concat();
+        let hint = "--listen 127.0.0.1:8080 names address and port";
+        Err(ParseStop::rejected(message).with_hint(Some(hint.to_owned())))
+    },
 };
 
 const REPLIES: &[Opt<ServeArgs>] = &[
@@ -423,7 +427,7 @@ mod tests {
                 "--status=99",
                 "--status: expected statuses from 200 to 599 with weights, such as 200:95,503:5, got `99`",
             ),
-            ("--capacity=0", "--capacity: expected a number above 0, got `0`"),
+            ("--capacity=0", "--capacity: expected a rate above 0 such as 500 or 2k, got `0`"),
             ("--queue=-1", "--queue: expected a number of requests, got `-1`"),
             (
                 "--listen=unix:",
@@ -439,7 +443,10 @@ mod tests {
             ),
             ("--trickle-interval=-1s", "--trickle-interval: expected a duration such as 50ms, got `-1s`"),
             ("--seed=dice", "--seed: expected a whole number, got `dice`"),
-            ("here", "expected nothing but options, got `here`"),
+            (
+                "here",
+                "expected nothing but options, got `here`\nhint: --listen 127.0.0.1:8080 names address and port",
+            ),
         ] {
             check_rejected(&[argument], expected);
         }

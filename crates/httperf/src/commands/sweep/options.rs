@@ -7,7 +7,7 @@ use httperf_report::sweep::{REPEATS_MAX, SweepSettings, WAIT_MAX_S};
 
 use super::args::{SweepArgs, SweepForm};
 use super::rates;
-use crate::command_line::args::Args;
+use crate::command_line::args::{Args, unknown_word};
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::table;
 use crate::command_line::values::{self, StdoutMeans};
@@ -212,9 +212,7 @@ pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, ParseStop> {
     (args.run.results.warmup, args.run.results.drain) = (NOT_GIVEN, NOT_GIVEN);
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
     if let Some(word) = args.run.stray_words.first() {
-        return Err(ParseStop::rejected(
-            [b"expected an option or a http:// URL, got `", &word[..], b"`"].concat(),
-        ));
+        return Err(unknown_word(word));
     }
     if args.resume.is_some() {
         check_resumed(&args)?;
@@ -350,9 +348,13 @@ fn whole(option: &str, least: u32, most: u32, value: Value<'_>) -> Result<u32, P
 }
 
 fn wait(option: &str, value: Value<'_>) -> Result<f64, ParseStop> {
-    let seconds = value.real().filter(|seconds| (0.0..=WAIT_MAX_S).contains(seconds));
+    let seconds = value.seconds().filter(|seconds| (0.0..=WAIT_MAX_S).contains(seconds));
     seconds.ok_or_else(|| {
-        ParseStop::expected(option, &format!("a number of seconds from 0 to {WAIT_MAX_S}"), value)
+        ParseStop::expected(
+            option,
+            &format!("a number of seconds from 0 to {WAIT_MAX_S}, or a time such as 500ms"),
+            value,
+        )
     })
 }
 

@@ -1,6 +1,6 @@
 //! The rates of a sweep as they are typed: `100..2000/100`, `100..10000x1.5`, `100,200,500`, and mixtures.
 
-use httperf_plan::number;
+use httperf_plan::{number, units};
 use httperf_report::sweep::RATES_MAX;
 
 /// The forms of rates.
@@ -35,7 +35,7 @@ fn add(part: &str, rates: &mut Vec<f64>) -> Result<(), String> {
     let Some((first, rest)) = part.split_once("..") else {
         return push(rates, rate(part)?);
     };
-    let Some(at) = rest.find(['/', 'x']) else {
+    let Some(at) = increment_at(rest) else {
         return Err(format!("expected a step or a factor, as in {part}/10 or {part}x1.5, got `{part}`"));
     };
     let (last, increment) = (&rest[..at], &rest[at + 1..]);
@@ -44,8 +44,8 @@ fn add(part: &str, rates: &mut Vec<f64>) -> Result<(), String> {
         return Err(format!("expected the lower rate first, got `{part}`"));
     }
     let growth = match rest.as_bytes()[at] {
-        b'/' => Growth::Step(above(0.0, "a step", increment)?),
-        _ => Growth::Factor(above(1.0, "a factor", increment)?),
+        b'/' => Growth::Step(above(0.0, "a step", units::per_second, increment)?),
+        _ => Growth::Factor(above(1.0, "a factor", number::real, increment)?),
     };
     for number in 0.. {
         let rate = growth.nth(first, number);
@@ -86,12 +86,23 @@ fn push(rates: &mut Vec<f64>, rate: f64) -> Result<(), String> {
 }
 
 fn rate(text: &str) -> Result<f64, String> {
-    above(0.0, "a rate", text)
+    above(0.0, "a rate", units::per_second, text)
+}
+
+/// The place of the sign between the last rate and the step or the factor. The slash of `/s` and `/m` is part of a rate.
+fn increment_at(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_sign = |&at: &usize| match bytes[at] {
+        b'x' => true,
+        b'/' => !matches!(bytes.get(at + 1), Some(b's' | b'm')),
+        _ => false,
+    };
+    (0..bytes.len()).find(is_sign)
 }
 
 /// A finite number above this one.
-fn above(bound: f64, what: &str, text: &str) -> Result<f64, String> {
-    let number = number::real(text.trim().as_bytes()).filter(|&number| number.is_finite() && number > bound);
+fn above(bound: f64, what: &str, read: fn(&[u8]) -> Option<f64>, text: &str) -> Result<f64, String> {
+    let number = read(text.trim().as_bytes()).filter(|&number| number.is_finite() && number > bound);
     number.ok_or_else(|| format!("expected {what} above {bound}, got `{text}`"))
 }
 

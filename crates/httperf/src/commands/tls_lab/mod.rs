@@ -311,8 +311,8 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
     )
     .details(&["Default: 5s. Seconds if there is no unit."])
     .apply(|args, value| {
-        let text = String::from_utf8_lossy(value.bytes());
-        let timeout = httperf_origin::parse_duration(&text).ok().filter(|timeout| !timeout.is_zero());
+        let seconds = value.seconds().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        let timeout = seconds.filter(|timeout| !timeout.is_zero());
         let timeout = timeout
             .ok_or_else(|| ParseStop::expected("--timeout", "a duration above 0 such as 500ms", value))?;
         args.settings.timeout = timeout;
@@ -367,12 +367,12 @@ impl TlsLabArgs {
 /// Takes the word that names the server: a https:// URL, or what follows `https://` in one.
 fn server(args: &mut TlsLabArgs, word: &[u8]) -> Result<(), ParseStop> {
     let unusable = || ParseStop::rejected([b"expected ", SERVER.as_bytes(), b", got `", word, b"`"].concat());
-    if args.base.typed_url.is_some() {
+    if !args.base.typed_urls.is_empty() {
         return Err(ParseStop::rejected([b"expected a single server, got also `", word, b"`"].concat()));
     }
     let url =
         if word.windows(3).any(|part| part == b"://") { word.to_vec() } else { [b"https://", word].concat() };
-    args.base.typed_url = TypedUrl::from_word(&url);
+    args.base.typed_urls.extend(TypedUrl::from_word(&url));
     if args.base.url().is_some_and(|url| url.https) { Ok(()) } else { Err(unusable()) }
 }
 

@@ -44,14 +44,14 @@ pub(super) struct Live {
 
 impl Live {
     /// Takes the screen.
-    pub(super) fn start(plan: &Plan, stop: StopRequest) -> anyhow::Result<Self> {
+    pub(super) fn start(plan: &Plan, stop: StopRequest, colour: bool) -> anyhow::Result<Self> {
         lines::take_screen().context("--live: cannot set up the terminal")?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stderr())).inspect_err(|_| lines::restore());
         let mut live = Self {
             standing: Standing::new(plan),
             clock: Clock::start(),
             stop,
-            colour: lines::has_colour(),
+            colour,
             ending_since: None,
             has_keys: true,
             terminal: terminal.context("--live: cannot find out the size of the terminal")?,

@@ -58,6 +58,8 @@ pub struct WatchSettings {
     pub program: Program,
     /// True if the run is shown on the whole screen.
     pub live: bool,
+    /// True if what is shown meanwhile is coloured.
+    pub has_colour: bool,
     /// The destination of a line for each second.
     pub interval_log: Option<PathBuf>,
 }
@@ -182,9 +184,9 @@ fn consumers(settings: &WatchSettings, plan: &Plan, stop: &StopRequest) -> anyho
             !(prints(&plan.watch) && io::stdout().is_terminal()),
             "--live: expected no option that prints to the same terminal while the run goes on"
         );
-        consumers.push(Box::new(Live::start(plan, stop.clone())?));
+        consumers.push(Box::new(Live::start(plan, stop.clone(), settings.has_colour)?));
     } else if progress::is_welcome() && !settings.program.is_quiet() && !prints(&plan.watch) {
-        consumers.push(Box::new(Progress::new(plan)));
+        consumers.push(Box::new(Progress::new(plan, settings.has_colour)));
     }
     Ok(consumers)
 }

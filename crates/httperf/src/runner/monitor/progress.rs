@@ -35,10 +35,10 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &Plan, has_colour: bool) -> Self {
         let style = |template| ProgressStyle::with_template(template).expect("the template is a good one");
         let plain = style("{wide_msg}");
-        let warning = if lines::has_colour() { style("{wide_msg:.yellow}") } else { plain.clone() };
+        let warning = if has_colour { style("{wide_msg:.yellow}") } else { plain.clone() };
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Self { standing: Standing::new(plan), clock: Clock::start(), bar, plain, warning }
     }

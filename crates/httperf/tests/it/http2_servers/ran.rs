@@ -74,7 +74,7 @@ impl Ran {
     #[track_caller]
     pub(crate) fn check(&self, expected: &str) {
         assert_eq!(self.finished.exit, Exit::Code(0), "{self}");
-        let classic = self.finished.stdout.split("\nLatency [ms]").next().unwrap_or_default();
+        let classic = self.finished.stdout.split("\nTimes  ").next().unwrap_or_default();
         self.finished.check_report(classic, expected);
     }
 

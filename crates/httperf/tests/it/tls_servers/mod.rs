@@ -45,7 +45,7 @@ impl Finished {
 
     /// What was printed up to the end of the classic report.
     fn classic(&self) -> &str {
-        self.stdout.split("\nLatency [ms]").next().unwrap_or_default()
+        self.stdout.split("\nTimes  ").next().unwrap_or_default()
     }
 
     /// The run ended well and made this many handshakes.

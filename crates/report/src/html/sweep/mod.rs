@@ -5,13 +5,13 @@ mod table;
 use askama::Template;
 
 use crate::number::{count, grouped, percent, ratio, time};
-use crate::pictures::SweepCurve;
+use crate::pictures::{Chart, SweepCurve, of_sweep};
 use crate::sweep::{End, Sweep, SweepSettings, Unit};
 
 use super::about::{self, Fact};
-use super::charts::{Chart, sweep as charts};
 use super::cut;
-use super::scripts::{PAGE, PLOTLY, Script};
+use super::scripts::{PAGE, Script};
+use super::style::STYLE;
 use super::tiles::Tile;
 
 use self::table::Row;
@@ -28,12 +28,12 @@ pub fn sweep_page(sweep: &Sweep) -> String {
     let curve = SweepCurve::of(sweep);
     let first = sweep.runs.first().map(|run| &run.result);
     let page = Page {
-        title: about::title(&sweep.plan),
+        title: about::url(&sweep.plan),
         facts: facts(sweep),
         end: end(sweep.end),
         doubts: doubts(&curve),
         tiles: tiles(sweep, &curve),
-        charts: charts::charts(&curve),
+        charts: of_sweep(&curve),
         unit: curve.unit,
         rows: table::rows(sweep),
         left_out: sweep.runs.len().saturating_sub(table::ROWS_MAX),
@@ -45,8 +45,7 @@ pub fn sweep_page(sweep: &Sweep) -> String {
         version: first
             .and_then(|result| result.parts.first())
             .map_or_else(String::new, |part| part.httperf.clone()),
-        style: include_str!("../style.css"),
-        plotly: &PLOTLY,
+        style: &STYLE,
         script: &PAGE,
     };
     page.render().expect("writing to memory does not fail")
@@ -71,7 +70,6 @@ struct Page {
     plan_json: String,
     version: String,
     style: &'static str,
-    plotly: &'static Script,
     script: &'static Script,
 }
 

@@ -8,6 +8,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -35,11 +37,18 @@ pub(crate) struct Browser {
     _profile: TempDir,
 }
 
-/// Window and colour scheme.
+/// Window and colour scheme, and whether pages may run scripts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(crate) width: u32,
     pub(crate) scheme: &'static str,
+    pub(crate) has_script: bool,
+}
+
+impl View {
+    pub(crate) const fn new(width: u32, scheme: &'static str) -> Self {
+        Self { width, scheme, has_script: true }
+    }
 }
 
 /// A loaded page.
@@ -93,7 +102,7 @@ impl Browser {
         Self { child, commands, messages, last_id: 0, events: Vec::new(), _profile: profile }
     }
 
-    /// Loads a file and waits until its charts are drawn.
+    /// Loads a file.
     pub(crate) fn open(&mut self, file: &Path, view: View) -> Page<'_> {
         self.events.clear();
         let target = self.call(None, "Target.createTarget", &json!({ "url": "about:blank" }));
@@ -106,6 +115,9 @@ impl Browser {
             page.call(&format!("{domain}.enable"), &json!({}));
         }
         page.view(view);
+        if !view.has_script {
+            page.call("Emulation.setScriptExecutionDisabled", &json!({ "value": true }));
+        }
         page.call("Page.navigate", &json!({ "url": format!("file://{}", file.display()) }));
         page.wait_for("Page.loadEventFired");
         page
@@ -155,13 +167,68 @@ impl Drop for Browser {
 impl Page<'_> {
     /// Changes the view.
     pub(crate) fn view(&mut self, view: View) {
-        let View { width, scheme } = view;
+        let View { width, scheme, .. } = view;
         let is_phone = width < 600;
         let metrics = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": is_phone });
         self.call("Emulation.setDeviceMetricsOverride", &metrics);
         self.call("Emulation.setTouchEmulationEnabled", &json!({ "enabled": is_phone }));
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": "", "features": features }));
+    }
+
+    /// Shows the page as it would be printed.
+    pub(crate) fn view_on_paper(&mut self) {
+        self.call("Emulation.setEmulatedMedia", &json!({ "media": "print" }));
+    }
+
+    /// Prints the page as PDF.
+    pub(crate) fn pdf(&mut self) -> Vec<u8> {
+        let printed = self.call("Page.printToPDF", &json!({}));
+        STANDARD.decode(text(&printed["data"])).expect("it is base64")
+    }
+
+    /// Moves the mouse to a position of the window.
+    pub(crate) fn point(&mut self, (x, y): (f64, f64)) {
+        self.mouse("mouseMoved", (x, y));
+    }
+
+    /// Drags the mouse from one position to another.
+    pub(crate) fn drag(&mut self, from: (f64, f64), to: (f64, f64)) {
+        self.mouse("mouseMoved", from);
+        self.mouse("mousePressed", from);
+        self.mouse("mouseDragged", (f64::midpoint(from.0, to.0), to.1));
+        self.mouse("mouseDragged", to);
+        self.mouse("mouseReleased", to);
+    }
+
+    /// Clicks twice.
+    pub(crate) fn double_click(&mut self, (x, y): (f64, f64)) {
+        for count in [1, 2] {
+            for kind in ["mousePressed", "mouseReleased"] {
+                let event = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": count });
+                self.call("Input.dispatchMouseEvent", &event);
+            }
+        }
+    }
+
+    fn mouse(&mut self, kind: &str, (x, y): (f64, f64)) {
+        // A drag is a move with the left button, the first bit, held down.
+        let (kind, button, buttons) = match kind {
+            "mouseMoved" => (kind, "none", 0),
+            "mouseDragged" => ("mouseMoved", "left", 1),
+            "mousePressed" => (kind, "left", 1),
+            _ => (kind, "left", 0),
+        };
+        let event =
+            json!({ "type": kind, "x": x, "y": y, "button": button, "buttons": buttons, "clickCount": 1 });
+        self.call("Input.dispatchMouseEvent", &event);
+    }
+
+    /// Presses a key, such as `ArrowRight`.
+    pub(crate) fn key(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            self.call("Input.dispatchKeyEvent", &json!({ "type": kind, "key": key, "code": key }));
+        }
     }
 
     /// Evaluates an expression, awaiting promises.

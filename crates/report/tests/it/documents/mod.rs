@@ -107,6 +107,11 @@ pub(crate) fn a_busy_moment() -> Document {
     busy(12, 120.0, ms(2_000))
 }
 
+/// The same for ten minutes: each second has its percentiles and errors.
+pub(crate) fn ten_minutes() -> Document {
+    busy(600, 110.0, ms(5_000))
+}
+
 fn busy(seconds: u64, rate: f64, warmup: Duration) -> Document {
     let uris =
         ["/", "/catalogue?page=2", "/basket", "/static/app.9f3c1d.js", "/search?q=red+shoes&sort=price"];

@@ -1,37 +1,36 @@
-//! The `Latency` section, which follows the classic report and shows what its averages hide.
+//! The section `Times` of the full report: the clocks of a call beside its latency, which is part of the answer.
 
 use std::fmt::{self, Display};
 use std::time::Duration;
 
 use httperf_stats::{CallOutcome, Summary, Timing};
 
-use crate::number::fixed;
+use crate::number::{fixed, time};
 use crate::table::{write_times, write_times_head};
 
-/// The section `Latency`, starting with an empty line: percentiles of each clock, in ms to 3 significant
-/// digits, but no finer than 1 µs.
+/// The section `Times`, starting with an empty line: mean and percentiles of each clock.
 ///
-/// `latency` counts from the instant at which a call was due, `service` from the first byte sent, both to the
-/// last byte of the reply. If they differ, a sentence says why. A percentile without enough samples (p99.9 of
-/// fewer than 1000) shows as `n/a`. Apart from the first rows, empty ones are left out.
+/// `service` counts from the first byte sent to the last byte of the reply. If the latency, which counts from the
+/// instant at which a call was due, differs from it, a sentence says why. A percentile without enough samples
+/// (p99.9 of fewer than 1000) shows as `n/a`. Apart from the first rows, empty ones are left out.
 #[must_use]
-pub fn latency(summary: &Summary) -> impl Display + '_ {
-    Latency { summary }
+pub fn times(summary: &Summary) -> impl Display + '_ {
+    Times { summary }
 }
 
-struct Latency<'a> {
+struct Times<'a> {
     summary: &'a Summary,
 }
 
-impl Display for Latency<'_> {
+impl Display for Times<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let summary = self.summary;
         let completed = summary.completed();
         writeln!(f)?;
-        write_times_head(f, "Latency [ms]")?;
-        write_times(f, "latency", &completed.latency)?;
+        write_times_head(f, "Times")?;
         write_times(f, "service", &completed.service)?;
         write_times(f, "response", &summary.response)?;
+        write_times(f, "transfer", &summary.transfer)?;
         write_times(f, "connect", &summary.connect)?;
         let errors = &summary.calls_with(CallOutcome::HttpError).latency;
         let failures = &summary.calls_with(CallOutcome::Failure).latency;
@@ -44,7 +43,7 @@ impl Display for Latency<'_> {
         if let Some(sessions) = &summary.sessions {
             write_if_any(f, "session", &sessions.latency)?;
         }
-        write_if_any(f, "of unfinished >=", &summary.unfinished)?;
+        write_if_any(f, "of unfinished", &summary.unfinished)?;
         write_if_any(f, "lag", &summary.lag)?;
         write_if_any(f, "receive lag", &summary.receive.lag)?;
         if let Some(share) = summary.receive.share_stamped().filter(|&share| share > 0.0 && share < 1.0) {
@@ -106,9 +105,9 @@ pub(crate) fn divergence(summary: &Summary, latency: &Timing) -> Option<String> 
         causes.push("for a free connection");
     }
     Some(format!(
-        "latency counts from the schedule, service from the first byte sent: in between, calls waited up to {} ms \
+        "latency counts from the schedule, service from the first byte sent: in between, calls waited up to {} \
          (p99), {}",
-        fixed(wait.as_secs_f64() * 1e3, 3),
+        time(wait.as_secs_f64() * 1e3),
         causes.join(" and ")
     ))
 }

@@ -1,0 +1,224 @@
+//! Examples of every command, for help, the manual page and the reference.
+
+/// A command line with its purpose.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// The purpose, as a heading: no full stop.
+    pub purpose: &'static str,
+    /// The line, as one types it.
+    pub line: &'static str,
+}
+
+const fn example(purpose: &'static str, line: &'static str) -> Example {
+    Example { purpose, line }
+}
+
+/// The examples of a command; those of the program itself have no name.
+#[must_use]
+pub fn of(command: &str) -> &'static [Example] {
+    EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, examples)| &examples[..])
+}
+
+const EXAMPLES: &[(&str, [Example; 2])] = &[
+    (
+        "",
+        [
+            example(
+                "200 connections per second for half a minute, whatever the server does",
+                "httperf http://127.0.0.1:8080/ --rate 200 --duration 30s --timeout 5s",
+            ),
+            example(
+                "As many calls as 50 connections can make in ten seconds",
+                "httperf http://127.0.0.1:8080/ --concurrency 50 --duration 10s",
+            ),
+        ],
+    ),
+    (
+        "sweep",
+        [
+            example(
+                "A run at each rate from 100 to 2000 per second, with a page of charts",
+                "httperf sweep http://127.0.0.1:8080/ --rates 100..2000/100 --timeout 5s --html sweep.html",
+            ),
+            example(
+                "The same for calls over eight kept connections, each rate three times",
+                "httperf sweep http://127.0.0.1:8080/ --request-rates 1k..10k/1k --concurrency 8 --repeats 3",
+            ),
+        ],
+    ),
+    (
+        "capacity",
+        [
+            example(
+                "The highest rate at which 99 % of the calls take less than 50 ms",
+                "httperf capacity http://127.0.0.1:8080/ --slo 'p99<50ms, errors<0.1%' --timeout 5s",
+            ),
+            example(
+                "The same for calls over eight kept connections",
+                "httperf capacity http://127.0.0.1:8080/ --slo 'p99<50ms' --search request-rate --concurrency 8",
+            ),
+        ],
+    ),
+    (
+        "compare",
+        [
+            example("The difference between two results", "httperf compare base.json new.json"),
+            example(
+                "A check for CI, as a comment on a pull request",
+                "httperf compare base.json new.json --fail-if 'p99>+5%' --format markdown",
+            ),
+        ],
+    ),
+    (
+        "ab",
+        [
+            example(
+                "Two servers in turns, at 200 connections per second",
+                "httperf ab http://127.0.0.1:8080/ http://127.0.0.1:8081/ --rate 200",
+            ),
+            example(
+                "Two sets of options for one server",
+                "httperf ab https://127.0.0.1:8443/ --rate 200 --a '--tls-groups X25519' --b '--tls-groups P-256'",
+            ),
+        ],
+    ),
+    (
+        "serve",
+        [
+            example(
+                "A server that takes 20 ms for each reply and sends 500 per second at most",
+                "httperf serve --listen 127.0.0.1:8080 --delay 20ms --capacity 500",
+            ),
+            example(
+                "A server with TLS that fails now and then",
+                "httperf serve --tls --listen 127.0.0.1:8443 --fault reset:0.01",
+            ),
+        ],
+    ),
+    (
+        "tls-lab",
+        [
+            example("The cost of the usual key exchanges", "httperf tls-lab https://127.0.0.1:8443/"),
+            example(
+                "The cost of post-quantum key exchange, with resumed sessions as well",
+                "httperf tls-lab 127.0.0.1:8443 --groups X25519,X25519MLKEM768 --resume",
+            ),
+        ],
+    ),
+    (
+        "doctor",
+        [
+            example("A look at this machine before a test", "httperf doctor"),
+            example(
+                "The same for a certain load",
+                "httperf doctor http://192.0.2.1/ --rate 5k --connections 10000",
+            ),
+        ],
+    ),
+    (
+        "self-check",
+        [
+            example("The accuracy of this machine, and the load it can offer", "httperf self-check"),
+            example("The same in a third of the time, as JSON", "httperf self-check --quick --json"),
+        ],
+    ),
+    (
+        "report",
+        [
+            example("The report of a saved run", "httperf report run.json"),
+            example("Several runs as rows of a table", "httperf report --format csv run.json again.json"),
+        ],
+    ),
+    (
+        "plot",
+        [
+            example("The percentiles of a run", "httperf plot run.json --output run.svg"),
+            example(
+                "Throughput and latency over the time of a run",
+                "httperf plot run.json --what timeline --output run.png",
+            ),
+        ],
+    ),
+    (
+        "merge",
+        [
+            example(
+                "The sum of two generators that worked together",
+                "httperf merge a.json b.json --output all.json",
+            ),
+            example("The report of that sum", "httperf merge a.json b.json | httperf report /dev/stdin"),
+        ],
+    ),
+    (
+        "rerun",
+        [
+            example("The same run again", "httperf rerun run.json"),
+            example("The same, saved for a comparison", "httperf rerun run.json --output again.json"),
+        ],
+    ),
+    (
+        "completions",
+        [
+            example("For this shell", "source <(httperf completions bash)"),
+            example(
+                "For every fish to come",
+                "httperf completions fish > ~/.config/fish/completions/httperf.fish",
+            ),
+        ],
+    ),
+    (
+        "schema",
+        [
+            example("The schema of what --output writes", "httperf schema result"),
+            example("The schema of a saved sweep", "httperf schema sweep"),
+        ],
+    ),
+    (
+        "like",
+        [
+            example(
+                "The command that does what a command line of wrk does",
+                "httperf like wrk -t4 -c100 -d30s http://127.0.0.1:8080/",
+            ),
+            example(
+                "The same for a command line of ab, carried out at once",
+                "httperf like --run ab -n 1000 -c 10 http://127.0.0.1:8080/",
+            ),
+        ],
+    ),
+    (
+        "help",
+        [
+            example("A list of tasks, with a command line for each", "httperf help"),
+            example("All options of a command", "httperf help capacity"),
+        ],
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands;
+
+    #[test]
+    fn every_command_has_examples_with_options_that_it_knows() {
+        let commands = commands::descriptions();
+        for command in &commands {
+            let examples = of(command.name);
+            assert_eq!(examples.len(), 2, "{}", command.name);
+            for example in examples {
+                assert!(!example.purpose.ends_with('.'), "{}", example.purpose);
+                assert!(
+                    example.line.contains(format!("httperf {}", command.name).trim_end()),
+                    "{}",
+                    example.line
+                );
+                let named = example.line.split([' ', '\'']).filter_map(|word| word.strip_prefix("--"));
+                for option in named {
+                    assert!(command.options().any(|known| known.long == option), "{}", example.line);
+                }
+            }
+        }
+        assert_eq!(EXAMPLES.len(), commands.len());
+    }
+}

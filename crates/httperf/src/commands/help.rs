@@ -1,0 +1,140 @@
+//! `httperf help`: lists tasks with a command line for each, or explains a command.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use crate::command_line::examples::{self, Example};
+use crate::command_line::grammar::help::{self, HelpForm};
+use crate::command_line::grammar::{self, Command, Description, Group, Opt, Order, ParseStop};
+use crate::command_line::hints;
+use crate::terminal::messages::Program;
+
+/// The command line of `httperf help`.
+pub const COMMAND: Command<HelpArgs> = Command {
+    name: "help",
+    summary: "Lists what can be done, with a command line for each, or explains a command.",
+    words: "[COMMAND]",
+    groups: &[Group { title: "General", options: &[Opt::help()] }],
+    also: None,
+    word: |args, word| {
+        args.words.push(String::from_utf8_lossy(word).into_owned());
+        Ok(())
+    },
+};
+
+/// The words behind the command's name.
+#[derive(Debug, Default)]
+pub struct HelpArgs {
+    words: Vec<String>,
+}
+
+/// Runs `httperf help` with these words behind it. `program` is the program itself.
+#[must_use]
+pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+    let named = program.subcommand(COMMAND.name);
+    let mut args = HelpArgs::default();
+    let parsed = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args);
+    match parsed.and_then(|()| topic(&args)) {
+        Ok(Topic::Tasks) => {
+            program.print(tasks().as_bytes()).map_or_else(|status| status, |()| ExitCode::SUCCESS)
+        }
+        Ok(Topic::Command(command)) if command.name.is_empty() => {
+            program.stop(&command, &ParseStop::Help(HelpForm::Long))
+        }
+        Ok(Topic::Command(command)) => {
+            program.subcommand(command.name).stop(&command, &ParseStop::Help(HelpForm::Long))
+        }
+        Err(stop) => named.stop(&COMMAND.describe(), &stop),
+    }
+}
+
+/// The subject of an explanation.
+enum Topic {
+    Tasks,
+    Command(Description),
+}
+
+fn topic(args: &HelpArgs) -> Result<Topic, ParseStop> {
+    let name = match &args.words[..] {
+        [] => return Ok(Topic::Tasks),
+        [name] if name == "httperf" => "",
+        [name] => name,
+        words => {
+            let message = format!("expected the name of one command, got `{}`", words.join("`, `"));
+            return Err(ParseStop::rejected(message));
+        }
+    };
+    let mut commands = super::descriptions();
+    match commands.iter().position(|command| command.name == name) {
+        Some(index) => Ok(Topic::Command(commands.swap_remove(index))),
+        None => {
+            let near = hints::nearest(name, commands.iter().map(|command| command.name));
+            let hint = match near {
+                Some(near) => format!("did you mean {near}?"),
+                None => {
+                    "`httperf help` lists what can be done, `httperf --help` explains the options".to_owned()
+                }
+            };
+            let message = format!("expected the name of a command, got `{name}`");
+            Err(ParseStop::rejected(message).with_hint(Some(hint)))
+        }
+    }
+}
+
+/// A task, and the command whose first example carries it out.
+struct Task {
+    /// The purpose, as an answer to "I want to".
+    purpose: &'static str,
+    command: &'static str,
+}
+
+const fn task(purpose: &'static str, command: &'static str) -> Task {
+    Task { purpose, command }
+}
+
+const TASKS: &[Task] = &[
+    task("Offer load to a server and see how it answers", ""),
+    task("See how a server behaves as the load grows", "sweep"),
+    task("Find the highest rate at which a server meets objectives", "capacity"),
+    task("Find out whether a new version is slower: compare two servers in turns", "ab"),
+    task("Compare two results that were saved", "compare"),
+    task("Do what a command line of another load tool does", "like"),
+    task("Have a server to test against", "serve"),
+    task("Find out what TLS handshakes cost", "tls-lab"),
+    task("Check that this machine is fit for a test", "doctor"),
+    task("Measure how exact this machine's figures are", "self-check"),
+    task("Show a saved result in another form", "report"),
+    task("Draw a saved result", "plot"),
+    task("Add up results of several generators", "merge"),
+    task("Make a saved run again", "rerun"),
+    task("Complete words in a shell", "completions"),
+    task("Read saved documents by program", "schema"),
+];
+
+fn tasks() -> String {
+    let mut text = String::new();
+    for Task { purpose, command } in TASKS {
+        if let [Example { line, .. }, ..] = examples::of(command) {
+            write!(text, "{purpose}:\n    {line}\n\n").expect("writing to a string succeeds");
+        }
+    }
+    let end = "`httperf help COMMAND` explains a command. `httperf -h` lists the most important options of a run, `httperf \
+               --help` explains them all.";
+    text + &help::wrap(end, help::width()).join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_but_this_carries_out_a_task() {
+        let mut commands: Vec<&str> =
+            super::super::descriptions().iter().map(|command| command.name).collect();
+        let mut tasks: Vec<&str> = TASKS.iter().map(|task| task.command).chain([COMMAND.name]).collect();
+        commands.sort_unstable();
+        tasks.sort_unstable();
+        assert_eq!(tasks, commands);
+    }
+}

@@ -1,0 +1,162 @@
+//! `httperf like`: the command that does what another tool's command line does.
+//!
+//! `words` reads other tools' command lines, each by a table in the file of the tool; `translation` has the form that they
+//! share, and turns it into options of httperf.
+
+mod ab;
+mod bombardier;
+mod curl;
+mod h2load;
+mod hey;
+mod oha;
+mod translation;
+mod vegeta;
+mod words;
+mod wrk;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt as _;
+use std::process::{self, ExitCode};
+
+use self::translation::Load;
+use crate::command_line::args::Args;
+use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use crate::terminal::messages::Program;
+
+/// The command line of `httperf like`.
+pub const COMMAND: Command<LikeArgs> = Command {
+    name: "like",
+    summary: "Prints the command that does what a command line of wrk, ab, hey, curl or another such tool does.",
+    words: "TOOL [ARGUMENT]...",
+    groups: &[
+        Group { title: "Translation", options: OPTIONS },
+        Group { title: "General", options: &[Opt::help()] },
+    ],
+    also: None,
+    word: |args, word| {
+        args.words.push(word.to_vec());
+        Ok(())
+    },
+};
+
+/// The arguments of `httperf like`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LikeArgs {
+    /// `--run`.
+    run: bool,
+    /// The other tool's name, and its words.
+    words: Vec<Vec<u8>>,
+}
+
+const OPTIONS: &[Opt<LikeArgs>] = &[Opt::flag("run", "runs the command instead of printing it")
+    .details(&[
+        "Goes before the name of the tool: ab, bombardier, curl, h2load, hey, oha, vegeta, wrk or wrk2. All \
+         words behind the name are those of the tool, as in `httperf like wrk -t4 -c100 -d30s http://host/`.",
+        "The command is printed on standard output, quoted for a shell. A line on standard error, `note: …`, \
+         names each thing that cannot be the same, and what would measure better. docs/guide/coming-from.md \
+         lists the options of each tool with their counterparts.",
+    ])
+    .apply(|args, _| {
+        args.run = true;
+        Ok(())
+    })];
+
+/// A tool whose command lines can be translated.
+struct Tool {
+    /// The name of its program.
+    name: &'static str,
+    /// Translates the words behind its name, or says in a sentence why not.
+    translate: fn(&[String]) -> Result<Load, String>,
+}
+
+const TOOLS: &[Tool] = &[
+    ab::AB,
+    bombardier::BOMBARDIER,
+    curl::CURL,
+    h2load::H2LOAD,
+    hey::HEY,
+    oha::OHA,
+    vegeta::VEGETA,
+    wrk::WRK,
+    wrk::WRK2,
+];
+
+/// Runs `httperf like` with these words behind it. `program` is the program itself.
+#[must_use]
+pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+    let command = program.subcommand(COMMAND.name);
+    let mut args = LikeArgs::default();
+    let parsed = grammar::parse(&COMMAND, words, Order::OptionsFirst, &mut args);
+    let Translation { words, notes } = match parsed.and_then(|()| translate(&args.words)) {
+        Ok(translation) => translation,
+        Err(stop) => return command.stop(&COMMAND.describe(), &stop),
+    };
+    for note in notes {
+        command.say_bare(format_args!("note: {note}"));
+    }
+    if args.run {
+        return run(program, &words);
+    }
+    let line = [program.typed(), b" ", quoted(&words).as_bytes(), b"\n"].concat();
+    command.print(&line).map_or_else(|status| status, |()| ExitCode::SUCCESS)
+}
+
+/// A command line that does what another does.
+#[derive(Debug)]
+struct Translation {
+    /// The words behind `httperf`.
+    words: Vec<String>,
+    /// Sentences about what is different.
+    notes: Vec<String>,
+}
+
+/// Translates the name of a tool with its words.
+fn translate(typed: &[Vec<u8>]) -> Result<Translation, ParseStop> {
+    let mut typed = typed.iter().map(|word| {
+        String::from_utf8(word.clone()).map_err(|_| {
+            let shown = String::from_utf8_lossy(word);
+            ParseStop::rejected(format!("expected words in UTF-8, got `{shown}`"))
+        })
+    });
+    let known = || TOOLS.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", ");
+    let name = typed.next().ok_or_else(|| {
+        ParseStop::rejected(format!("expected the name of a tool ({}) and its words, got none", known()))
+    })??;
+    let words = typed.collect::<Result<Vec<_>, _>>()?;
+    let base_name = name.rsplit('/').next().unwrap_or_default();
+    if base_name == "k6" {
+        return Err(ParseStop::rejected(NO_SCRIPTS));
+    }
+    let tool = TOOLS.iter().find(|tool| tool.name == base_name).ok_or_else(|| {
+        ParseStop::rejected(format!("expected the name of a tool ({}), got `{name}`", known()))
+    })?;
+    let refused = |reason: &str| ParseStop::rejected(format!("{}: {reason}", tool.name));
+    let load = (tool.translate)(&words).map_err(|reason| refused(&reason))?;
+    let (words, notes) = load.into_words();
+    let parsed = Args::default().parse(&words.iter().map(OsString::from).collect::<Vec<_>>());
+    parsed.map_err(|stop| match stop {
+        ParseStop::Usage(message) | ParseStop::Rejected { message, .. } => {
+            refused(&format!("cannot be translated: {}", String::from_utf8_lossy(&message)))
+        }
+        other => other,
+    })?;
+    Ok(Translation { words, notes })
+}
+
+/// The refusal of k6, whose requests are in a program.
+const NO_SCRIPTS: &str = "k6: its scripts cannot be translated; of its options, --vus 10 --duration 30s is --concurrency 10 \
+                          --duration 30, --iterations N is --num-calls N, and a constant-arrival-rate is --request-rate R";
+
+/// Words as a shell takes them.
+fn quoted(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).expect("a command line has no NUL bytes")
+}
+
+/// Puts this program with other words in the place of this process.
+fn run(program: &Program, words: &[String]) -> ExitCode {
+    let started = std::env::current_exe()
+        .map(|file| process::Command::new(file).arg0(OsStr::from_bytes(program.typed())).args(words).exec());
+    let error = started.unwrap_or_else(|error| error);
+    program.fail(&anyhow::Error::new(error).context("cannot start the program again"))
+}

@@ -1,0 +1,48 @@
+//! Whether what is printed is coloured.
+
+use std::env;
+use std::io::IsTerminal;
+
+use httperf_report::Colours;
+
+use crate::command_line::grammar::{ParseStop, Value};
+
+/// `--color`: when output is coloured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColourChoice {
+    /// On a terminal that has colours, unless they are unwelcome.
+    #[default]
+    Auto,
+    /// Wherever the output goes.
+    Always,
+    /// Nowhere.
+    Never,
+}
+
+impl ColourChoice {
+    /// Reads the value of `--color`.
+    pub(crate) fn parse(value: Value<'_>) -> Result<Self, ParseStop> {
+        match value.bytes() {
+            b"auto" => Ok(Self::Auto),
+            b"always" => Ok(Self::Always),
+            b"never" => Ok(Self::Never),
+            _ => Err(ParseStop::expected("--color", "auto, always or never", value)),
+        }
+    }
+
+    /// Colours of what is printed on this stream.
+    pub(crate) fn of(self, stream: &impl IsTerminal) -> Colours {
+        let is_coloured = match self {
+            Self::Auto => stream.is_terminal() && !are_unwelcome(),
+            Self::Always => true,
+            Self::Never => false,
+        };
+        if is_coloured { Colours::Ansi } else { Colours::None }
+    }
+}
+
+/// Returns true if the user wants no colours (<https://no-color.org>) or the terminal has none.
+fn are_unwelcome() -> bool {
+    env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
+}

@@ -1,0 +1,192 @@
+//! The first commands that people type, who come from other tools or have a habit of their own: each does what was meant, or
+//! says in a line what to type.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::path::Path;
+use std::process::Command;
+
+use httperf_testkit::server::{Behaviour, Server};
+
+use crate::support::program::but_for_the_verdict;
+use crate::support::reference::{Outcome, ours};
+use crate::support::terminal::Terminal;
+
+/// Command lines, as a shell splits them. PORT stands for that of a server that answers.
+const COMMANDS: &[&str] = &[
+    // Targets without a scheme, and those that are none.
+    "localhost:PORT",
+    "localhost:PORT/path?query --num-calls 2",
+    "127.0.0.1:PORT --rate 100/s --num-conns 3",
+    "--num-conns=2 127.0.0.1:PORT/a",
+    "--hog true --print-request header localhost:PORT",
+    "example.com",
+    "webserver",
+    "ftp://localhost/file",
+    "HTTPS//localhost",
+    "http://localhost:PORT http://localhost:PORT/b",
+    "localhost:PORT localhost:PORT/b",
+    "--server=127.0.0.1 --port=PORT localhost:1",
+    "--server=127.0.0.1 --port=PORT stray words",
+    "sweep example.com --rates 10",
+    "capacity localhost:1 words --slo p99<5ms",
+    "ab localhost:1 example.com",
+    "tls-lab ftp://localhost",
+    "doctor example.com",
+    // Commands that are misspelt, and those of other tools.
+    "capcity localhost:PORT",
+    "sweeep localhost:PORT --rates 10",
+    "server",
+    "run script.js",
+    "attack -rate=10",
+    "GET http://localhost:PORT/",
+    "--rate 5 sweep",
+    "localhost:PORT sweep",
+    // Rates, times and phases.
+    "localhost:PORT --rate 100",
+    "localhost:PORT --rate 600/m --num-conns 2 --timeout 1s",
+    "localhost:PORT --concurrency 2 --num-calls 2 --call-pause 1ms",
+    "localhost:PORT --rate -5",
+    "localhost:PORT --duration 0",
+    "localhost:PORT --duration 0s",
+    "localhost:PORT --duration 10sec",
+    "localhost:PORT --warmup 5s",
+    "localhost:PORT --warmup 0 --drain 0",
+    "localhost:PORT --rate 10 --num-conns 20 --warmup 1m",
+    "localhost:PORT --runtime 0",
+    // Letters of other tools.
+    "-c 10 -n 100 http://localhost:PORT/",
+    "-n 100 -c 10 http://localhost:PORT/",
+    "-t4 -c100 -d30s http://localhost:PORT/",
+    "-d 30s http://localhost:PORT/",
+    "-z 10s -c 50 http://localhost:PORT/",
+    "-H 'Accept:text/html' http://localhost:PORT/",
+    "-X POST http://localhost:PORT/",
+    "-k https://localhost:PORT/",
+    "-u user:password http://localhost:PORT/",
+    "-q 100 http://localhost:PORT/",
+    "-v -o out.json http://localhost:PORT/",
+    "-2 https://localhost:PORT/",
+    "sweep -r 100 localhost:PORT",
+    "serve -p 8080",
+    "ab -n 100 -c 10 localhost:PORT",
+    // Names of other tools, and names that are misspelt.
+    "--connections 10 http://localhost:PORT/",
+    "--requests=100 http://localhost:PORT/",
+    "--request POST http://localhost:PORT/",
+    "--insecure https://localhost:PORT/",
+    "--data {} http://localhost:PORT/",
+    "--json {} http://localhost:PORT/",
+    "--qps 100 http://localhost:PORT/",
+    "--host localhost",
+    "--vus 10 script.js",
+    "--http2 https://localhost:PORT/",
+    "--latency http://localhost:PORT/",
+    "--durtion 10s http://localhost:PORT/",
+    "--concurency=10 http://localhost:PORT/",
+    "capacity --sol p99<5ms localhost:PORT",
+    "serve --port 8080",
+    // Help.
+    "help",
+    "help capacity",
+    "help capcity",
+    "help a b",
+    "-h",
+    "-h all",
+    "--help",
+    "sweep -h",
+    "sweep --help",
+];
+
+#[test]
+fn a_first_command_does_what_was_meant_or_is_told_what_to_type() {
+    let server = Server::start(Behaviour::ok()).unwrap();
+    let port = server.port().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = String::new();
+    for line in COMMANDS {
+        let words: Vec<String> =
+            line.split_whitespace().map(|word| word.replace("PORT", &port).replace('\'', "")).collect();
+        let outcome = ours(&words, folder.path());
+        text += &format!("$ httperf {line}\n{}\n", shown(&outcome).replace(&port, "PORT"));
+    }
+    insta::assert_snapshot!(text);
+}
+
+/// The output of a command in short: the echo line of a run and the numbers of its calls, the beginning of a long text.
+fn shown(outcome: &Outcome) -> String {
+    const LINES: usize = 9;
+    let Outcome { status, stdout, stderr } = outcome;
+    let mut lines: Vec<&str> = if stdout.starts_with("httperf --") {
+        let counts = stdout.lines().find(|line| line.starts_with("Total: "));
+        let counts = counts.map(|line| line.split(" test-duration").next().unwrap());
+        stdout.lines().next().into_iter().chain(counts).collect()
+    } else {
+        stdout.lines().collect()
+    };
+    if lines.len() > LINES {
+        lines.truncate(LINES);
+        lines.push("...");
+    }
+    let stderr = but_for_the_verdict(stderr);
+    let mut text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    text.extend(stderr.lines().map(|line| format!("2> {line}\n")));
+    format!("{text}exit status {status}\n")
+}
+
+#[test]
+fn on_a_terminal_the_name_alone_explains_itself_and_captured_it_loads_the_default_server() {
+    let terminal = Terminal::new();
+    terminal.resize(200, 80);
+    let program = Command::new(env!("CARGO_BIN_EXE_httperf"));
+    let status = terminal.spawn(&program, terminal.stdout()).wait();
+    assert!(status.success());
+    terminal.wait_for("Commands:");
+    assert!(terminal.bytes().contains("Usage: httperf"), "{}", terminal.bytes());
+    let captured = ours::<&str>(&[], Path::new("/"));
+    assert!(captured.echo_line().starts_with("httperf --client=0/1 --server=localhost --port=80 --uri=/ "));
+}
+
+#[test]
+fn help_fits_the_terminal() {
+    for columns in [60, 80, 132] {
+        let terminal = Terminal::new();
+        terminal.resize(24, columns);
+        let mut program = Command::new(env!("CARGO_BIN_EXE_httperf"));
+        program.args(["sweep", "-h"]);
+        assert!(terminal.spawn(&program, terminal.stdout()).wait().success());
+        terminal.wait_for("says more about each option");
+        let width = columns.min(100).into();
+        for line in terminal.bytes().lines().filter(|line| !line.starts_with("Usage: ")) {
+            assert!(line.trim_end().chars().count() <= width, "{columns}: {line}");
+        }
+    }
+}
+
+#[test]
+fn on_a_terminal_a_rate_alone_says_that_it_makes_one_connection() {
+    let server = Server::start(Behaviour::ok()).unwrap();
+    let url = format!("localhost:{}", server.port());
+    for (words, note) in [
+        (&["--rate=100"][..], Some("--rate alone")),
+        (&["--concurrency=2"], Some("--concurrency alone")),
+        (&["--rate=100", "--num-conns=2"], None),
+        (&["--rate=100", "--quiet"], None),
+        (&[], None),
+    ] {
+        let terminal = Terminal::new();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_httperf"));
+        program.arg(&url).args(words);
+        assert!(terminal.spawn(&program, terminal.stdout()).wait().success());
+        match note {
+            Some(note) => {
+                terminal.wait_for("--duration 10s");
+                assert!(terminal.bytes().contains(note), "{words:?}: {}", terminal.bytes());
+            }
+            None => {
+                terminal.settle();
+                assert!(!terminal.bytes().contains("--duration 10s"), "{words:?}: {}", terminal.bytes());
+            }
+        }
+    }
+}

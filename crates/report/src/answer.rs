@@ -1,0 +1,450 @@
+//! The answer of a run: what was asked of the server, what it did, and whether the figures can be relied on, on
+//! one screen of 80 × 24. The full report ends with it.
+
+use std::fmt::{self, Display, Write};
+use std::time::Duration;
+
+use httperf_plan::{Plan, Workload};
+use httperf_stats::{CallOutcome, Failure, Summary, Timing};
+
+use crate::all_calls::{AllCalls, Percentile};
+use crate::colours::{Colours, Tone};
+use crate::diagnosis::{no_reply, same_status};
+use crate::figures::Times;
+use crate::html::title;
+use crate::number::{count, grouped, percent, ratio, time};
+use crate::objectives::Kept;
+use crate::result::{Document, EarlyEnd};
+use crate::verdict::Level;
+
+/// Width of the screen.
+const WIDTH: usize = 80;
+
+/// Width of the first column.
+const NAME_WIDTH: usize = 13;
+
+/// Width of a column of the table of percentiles.
+const TIME_WIDTH: usize = 8;
+
+/// Maximum number of lines that a sentence may take.
+const LINES_MAX: usize = 3;
+
+/// Number of bars of the histogram.
+const BARS: usize = 50;
+
+/// The answer, starting with an empty line.
+#[must_use]
+pub fn answer(document: &Document, colours: Colours) -> impl Display + '_ {
+    Answer { document, colours }
+}
+
+struct Answer<'a> {
+    document: &'a Document,
+    colours: Colours,
+}
+
+impl Display for Answer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Document { plan, summary, figures, .. } = self.document;
+        writeln!(f)?;
+        self.write_title(f)?;
+        self.write_interruption(f)?;
+        self.write_objectives(f)?;
+        self.write_offered(f)?;
+        if let Some(fault) = no_reply(plan, summary) {
+            return self.write_fault(f, &fault);
+        }
+        self.write_replied(f)?;
+        self.write_errors(f)?;
+        self.write_unfinished(f)?;
+        self.write_statuses(f)?;
+        if let Some(fault) = same_status(plan, summary) {
+            self.line(f, Tone::Bad, "", "", &fault)?;
+        }
+        if plan.recording.detail && figures.all_calls.answered > 0 {
+            self.write_latency(f)?;
+            write_histogram(f, &summary.completed().latency)?;
+        }
+        self.write_verdict(f)
+    }
+}
+
+impl Answer<'_> {
+    /// What is wrong when nothing works. A verdict is worth a word only if the fault may be the generator's.
+    fn write_fault(&self, f: &mut fmt::Formatter<'_>, fault: &str) -> fmt::Result {
+        self.line(f, Tone::Bad, "replied", "", fault)?;
+        match self.document.verdict.level {
+            Level::Invalid => self.write_verdict(f),
+            Level::Valid | Level::Suspect => Ok(()),
+        }
+    }
+
+    /// Server, with the lengths of the phases.
+    fn write_title(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Document { plan, summary, figures, .. } = self.document;
+        let title = title(plan);
+        let mut phases = format!("{} measured", time(figures.duration_s * 1e3));
+        if let Some(warmup) = &summary.warmup {
+            phases.push_str(&format!(" after {} of warm-up", time(in_ms(warmup.duration))));
+        }
+        let room = WIDTH.saturating_sub(phases.len() + 2);
+        let title = match title.char_indices().nth(room) {
+            Some(_) => title.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
+            None => title,
+        };
+        writeln!(f, "{}: {phases}", self.colours.paint(Tone::Strong, title))
+    }
+
+    /// What an early end did to the phases.
+    fn write_interruption(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Document { plan, summary, parts, .. } = self.document;
+        match parts.iter().find_map(|part| part.ended_early) {
+            None => Ok(()),
+            Some(EarlyEnd::Asked) => {
+                self.line(f, Tone::Doubtful, "interrupted", &interruption(plan, summary), "")
+            }
+            Some(EarlyEnd::Exact) => {
+                self.line(f, Tone::Plain, "ended early", "", "it had measured precisely enough (--until)")
+            }
+            Some(EarlyEnd::Missed) => {
+                let why = "an objective was missed for three seconds in a row (--abort-on-slo)";
+                self.line(f, Tone::Bad, "ended early", "", why)
+            }
+        }
+    }
+
+    fn write_objectives(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let all = &self.document.objectives;
+        let Some(outcome) = self.document.objectives_outcome() else { return Ok(()) };
+        let tone = match outcome {
+            Kept::Met => Tone::Good,
+            Kept::Missed => Tone::Bad,
+            Kept::Unknown => Tone::Doubtful,
+        };
+        let open = || all.iter().filter(|judged| judged.outcome != Kept::Met);
+        // One that was missed says more than one that is unknown.
+        let first = open().find(|judged| judged.outcome == Kept::Missed).or_else(|| open().next());
+        let met = all.len() - open().count();
+        let what = match first {
+            None if outcome == Kept::Met => format!("{met} of {} met", all.len()),
+            None => "the run was ended early because one was missed".to_owned(),
+            Some(judged) => {
+                let unknown = if judged.outcome == Kept::Unknown { " is unknown" } else { "" };
+                let others =
+                    if all.len() > 1 { format!("; {met} of {} met", all.len()) } else { String::new() };
+                format!("{}{unknown}: {judged}{others}", judged.objective)
+            }
+        };
+        self.line(f, tone, "objectives", outcome.headline(), &what)
+    }
+
+    /// Arrivals that were due; where arrivals wait for each other, requests that were sent.
+    fn write_offered(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Document { plan, summary, figures, .. } = self.document;
+        let (one, many) = match plan.workload {
+            Workload::Connections(_) => ("connection", "connections"),
+            Workload::Sessions(_) => ("session", "sessions"),
+            Workload::Calls(_) => ("call", "calls"),
+        };
+        let length = time(figures.duration_s * 1e3);
+        let Some(rate) = figures.offered_rate else {
+            let sent = summary.in_window().requests;
+            let requests = if sent == 1 { "request" } else { "requests" };
+            let what = format!("{} {requests} in {length}", count(sent));
+            return self.line(f, Tone::Plain, "sent", &per_second(figures.request_rate), &what);
+        };
+        let due = summary.arrivals.due;
+        let due = format!("{} {} due in {length}", count(due), if due == 1 { one } else { many });
+        let what = match figures.rate_asked.filter(|&asked| (rate - asked).abs() > AS_ASKED * asked) {
+            Some(asked) => format!("{due}, of {} asked for", per_second(asked)),
+            None => due,
+        };
+        self.line(f, Tone::Plain, "offered", &per_second(rate), &what)
+    }
+
+    /// Throughput, and the share of the calls that were answered.
+    fn write_replied(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let figures = &self.document.figures;
+        let AllCalls { calls, answered, .. } = figures.all_calls;
+        let what = match calls {
+            0 => format!("{} replies", count(figures.replies)),
+            calls => format!(
+                "{} of {} calls answered ({})",
+                count(answered),
+                count(calls),
+                percent(ratio(answered as f64, calls as f64))
+            ),
+        };
+        self.line(f, Tone::Plain, "replied", &per_second(figures.reply_rate), &what)
+    }
+
+    /// Calls that failed, by reason.
+    fn write_errors(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Document { summary, figures, .. } = self.document;
+        let calls = figures.all_calls.calls;
+        let share = |part: u64| percent(ratio(part as f64, calls as f64));
+        let failed = summary.calls_with(CallOutcome::Failure).latency.moments.count();
+        let of_errors = summary.statuses[3] + summary.statuses[4];
+        let mut kinds = Vec::new();
+        if failed > 0 || summary.errors.total() > 0 {
+            let reasons: Vec<String> = Failure::ALL
+                .into_iter()
+                .filter(|&failure| summary.errors.count(failure) > 0)
+                .map(|failure| format!("{} {}", count(summary.errors.count(failure)), reason(failure)))
+                .collect();
+            let calls = match failed {
+                0 => "connections failed".to_owned(),
+                1 => format!("1 call failed ({})", share(1)),
+                failed => format!("{} calls failed ({})", count(failed), share(failed)),
+            };
+            let connections =
+                if failed > 0 && failed != summary.errors.total() { "connections: " } else { "" };
+            let reasons = reasons.join(", ");
+            kinds.push(if reasons.is_empty() { calls } else { format!("{calls}: {connections}{reasons}") });
+        }
+        for (part, one, many) in [
+            (of_errors, "reply of 4xx or 5xx", "replies of 4xx or 5xx"),
+            (summary.mismatches.total(), "unexpected reply", "unexpected replies"),
+        ] {
+            if part > 0 {
+                let of = if calls > 0 { format!(" ({})", share(part)) } else { String::new() };
+                kinds.push(format!("{} {}{of}", count(part), if part == 1 { one } else { many }));
+            }
+        }
+        match &kinds[..] {
+            [] => self.line(f, Tone::Plain, "errors", "none", ""),
+            kinds => self.line(f, Tone::Bad, "errors", "", &kinds.join("; ")),
+        }
+    }
+
+    fn write_unfinished(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let AllCalls { calls, unfinished, .. } = self.document.figures.all_calls;
+        if unfinished == 0 {
+            return Ok(());
+        }
+        let share = percent(ratio(unfinished as f64, calls as f64));
+        let what = match unfinished {
+            1 => format!("1 call ({share}) was pending when the run ended"),
+            calls => format!("{} calls ({share}) were pending when the run ended", count(calls)),
+        };
+        self.line(f, Tone::Doubtful, "unfinished", "", &what)
+    }
+
+    /// Replies by status code; by class if the codes were not counted.
+    fn write_statuses(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statuses: Vec<String> = statuses(&self.document.summary)
+            .into_iter()
+            .map(|(name, replies)| format!("{name}: {}", count(replies)))
+            .collect();
+        if statuses.is_empty() {
+            Ok(())
+        } else {
+            self.line(f, Tone::Plain, "statuses", "", &statuses.join("  "))
+        }
+    }
+
+    fn write_latency(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let figures = &self.document.figures;
+        let all = &figures.all_calls;
+        write!(f, "\n{:NAME_WIDTH$}", "")?;
+        for name in ["mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max"] {
+            write!(f, "{name:>TIME_WIDTH$}")?;
+        }
+        writeln!(f)?;
+        let is_whole = all.answered == all.calls;
+        let mean = if is_whole { figures.latency_ms.mean } else { None };
+        let quantiles = all.percentiles().map(|(_, percentile)| percentile);
+        let name = self.colours.paint(Tone::Strong, format!("{:<NAME_WIDTH$}", "latency"));
+        write!(f, "{name}{:>TIME_WIDTH$}", exact(mean))?;
+        for quantile in quantiles {
+            let text = quantile.map_or_else(|| "n/a".to_owned(), short);
+            let tone =
+                if quantile.is_some_and(|quantile| quantile.or_more) { Tone::Bad } else { Tone::Plain };
+            write!(f, "{}", self.colours.paint(tone, format!("{text:>TIME_WIDTH$}")))?;
+        }
+        writeln!(f)?;
+        if is_whole {
+            return Ok(());
+        }
+        if all.answered > 0 {
+            let Times { mean, p50, p75, p90, p95, p99, p999, max, .. } = figures.latency_ms;
+            write!(f, "{:<NAME_WIDTH$}", "answered only")?;
+            for value in [mean, p50, p75, p90, p95, p99, p999, max] {
+                write!(f, "{:>TIME_WIDTH$}", exact(value))?;
+            }
+            writeln!(f)?;
+        }
+        match (all.no_reply, quantiles.iter().flatten().any(|quantile| quantile.or_more)) {
+            (Some(reason), true) => {
+                writeln!(f, "{:NAME_WIDTH$} > longer than this: {}", "", reason.of_calls())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The verdict with its first reason.
+    fn write_verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = &self.document.verdict;
+        let tone = match verdict.level {
+            Level::Valid => Tone::Good,
+            Level::Suspect => Tone::Doubtful,
+            Level::Invalid => Tone::Bad,
+        };
+        let reasons: Vec<String> = verdict
+            .reasons
+            .iter()
+            .filter(|reason| reason.level == verdict.level && reason.level != Level::Valid)
+            .map(|reason| reason.finding.to_string())
+            .collect();
+        let why = match &reasons[..] {
+            [] => String::new(),
+            [first] => first.clone(),
+            [first, others @ ..] => format!("{first} (and {} more, above)", others.len()),
+        };
+        let why =
+            if verdict.level == Level::Valid { "these figures can be relied on".to_owned() } else { why };
+        writeln!(f)?;
+        self.line(f, tone, "verdict", &verdict.level.to_string(), &why)
+    }
+
+    /// A line with a name, a painted word and a sentence, which may take several lines.
+    fn line(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        tone: Tone,
+        name: &str,
+        word: &str,
+        what: &str,
+    ) -> fmt::Result {
+        let mut used = NAME_WIDTH;
+        write!(f, "{name:<NAME_WIDTH$}")?;
+        if !word.is_empty() {
+            write!(f, "{}", self.colours.paint(tone, word))?;
+            used += word.chars().count();
+            if !what.is_empty() {
+                f.write_str("  ")?;
+                used += 2;
+            }
+        }
+        let is_painted = word.is_empty() && tone != Tone::Plain;
+        for (index, line) in wrapped(what, WIDTH - used, WIDTH - NAME_WIDTH).into_iter().enumerate() {
+            if index > 0 {
+                write!(f, "\n{:NAME_WIDTH$}", "")?;
+            }
+            match is_painted {
+                true => write!(f, "{}", self.colours.paint(tone, line))?,
+                false => f.write_str(&line)?,
+            }
+        }
+        f.write_char('\n')
+    }
+}
+
+fn in_ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Largest relative difference between the rate offered and the rate asked for that is not worth a word.
+const AS_ASKED: f64 = 0.01;
+
+pub(crate) fn per_second(rate: f64) -> String {
+    format!("{}/s", grouped(rate, 1))
+}
+
+/// When a run was interrupted, and what that did to its phases.
+fn interruption(plan: &Plan, summary: &Summary) -> String {
+    let warmup = summary.warmup.map_or(Duration::ZERO, |warmup| warmup.duration);
+    let elapsed = warmup + summary.duration;
+    let mut text = format!("after {}", time(in_ms(elapsed)));
+    if let Some(runtime) = plan.runtime {
+        text.push_str(&format!(" of {}", time(in_ms(runtime.saturating_add(plan.phases.warmup)))));
+    }
+    if summary.duration.is_zero() && !plan.phases.warmup.is_zero() {
+        text.push_str(", in the warm-up: nothing was measured");
+    } else if !plan.phases.drain.is_zero() {
+        text.push_str(", without the drain");
+    }
+    text
+}
+
+/// Reason why connections failed, for "12 …".
+fn reason(failure: Failure) -> &'static str {
+    match failure {
+        Failure::ClientTimeout => "timed out",
+        Failure::SocketTimeout => "timed out in the kernel",
+        Failure::Refused => "refused",
+        Failure::Reset => "reset or closed by the server",
+        Failure::FdUnavailable => "without a file descriptor",
+        Failure::AddressUnavailable => "without a local port",
+        Failure::FileTableFull => "at the system's limit on files",
+        Failure::Other => "for other reasons",
+    }
+}
+
+/// Statuses with the number of replies: codes, or classes if the codes were not counted.
+pub(crate) fn statuses(summary: &Summary) -> Vec<(String, u64)> {
+    match summary.status_codes.by_class() == summary.statuses {
+        true => summary.status_codes.iter().map(|(code, replies)| (code.to_string(), replies)).collect(),
+        false => ["1xx", "2xx", "3xx", "4xx", "5xx"]
+            .into_iter()
+            .zip(summary.statuses)
+            .filter(|&(_, replies)| replies > 0)
+            .map(|(class, replies)| (class.to_owned(), replies))
+            .collect(),
+    }
+}
+
+fn exact(ms: Option<f64>) -> String {
+    ms.map_or_else(|| "n/a".to_owned(), time)
+}
+
+/// A percentile in a narrow column: `>1.00s`.
+fn short(percentile: Percentile) -> String {
+    let text = percentile.to_string();
+    if percentile.or_more { text.replace(' ', "") } else { text }
+}
+
+/// Writes a histogram on one line, of equally long classes of the logarithm, between its ends.
+fn write_histogram(f: &mut fmt::Formatter<'_>, latency: &Timing) -> fmt::Result {
+    let (low, high) = (latency.moments.min(), latency.moments.max());
+    if latency.moments.count() < 2 || high <= low || low <= 0.0 {
+        return Ok(());
+    }
+    let mut bars = [0_u64; BARS];
+    let scale = BARS as f64 / (high / low).ln();
+    for (us, calls) in latency.classes() {
+        let place = ((us as f64 / 1e6 / low).ln() * scale).max(0.0) as usize;
+        bars[place.min(BARS - 1)] += calls;
+    }
+    let most = bars.iter().copied().max().unwrap_or(1);
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let bar = |calls: u64| match calls {
+        0 => ' ',
+        calls => LEVELS[((calls * 8).div_ceil(most) as usize).clamp(1, 8) - 1],
+    };
+    let drawn: String = bars.into_iter().map(bar).collect();
+    writeln!(f, "{:>NAME_WIDTH$} {drawn} {}", time(low * 1e3), time(high * 1e3))
+}
+
+/// Breaks text into lines of this width, the first of another one.
+fn wrapped(text: &str, first: usize, others: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let number = lines.len();
+        let line = lines.last_mut().expect("there is a line");
+        let (length, room) = (line.chars().count(), if number == 1 { first } else { others });
+        if length == 0 {
+            line.push_str(word);
+        } else if length + 1 + word.chars().count() <= room {
+            line.extend([" ", word]);
+        } else if number == LINES_MAX {
+            let kept = line.char_indices().nth(room - 1).map_or(line.len(), |(end, _)| end);
+            line.truncate(kept);
+            line.push('…');
+            break;
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}

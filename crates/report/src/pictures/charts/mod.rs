@@ -1,0 +1,101 @@
+//! Charts of pages: one graph each, with a title and a sentence about it.
+//!
+//! All text in them is ours; names from outside stay in the page's tables.
+
+mod compared;
+mod over_time;
+mod sweep;
+
+use httperf_stats::{Clocks, Timing};
+use serde::Serialize;
+
+use crate::result::Document;
+
+use super::axis::Axis;
+use super::figure::Panel;
+use super::graph::Graph;
+use super::percentiles;
+
+pub use self::compared::Pictures;
+pub(crate) use self::compared::{compared, role};
+pub(crate) use self::sweep::of_sweep;
+
+use self::over_time::Run;
+
+/// A chart of a page.
+#[derive(Serialize)]
+pub(crate) struct Chart {
+    /// Id of its element.
+    pub(crate) id: &'static str,
+    #[serde(skip)]
+    pub(crate) title: &'static str,
+    #[serde(skip)]
+    pub(crate) about: String,
+    #[serde(flatten)]
+    pub(crate) graph: Graph,
+}
+
+/// Charts of a run that have data to draw.
+pub(crate) struct RunCharts {
+    pub(crate) throughput: Option<Chart>,
+    pub(crate) latency: Option<Chart>,
+    pub(crate) percentiles: Option<Chart>,
+    pub(crate) errors: Option<Chart>,
+    pub(crate) lag: Option<Chart>,
+    pub(crate) lag_percentiles: Option<Chart>,
+    pub(crate) open: Option<Chart>,
+}
+
+impl Chart {
+    fn new(id: &'static str, title: &'static str, about: impl Into<String>, x: &Axis, panel: &Panel) -> Self {
+        let about = about.into();
+        let graph = Graph::of(x, panel, &about);
+        Self { id, title, about, graph }
+    }
+
+    /// Percentile curves of timings with their names; `None` if there are no samples.
+    fn of_percentiles(
+        id: &'static str,
+        title: &'static str,
+        about: &'static str,
+        timings: &[(&str, &Timing)],
+    ) -> Option<Self> {
+        let (x, panel) = percentiles::graph("", timings);
+        (!panel.is_empty()).then(|| Self::new(id, title, about, &x, &panel))
+    }
+}
+
+impl RunCharts {
+    pub(crate) fn of(document: &Document, completed: &Clocks) -> Self {
+        let lag = &document.summary.lag;
+        let run = Run::of(document);
+        let all = &document.figures.all_calls;
+        let latency = if all.answered < all.calls { "latency of answered calls" } else { "latency" };
+        Self {
+            throughput: run.throughput(),
+            latency: run.latency(),
+            percentiles: Chart::of_percentiles(
+                "percentiles",
+                "Percentiles of latency and service time",
+                "Towards the right, fewer and fewer calls took longer: at p99.9, one in a thousand did.",
+                &[(latency, &completed.latency), ("service", &completed.service)],
+            ),
+            errors: run.errors(),
+            lag: if lag.is_empty() { None } else { run.lag() },
+            lag_percentiles: Chart::of_percentiles(
+                "lag-percentiles",
+                "Percentiles of the lag",
+                "Of all arrivals that were due on the schedule.",
+                &[("lag", lag)],
+            ),
+            open: run.open(),
+        }
+    }
+
+    /// All charts, for the script.
+    pub(crate) fn all(&self) -> Vec<&Chart> {
+        let Self { throughput, latency, percentiles, errors, lag, lag_percentiles, open } = self;
+        let all = [throughput, latency, percentiles, errors, lag, lag_percentiles, open];
+        all.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,36 @@
+//! Charts of a sweep: the graphs of its picture, one by one.
+
+use crate::pictures::sweep::{axis, panels};
+use crate::pictures::sweep_curve::LIMITED;
+use crate::pictures::{Point, SweepCurve};
+
+use super::Chart;
+
+/// Ids and descriptions of the charts, in the order of the picture's graphs.
+const CHARTS: [(&str, &str); 3] = [
+    ("replies", "It follows the diagonal as long as the server keeps up, and bends where it is saturated."),
+    (
+        "errors",
+        "Calls that ended without a reply, with a status of 400 and above, or with an unexpected reply; connections \
+         that failed, where no calls are made.",
+    ),
+    (
+        "times",
+        "Latency counts from the instants at which calls were due, response time from the first bytes sent.",
+    ),
+];
+
+/// Charts with data to draw.
+pub(crate) fn of_sweep(curve: &SweepCurve) -> Vec<Chart> {
+    let x = axis(curve);
+    let hollow = match curve.points.iter().any(|point: &Point| point.is_client_limited) {
+        true => format!(" Hollow points: {LIMITED}."),
+        false => String::new(),
+    };
+    panels(curve)
+        .into_iter()
+        .zip(CHARTS)
+        .filter(|(panel, _)| !panel.is_empty())
+        .map(|(panel, (id, about))| Chart::new(id, panel.name, format!("{about}{hollow}"), &x, &panel))
+        .collect()
+}
