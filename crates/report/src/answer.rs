@@ -11,7 +11,7 @@ use crate::all_calls::{AllCalls, Percentile};
 use crate::colours::{Colours, Tone};
 use crate::diagnosis::{no_reply, same_status};
 use crate::figures::Times;
-use crate::html::title;
+use crate::html::about;
 use crate::number::{count, grouped, percent, ratio, time};
 use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
@@ -82,7 +82,8 @@ impl Answer<'_> {
     /// Server, with the lengths of the phases.
     fn write_title(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { plan, summary, figures, .. } = self.document;
-        let title = title(plan);
+        // A list of requests may hold anything.
+        let title = about::url(plan).replace(char::is_control, "\u{fffd}");
         let mut phases = format!("{} measured", time(figures.duration_s * 1e3));
         if let Some(warmup) = &summary.warmup {
             phases.push_str(&format!(" after {} of warm-up", time(in_ms(warmup.duration))));
@@ -207,8 +208,8 @@ impl Answer<'_> {
             (summary.mismatches.total(), "unexpected reply", "unexpected replies"),
         ] {
             if part > 0 {
-                let of = if calls > 0 { format!(" ({})", share(part)) } else { String::new() };
-                kinds.push(format!("{} {}{of}", count(part), if part == 1 { one } else { many }));
+                let of_replies = percent(ratio(part as f64, summary.replies as f64));
+                kinds.push(format!("{} {} ({of_replies})", count(part), if part == 1 { one } else { many }));
             }
         }
         match &kinds[..] {

@@ -41,7 +41,7 @@ pub(crate) fn title(plan: &Plan) -> String {
 }
 
 /// Whole URL of the first target, with the number of the others.
-pub(super) fn url(plan: &Plan) -> String {
+pub(crate) fn url(plan: &Plan) -> String {
     let path = match &plan.uris {
         UriSource::Fixed(uri) => String::from_utf8_lossy(uri),
         // Each call has a path of its own.
