@@ -79,7 +79,7 @@ fn a_progress_line_shows_on_a_terminal_and_is_gone_before_the_report() {
     assert!(line.contains("s left  ") || line.contains("LAG "), "{screen}");
     assert!(line.contains("  measuring  "), "{screen}");
     assert!(run.wait().success());
-    let screen = terminal.wait_for("\nVerdict: ");
+    let screen = terminal.wait_for("\nverdict  ");
     assert!(!screen.contains("measuring"), "{screen}");
     assert!(terminal.is_usual());
 }
@@ -223,7 +223,7 @@ fn control_c_ends_the_full_screen_view_as_an_interrupt_does() {
     terminal.wait_for("q ends the run");
     terminal.press(b"\x03");
     assert!(run.wait().success());
-    terminal.wait_for("\nVerdict: ");
+    terminal.wait_for("\nverdict  ");
     assert!(terminal.is_usual());
     let captured = terminal.bytes();
     assert!(captured.lines().any(|line| line.starts_with("Maximum connect burst length: ")), "{captured:?}");
