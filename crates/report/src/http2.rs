@@ -9,7 +9,7 @@ use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, wr
 
 /// The section `HTTP/2`, starting with an empty line; empty unless the plan uses HTTP/2.
 ///
-/// Times are in ms, as in the section of [`latency`](crate::latency()), and only of calls that had to wait.
+/// Times are formatted as in the section of [`times`](crate::times()), and only of calls that had to wait.
 /// Apart from the first line, lines without content are left out. Sizes are in bytes; those of header fields
 /// are means per stream, decompressed (as in the classic report) and on the wire.
 #[must_use]

@@ -11,7 +11,7 @@ use crate::table::{NAME_WIDTH, line, write_reasons, write_tally, write_times, wr
 /// The section `TLS`, starting with an empty line; empty for a run without TLS.
 ///
 /// Connecting the transport, the handshake (by kind) and the response are separate clocks: the first two are
-/// in this section, the last is in that of [`latency`](crate::latency()). Times are formatted as there; sizes
+/// in this section, the last is in that of [`times`](crate::times()). Times are formatted as there; sizes
 /// are in bytes per handshake. Apart from the counts of handshakes, lines without content are left out.
 #[must_use]
 pub fn tls<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
