@@ -149,7 +149,7 @@ pub(crate) fn only_timed_out(summary: &Summary) -> bool {
 }
 
 impl NoReply {
-    /// What became of such calls, in words.
+    /// Clause that says the same of several calls.
     pub(crate) fn of_calls(self) -> &'static str {
         match self {
             Self::TimedOut => "calls timed out",

@@ -1,5 +1,4 @@
-//! The answer of a run: what was asked of the server, what it did, and whether the figures can be relied on, on
-//! one screen of 80 × 24. The full report ends with it.
+//! The answer of a run: load offered, replies, latency and verdict, on one screen of 80 × 24. The full report ends with it.
 
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use crate::colours::{Colours, Tone};
 use crate::diagnosis::{no_reply, same_status};
 use crate::figures::Times;
 use crate::html::about;
-use crate::number::{count, grouped, percent, ratio, time};
+use crate::number::{count, per_second, percent, ratio, time};
 use crate::objectives::Kept;
 use crate::result::{Document, EarlyEnd};
 use crate::verdict::Level;
@@ -70,7 +69,7 @@ impl Display for Answer<'_> {
 }
 
 impl Answer<'_> {
-    /// What is wrong when nothing works. A verdict is worth a word only if the fault may be the generator's.
+    /// Fault of a run without any reply. A verdict is worth a word only if the fault may be the generator's.
     fn write_fault(&self, f: &mut fmt::Formatter<'_>, fault: &str) -> fmt::Result {
         self.line(f, Tone::Bad, "replied", "", fault)?;
         match self.document.verdict.level {
@@ -96,7 +95,7 @@ impl Answer<'_> {
         writeln!(f, "{}: {phases}", self.colours.paint(Tone::Strong, title))
     }
 
-    /// What an early end did to the phases.
+    /// Early end, with its effect on the phases.
     fn write_interruption(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Document { plan, summary, parts, .. } = self.document;
         match parts.iter().find_map(|part| part.ended_early) {
@@ -267,14 +266,12 @@ impl Answer<'_> {
         if is_whole {
             return Ok(());
         }
-        if all.answered > 0 {
-            let Times { mean, p50, p75, p90, p95, p99, p999, max, .. } = figures.latency_ms;
-            write!(f, "{:<NAME_WIDTH$}", "answered only")?;
-            for value in [mean, p50, p75, p90, p95, p99, p999, max] {
-                write!(f, "{:>TIME_WIDTH$}", exact(value))?;
-            }
-            writeln!(f)?;
+        let Times { mean, p50, p75, p90, p95, p99, p999, max, .. } = figures.latency_ms;
+        write!(f, "{:<NAME_WIDTH$}", "answered only")?;
+        for value in [mean, p50, p75, p90, p95, p99, p999, max] {
+            write!(f, "{:>TIME_WIDTH$}", exact(value))?;
         }
+        writeln!(f)?;
         match (all.no_reply, quantiles.iter().flatten().any(|quantile| quantile.or_more)) {
             (Some(reason), true) => {
                 writeln!(f, "{:NAME_WIDTH$} > longer than this: {}", "", reason.of_calls())
@@ -294,16 +291,15 @@ impl Answer<'_> {
         let reasons: Vec<String> = verdict
             .reasons
             .iter()
-            .filter(|reason| reason.level == verdict.level && reason.level != Level::Valid)
+            .filter(|reason| reason.level == verdict.level)
             .map(|reason| reason.finding.to_string())
             .collect();
         let why = match &reasons[..] {
+            _ if verdict.level == Level::Valid => "these figures can be relied on".to_owned(),
             [] => String::new(),
             [first] => first.clone(),
             [first, others @ ..] => format!("{first} (and {} more, above)", others.len()),
         };
-        let why =
-            if verdict.level == Level::Valid { "these figures can be relied on".to_owned() } else { why };
         writeln!(f)?;
         self.line(f, tone, "verdict", &verdict.level.to_string(), &why)
     }
@@ -348,11 +344,7 @@ fn in_ms(time: Duration) -> f64 {
 /// Largest relative difference between the rate offered and the rate asked for that is not worth a word.
 const AS_ASKED: f64 = 0.01;
 
-pub(crate) fn per_second(rate: f64) -> String {
-    format!("{}/s", grouped(rate, 1))
-}
-
-/// When a run was interrupted, and what that did to its phases.
+/// Instant of an interruption, and its effect on the phases.
 fn interruption(plan: &Plan, summary: &Summary) -> String {
     let warmup = summary.warmup.map_or(Duration::ZERO, |warmup| warmup.duration);
     let elapsed = warmup + summary.duration;

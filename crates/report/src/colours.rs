@@ -4,7 +4,7 @@ use std::fmt::{self, Display};
 
 use anstyle::{AnsiColor, Style};
 
-/// Whether text for a terminal is coloured.
+/// Colours of text for a terminal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Colours {
     /// Plain text.

@@ -2,6 +2,8 @@
 //! and the choice of logarithmic axes.
 
 use httperf_stats::{Interval, Phase, Timing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::number::rounded;
 use crate::result::Document;
@@ -13,15 +15,19 @@ pub(crate) const LINEAR_UP_TO: f64 = 50.0;
 /// Number of points of a percentile curve for each further nine.
 const POINTS_PER_NINE: f64 = 40.0;
 
-/// Points of a percentile curve, which ends at the last sample.
-pub(crate) struct PercentileCurve {
-    /// 1 / (1 − p): one in this many took longer.
-    pub(crate) odds: Vec<f64>,
-    pub(crate) ms: Vec<f64>,
+/// Points of a percentile curve, which ends at the last sample; empty if there is none.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PercentileCurve {
+    /// 1 / (1 − p): one in this many took longer. The last is the number of samples.
+    pub odds: Vec<f64>,
+    /// Times in milliseconds, one for each of them.
+    pub ms: Vec<f64>,
 }
 
 impl PercentileCurve {
-    pub(crate) fn of(timing: &Timing) -> Self {
+    /// Computes the curve of a timing.
+    #[must_use]
+    pub fn of(timing: &Timing) -> Self {
         let samples = timing.moments.count() as f64;
         let steps = (samples.log10() * POINTS_PER_NINE).floor() as u32;
         let odds = (0..=steps).map(|step| 10_f64.powf(f64::from(step) / POINTS_PER_NINE));
@@ -31,6 +37,11 @@ impl PercentileCurve {
         }
         curve.push(samples, timing, 1.0);
         curve
+    }
+
+    /// Number of samples.
+    pub(crate) fn samples(&self) -> f64 {
+        self.odds.last().copied().unwrap_or(0.0)
     }
 
     fn push(&mut self, odds: f64, timing: &Timing, share: f64) {

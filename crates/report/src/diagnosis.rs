@@ -1,5 +1,5 @@
-//! What is wrong when nothing works: one sentence for a run whose calls all failed in the same way, and for one
-//! whose replies all have the same status of an error.
+//! Diagnosis of runs in which nothing works: one sentence for a run whose calls all failed in the same way, and
+//! for one whose replies all have the same status of an error.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use httperf_stats::{CallOutcome, Failure, Summary, TlsSummary};
 
 use crate::number::{count, time};
 
-/// Why no call was answered, with what would mend it; `None` if a call was answered, none was made, or calls
+/// Reason why no call was answered, with a remedy; `None` if a call was answered, none was made, or calls
 /// failed in several ways.
 #[must_use]
 pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
@@ -34,8 +34,10 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
             )
         });
     }
-    if let Some(failure) = summary.tls.as_deref().and_then(TlsSummary::hopeless) {
-        let remedy = match failure.reason.contains("wrong version number") {
+    // Without a transport, the reason is below TLS.
+    let tls = summary.tls.as_deref().filter(|tls| !tls.transport.is_empty());
+    if let Some(failure) = tls.and_then(TlsSummary::hopeless) {
+        let remedy = match failure.is_not_tls() {
             true => ". Does the port speak plain HTTP? Try http://",
             false => "",
         };
@@ -75,7 +77,7 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     Some(format!("no reply: {what} ({0} of {0}){remedy}", count(failed)))
 }
 
-/// The status that every reply has, if that is one of an error, with what to look at; `None` otherwise.
+/// Status of an error that every reply has, with a remedy; `None` if there is none.
 #[must_use]
 pub fn same_status(plan: &Plan, summary: &Summary) -> Option<String> {
     let mut codes = summary.status_codes.iter();

@@ -9,7 +9,71 @@ pub(crate) struct Field<'a> {
     pub(crate) values: [&'a Value; 2],
 }
 
+/// Options that set fields of a plan, by prefix of the path. The first match counts.
+pub const PLAN_OPTIONS: [(&str, &str); 54] = [
+    ("arrivals.deterministic", "--rate"),
+    ("arrivals", "--period"),
+    ("workload.connections.count", "--num-conns"),
+    ("workload.connections.calls", "--num-calls"),
+    ("workload.connections.burst", "--burst-length"),
+    ("workload.connections.pipeline", "--pipeline"),
+    ("workload.connections.think_ns", "--call-pause"),
+    ("workload.connections.max_open", "--max-open"),
+    ("workload.calls.count", "--num-calls"),
+    ("workload.calls.connections", "--concurrency"),
+    ("workload.calls.pipeline", "--pipeline"),
+    ("workload.sessions", "--wsess"),
+    ("uris", "--uri"),
+    ("request.version", "--http-version"),
+    ("request.method", "--method"),
+    ("request.host_header", "--no-host-hdr"),
+    ("request.extra_headers", "--add-header"),
+    ("request.headers", "--header"),
+    ("request.body", "--body"),
+    ("replies.compressed", "--compressed"),
+    ("replies.expect.statuses", "--expect-status"),
+    ("replies.expect.size", "--expect-size"),
+    ("replies.expect.sha256", "--expect-body-hash"),
+    ("timeouts.timeout_ns", "--timeout"),
+    ("timeouts.think_timeout_ns", "--think-timeout"),
+    ("tls.groups", "--tls-groups"),
+    ("tls.ciphers", "--ssl-ciphers"),
+    ("tls.resumption", "--tls-resume"),
+    ("tls", "--ssl"),
+    ("http2.window", "--h2-window"),
+    ("http2.connection_window", "--h2-connection-window"),
+    ("http2.header_table", "--h2-header-table"),
+    ("http2.max_frame", "--h2-max-frame"),
+    ("http2.upgrade", "--h2c-upgrade"),
+    ("proxy", "--proxy"),
+    ("sockets.send_buffer", "--send-buffer"),
+    ("sockets.recv_buffer", "--recv-buffer"),
+    ("sockets.no_delay", "--tcp-nodelay"),
+    ("sockets.fast_open", "--tcp-fastopen"),
+    ("sockets.traffic_class", "--dscp"),
+    ("sockets.close_with_reset", "--close-with-reset"),
+    ("sockets.hog", "--hog"),
+    ("sockets.sources", "--myaddr"),
+    ("runtime_ns", "--duration"),
+    ("phases.warmup_ns", "--warmup"),
+    ("phases.drain_ns", "--drain"),
+    ("until", "--until"),
+    ("objectives.all", "--slo"),
+    ("recording.detail", "--record"),
+    ("recording.split", "--split"),
+    ("recording.clock", "--clock"),
+    ("recording.kernel_sends", "--kernel-sends"),
+    ("threads", "--threads"),
+    ("spin", "--spin"),
+];
+
 impl Field<'_> {
+    /// Name for people: the option that sets the field, or its path if there is none.
+    pub(crate) fn name(&self) -> &str {
+        let option = PLAN_OPTIONS.iter().find(|(path, _)| self.is_in(path));
+        option.map_or(&self.path, |(_, option)| option)
+    }
+
     /// Returns true if this is the field at `path` or lies within it.
     pub(crate) fn is_in(&self, path: &str) -> bool {
         self.path.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

@@ -12,6 +12,11 @@ pub(crate) fn grouped(value: f64, decimals: usize) -> String {
     with_commas(&fixed(value, decimals))
 }
 
+/// Formats a rate: `1,234.5/s`.
+pub(crate) fn per_second(rate: f64) -> String {
+    format!("{}/s", grouped(rate, 1))
+}
+
 /// Formats a count with commas between thousands.
 pub(crate) fn count(count: u64) -> String {
     with_commas(&count.to_string())

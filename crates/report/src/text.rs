@@ -6,6 +6,7 @@ use crate::answer::answer;
 use crate::classic::classic;
 use crate::colours::Colours;
 use crate::details::details;
+use crate::forms::Report as _;
 use crate::http2::http2;
 use crate::objectives::section;
 use crate::result::Document;
@@ -17,10 +18,9 @@ impl Document {
     /// The classic report with the objectives; if `full`, with the additions of the full one.
     #[must_use]
     pub fn text(&self, full: bool) -> String {
-        let classic = classic(&self.plan, &self.summary);
         match full {
-            true => format!("{classic}{}", self::full(self, Colours::None)),
-            false => format!("{classic}{}", section(self)),
+            true => self.plain_text(),
+            false => format!("{}{}", classic(&self.plan, &self.summary), section(self)),
         }
     }
 }
@@ -28,7 +28,7 @@ impl Document {
 /// Additions of the full report to the classic one: times, TLS, HTTP/2, details, the verdict, the objectives, and at
 /// last the answer.
 #[must_use]
-pub fn full(document: &Document, colours: Colours) -> impl Display + '_ {
+pub(crate) fn full(document: &Document, colours: Colours) -> impl Display + '_ {
     Full { document, colours }
 }
 

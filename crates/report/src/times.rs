@@ -1,4 +1,4 @@
-//! The section `Times` of the full report: the clocks of a call beside its latency, which is part of the answer.
+//! The section `Times` of the full report: all clocks of a call but its latency, which is part of the answer.
 
 use std::fmt::{self, Display};
 use std::time::Duration;

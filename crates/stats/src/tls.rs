@@ -221,6 +221,14 @@ pub struct HandshakeFailure {
     pub details: Vec<String>,
 }
 
+impl HandshakeFailure {
+    /// Returns true if the server's answer is no TLS at all.
+    #[must_use]
+    pub fn is_not_tls(&self) -> bool {
+        self.reason.contains("wrong version number")
+    }
+}
+
 /// Classes of failure that OpenSSL distinguishes, with the codes of its `SSL_get_error`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

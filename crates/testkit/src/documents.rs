@@ -5,15 +5,19 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use httperf_engine::tls_context;
+use httperf_plan::objective::Objective;
 use httperf_plan::{
     Arrivals, Fraction, HttpVersion, ListedRequest, Plan, Precision, Script, Step, Template, Tls, UriSource,
     WorkingSet,
 };
-use httperf_report::compare::{ComparisonSettings, Named, results};
-use httperf_report::pictures::{self, Style, SweepCurve};
+use httperf_report::capacity::{CapacityReport, CapacitySettings, End, Found, Trial};
+use httperf_report::compare::{ComparisonSettings, Named, Rounds, results, rounds};
+use httperf_report::pictures::{self, Style};
 use httperf_report::result::{Document, Machine, Part, merge};
-use httperf_report::sweep::{self, Recovery, Run, Sweep, SweepSettings};
-use httperf_report::{csv_row, hgrm, html, junit};
+use httperf_report::sweep::{Recovery, Run, Sweep, SweepSettings};
+use httperf_report::tls_lab::{self, Agreed, TlsLabOutcome, TlsLabSettings};
+use httperf_report::{Form, Report, Saved, Screen, csv_row, hgrm, html, junit};
+use httperf_stats::HandshakeKind;
 use serde_json::{Value, json};
 
 use crate::http2::Reply;
@@ -106,7 +110,7 @@ pub fn use_up(document: &Document, other: &Document, with_png: bool) {
         let settings = ComparisonSettings { force, ..ComparisonSettings::default() };
         let (one, other) = (named(document), named(other));
         for comparison in [results(one, &[other], &settings), results(other, &[one], &settings)] {
-            let _forms = (comparison.text(), comparison.json(), comparison.markdown());
+            use_up_any(&comparison);
         }
     }
     if let Ok(merged) = merge(vec![document.clone(), other.clone()]) {
@@ -173,7 +177,7 @@ pub fn check_edits(input: &[u8]) {
     for edit in edits.chunks_exact(3).take(EDITS_MAX) {
         let mut pointers = pointers(&document);
         // A plan has fewer values than what was measured, and leads to more.
-        if edit[2] >= 0x40 {
+        if edit[2] >= 0x40 && document.get("plan").is_some() {
             pointers.retain(|pointer| pointer.starts_with("/plan"));
         }
         let Some(pointer) =
@@ -189,27 +193,43 @@ pub fn check_edits(input: &[u8]) {
 
 /// Does with a document all that the program would.
 fn check(json: &[u8]) {
-    match Document::read(json) {
-        Ok(document) => {
-            use_up(&document, &SAMPLES[0], false);
+    let saved = match Saved::read(json) {
+        Ok(saved) => saved,
+        Err(error) => {
+            let error = error.to_string();
+            assert!(!error.is_empty() && !error.contains('\n'), "expected a sentence, got `{error}`");
+            return;
+        }
+    };
+    use_up_any(saved.report());
+    match &saved {
+        Saved::Result(document) => {
+            use_up(document, &SAMPLES[0], false);
             rerun(&document.plan);
         }
-        Err(error) => check_sentence(&error.to_string()),
-    }
-    match Sweep::read(json) {
-        Ok(sweep) => {
-            let style = Style::default();
-            let _forms = (sweep::table(&sweep).to_string(), sweep::csv(&sweep), sweep.json());
-            let _page = html::sweep_page(&sweep);
-            let _picture = pictures::sweep(&SweepCurve::of(&sweep), &style);
-            rerun(&sweep.plan);
-        }
-        Err(error) => check_sentence(&error.to_string()),
+        Saved::Sweep(sweep) => rerun(&sweep.plan),
+        Saved::Capacity(capacity) => rerun(&capacity.plan),
+        Saved::Comparison(_) | Saved::TlsLab(_) => {}
     }
 }
 
-fn check_sentence(error: &str) {
-    assert!(!error.is_empty() && !error.contains('\n'), "expected a sentence, got `{error}`");
+/// Makes all forms of a document, for wide screens and narrow ones.
+///
+/// # Panics
+/// If what is written cannot be read.
+fn use_up_any(report: &dyn Report) {
+    for columns in [None, Some(0), Some(80)] {
+        let screen = Screen { columns, ..Screen::default() };
+        Form::ALL.into_iter().for_each(|form| drop(report.render(form, screen)));
+    }
+    let _picture = report.picture(&Style::default());
+    let json = report.document(Form::Json).expect("every document has itself");
+    let again =
+        Saved::read(json.as_bytes()).unwrap_or_else(|error| panic!("what is written can be read: {error}"));
+    for form in Form::ALL {
+        let rendered = |report: &dyn Report| report.render(form, Screen::default());
+        assert_eq!(rendered(again.report()), rendered(report), "{form:?}: what is read is what was written");
+    }
 }
 
 /// Small documents to begin with, as JSON.
@@ -217,6 +237,14 @@ static SEEDS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let parsed = |json: String| serde_json::from_str(&json).expect("a document is JSON");
     let mut seeds: Vec<Value> = SAMPLES.iter().map(|sample| parsed(sample.json())).collect();
     seeds.push(parsed(small_sweep().json()));
+    seeds.push(parsed(small_capacity().json()));
+    let [base, new] = [0, 1].map(|index| Named { name: "a", document: &SAMPLES[index] });
+    let settings = ComparisonSettings { force: true, ..ComparisonSettings::default() };
+    seeds.push(parsed(results(base, &[new], &settings).json()));
+    let mut turns = Rounds::new(2, 1, ["a", "b"].map(str::to_owned), &settings);
+    turns.add([(0, &SAMPLES[0]), (1, &SAMPLES[0])]);
+    seeds.push(parsed(rounds(&turns, &settings).json()));
+    seeds.push(parsed(small_tls_lab().document(Form::Json).expect("every document has itself")));
     seeds
 });
 
@@ -293,6 +321,73 @@ fn small_sweep() -> Sweep {
     };
     let runs = vec![run_at(50.0), run_at(100.0)];
     Sweep::of(settings, plan, runs, None)
+}
+
+fn small_capacity() -> CapacityReport {
+    let objectives = Objective::parse_list("p50<5ms").expect("it is an objective");
+    let settings = CapacitySettings {
+        objectives: objectives.clone(),
+        implied: None,
+        start: 50.0,
+        min_rate: 1.0,
+        max_rate: None,
+        precision: 0.1,
+        trials: 5,
+        trial_min_s: 1.0,
+        trial_max_s: 1.0,
+        trial_longest_s: 1.0,
+        pause_s: 0.0,
+    };
+    let plan = connections(50, 1, 1).with(|plan| {
+        plan.objectives.all = objectives;
+        plan.runtime = Some(Duration::from_secs(1));
+    });
+    let trials = [50.0, 100.0].map(|rate| {
+        let plan = plan.clone().with(|plan| plan.arrivals = plan.arrivals.at_rate(rate));
+        Trial::of(rate, &sample(plan))
+    });
+    let found = Found { sustained: Some(100.0), end: Some(End::NeverReached), ..Found::default() };
+    let mut capacity = CapacityReport::new(settings, plan);
+    (capacity.part, capacity.trials, capacity.found) = (Some(part()), trials.into(), found);
+    capacity
+}
+
+fn small_tls_lab() -> tls_lab::Results {
+    let ms = Duration::from_millis;
+    let trial = tls_lab::Trial {
+        p50: ms(1),
+        p99: Some(ms(2)),
+        sent: 500.0,
+        received: 1500.5,
+        cpu: ms(1),
+        rate: Some(900.0),
+        completed: 300,
+        failed: 1,
+        why_failed: Some("timed out".to_owned()),
+    };
+    let agreed = Agreed { version: "TLSv1.3".to_owned(), cipher: "AES".to_owned(), group: None };
+    let variant = |name: &str, kind, outcome| tls_lab::Variant { name: name.to_owned(), kind, outcome };
+    let measured = TlsLabOutcome::Measured { agreed, trials: vec![trial.clone(), trial] };
+    let reason = || "refused".to_owned();
+    tls_lab::Results {
+        server: "https://server:443".to_owned(),
+        settings: TlsLabSettings {
+            rounds: 3,
+            handshakes: 100,
+            rate_handshakes: 200,
+            concurrency: 8,
+            timeout: ms(5000),
+            seed: 1,
+            is_verified: false,
+        },
+        rounds: 2,
+        variants: vec![
+            variant("X25519", HandshakeKind::Full, measured.clone()),
+            variant("X25519", HandshakeKind::Resumed, measured),
+            variant("P-256", HandshakeKind::Full, TlsLabOutcome::Refused { reason: reason() }),
+            variant("P-384", HandshakeKind::Full, TlsLabOutcome::Lost { round: 2, reason: reason() }),
+        ],
+    }
 }
 
 fn part() -> Part {

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use crate::simulation::{NOW, every, limited, ms, uniform};
 
-/// What a peer may do with a request.
+/// Reaction of a peer to a request.
 #[derive(Clone, Copy, Debug)]
 enum Mood {
     Answer,

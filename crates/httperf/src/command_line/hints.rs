@@ -120,8 +120,6 @@ const METHOD: &str = "--method POST sets the method";
 const HEAD: &str = "--method HEAD requests headers only";
 const BODY: &str = "--body TEXT sends a body, --body-file FILE the contents of a file";
 const BODY_FILE: &str = "--body-file FILE sends the contents of a file";
-const JSON: &str = "--body TEXT with --header 'Content-Type: application/json' sends JSON, --output - prints the result as \
-                    JSON";
 const JSON_OUT: &str = "--output - prints the result as JSON";
 const FORM: &str = "--form NAME=VALUE or --form NAME=@FILE sends a form";
 const BASIC_AUTH: &str = "--basic-auth USER:PASSWORD names the user";
@@ -252,7 +250,6 @@ const OF_RUNS: &[Habit] = &[
     habit("data-urlencode", FORM),
     habit("postfile", BODY_FILE),
     habit("putfile", BODY_FILE),
-    habit("json", JSON),
     habit("headers", HEADER),
     habit("content-type", CONTENT_TYPE),
     habit("accept", ACCEPT),
@@ -351,7 +348,6 @@ const OF_COMMANDS: &[(&str, &[Habit])] = &[
             habit("rps", "--request-rates 100..1000/100 makes a run at each of these rates"),
             habit("qps", "--request-rates 100..1000/100 makes a run at each of these rates"),
             habit("n", "--num-conns N makes N connections in each run"),
-            habit("json", "--format json prints the sweep as JSON"),
         ],
     ),
     (

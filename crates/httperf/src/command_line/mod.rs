@@ -5,6 +5,7 @@ pub mod echo;
 pub mod examples;
 pub mod grammar;
 pub mod hints;
+pub mod outputs;
 pub mod planning;
 pub mod printf;
 pub mod table;

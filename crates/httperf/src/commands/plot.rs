@@ -1,25 +1,25 @@
 //! `httperf plot`: results as pictures.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail, ensure};
-use httperf_report::pictures::{self, COMPARED_MAX, Picture, SIZES, Style, SweepCurve, Theme};
+use httperf_report::pictures::{self, COMPARED_MAX, Picture, SIZES, Style, Theme};
 use httperf_report::result::Document;
-use httperf_report::sweep::{ReadError, Sweep};
+use httperf_report::{Kind, Report, Saved};
 
 use crate::command_line::args::{STDOUT, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use crate::commands::saved::read_any;
 use crate::runner::results::{cannot_write, file};
 use crate::terminal::messages::Program;
 
 /// The command line of `httperf plot`.
 pub const COMMAND: Command<PlotArgs> = Command {
     name: "plot",
-    summary: "Draws results that --output has written, as SVG or PNG.",
+    summary: "Draws any document that --output has written, as SVG or PNG.",
     words: "FILE...",
     groups: &[
         Group { title: "Picture", options: PICTURE },
@@ -36,8 +36,8 @@ pub const COMMAND: Command<PlotArgs> = Command {
 const PICTURE: &[Opt<PlotArgs>] = &[
     Opt::with_value("what", "percentiles|timeline|sweep|compare", "draws this picture of the files")
         .details(&[
-            "Default: sweep for a sweep, compare for several results, percentiles for one. percentiles \
-             has the latency and the service time of a result, the axis logarithmic in 1 / (1 - p); \
+            "Default: compare for several results, percentiles for one; a sweep, a capacity and a comparison \
+             have one picture each. percentiles has the latency and the service time of a result, the axis logarithmic in 1 / (1 - p); \
              timeline the throughput and the latency over the time of the run; sweep the reply rate, the \
              errors and the response time over the offered load; compare the percentiles of the latency \
              of 2 to 16 results.",
@@ -192,21 +192,9 @@ fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
     let first = args.files[0].to_string_lossy();
     let mut documents = Vec::with_capacity(args.files.len());
     for name in &args.files {
-        match read(name)? {
-            File::Result(document) => documents.push(*document),
-            File::Sweep(sweep) => {
-                let shown = name.to_string_lossy();
-                ensure!(
-                    args.files.len() == 1,
-                    "expected results, or one sweep, got {} files of which `{shown}` is a sweep",
-                    args.files.len()
-                );
-                ensure!(
-                    matches!(args.what, None | Some(What::Sweep)),
-                    "--what: expected sweep for `{shown}`, which is one"
-                );
-                return Ok(pictures::sweep(&SweepCurve::of(&sweep), &args.style));
-            }
+        match read_any(name)? {
+            Saved::Result(document) => documents.push(*document),
+            other => return whole(args, name, other.report()),
         }
     }
     let usual = if documents.len() > 1 { What::Compare } else { What::Percentiles };
@@ -236,22 +224,18 @@ fn drawn(args: &PlotArgs) -> anyhow::Result<Picture> {
     }
 }
 
-/// The contents of a file.
-enum File {
-    Result(Box<Document>),
-    Sweep(Box<Sweep>),
-}
-
-fn read(name: &OsString) -> anyhow::Result<File> {
-    let shown = name.to_string_lossy();
-    let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
-    match Sweep::read(&bytes) {
-        Ok(sweep) => Ok(File::Sweep(Box::new(sweep))),
-        // Something else: the reader of results says what it is.
-        Err(ReadError::Json(_) | ReadError::Format | ReadError::Result) => {
-            let document = Document::read(&bytes).with_context(|| format!("`{shown}`"))?;
-            Ok(File::Result(Box::new(document)))
-        }
-        Err(error) => Err(error).with_context(|| format!("`{shown}`")),
-    }
+/// The picture of a document of many measurements, which has one of its own.
+fn whole(args: &PlotArgs, name: &OsStr, report: &dyn Report) -> anyhow::Result<Picture> {
+    let (shown, kind) = (name.to_string_lossy(), report.kind());
+    ensure!(
+        args.files.len() == 1,
+        "expected results, or one other document, got {} files of which `{shown}` is a {kind}",
+        args.files.len()
+    );
+    let fits = match (args.what, kind) {
+        (None, _) | (Some(What::Sweep), Kind::Sweep) | (Some(What::Compare), Kind::Comparison) => true,
+        (Some(_), _) => false,
+    };
+    ensure!(fits, "--what: expected none for `{shown}`, which is a {kind}");
+    report.picture(&args.style).with_context(|| format!("`{shown}`: a {kind} has no picture"))
 }

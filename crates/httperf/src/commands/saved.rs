@@ -1,13 +1,13 @@
 //! The subcommands that take documents up again: `report` renders them, `merge` adds them up, `rerun` runs their plan.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::{fs, io};
 
 use anyhow::Context;
 use httperf_plan::Plan;
 use httperf_report::result::{self, Document, MergeError};
-use httperf_report::{classic, csv_header, csv_row, full, hgrm};
+use httperf_report::{Form, Saved, Screen, csv_header, csv_row};
 
 use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
@@ -15,6 +15,7 @@ use crate::command_line::planning::make_runnable;
 use crate::command_line::table::{reports, results};
 use crate::runner;
 use crate::runner::results::{cannot_write, file};
+use crate::terminal;
 use crate::terminal::colour::ColourChoice;
 use crate::terminal::messages::Program;
 
@@ -25,7 +26,7 @@ pub mod report {
     /// The command line of `httperf report`.
     pub const COMMAND: Command<ReportArgs> = Command {
         name: "report",
-        summary: "Renders results again that --output has written.",
+        summary: "Renders any document again that --output has written.",
         words: "FILE...",
         groups: &[
             Group { title: "Form", options: FORM },
@@ -38,28 +39,24 @@ pub mod report {
         },
     };
 
-    const FORM: &[Opt<ReportArgs>] = &[Opt::with_value(
-        "format",
-        "text|html|csv|hgrm|json",
-        "renders the result in this form",
-    )
-    .details(&[
-        "Default: text, the full report as on a terminal. html is the page with charts, csv a row for \
-         each file under a line that names the columns, hgrm the distribution of the latency for \
-         HdrHistogram's plotters, json the document in the newest version of its format. html, hgrm and \
-         json take one file.",
-    ])
-    .apply(|args, value| {
-        args.format = match value.bytes() {
-            b"text" => Format::Text,
-            b"html" => Format::Html,
-            b"csv" => Format::Csv,
-            b"hgrm" => Format::Hgrm,
-            b"json" => Format::Json,
-            _ => return Err(ParseStop::expected("--format", "text, html, csv, hgrm or json", value)),
-        };
-        Ok(())
-    }),
+    const FORM: &[Opt<ReportArgs>] = &[
+        Opt::with_value("format", "text|html|csv|json|tsv|markdown|junit|hgrm", "renders the document in this form")
+            .details(&[
+                "Default: text, as on a terminal. html is the page with charts, csv a table, json the document in \
+                 the newest version of its format; all documents have these. A sweep also has tsv, a comparison \
+                 markdown; they and results have junit. hgrm is the distribution of a result's latency for \
+                 HdrHistogram's plotters. Several results make one table, and their texts follow each other; \
+                 other forms take one file.",
+            ])
+            .apply(|args, value| {
+                let form = Form::named(&String::from_utf8_lossy(value.bytes()));
+                let expected = || {
+                    let names = Form::ALL.map(Form::name);
+                    ParseStop::expected("--format", &format!("one of {}", names.join(", ")), value)
+                };
+                args.form = form.ok_or_else(expected)?;
+                Ok(())
+            }),
         Opt::with_value("color", "auto|always|never", "colours the answer at the end of the text")
             .details(&["Default: auto, which colours it on a terminal unless NO_COLOR is set."])
             .apply(|args, value| {
@@ -72,18 +69,8 @@ pub mod report {
     #[derive(Debug, Default)]
     pub struct ReportArgs {
         files: Vec<OsString>,
-        format: Format,
+        form: Form,
         colour: ColourChoice,
-    }
-
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-    enum Format {
-        #[default]
-        Text,
-        Html,
-        Csv,
-        Hgrm,
-        Json,
     }
 
     /// Runs `httperf report` with these words behind it. `program` is the program itself.
@@ -98,32 +85,33 @@ pub mod report {
     }
 
     fn render(args: &ReportArgs) -> anyhow::Result<String> {
-        let takes_one = matches!(args.format, Format::Html | Format::Hgrm | Format::Json);
-        anyhow::ensure!(!args.files.is_empty(), "expected the name of a result, got none");
-        anyhow::ensure!(
-            !takes_one || args.files.len() == 1,
-            "--format: html, hgrm and json take one file, got {}",
-            args.files.len()
-        );
-        let mut text = if args.format == Format::Csv { csv_header() } else { String::new() };
-        for name in &args.files {
-            let document = read(name)?;
-            let shown = || {
-                let colours = args.colour.of(&io::stdout());
-                format!("{}{}", classic(&document.plan, &document.summary), full(&document, colours))
-            };
-            text += &match args.format {
-                Format::Text if args.files.len() > 1 => {
-                    format!("==> {} <==\n{}\n", name.to_string_lossy(), shown())
-                }
-                Format::Text => shown(),
-                Format::Html => httperf_report::html::page(&document),
-                Format::Csv => csv_row(&document),
-                Format::Hgrm => hgrm(&document.summary.completed().latency).to_string(),
-                Format::Json => document.json(),
-            };
+        let screen = Screen { columns: terminal::columns(), colours: args.colour.of(&io::stdout()) };
+        let rendered = |name: &OsStr| -> anyhow::Result<String> {
+            let saved = read_any(name)?;
+            let report = saved.report();
+            report.render(args.form, screen).with_context(|| {
+                let (form, kind) = (args.form.name(), report.kind());
+                format!(
+                    "--format: expected a form that a {kind} has for `{}`, got `{form}`",
+                    name.to_string_lossy()
+                )
+            })
+        };
+        match (&args.files[..], args.form) {
+            ([], _) => anyhow::bail!("expected the name of a document, got none"),
+            ([name], _) => rendered(name),
+            (names, Form::Text) => names
+                .iter()
+                .map(|name| Ok(format!("==> {} <==\n{}\n", name.to_string_lossy(), rendered(name)?)))
+                .collect(),
+            (names, Form::Csv) => {
+                let rows = names.iter().map(|name| Ok(csv_row(&read(name)?)));
+                Ok(csv_header() + &rows.collect::<anyhow::Result<String>>()?)
+            }
+            (names, form) => {
+                anyhow::bail!("--format: {} takes one file, got {}", form.name(), names.len())
+            }
         }
-        Ok(text)
     }
 }
 
@@ -180,7 +168,8 @@ pub mod merge {
     /// The sum, unless it went to a file.
     fn add_up(args: &MergeArgs) -> anyhow::Result<String> {
         anyhow::ensure!(!args.files.is_empty(), "expected the names of results, got none");
-        let documents: Vec<Document> = args.files.iter().map(read).collect::<anyhow::Result<_>>()?;
+        let documents: Vec<Document> =
+            args.files.iter().map(|name| read(name)).collect::<anyhow::Result<_>>()?;
         let merged = result::merge(documents).map_err(|error| match error {
             MergeError::Twice { first, other, common } => {
                 let [first, other] = [first, other].map(|index| args.files[index].to_string_lossy());
@@ -247,10 +236,18 @@ pub mod rerun {
     }
 }
 
-fn read(name: &OsString) -> anyhow::Result<Document> {
+/// The result of a run in a file.
+pub(crate) fn read(name: &OsStr) -> anyhow::Result<Document> {
     let shown = name.to_string_lossy();
     let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
     Document::read(&bytes).with_context(|| format!("`{shown}`"))
+}
+
+/// The document of any kind in a file.
+pub(crate) fn read_any(name: &OsStr) -> anyhow::Result<Saved> {
+    let shown = name.to_string_lossy();
+    let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
+    Saved::read(&bytes).with_context(|| format!("`{shown}`"))
 }
 
 /// Prints what was asked for, or why there is nothing to print.

@@ -9,7 +9,7 @@ use crate::terminal::messages::Program;
 /// The command line of `httperf schema`.
 pub const COMMAND: Command<SchemaArgs> = Command {
     name: "schema",
-    summary: "Prints the JSON Schema of results, sweeps, capacities or comparisons.",
+    summary: "Prints the JSON Schema of a document that a command writes.",
     words: "NAME",
     groups: &[Group { title: "General", options: &[Opt::help()] }],
     also: None,
@@ -38,13 +38,14 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 }
 
 fn schema(args: &SchemaArgs) -> Result<String, ParseStop> {
-    const NAMES: &str = "result, sweep, capacity or comparison";
+    const NAMES: &str = "result, sweep, capacity, comparison or tls-lab";
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words[..] {
         ["result"] => Ok(httperf_report::result::schema()),
         ["sweep"] => Ok(httperf_report::sweep::schema()),
         ["capacity"] => Ok(httperf_report::capacity::schema()),
         ["comparison"] => Ok(httperf_report::compare::schema()),
+        ["tls-lab"] => Ok(httperf_report::tls_lab::schema()),
         [] => Err(ParseStop::rejected(format!("expected the name of a document, {NAMES}; got none"))),
         _ => Err(ParseStop::rejected(format!("expected {NAMES}, got `{}`", words.join(" ")))),
     }

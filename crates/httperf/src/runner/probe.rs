@@ -7,6 +7,7 @@ use httperf_plan::{
     Arrivals, Burst, Connections, Objectives, Phases, Plan, Recording, Script, ScriptedSession, Sessions,
     Workload,
 };
+use httperf_report::{no_reply, same_status};
 use httperf_stats::{CallOutcome, Failure, Http2Summary, Summary};
 
 /// A server that needs no more than this many times its usual time, or no longer than this, has recovered.
@@ -63,19 +64,19 @@ fn first_calls(script: &Script, count: u64) -> Script {
 /// The median of the calls that were answered without an error.
 ///
 /// # Errors
-/// The reason why none was, in words.
+/// The reason why none was, in a sentence with what would mend it.
 pub(crate) fn median(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
     let answered = match plan.makes_calls() {
         true => &summary.calls_with(CallOutcome::Success).service,
         false => &summary.connect,
     };
-    answered.quantile(0.5).ok_or_else(|| why_not(summary))
+    answered.quantile(0.5).ok_or_else(|| fault(plan, summary))
 }
 
 /// Returns the latency of the slowest call that was answered, with whatever status.
 ///
 /// # Errors
-/// The reason why none was, in words.
+/// The reason why none was, in a sentence with what would mend it.
 pub(crate) fn slowest(plan: &Plan, summary: &Summary) -> Result<Duration, String> {
     let outcomes = [CallOutcome::Success, CallOutcome::HttpError, CallOutcome::Unexpected];
     let answered = match plan.makes_calls() {
@@ -84,12 +85,19 @@ pub(crate) fn slowest(plan: &Plan, summary: &Summary) -> Result<Duration, String
         }
         false => summary.connect.quantile(1.0),
     };
-    answered.ok_or_else(|| why_not(summary))
+    answered.ok_or_else(|| fault(plan, summary))
 }
 
 /// Returns whether a server is about as quick as it usually is.
 pub(crate) fn has_recovered(median: Duration, usual: Duration) -> bool {
     median <= RECOVERED.1.max(usual * RECOVERED.0)
+}
+
+/// The reason why no call was answered well. A run says the same at its end.
+fn fault(plan: &Plan, summary: &Summary) -> String {
+    no_reply(plan, summary)
+        .or_else(|| same_status(plan, summary))
+        .unwrap_or_else(|| format!("no call was answered well: {}", why_not(summary)))
 }
 
 fn why_not(summary: &Summary) -> String {
@@ -174,10 +182,16 @@ mod tests {
             errors.add(failure);
             median(&plan, &Summary { errors, ..Summary::default() }).unwrap_err()
         };
-        assert_eq!(failed_by(Failure::Refused), "connection refused");
-        assert_eq!(failed_by(Failure::ClientTimeout), "no reply in time");
-        assert_eq!(median(&plan, &Summary::default()).unwrap_err(), "no reply in time");
+        let refused = failed_by(Failure::Refused);
+        assert!(
+            refused.starts_with("no reply: connection refused by ") && refused.contains(" (1 of 1). "),
+            "{refused}"
+        );
+        assert!(failed_by(Failure::ClientTimeout).contains(" did not take a connection within "));
+        let nothing = "no call was answered well: no reply in time";
+        assert_eq!(median(&plan, &Summary::default()).unwrap_err(), nothing);
         let busy = Summary { statuses: [0, 0, 0, 0, 5], ..Summary::default() };
-        assert_eq!(median(&plan, &busy).unwrap_err(), "it answers with status 5xx");
+        let answers = "no call was answered well: it answers with status 5xx";
+        assert_eq!(median(&plan, &busy).unwrap_err(), answers);
     }
 }

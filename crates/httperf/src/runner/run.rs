@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use httperf_engine::{Observation, Observer};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Colours, Kept, Level, Verdict, answer, classic, full, no_reply};
+use httperf_report::{Colours, Kept, Level, Report as _, Screen, Verdict, answer, no_reply};
 use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
 
 use crate::command_line::args::{Args, ReportForm};
@@ -271,7 +271,8 @@ fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Re
                 // On a terminal, the one sentence says more than all the zeros.
                 return write!(out, "{}", answer(document, colours));
             }
-            write!(out, "{}{}", classic(plan, summary), full(document, colours))
+            let screen = Screen { columns: None, colours };
+            write!(out, "{}{}", document.body(screen), document.ending(screen))
         }
     }
 }

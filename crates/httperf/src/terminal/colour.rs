@@ -1,4 +1,4 @@
-//! Whether what is printed is coloured.
+//! The choice of coloured output.
 
 use std::env;
 use std::io::IsTerminal;

@@ -27,13 +27,19 @@ impl StatusLine {
             write!(io::stderr(), "{CLEAR_LINE}{text}").unwrap_or_default();
         }
     }
+
+    /// Takes away what is shown, if anything is.
+    pub(crate) fn clear(&mut self) {
+        if self.has_shown {
+            self.show("");
+            io::stderr().write_all(BEGIN_LINE).unwrap_or_default();
+            self.has_shown = false;
+        }
+    }
 }
 
 impl Drop for StatusLine {
     fn drop(&mut self) {
-        if self.has_shown {
-            self.show("");
-            io::stderr().write_all(BEGIN_LINE).unwrap_or_default();
-        }
+        self.clear();
     }
 }

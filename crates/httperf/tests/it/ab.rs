@@ -108,12 +108,13 @@ fn whole_rounds_are_reported_when_interrupted() {
 }
 
 #[test]
-fn servers_that_answer_nothing_tell_nothing_and_one_that_does_not_is_worse() {
+fn a_server_that_answers_with_errors_is_worse() {
     let (_server, url) = server("0ms");
-    let nobody = "http://127.0.0.1:9/";
-    let outcome = ab(&format!("{nobody} {nobody} {SHORT} --rounds 5 --call-pause 0.05 --format json"));
-    assert_eq!(outcome.exit, Exit::Code(2), "{}", stdout(&outcome));
-    let outcome = ab(&format!("{url} {nobody} {SHORT} --rounds 5 --call-pause 0.05 --format json"));
+    let listen: ListenAddress = "127.0.0.1:0".parse().unwrap();
+    let broken =
+        spawn(Config { listen: listen.0, status: "500".parse().unwrap(), ..Config::default() }).unwrap();
+    let broken_url = format!("http://{}/", broken.tcp_address().unwrap());
+    let outcome = ab(&format!("{url} {broken_url} {SHORT} --rounds 5 --call-pause 0.05 --format json"));
     let comparison = document(&outcome);
     assert_eq!(outcome.exit, Exit::Code(1), "{comparison:#}");
     assert_eq!(verdict(&comparison, "errors"), "worse");

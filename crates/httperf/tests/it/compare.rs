@@ -164,8 +164,8 @@ fn what_was_not_the_same_is_refused_in_one_sentence_each() {
     assert_eq!(outcome.exit, Exit::Code(2));
     let text = stdout(&outcome);
     assert!(text.contains("Verdict: not comparable"), "{text}");
-    assert!(text.contains("\nvoid: the workloads differ in workload"), "{text}");
-    assert!(text.contains("\nvoid: the offered rates differ in arrivals"), "{text}");
+    assert!(text.contains("\nvoid: the workloads differ\n"), "{text}");
+    assert!(text.contains("\nvoid: the offered rates differ (--period)\n"), "{text}");
     assert!(text.contains("\nwarning: the targets differ: http://127.0.0.1:"), "{text}");
     assert!(text.contains("\nwarning: the measured phases differ in length: "), "{text}");
     assert!(text.contains("\nhint: --force compares them anyway\n"), "{text}");

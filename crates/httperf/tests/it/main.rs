@@ -7,6 +7,7 @@ mod books;
 mod command_line;
 mod compare;
 mod doctor;
+mod documents;
 mod early_replies;
 mod endings;
 mod first_commands;

@@ -70,7 +70,10 @@ fn other_words_are_refused_in_one_sentence() {
         ("completions", "expected the name of a shell, bash, zsh or fish; got none"),
         ("completions tcsh", "expected bash, zsh or fish, got `tcsh`"),
         ("completions bash zsh", "expected bash, zsh or fish, got `bash zsh`"),
-        ("schema", "expected the name of a document, result, sweep, capacity or comparison; got none"),
+        (
+            "schema",
+            "expected the name of a document, result, sweep, capacity, comparison or tls-lab; got none",
+        ),
         ("schema results", "expected result, sweep, capacity or comparison, got `results`"),
     ] {
         let outcome = run(arguments);

@@ -174,7 +174,7 @@ fn json_holds_every_round_and_what_was_agreed_on() {
 #[test]
 fn csv_has_a_line_for_each_variant() {
     let Some(server) = OpenSsl::start() else { return };
-    let outcome = server.compare(&["--csv", "--rounds=1"]);
+    let outcome = server.compare(&["--format=csv", "--rounds=1"]);
     check_success(&outcome);
     let lines: Vec<&str> = text(&outcome.stdout).lines().collect();
     assert!(lines[0].starts_with("variant,kind,outcome,reason,"), "{lines:?}");

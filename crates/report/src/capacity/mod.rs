@@ -2,31 +2,32 @@
 //! objectives, and the trials that found it.
 //!
 //! The search itself is in `httperf_stats::search`. This module turns runs into trials (`judge`) and results
-//! into text (`text`).
+//! into text (`text`) and rows (`rows`).
 
 mod judge;
+mod rows;
 #[cfg(test)]
 mod tests;
 mod text;
 
-use httperf_plan::Plan;
 use httperf_plan::objective::Objective;
+use httperf_plan::{Plan, PlanFields};
 use httperf_stats::search;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document;
 use crate::figures::Times;
+use crate::forms::{Form, Report, Screen};
+use crate::html;
 use crate::objectives::Judged;
+use crate::pictures::{self, Picture, Style};
+use crate::read::{self, Kind, ReadError};
 use crate::result::Part;
 use crate::sweep::Unit;
 use crate::verdict::Verdict;
 
-/// Value of the `format` field.
-pub const FORMAT: &str = "httperf-capacity";
-
-/// Version of the format written.
-pub const VERSION: u32 = 1;
+pub(crate) use self::text::{measured, outcome, rate};
 
 /// A search for a capacity: settings, trials and result. Rates are per second.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -193,8 +194,8 @@ impl CapacityReport {
     #[must_use]
     pub fn new(settings: CapacitySettings, plan: Plan) -> Self {
         Self {
-            format: FORMAT.to_owned(),
-            version: VERSION,
+            format: Kind::Capacity.format().to_owned(),
+            version: Kind::Capacity.version(),
             part: None,
             settings,
             plan,
@@ -203,22 +204,77 @@ impl CapacityReport {
         }
     }
 
+    /// All objectives: those given, and the implied one.
+    #[must_use]
+    pub fn objectives(&self) -> Vec<Objective> {
+        self.settings.objectives.iter().copied().chain(self.settings.implied).collect()
+    }
+
     /// Unit of the rates.
     #[must_use]
     pub fn unit(&self) -> Unit {
         Unit::of(&self.plan)
     }
 
-    /// Result in one line and trials in a table, with a line end.
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// If it is of another kind, too new, or broken.
+    pub fn read(json: &[u8]) -> Result<Self, ReadError> {
+        #[derive(Deserialize)]
+        struct Saved {
+            part: Option<Part>,
+            settings: CapacitySettings,
+            plan: PlanFields,
+            trials: Vec<Trial>,
+            found: Found,
+        }
+        let contents = |wrong| ReadError::Contents(Kind::Capacity, wrong);
+        let Saved { part, settings, plan, trials, found } = read::fields(Kind::Capacity, json)?;
+        let plan = Plan::try_from(plan).map_err(|error| contents(format!("plan.{error}")))?;
+        for (index, trial) in trials.iter().enumerate() {
+            trial.verdict.check().map_err(|wrong| contents(format!("trials[{index}].verdict.{wrong}")))?;
+        }
+        Ok(Self { part, trials, found, ..Self::new(settings, plan) })
+    }
+
+    /// Result in one line: `capacity`, followed by either the figure or a word.
     #[must_use]
-    pub fn text(&self) -> String {
-        text::text(self)
+    pub fn headline(&self) -> String {
+        text::headline(self)
     }
 
     /// The document as saved, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
         document::json(self)
+    }
+}
+
+impl Report for CapacityReport {
+    fn kind(&self) -> Kind {
+        Kind::Capacity
+    }
+
+    fn body(&self, screen: Screen) -> String {
+        text::body(self, screen)
+    }
+
+    fn ending(&self, _: Screen) -> String {
+        text::ending(self)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(self.json()),
+            Form::Html => Some(html::capacity_page(self)),
+            Form::Csv => Some(rows::csv(self)),
+            Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
+        }
+    }
+
+    fn picture(&self, style: &Style) -> Option<Picture> {
+        Some(pictures::capacity(self, style))
     }
 }
 

@@ -1,32 +1,45 @@
-//! Text of a search for a capacity: the result in the first line, and the trials in a table.
+//! Text of a search for a capacity: the trials in a table, and the result in the last line.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Write as _};
 
 use httperf_plan::objective::{Metric, Objective};
 
 use super::{CapacityOutcome, CapacityReport, Cause, End, Interval, Trial};
+use crate::forms::Screen;
+use crate::grid::{Column, Grid};
 use crate::number::{fixed, time};
 use crate::objectives::Measured;
 use crate::verdict::Level;
 
 const WRITES: &str = "a String takes everything";
 
-pub(super) fn text(capacity: &CapacityReport) -> String {
-    let mut out = format!("{}\n", headline(capacity));
+/// Objectives and trials.
+pub(super) fn body(capacity: &CapacityReport, screen: Screen) -> String {
     let settings = &capacity.settings;
-    write!(out, "\nobjectives: {}", listed(&settings.objectives)).expect(WRITES);
+    let mut out = format!("objectives: {}", listed(&settings.objectives));
     if let Some(implied) = settings.implied {
         write!(out, "; implied: {implied}").expect(WRITES);
     }
     out.push('\n');
     if !capacity.trials.is_empty() {
-        write_table(&mut out, capacity);
+        let objectives = capacity.objectives();
+        let grid = grid(&objectives, screen);
+        out.push('\n');
+        out += &grid.head();
+        for (index, trial) in capacity.trials.iter().enumerate() {
+            out += &grid.row(&cells(index + 1, trial, &objectives), &outcome(trial));
+        }
     }
     out
 }
 
+/// The result.
+pub(super) fn ending(capacity: &CapacityReport) -> String {
+    format!("\n{}\n", headline(capacity))
+}
+
 /// Result, for people and for scripts: `capacity` is followed by either the figure or a word.
-fn headline(capacity: &CapacityReport) -> String {
+pub(super) fn headline(capacity: &CapacityReport) -> String {
     let found = &capacity.found;
     let unit = format!("{}/s", capacity.unit().name());
     let settings = &capacity.settings;
@@ -67,9 +80,7 @@ fn headline(capacity: &CapacityReport) -> String {
 
 /// Lowest rate above this one that the server did not sustain.
 fn too_much(capacity: &CapacityReport, sustained: f64) -> Option<f64> {
-    let is_too_much =
-        |trial: &&Trial| matches!(trial.outcome, CapacityOutcome::Beyond | CapacityOutcome::Overload);
-    let rates = capacity.trials.iter().filter(is_too_much).map(|trial| trial.offered);
+    let rates = capacity.trials.iter().filter(|trial| trial.outcome.is_beyond()).map(|trial| trial.offered);
     rates.filter(|&rate| rate > sustained).min_by(f64::total_cmp)
 }
 
@@ -77,34 +88,26 @@ fn listed(objectives: &[Objective]) -> String {
     objectives.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
+/// Widths of cells: large enough for what is usual, so that rows can be shown one by one.
+const RATE_WIDTH: usize = 8;
+const FIGURE_WIDTH: usize = 8;
+
 /// A row for each trial, with a column for each objective.
-fn write_table(out: &mut String, capacity: &CapacityReport) {
-    let objectives: Vec<Objective> =
-        capacity.settings.objectives.iter().copied().chain(capacity.settings.implied).collect();
-    let mut rows = vec![head(&objectives)];
-    rows.extend(capacity.trials.iter().enumerate().map(|(index, trial)| row(index + 1, trial, &objectives)));
-    // All columns are right-aligned except the last, which is text.
-    let columns = rows[0].len();
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0))
-        .collect();
-    out.push('\n');
-    for row in &rows {
-        let (last, numbers) = row.split_last().expect("a row has columns");
-        for (text, width) in numbers.iter().zip(&widths) {
-            write!(out, "{text:>width$}  ").expect(WRITES);
-        }
-        writeln!(out, "{last}").expect(WRITES);
-    }
+fn grid(objectives: &[Objective], screen: Screen) -> Grid {
+    let columns = [
+        Column::new("trial", "", 0),
+        Column::new("rate", "", RATE_WIDTH),
+        Column::new("length", "", "100.0 s".len()).rank(2),
+        Column::new("offered", "", RATE_WIDTH).rank(1),
+        Column::new("answered", "", RATE_WIDTH),
+        Column::new("backlog", "", "+100.0 %".len()).rank(3),
+    ];
+    let metrics =
+        objectives.iter().map(|objective| Column::new(objective.metric().to_string(), "", FIGURE_WIDTH));
+    Grid::new(columns.into_iter().chain(metrics).collect(), "outcome", screen.columns)
 }
 
-fn head(objectives: &[Objective]) -> Vec<String> {
-    let names = ["trial", "rate", "length", "offered", "answered", "backlog"].map(str::to_owned);
-    let metrics = objectives.iter().map(|objective| objective.metric().to_string());
-    names.into_iter().chain(metrics).chain(["outcome".to_owned()]).collect()
-}
-
-fn row(number: usize, trial: &Trial, objectives: &[Objective]) -> Vec<String> {
+fn cells(number: usize, trial: &Trial, objectives: &[Objective]) -> Vec<String> {
     let numbers = [
         number.to_string(),
         rate(trial.rate),
@@ -114,28 +117,26 @@ fn row(number: usize, trial: &Trial, objectives: &[Objective]) -> Vec<String> {
         format!("{:+.1} %", trial.backlog_growth * 100.0),
     ];
     let measured = objectives.iter().map(|&objective| measured(trial, objective));
-    numbers.into_iter().chain(measured).chain([outcome(trial)]).collect()
+    numbers.into_iter().chain(measured).collect()
 }
 
-fn measured(trial: &Trial, objective: Objective) -> String {
+/// Measured value of an objective. Where too many calls had no reply, it is longer than any that was answered.
+pub(crate) fn measured(trial: &Trial, objective: Objective) -> String {
     match (trial.measured(objective), objective.metric()) {
         (Some(Measured::Figure(seconds)), Metric::Time { .. }) => time(seconds * 1e3),
         (Some(Measured::Figure(share)), Metric::Share(_)) => format!("{} %", fixed(share * 100.0, 2)),
         (Some(Measured::Figure(figure)), Metric::Replies) => rate(figure),
-        (Some(Measured::Endless), _) => "endless".to_owned(),
+        (Some(Measured::Endless), _) => {
+            trial.latency_ms.max.map_or("no reply".to_owned(), |ms| format!("> {}", time(ms)))
+        }
         (Some(Measured::Nothing) | None, _) => "n/a".to_owned(),
     }
 }
 
-fn outcome(trial: &Trial) -> String {
-    let word = match trial.outcome {
-        CapacityOutcome::Within => "within",
-        CapacityOutcome::Beyond | CapacityOutcome::Overload => "beyond",
-        CapacityOutcome::Unclear => "unclear",
-        CapacityOutcome::Client => "client",
-    };
-    let reasons: Vec<String> = trial.reasons.iter().map(cause).collect();
-    let mut text = word.to_owned();
+/// Outcome of a trial with its reasons.
+pub(crate) fn outcome(trial: &Trial) -> String {
+    let reasons: Vec<String> = trial.reasons.iter().map(ToString::to_string).collect();
+    let mut text = trial.outcome.word().to_owned();
     if !reasons.is_empty() {
         write!(text, ": {}", reasons.join(", ")).expect(WRITES);
     }
@@ -145,19 +146,38 @@ fn outcome(trial: &Trial) -> String {
     text
 }
 
-fn cause(cause: &Cause) -> String {
-    match cause {
-        Cause::Missed(objective) => format!("missed {objective}"),
-        Cause::TooFew(objective) => format!("too few samples for {objective}"),
-        Cause::FellBehind => "fell behind".to_owned(),
-        Cause::Unanswered => "left calls unanswered".to_owned(),
-        Cause::Rising => "latency kept rising".to_owned(),
-        Cause::Client(finding) => finding.clone(),
+impl CapacityOutcome {
+    /// Returns true if the server did not sustain the rate.
+    pub(crate) fn is_beyond(self) -> bool {
+        matches!(self, Self::Beyond | Self::Overload)
+    }
+
+    /// Word for people. Both kinds of overload are beyond the capacity.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Within => "within",
+            Self::Beyond | Self::Overload => "beyond",
+            Self::Unclear => "unclear",
+            Self::Client => "client",
+        }
+    }
+}
+
+impl Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missed(objective) => write!(f, "missed {objective}"),
+            Self::TooFew(objective) => write!(f, "too few samples for {objective}"),
+            Self::FellBehind => f.write_str("fell behind"),
+            Self::Unanswered => f.write_str("left calls unanswered"),
+            Self::Rising => f.write_str("latency kept rising"),
+            Self::Client(finding) => f.write_str(finding),
+        }
     }
 }
 
 /// Formats a rate to about four digits.
-fn rate(rate: f64) -> String {
+pub(crate) fn rate(rate: f64) -> String {
     let decimals = match rate {
         rate if rate >= 999.95 => 0,
         rate if rate >= 99.995 => 1,

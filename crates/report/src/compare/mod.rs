@@ -3,40 +3,41 @@
 //! [`results`] creates a [`Comparison`] from saved results, [`rounds`] from trials made in turns. It is a
 //! document of its own, and every form of it is a function of it: table, Markdown, JSON, page.
 
+mod csv_rows;
 mod junit;
 mod markdown;
 mod named;
 mod results;
 mod rounds;
 mod rows;
-mod table;
+mod text;
 mod void;
 
 use httperf_plan::objective::{Figure, Metric, Share, Tolerance};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::curves::PercentileCurve;
 use crate::document;
+use crate::forms::{Form, Report, Screen};
+use crate::html;
+use crate::pictures::{self, Picture, Style};
+use crate::read::{self, Kind, ReadError};
 use crate::result::Document;
 use crate::verdict::Level;
 
 pub use self::named::Named;
+pub use self::results::Moment;
 pub use self::results::results;
 pub use self::rounds::{Rounds, Trial, rounds};
 pub use self::rows::{Change, Row, RowVerdict, Unit, is_comparable};
 pub use self::void::{Code, Remark};
 
-/// Value of the `format` field.
-pub const FORMAT: &str = "httperf-comparison";
-
-/// Version of the format written.
-pub const VERSION: u32 = 1;
-
 /// Confidence of all intervals; one minus it is the p-value up to which a difference counts as one.
 const CONFIDENCE: f64 = 0.95;
 
 /// Results compared with a base.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(title = "Comparison of httperf", extend("$id" = "urn:httperf:comparison:1"))]
 pub struct Comparison {
     /// Name of the format: `httperf-comparison`.
@@ -56,7 +57,7 @@ pub struct Comparison {
 }
 
 /// Method of comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// Two runs, by a bootstrap over their intervals.
@@ -66,7 +67,7 @@ pub enum Method {
 }
 
 /// Alternating trials of both sides.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turns {
     /// Rounds requested, each with one trial of each side.
     pub rounds_asked: u32,
@@ -81,7 +82,7 @@ pub struct Turns {
 }
 
 /// One side of a comparison.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Subject {
     /// Name of its file, or another distinctive name.
     pub name: String,
@@ -95,23 +96,32 @@ pub struct Subject {
     pub replies: u64,
     /// Reliability of its figures; of several trials, the worst that counts.
     pub verdict: Level,
+    /// Latency of the answered calls; of several trials, of all that count. Missing in older documents.
+    #[serde(default)]
+    pub latency: PercentileCurve,
+    /// Intervals of the measured phase. Empty for a side of several trials, and in older documents.
+    #[serde(default)]
+    pub timeline: Vec<Moment>,
 }
 
 impl Subject {
+    /// Side with this name, without curves.
     fn of(name: &str, document: &Document) -> Self {
         Self {
             name: name.to_owned(),
-            target: crate::html::title(&document.plan),
+            target: html::title(&document.plan),
             started: document.parts.first().map(|part| part.started.clone()),
             duration_s: document.figures.duration_s,
             replies: document.figures.replies,
             verdict: document.verdict.level,
+            latency: PercentileCurve::default(),
+            timeline: Vec::new(),
         }
     }
 }
 
 /// A result compared with the base.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Against {
     /// The result.
     pub new: Subject,
@@ -128,7 +138,7 @@ pub struct Against {
 }
 
 /// Conclusion from all rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Overall {
     /// At least one figure is worse.
@@ -144,7 +154,7 @@ pub enum Overall {
 }
 
 /// A tolerance and its outcome.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tolerated {
     /// Tolerance, such as `p99>+5%`.
     pub tolerance: Tolerance,
@@ -153,7 +163,7 @@ pub struct Tolerated {
 }
 
 /// Outcome of a tolerance.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Held {
     /// No difference within the interval violates the tolerance.
@@ -165,7 +175,7 @@ pub enum Held {
 }
 
 /// Overall outcome, for those who only need to know whether to proceed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonOutcome {
     /// Nothing is worse; with tolerances, all are kept.
@@ -206,8 +216,8 @@ impl Comparison {
     fn new(method: Method, base: Subject, against: Vec<Against>) -> Self {
         let outcome = against.iter().map(Against::outcome).max().unwrap_or(ComparisonOutcome::CannotTell);
         Self {
-            format: FORMAT.to_owned(),
-            version: VERSION,
+            format: Kind::Comparison.format().to_owned(),
+            version: Kind::Comparison.version(),
             confidence: CONFIDENCE,
             method,
             base,
@@ -216,16 +226,23 @@ impl Comparison {
         }
     }
 
+    /// Both sides: the base, then the results compared with it.
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
+        std::iter::once(&self.base).chain(self.against.iter().map(|against| &against.new))
+    }
+
     /// JSON document, with a line end.
     #[must_use]
     pub fn json(&self) -> String {
         document::json(self)
     }
 
-    /// Tables for people.
-    #[must_use]
-    pub fn text(&self) -> String {
-        table::text(self)
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// If it is of another kind, too new, or broken.
+    pub fn read(json: &[u8]) -> Result<Self, ReadError> {
+        read::fields(Kind::Comparison, json)
     }
 
     /// Markdown for a pull request.
@@ -250,6 +267,35 @@ impl Comparison {
                 )
             }
         }
+    }
+}
+
+impl Report for Comparison {
+    fn kind(&self) -> Kind {
+        Kind::Comparison
+    }
+
+    fn body(&self, screen: Screen) -> String {
+        text::body(self, screen)
+    }
+
+    fn ending(&self, screen: Screen) -> String {
+        text::ending(self, screen)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(self.json()),
+            Form::Html => Some(html::comparison_page(self)),
+            Form::Csv => Some(csv_rows::csv(self)),
+            Form::Markdown => Some(self.markdown()),
+            Form::Junit => Some(self.junit()),
+            Form::Text | Form::Tsv | Form::Hgrm => None,
+        }
+    }
+
+    fn picture(&self, style: &Style) -> Option<Picture> {
+        Some(pictures::comparison(self, style))
     }
 }
 

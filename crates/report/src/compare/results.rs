@@ -4,10 +4,15 @@ use httperf_plan::objective::{Clock, Figure as TimeFigure, Metric, Share};
 use httperf_stats::comparison::{Batches, Difference, Figure, Measured, Unknown, difference};
 use httperf_stats::{Interval, Phase, Summary, Timing};
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::named::Named;
 use super::rows::{Compared, rows, value};
 use super::void::{obstacles, warnings};
 use super::{Against, Comparison, ComparisonSettings, Method, Remarks, Subject};
+use crate::curves::PercentileCurve;
+use crate::number::rounded;
 use crate::result::Document;
 
 /// Compares results with a base.
@@ -28,10 +33,51 @@ pub fn results(base: Named<'_>, new: &[Named<'_>], settings: &ComparisonSettings
                 rows(compared.collect(), "")
             }
         };
-        Against::new(Subject::of(new.name, new.document), rows, settings, remarks)
+        Against::new(subject(*new), rows, settings, remarks)
     });
     let against = against.collect();
-    Comparison::new(Method::Bootstrap, Subject::of(base.name, base.document), against)
+    Comparison::new(Method::Bootstrap, subject(base), against)
+}
+
+/// One interval of the measured phase, for charts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Moment {
+    /// Its middle, in seconds since the beginning of the measured phase.
+    pub at_s: f64,
+    /// Complete replies per second.
+    pub replies_per_s: f64,
+    /// Median latency of the calls answered in it, in milliseconds; `None` if there are too few.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile, likewise.
+    pub p99_ms: Option<f64>,
+}
+
+/// Minimum length of an interval with a meaningful rate, as a share of the others.
+const SHORTEST: f64 = 0.5;
+
+/// Side of a comparison that is a result, with its curves.
+fn subject(Named { name, document }: Named<'_>) -> Subject {
+    Subject {
+        latency: PercentileCurve::of(&document.summary.completed().latency),
+        timeline: timeline(document),
+        ..Subject::of(name, document)
+    }
+}
+
+fn timeline(document: &Document) -> Vec<Moment> {
+    let series = &document.summary.series;
+    let shortest = series.width().mul_f64(SHORTEST);
+    let from = series.measured().next().map(|interval| interval.from).unwrap_or_default();
+    let moment = |interval: &Interval| {
+        let ms = |share| Some(rounded(interval.latency.supported_quantile(share)?.as_secs_f64() * 1e3));
+        Moment {
+            at_s: (interval.from.saturating_sub(from) + interval.length / 2).as_secs_f64(),
+            replies_per_s: interval.rate(interval.replies),
+            p50_ms: ms(0.5),
+            p99_ms: ms(0.99),
+        }
+    };
+    series.measured().filter(|interval| interval.length >= shortest).map(moment).collect()
 }
 
 /// A run, prepared for comparison.

@@ -6,11 +6,12 @@ use httperf_plan::objective::Metric;
 use httperf_stats::Timing;
 use httperf_stats::comparison::paired;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::rows::{Compared, rows as rows_of, value};
 use super::void::{Code, Remark};
 use super::{Against, Comparison, ComparisonSettings, Method, Remarks, Subject, Turns};
+use crate::curves::PercentileCurve;
 use crate::result::Document;
 use crate::verdict::Level;
 
@@ -37,7 +38,7 @@ struct Side {
 }
 
 /// One trial.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
     /// Number of the round, from 1.
     pub round: u32,
@@ -105,26 +106,6 @@ impl Rounds {
         &self.trials
     }
 
-    /// Latencies of both sides, over all trials that count.
-    #[must_use]
-    pub fn latencies(&self) -> [&Timing; 2] {
-        let [base, new] = &self.sides;
-        [&base.latency, &new.latency]
-    }
-
-    /// Figure of both sides in each round that counts and has it.
-    pub(crate) fn pairs(&self, metric: &str) -> Vec<(u32, f64, f64)> {
-        self.trials
-            .chunks_exact(2)
-            .filter(|round| !round[0].is_left_out)
-            .filter_map(|round| {
-                let of =
-                    |side| round.iter().find(|trial| trial.side == side)?.figures.get(metric).copied()?;
-                Some((round[0].round, of(0)?, of(1)?))
-            })
-            .collect()
-    }
-
     /// Calls of one side that ended, over the rounds that count.
     fn calls(&self, side: usize) -> u64 {
         let trials = self.trials.iter().filter(|trial| trial.side == side && !trial.is_left_out);
@@ -137,7 +118,30 @@ impl Rounds {
     }
 }
 
+impl Turns {
+    /// Figure of both sides in each round that counts and has it, with the number of the round.
+    pub(crate) fn pairs(&self, metric: &str) -> Vec<(u32, f64, f64)> {
+        pairs(&self.trials, metric)
+    }
+}
+
+fn pairs(trials: &[Trial], metric: &str) -> Vec<(u32, f64, f64)> {
+    let rounds = trials.chunks_exact(2).filter(|round| !round[0].is_left_out);
+    rounds
+        .filter_map(|round| {
+            let of = |side| round.iter().find(|trial| trial.side == side)?.figures.get(metric).copied()?;
+            Some((round[0].round, of(0)?, of(1)?))
+        })
+        .collect()
+}
+
 impl Side {
+    /// Summary of its trials, with the curve of their latency.
+    fn subject(&self) -> Subject {
+        let subject = self.subject.clone().expect("there is at least one round");
+        Subject { latency: PercentileCurve::of(&self.latency), ..subject }
+    }
+
     fn add(&mut self, document: &Document, latency: &Timing, is_left_out: bool) {
         let new = Subject::of(&self.name, document);
         let subject = self.subject.get_or_insert_with(|| Subject {
@@ -161,11 +165,12 @@ impl Side {
 /// If there is no round.
 #[must_use]
 pub fn rounds(rounds: &Rounds, settings: &ComparisonSettings) -> Comparison {
-    let [base, new] =
-        rounds.sides.each_ref().map(|side| side.subject.clone().expect("there is at least one round"));
+    let [base, new] = rounds.sides.each_ref().map(Side::subject);
     let compared = rounds.metrics.iter().map(|&metric| {
-        let pairs: Vec<(f64, f64)> =
-            rounds.pairs(&metric.to_string()).into_iter().map(|(_, base, new)| (base, new)).collect();
+        let pairs: Vec<(f64, f64)> = pairs(&rounds.trials, &metric.to_string())
+            .into_iter()
+            .map(|(_, base, new)| (base, new))
+            .collect();
         let mean = |of: fn(&(f64, f64)) -> f64| {
             (!pairs.is_empty()).then(|| pairs.iter().map(of).sum::<f64>() / pairs.len() as f64)
         };

@@ -4,13 +4,13 @@ use httperf_plan::objective::{Change as Allowed, Clock, Figure, Metric, Share, T
 use httperf_stats::comparison::{BATCHES_MIN, BEYOND_MIN, Difference, PAIRS_MIN, Unknown, holm};
 use httperf_stats::{CallOutcome, Estimate, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{CONFIDENCE, Held};
 use crate::number::{count, fixed, grouped, percent, ratio, signed, time};
 
 /// A figure of both sides.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// Name, as in objectives: `replies`, `errors`, `mean`, `p99` and so on.
     pub metric: String,
@@ -35,7 +35,7 @@ pub struct Row {
 }
 
 /// Unit of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Seconds.
@@ -47,7 +47,7 @@ pub enum Unit {
 }
 
 /// A difference with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Difference.
     pub value: f64,
@@ -58,7 +58,7 @@ pub struct Change {
 }
 
 /// Conclusion from a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowVerdict {
     /// The new side is worse: slower, with more errors, or with fewer replies.
@@ -180,6 +180,15 @@ impl Unit {
             Metric::Time { .. } => Self::Seconds,
             Metric::Share(_) => Self::Share,
             Metric::Replies => Self::PerSecond,
+        }
+    }
+
+    /// Symbol, as in the columns of a table: `s`, `share`, `1/s`.
+    pub(super) fn symbol(self) -> &'static str {
+        match self {
+            Self::Seconds => "s",
+            Self::Share => "share",
+            Self::PerSecond => "1/s",
         }
     }
 

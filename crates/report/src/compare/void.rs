@@ -4,17 +4,17 @@
 //! server may be the subject of the comparison, and are mentioned.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::named::Named;
 use crate::differing::{Field, differing, shortened};
-use crate::number::{grouped, time};
-use crate::result::Document;
+use crate::number::{grouped, per_second, ratio, time};
+use crate::result::{Document, same_run};
 use crate::verdict::Level;
 
 /// A remark about a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Remark {
     /// Subject of the remark.
     pub code: Code,
@@ -23,7 +23,7 @@ pub struct Remark {
 }
 
 /// Subject of a remark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     /// Actions of each arrival.
@@ -42,6 +42,8 @@ pub enum Code {
     Suspect,
     /// A run ended early.
     EndedEarly,
+    /// Both are the same run.
+    SameRun,
     /// The server.
     Target,
     /// Length of the measured phase.
@@ -110,6 +112,10 @@ pub(super) fn obstacles(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
 /// Other remarks that a reader should see.
 pub(super) fn warnings(base: Named<'_>, new: Named<'_>) -> Vec<Remark> {
     let mut remarks = Vec::new();
+    if same_run(base.document, new.document).is_some() {
+        let text = format!("`{}` and `{}` are the same run", base.name, new.name);
+        remarks.push(Remark { code: Code::SameRun, text });
+    }
     for named in [base, new] {
         remarks.extend(judged(named, Level::Suspect, Code::Suspect));
         let ended = named.document.parts.iter().find_map(|part| part.ended_early);
@@ -193,8 +199,14 @@ fn by_code(base: &Document, new: &Document, weight: Weight) -> Vec<Remark> {
         .chunk_by(|one, next| one.0 == next.0)
         .map(|chunk| {
             let code = chunk[0].0;
-            let fields: Vec<&str> = chunk.iter().map(|(_, field)| &field[..]).collect();
-            Remark { code, text: format!("{} in {}", code.what_differs(), fields.join(", ")) }
+            // A part of the plan without an option, such as the whole workload, says no more than the subject.
+            let options = chunk.iter().filter(|(_, field)| field.starts_with('-'));
+            let options: Vec<&str> = options.map(|(_, field)| &field[..]).collect();
+            let text = match &options[..] {
+                [] => code.what_differs().to_owned(),
+                options => format!("{} ({})", code.what_differs(), options.join("; ")),
+            };
+            Remark { code, text }
         })
         .collect()
 }
@@ -228,7 +240,8 @@ fn judge(field: &Field<'_>) -> (Code, Weight) {
     (code, if is_void { Weight::Void } else { weight })
 }
 
-/// The field with both values. Requests may contain secrets, so only simple values of theirs are shown.
+/// The field, by the option that sets it, with both values. Requests may contain secrets, so only simple values of theirs
+/// are shown.
 fn text(field: &Field<'_>, code: Code) -> String {
     let path = &field.path[..];
     let may_show = |value: &Value| match value {
@@ -238,14 +251,19 @@ fn text(field: &Field<'_>, code: Code) -> String {
     };
     let [base, new] = field.values;
     match may_show(base) && may_show(new) {
-        true => format!("{path} ({} and {})", shown(path, base), shown(path, new)),
-        false => path.to_owned(),
+        true => format!("{}: {} and {}", field.name(), shown(path, base), shown(path, new)),
+        false => field.name().to_owned(),
     }
 }
 
 /// Formats a value of the plan.
 fn shown(path: &str, value: &Value) -> String {
     match value {
+        Value::Number(number) if path == "arrivals.deterministic.period" => {
+            per_second(ratio(1.0, number.as_f64().unwrap_or(0.0)))
+        }
+        Value::Number(mean) if path == "arrivals.exponential.mean" => format!("e{mean}"),
+        Value::Number(number) if path.ends_with("_ns") && number.as_u64() == Some(0) => "0 s".to_owned(),
         Value::Number(number) if path.ends_with("_ns") => time(number.as_f64().unwrap_or(0.0) / 1e6),
         Value::Number(number) if number.as_u64() == Some(httperf_plan::UNLIMITED) => "unlimited".to_owned(),
         Value::Null => "none".to_owned(),

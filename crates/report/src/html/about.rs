@@ -91,7 +91,7 @@ pub(crate) fn run(document: &Document) -> Vec<String> {
     facts.push(format!("{} measured", time(document.figures.duration_s * 1e3)));
     match &parts[..] {
         [] => {}
-        [part] => facts.push(format!("from {}", cut(&part.machine.host, NAME_LENGTH))),
+        [part] => facts.push(format!("from {}", host(part))),
         parts => facts.push(format!("{} merged parts", parts.len())),
     }
     facts
@@ -105,6 +105,11 @@ pub(super) fn date(started: &str) -> String {
     }
 }
 
+/// Name of the machine.
+pub(super) fn host(part: &Part) -> String {
+    cut(&part.machine.host, NAME_LENGTH)
+}
+
 /// Reasons why parts of the run ended early.
 pub(super) fn endings(document: &Document) -> Vec<String> {
     let of_several = document.parts.len() > 1;
@@ -112,15 +117,15 @@ pub(super) fn endings(document: &Document) -> Vec<String> {
     ended
         .take(PARTS_MAX)
         .map(|(part, ending)| match of_several {
-            true => format!("The part from {} {ending}.", cut(&part.machine.host, NAME_LENGTH)),
+            true => format!("The part from {} {ending}.", host(part)),
             false => format!("The run {ending}."),
         })
         .collect()
 }
 
 /// Command lines, quoted for a shell.
-pub(super) fn commands(document: &Document) -> Vec<String> {
-    let commands = document.parts.iter().take(PARTS_MAX).map(|part| {
+pub(super) fn commands(parts: &[Part]) -> Vec<String> {
+    let commands = parts.iter().take(PARTS_MAX).map(|part| {
         let quoter = shlex::Quoter::new().allow_nul(true);
         quoter.join(part.command.iter().map(String::as_str)).expect("every character can be quoted")
     });
@@ -276,8 +281,8 @@ fn uris(source: &UriSource) -> String {
 }
 
 /// Description of each part's machine.
-pub(super) fn machines(document: &Document) -> Vec<Vec<Fact>> {
-    document.parts.iter().take(PARTS_MAX).map(machine).collect()
+pub(super) fn machines(parts: &[Part]) -> Vec<Vec<Fact>> {
+    parts.iter().take(PARTS_MAX).map(machine).collect()
 }
 
 fn machine(part: &Part) -> Vec<Fact> {

@@ -2,9 +2,10 @@
 
 use askama::Template;
 
+use crate::Report as _;
 use crate::compare::{Against, Comparison, Overall, Remark, Row, RowVerdict, Subject};
 use crate::number::{count, time};
-use crate::pictures::{Chart, Pictures, compared, role};
+use crate::pictures::{Chart, compared, role};
 
 use super::about::date;
 use super::scripts::{PAGE, Script};
@@ -17,10 +18,9 @@ const NAME_LENGTH: usize = 200;
 /// Smallest p-value shown.
 const P_VALUE_LEAST: f64 = 1e-4;
 
-/// Renders a comparison as an HTML page, with charts of the data compared: all results, the base first, or
-/// all trials.
+/// Renders a comparison as an HTML page, with charts of the data compared.
 #[must_use]
-pub fn comparison_page(comparison: &Comparison, pictures: Pictures<'_>) -> String {
+pub fn comparison_page(comparison: &Comparison) -> String {
     let Comparison { base, against, .. } = comparison;
     let several = against.len();
     let new = match &against[..] {
@@ -49,8 +49,8 @@ pub fn comparison_page(comparison: &Comparison, pictures: Pictures<'_>) -> Strin
         is_about_shown: against.iter().any(|against| !against.rows.is_empty()),
         about: comparison.about(),
         subjects: std::iter::once(subject("base".to_owned(), base)).chain(news).collect(),
-        charts: compared(pictures),
-        text: comparison.text(),
+        charts: compared(comparison),
+        text: comparison.plain_text(),
         version: env!("CARGO_PKG_VERSION"),
         style: &STYLE_OF_COMPARISON,
         script: &PAGE,

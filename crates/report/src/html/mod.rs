@@ -10,6 +10,7 @@
 //! only its own script, by its hash, and loads nothing.
 
 pub(crate) mod about;
+mod capacity;
 mod comparison;
 mod scripts;
 mod slowest;
@@ -17,6 +18,7 @@ mod style;
 mod sweep;
 mod tables;
 mod tiles;
+mod tls_lab;
 
 use askama::Template;
 
@@ -35,9 +37,10 @@ use self::tables::Table;
 use self::tiles::Tile;
 
 pub(crate) use self::about::title;
+pub use self::capacity::capacity_page;
 pub use self::comparison::comparison_page;
 pub use self::sweep::sweep_page;
-pub use crate::pictures::Pictures;
+pub use self::tls_lab::tls_lab_page;
 
 /// Length in bytes above which text may be wrapped in a table.
 const LONG: usize = 40;
@@ -79,9 +82,9 @@ pub fn page(document: &Document) -> String {
         groups: summary.groups.as_ref().map(tables::groups),
         tls: summary.tls.as_deref().map(|figures| tables::tls(plan, figures)),
         http2: summary.http2.as_deref().map(tables::http2),
-        commands: about::commands(document),
+        commands: about::commands(&document.parts),
         facts_of_plan: about::plan(plan),
-        machines: about::machines(document),
+        machines: about::machines(&document.parts),
         plan_json: about::plan_json(plan),
         text: document.text(true),
         version: document.parts.first().map_or(String::new(), |part| part.httperf.clone()),
@@ -195,12 +198,13 @@ impl Outcome {
     fn of(document: &Document) -> Option<Self> {
         let objectives = &document.objectives;
         let met = objectives.iter().filter(|judged| judged.outcome == Kept::Met).count();
-        let (class, symbol) = match document.objectives_outcome()? {
+        let outcome = document.objectives_outcome()?;
+        let (class, symbol) = match outcome {
             Kept::Missed => ("invalid", "✕"),
             Kept::Unknown => ("suspect", "?"),
             Kept::Met => ("valid", "✓"),
         };
-        let word = document.objectives_outcome().map_or("", Kept::headline);
+        let word = outcome.headline();
         let meaning = match objectives.len() {
             1 if met == 1 => "the objective was met".to_owned(),
             all if all == met => format!("all {} objectives were met", count(all as u64)),

@@ -5,7 +5,7 @@ use httperf_stats::Summary;
 
 use crate::all_calls::{AllCalls, NoReply, Percentile};
 use crate::figures::{RunFigures, Times};
-use crate::number::{count, grouped, percent, ratio, time};
+use crate::number::{count, grouped, per_second, percent, ratio, time};
 use crate::result::Document;
 
 /// A figure with its name and notes.
@@ -153,8 +153,4 @@ fn processor(figures: &RunFigures, summary: &Summary) -> Tile {
     };
     let per_reply = figures.cpu_us_per_reply.map(|us| format!("{} per reply", time(us / 1e3)));
     tile("CPU", percent(share), [of_what].into_iter().chain(per_reply).collect())
-}
-
-fn per_second(rate: f64) -> String {
-    format!("{}/s", grouped(rate, 1))
 }

@@ -13,6 +13,7 @@
 //! characters are replaced, and it is escaped where it becomes markup.
 
 mod axis;
+mod capacity;
 mod charts;
 mod draw;
 mod figure;
@@ -28,10 +29,10 @@ mod timeline;
 
 use std::ops::RangeInclusive;
 
-pub use self::charts::Pictures;
-pub(crate) use self::charts::{Chart, RunCharts, compared, of_sweep, role};
+pub use self::capacity::capacity;
+pub(crate) use self::charts::{Chart, RunCharts, compared, of_capacity, of_sweep, of_tls_lab, role};
 pub(crate) use self::graph::MARKS;
-pub use self::percentiles::{compare, percentiles};
+pub use self::percentiles::{compare, comparison, percentiles};
 pub use self::sweep::sweep;
 pub use self::sweep_curve::{Point, Spread, SweepCurve};
 pub use self::theme::Theme;

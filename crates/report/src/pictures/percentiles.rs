@@ -1,7 +1,6 @@
 //! Percentile curves of one or several results.
 
-use httperf_stats::Timing;
-
+use crate::compare::Comparison;
 use crate::curves::{PercentileCurve, odds_marks};
 use crate::html::about;
 use crate::number::count;
@@ -22,9 +21,10 @@ const NAME_ROOM: f64 = 330.0;
 #[must_use]
 pub fn percentiles(document: &Document, style: &Style) -> Picture {
     let completed = document.summary.completed();
+    let curve = |name: &str, timing| (name.to_owned(), PercentileCurve::of(timing));
     let curves = [
-        Curve { name: "latency: from the instant it was due".to_owned(), timing: &completed.latency },
-        Curve { name: "service: from the first byte sent".to_owned(), timing: &completed.service },
+        curve("latency: from the instant it was due", &completed.latency),
+        curve("service: from the first byte sent", &completed.service),
     ];
     let mut facts = vec![facts(document)];
     facts.extend(doubt(document));
@@ -32,48 +32,67 @@ pub fn percentiles(document: &Document, style: &Style) -> Picture {
     draw(&figure(title, facts, "Answered calls", &curves), style)
 }
 
+/// A curve in a picture of several, with its name and its server.
+struct Curve<'a> {
+    name: &'a str,
+    target: String,
+    verdict: Level,
+    curve: PercentileCurve,
+}
+
 /// Percentiles of the latency of several results, each with its name; at most [`COMPARED_MAX`] of them.
 #[must_use]
 pub fn compare(results: &[(&str, &Document)], style: &Style) -> Picture {
-    let results = &results[..results.len().min(COMPARED_MAX)];
-    let completed: Vec<_> = results.iter().map(|(_, document)| document.summary.completed()).collect();
-    let curves: Vec<Curve<'_>> = results
-        .iter()
-        .zip(&completed)
-        .map(|((name, document), completed)| {
-            let mut name = fitted_end(&cleaned(name), LABEL_SIZE, NAME_ROOM);
-            if document.verdict.level != Level::Valid {
-                name = format!("{name} ({})", document.verdict.level);
-            }
-            Curve { name, timing: &completed.latency }
-        })
-        .collect();
-    let servers: Vec<String> = results.iter().map(|(_, document)| about::title(&document.plan)).collect();
-    let title = match servers.split_first() {
-        Some((first, others)) if others.iter().all(|other| other == first) => format!("Latency of {first}"),
+    let curves = results.iter().map(|&(name, document)| Curve {
+        name,
+        target: about::title(&document.plan),
+        verdict: document.verdict.level,
+        curve: PercentileCurve::of(&document.summary.completed().latency),
+    });
+    overlaid(&curves.take(COMPARED_MAX).collect::<Vec<_>>(), style)
+}
+
+/// Percentiles of the latency of all sides of a comparison; of the first [`COMPARED_MAX`] if there are more.
+#[must_use]
+pub fn comparison(comparison: &Comparison, style: &Style) -> Picture {
+    let curves = comparison.subjects().map(|subject| Curve {
+        name: &subject.name,
+        target: subject.target.clone(),
+        verdict: subject.verdict,
+        curve: subject.latency.clone(),
+    });
+    overlaid(&curves.take(COMPARED_MAX).collect::<Vec<_>>(), style)
+}
+
+fn overlaid(curves: &[Curve<'_>], style: &Style) -> Picture {
+    let title = match curves.split_first() {
+        Some((first, others)) if others.iter().all(|other| other.target == first.target) => {
+            format!("Latency of {}", first.target)
+        }
         _ => "Latency".to_owned(),
     };
-    draw(
-        &figure(
-            title,
-            vec![format!("{} results, from the instants at which calls were due", results.len())],
-            "Latency",
-            &curves,
-        ),
-        style,
-    )
+    let facts = vec![format!("{} results, from the instants at which calls were due", curves.len())];
+    let named: Vec<(String, PercentileCurve)> = curves
+        .iter()
+        .map(|curve| {
+            let mut name = fitted_end(&cleaned(curve.name), LABEL_SIZE, NAME_ROOM);
+            if curve.verdict != Level::Valid {
+                name = format!("{name} ({})", curve.verdict);
+            }
+            (name, curve.curve.clone())
+        })
+        .collect();
+    draw(&figure(title, facts, "Latency", &named), style)
 }
 
-struct Curve<'a> {
-    name: String,
-    timing: &'a Timing,
-}
-
-fn figure(title: String, facts: Vec<String>, name: &'static str, curves: &[Curve<'_>]) -> Figure {
-    let timings: Vec<(&str, &Timing)> =
-        curves.iter().map(|curve| (curve.name.as_str(), curve.timing)).collect();
-    let (x, panel) = graph(name, &timings);
-    let shown: Vec<&str> = curves.iter().map(|curve| curve.name.as_str()).collect();
+fn figure(
+    title: String,
+    facts: Vec<String>,
+    name: &'static str,
+    curves: &[(String, PercentileCurve)],
+) -> Figure {
+    let (x, panel) = graph(name, curves);
+    let shown: Vec<&str> = curves.iter().map(|(name, _)| &name[..]).collect();
     Figure {
         about: format!("How long calls took, by percentile, in milliseconds. Lines: {}.", shown.join("; ")),
         title,
@@ -84,15 +103,15 @@ fn figure(title: String, facts: Vec<String>, name: &'static str, curves: &[Curve
     }
 }
 
-/// Percentile curves of timings with their names, and the axis of percentiles.
-pub(super) fn graph(name: &'static str, timings: &[(&str, &Timing)]) -> (Axis, Panel) {
-    let samples = timings.iter().map(|(_, timing)| timing.moments.count()).max().unwrap_or(0).max(1) as f64;
+/// Percentile curves with their names, and the axis of percentiles.
+pub(super) fn graph(name: &'static str, curves: &[(String, PercentileCurve)]) -> (Axis, Panel) {
+    let samples = curves.iter().map(|(_, curve)| curve.samples()).fold(1.0, f64::max);
     let marks = odds_marks(samples);
-    let lines: Vec<Line> = timings
+    let lines: Vec<Line> = curves
         .iter()
         .enumerate()
-        .map(|(number, (name, timing))| {
-            let mut line = numbered_line(number, (*name).to_owned(), points(timing), false);
+        .map(|(number, (name, curve))| {
+            let mut line = numbered_line(number, name.clone(), points(curve), false);
             line.mark.which = Marked::At(marks.clone());
             line
         })
@@ -130,12 +149,8 @@ pub(super) fn numbered_line(
     }
 }
 
-fn points(timing: &Timing) -> Vec<(f64, Option<f64>)> {
-    if timing.is_empty() {
-        return Vec::new();
-    }
-    let curve = PercentileCurve::of(timing);
-    curve.odds.into_iter().zip(curve.ms.into_iter().map(Some)).collect()
+fn points(curve: &PercentileCurve) -> Vec<(f64, Option<f64>)> {
+    curve.odds.iter().copied().zip(curve.ms.iter().copied().map(Some)).collect()
 }
 
 /// Time, length, machine and number of calls.

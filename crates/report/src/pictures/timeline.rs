@@ -120,7 +120,8 @@ fn line(
     }
 }
 
-fn values(lines: &[Line]) -> Vec<f64> {
+/// Values of all points of the lines.
+pub(super) fn values(lines: &[Line]) -> Vec<f64> {
     lines.iter().flat_map(|line| &line.points).filter_map(|&(_, value)| value).collect()
 }
 

@@ -113,11 +113,14 @@ pub fn merge(documents: Vec<Document>) -> Result<Document, MergeError> {
     Ok(Document::of_parts(parts, plan, summary))
 }
 
+/// Returns the run that is part of both results, if there is one.
+pub(crate) fn same_run<'a>(one: &'a Document, other: &Document) -> Option<&'a Part> {
+    one.parts.iter().find(|part| other.parts.iter().any(|theirs| is_same_run(one, part, other, theirs)))
+}
+
 /// Returns the common part that would be counted twice if these results were added.
 fn common(one: &Document, other: &Document) -> Option<Common> {
-    let same_run =
-        one.parts.iter().find(|part| other.parts.iter().any(|theirs| is_same_run(one, part, other, theirs)));
-    if let Some(part) = same_run {
+    if let Some(part) = same_run(one, other) {
         return Some(Common::Run(Box::new(part.clone())));
     }
     let theirs = clients(other);

@@ -12,22 +12,20 @@ use httperf_plan::{Client, Plan, PlanFields};
 use httperf_stats::Summary;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::document;
 use crate::figures::RunFigures;
-use crate::json::{self, count_beyond};
+use crate::forms::{Form, Report, Screen};
+use crate::json::count_beyond;
 use crate::objectives::{Judged, Kept, judge};
+use crate::pictures::{self, Picture, Style};
+use crate::read::{self, Kind, ReadError};
 use crate::verdict::{Verdict, verdict};
+use crate::{classic, csv_header, csv_row, hgrm, html, junit};
 
 pub use crate::json::Misshapen;
+pub(crate) use merge::same_run;
 pub use merge::{Common, Difference, MergeError, merge};
-
-/// Value of the `format` field.
-pub const FORMAT: &str = "httperf-result";
-
-/// Version of the format written. Older versions can be read.
-pub const VERSION: u32 = 1;
 
 /// Result of a run, or of several merged parts of a run.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -129,26 +127,6 @@ pub struct Machine {
     pub local_ports: Option<(u16, u16)>,
 }
 
-/// Reason why a file cannot be read as a result.
-#[derive(Debug, Error)]
-pub enum ReadError {
-    /// The file is not JSON.
-    #[error("not JSON: {0}")]
-    Json(serde_json::Error),
-    /// The file is JSON, but no result.
-    #[error("not a result of httperf: its `format` is not `{FORMAT}`")]
-    Format,
-    /// The file has a version newer than this program.
-    #[error("version {0} of the format is newer than this program, which reads up to {VERSION}")]
-    Version(u64),
-    /// The file does not have the shape of a result.
-    #[error("not a result of version {VERSION}: {0}")]
-    Shape(Misshapen),
-    /// A value is impossible in a result.
-    #[error("not a possible result of a run: {0}")]
-    Contents(String),
-}
-
 /// Largest possible count in a run: the largest integer that programs in other languages represent exactly.
 pub(crate) const COUNT_MAX: u64 = 1 << 53;
 
@@ -161,8 +139,8 @@ impl Document {
 
     fn of_parts(parts: Vec<Part>, plan: Plan, summary: Summary) -> Self {
         Self {
-            format: FORMAT.to_owned(),
-            version: VERSION,
+            format: Kind::Result.format().to_owned(),
+            version: Kind::Result.version(),
             verdict: verdict(&plan, &summary),
             objectives: judge(&plan.objectives.all, &summary),
             figures: RunFigures::of(&plan, &summary, parts.len()),
@@ -177,28 +155,12 @@ impl Document {
     /// # Errors
     /// If it is of another kind, too new, or broken.
     pub fn read(json: &[u8]) -> Result<Self, ReadError> {
-        /// Fields that every version has.
-        #[derive(Deserialize)]
-        struct Head {
-            format: Option<serde_json::Value>,
-            version: Option<serde_json::Value>,
-        }
-        let value: Head = serde_json::from_slice(json).map_err(|error| match error.classify() {
-            serde_json::error::Category::Data => ReadError::Format,
-            _ => ReadError::Json(error),
-        })?;
-        if value.format.as_ref().and_then(serde_json::Value::as_str) != Some(FORMAT) {
-            return Err(ReadError::Format);
-        }
-        match value.version.as_ref().and_then(serde_json::Value::as_u64) {
-            Some(version) if version > u64::from(VERSION) => return Err(ReadError::Version(version)),
-            _ => {}
-        }
-        let saved: Saved = json::read(json).map_err(ReadError::Shape)?;
+        let contents = |wrong| ReadError::Contents(Kind::Result, wrong);
+        let saved: Saved = read::fields(Kind::Result, json)?;
         if let Some((field, number)) = count_beyond(json, COUNT_MAX) {
-            return Err(ReadError::Contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
+            return Err(contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
         }
-        saved.document().map_err(ReadError::Contents)
+        saved.document().map_err(contents)
     }
 
     /// The document as saved: indented JSON, with a line end.
@@ -227,6 +189,35 @@ impl Document {
     }
 }
 
+impl Report for Document {
+    fn kind(&self) -> Kind {
+        Kind::Result
+    }
+
+    fn body(&self, _: Screen) -> String {
+        classic(&self.plan, &self.summary).to_string()
+    }
+
+    fn ending(&self, screen: Screen) -> String {
+        crate::text::full(self, screen.colours).to_string()
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(self.json()),
+            Form::Html => Some(html::page(self)),
+            Form::Csv => Some(csv_header() + &csv_row(self)),
+            Form::Junit => Some(junit::xml("httperf", &[junit::Suite::of(self)])),
+            Form::Hgrm => Some(hgrm(&self.summary.completed().latency).to_string()),
+            Form::Text | Form::Tsv | Form::Markdown => None,
+        }
+    }
+
+    fn picture(&self, style: &Style) -> Option<Picture> {
+        Some(pictures::percentiles(self, style))
+    }
+}
+
 /// A document as it is read, not checked yet: the fields that cannot be derived from others.
 #[derive(Deserialize)]
 pub(crate) struct Saved {
@@ -242,11 +233,12 @@ impl Saved {
     /// Returns the document, or the field that has an impossible value. Figures are computed anew.
     pub(crate) fn document(self) -> Result<Document, String> {
         let Self { format, version, parts, plan, verdict, summary } = self;
-        if format != FORMAT {
-            return Err(format!("format: {}", ReadError::Format));
+        let kind = Kind::Result;
+        if format != kind.format() {
+            return Err(format!("format: {}", ReadError::Format(kind)));
         }
-        if let Some(newer) = version.filter(|&version| version > u64::from(VERSION)) {
-            return Err(format!("version: {}", ReadError::Version(newer)));
+        if let Some(newer) = version.filter(|&version| version > u64::from(kind.version())) {
+            return Err(format!("version: {}", ReadError::Version(newer, kind)));
         }
         if parts.is_empty() {
             return Err("parts: expected at least one run, got none".to_owned());

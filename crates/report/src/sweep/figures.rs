@@ -235,20 +235,21 @@ fn achieved(result: &Document, unit: Unit) -> f64 {
     }
 }
 
-/// Sampled replies per second. A run too short for a classic sample has those of its whole seconds, or else
-/// its average.
+/// Sampled replies per second, by the whole seconds of the run. A run without any has its classic samples, or else its
+/// average.
 pub(super) fn reply_rates(result: &Document) -> RateMoments {
     let Document { summary, figures, .. } = result;
+    let mut moments = RateMoments::default();
+    let whole = summary.series.measured().filter(|interval| interval.length >= summary.series.width());
+    whole.for_each(|interval| moments.add(interval.rate(interval.replies)));
+    if moments.count() > 0 {
+        return moments;
+    }
     let classic = summary.reply_rates.moments();
     if classic.count() > 0 {
         return classic;
     }
-    let mut moments = RateMoments::default();
-    let whole = summary.series.measured().filter(|interval| interval.length >= summary.series.width());
-    whole.for_each(|interval| moments.add(interval.rate(interval.replies)));
-    if moments.count() == 0 {
-        moments.add(figures.reply_rate);
-    }
+    moments.add(figures.reply_rate);
     moments
 }
 

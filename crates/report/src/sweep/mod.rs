@@ -8,29 +8,25 @@ mod answered;
 mod figures;
 mod knee;
 mod rows;
-mod table;
+mod text;
 
 use httperf_plan::{Arrivals, Plan, PlanFields, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use crate::document;
-use crate::json::{self, count_beyond};
-use crate::result::{self, COUNT_MAX, Document, EarlyEnd, Misshapen};
+use crate::forms::{Form, Report, Screen};
+use crate::html;
+use crate::json::count_beyond;
+use crate::junit::{self, Suite};
+use crate::pictures::{self, Picture, Style, SweepCurve};
+use crate::read::{self, Kind, ReadError};
+use crate::result::{self, COUNT_MAX, Document, EarlyEnd};
 
 pub use self::answered::answered_share;
 pub(crate) use self::figures::error_share;
 pub use self::figures::{Mean, Peak, State, Step, SweepFigures};
 pub use self::knee::{KEPT_UP, Point, knee};
-pub use self::rows::{csv, tsv};
-pub use self::table::table;
-
-/// Value of the `format` field.
-pub const FORMAT: &str = "httperf-sweep";
-
-/// Version of the format written. Older versions can be read.
-pub const VERSION: u32 = 1;
 
 /// Maximum number of rates of a sweep.
 pub const RATES_MAX: usize = 1000;
@@ -140,29 +136,6 @@ pub enum End {
     Asked,
 }
 
-/// Reason why a file cannot be read as a sweep.
-#[derive(Debug, Error)]
-pub enum ReadError {
-    /// The file is not JSON.
-    #[error("not JSON: {0}")]
-    Json(serde_json::Error),
-    /// The file is JSON, but no sweep.
-    #[error("not a sweep of httperf: its `format` is not `{FORMAT}`")]
-    Format,
-    /// The file is the result of a single run.
-    #[error("not a sweep of httperf, but the result of a single run")]
-    Result,
-    /// The file has a version newer than this program.
-    #[error("version {0} of the format is newer than this program, which reads up to {VERSION}")]
-    Version(u64),
-    /// The file does not have the shape of a sweep.
-    #[error("not a sweep of version {VERSION}: {0}")]
-    Shape(Misshapen),
-    /// A value is impossible in a sweep.
-    #[error("not a possible sweep: {0}")]
-    Contents(String),
-}
-
 impl Sweep {
     /// Creates a sweep without runs.
     #[must_use]
@@ -174,7 +147,15 @@ impl Sweep {
     #[must_use]
     pub fn of(settings: SweepSettings, plan: Plan, runs: Vec<Run>, end: Option<End>) -> Self {
         let figures = SweepFigures::of(&settings, &plan, &runs);
-        Self { format: FORMAT.to_owned(), version: VERSION, settings, plan, end, figures, runs }
+        Self {
+            format: Kind::Sweep.format().to_owned(),
+            version: Kind::Sweep.version(),
+            settings,
+            plan,
+            end,
+            figures,
+            runs,
+        }
     }
 
     /// Adds a run.
@@ -219,25 +200,6 @@ impl Sweep {
     /// # Errors
     /// If it is of another kind, too new, broken, or contradicts itself.
     pub fn read(json: &[u8]) -> Result<Self, ReadError> {
-        /// Fields that every version has.
-        #[derive(Deserialize)]
-        struct Head {
-            format: Option<serde_json::Value>,
-            version: Option<u64>,
-        }
-        let Head { format, version } =
-            serde_json::from_slice(json).map_err(|error| match error.classify() {
-                serde_json::error::Category::Data => ReadError::Format,
-                _ => ReadError::Json(error),
-            })?;
-        match format.as_ref().and_then(serde_json::Value::as_str) {
-            Some(FORMAT) => {}
-            Some(result::FORMAT) => return Err(ReadError::Result),
-            _ => return Err(ReadError::Format),
-        }
-        if let Some(newer) = version.filter(|&version| version > u64::from(VERSION)) {
-            return Err(ReadError::Version(newer));
-        }
         /// Fields that cannot be derived from others.
         #[derive(Deserialize)]
         struct Saved {
@@ -254,26 +216,25 @@ impl Sweep {
             recovery: Recovery,
             result: result::Saved,
         }
-        let Saved { settings, plan, end, runs } = json::read(json).map_err(ReadError::Shape)?;
+        let Saved { settings, plan, end, runs } = read::fields(Kind::Sweep, json)?;
         if let Some((field, number)) = count_beyond(json, COUNT_MAX) {
-            return Err(ReadError::Contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
+            return Err(contents(format!("{field}: expected at most {COUNT_MAX}, got {number}")));
         }
         settings.check()?;
-        let plan = Plan::try_from(plan).map_err(|error| ReadError::Contents(format!("plan.{error}")))?;
+        let plan = Plan::try_from(plan).map_err(|error| contents(format!("plan.{error}")))?;
         if matches!(plan.arrivals, Arrivals::Variable(_)) {
-            return Err(ReadError::Contents("its plan has a cycle of rates of its own".to_owned()));
+            return Err(contents("its plan has a cycle of rates of its own".to_owned()));
         }
         let mut read: Vec<Run> = Vec::with_capacity(runs.len());
         for (index, SavedRun { rate, repeat, recovery, result }) in runs.into_iter().enumerate() {
-            let result = result
-                .document()
-                .map_err(|wrong| ReadError::Contents(format!("runs[{index}].result.{wrong}")))?;
+            let result =
+                result.document().map_err(|wrong| contents(format!("runs[{index}].result.{wrong}")))?;
             let run = Run::new(rate, repeat, recovery, result);
             let is_meant = settings.rates.contains(&rate) && repeat < settings.repeats;
             let is_there = read.iter().any(|other| other.is_complete() && other.is_for(&run));
             if !is_meant || is_there && run.is_complete() {
                 let why = if is_meant { "occurs twice" } else { "is not part of the settings" };
-                return Err(ReadError::Contents(format!("run {repeat} at a rate of {rate} {why}")));
+                return Err(contents(format!("run {repeat} at a rate of {rate} {why}")));
             }
             read.push(run);
         }
@@ -285,6 +246,53 @@ impl Sweep {
     pub fn json(&self) -> String {
         document::json(self)
     }
+
+    /// JUnit XML, with a suite for each run.
+    fn junit(&self) -> String {
+        let unit = self.unit().name();
+        let suites = self.runs.iter().map(|run| {
+            let name = match run.repeat {
+                0 => format!("{} {unit}/s", run.rate),
+                repeat => format!("{} {unit}/s, again ({repeat})", run.rate),
+            };
+            Suite { name, ..Suite::of(&run.result) }
+        });
+        junit::xml("httperf sweep", &suites.collect::<Vec<_>>())
+    }
+}
+
+impl Report for Sweep {
+    fn kind(&self) -> Kind {
+        Kind::Sweep
+    }
+
+    fn body(&self, screen: Screen) -> String {
+        text::body(self, screen)
+    }
+
+    fn ending(&self, _: Screen) -> String {
+        text::ending(self)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(self.json()),
+            Form::Html => Some(html::sweep_page(self)),
+            Form::Csv => Some(rows::csv(self)),
+            Form::Tsv => Some(rows::tsv(self)),
+            Form::Junit => Some(self.junit()),
+            Form::Text | Form::Markdown | Form::Hgrm => None,
+        }
+    }
+
+    fn picture(&self, style: &Style) -> Option<Picture> {
+        Some(pictures::sweep(&SweepCurve::of(self), style))
+    }
+}
+
+/// Impossible value in a sweep.
+fn contents(wrong: String) -> ReadError {
+    ReadError::Contents(Kind::Sweep, wrong)
 }
 
 impl SweepSettings {
@@ -305,7 +313,7 @@ impl SweepSettings {
         } else {
             return Ok(());
         };
-        Err(ReadError::Contents(wrong))
+        Err(contents(wrong))
     }
 }
 

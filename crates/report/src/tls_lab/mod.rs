@@ -1,24 +1,27 @@
 //! Results of `httperf tls-lab`: variants of TLS compared by alternating trials.
 //!
-//! [`Results`] hold every trial; the forms in which they are shown (a table with a verdict in words, CSV,
-//! JSON) are computed here. Each round has one trial of each variant, so figures of the same round were taken
+//! [`Results`] hold every trial; the forms in which they are shown (tables with a verdict in words, CSV, JSON, a
+//! page) are computed here. Each round has one trial of each variant, so figures of the same round were taken
 //! under similar conditions: comparisons are made within rounds and averaged over them.
 
 mod csv;
-mod json;
-mod table;
+mod document;
+mod text;
 mod verdict;
 
-pub use self::csv::csv;
-pub use self::json::json;
-pub use self::table::table;
+pub use self::document::schema;
+pub(crate) use self::text::{TITLES, TableRow, rows};
 pub use self::verdict::verdict;
 
 use std::time::Duration;
 
 use httperf_stats::{Estimate, Failure, HandshakeKind, Summary};
 
+use crate::forms::{Form, Report, Screen};
+use crate::html;
 use crate::number::ratio;
+use crate::pictures::{Picture, Style};
+use crate::read::{Kind, ReadError};
 
 /// All results of an experiment.
 #[derive(Clone, Debug)]
@@ -159,7 +162,42 @@ fn completed(summary: &Summary) -> u64 {
     summary.tls.as_ref().map_or(0, |tls| tls.completed())
 }
 
+impl Report for Results {
+    fn kind(&self) -> Kind {
+        Kind::TlsLab
+    }
+
+    fn body(&self, screen: Screen) -> String {
+        text::body(self, screen)
+    }
+
+    fn ending(&self, screen: Screen) -> String {
+        text::ending(self, screen)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(document::json(self)),
+            Form::Html => Some(html::tls_lab_page(self)),
+            Form::Csv => Some(csv::csv(self)),
+            Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
+        }
+    }
+
+    fn picture(&self, _: &Style) -> Option<Picture> {
+        None
+    }
+}
+
 impl Results {
+    /// Reads a document. Figures are computed anew.
+    ///
+    /// # Errors
+    /// If it is of another kind, too new, or broken.
+    pub fn read(json: &[u8]) -> Result<Self, ReadError> {
+        document::read(json)
+    }
+
     /// Returns true if the experiment ended before its last round.
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
@@ -192,8 +230,16 @@ impl TlsLabOutcome {
 }
 
 impl Variant {
+    /// Trials of a measured variant.
+    pub(crate) fn trials(&self) -> &[Trial] {
+        match &self.outcome {
+            TlsLabOutcome::Measured { trials, .. } => trials,
+            TlsLabOutcome::Refused { .. } | TlsLabOutcome::Lost { .. } => &[],
+        }
+    }
+
     /// Name of the variant, with its kind unless it is full.
-    fn label(&self) -> String {
+    pub(crate) fn label(&self) -> String {
         match self.kind {
             HandshakeKind::Full => self.name.clone(),
             HandshakeKind::Resumed | HandshakeKind::EarlyData => format!("{} {}", self.name, self.kind),

@@ -11,9 +11,9 @@ use httperf_report::compare::{
     Comparison, ComparisonOutcome, ComparisonSettings, Held, Method, Named, Overall, Remark, Rounds, Unit,
     results, rounds,
 };
-use httperf_report::html::{Pictures, comparison_page};
+use httperf_report::html::comparison_page;
 use httperf_report::result::{Document, EarlyEnd};
-use httperf_report::{Finding, Level, Measured, Reason, Verdict};
+use httperf_report::{Finding, Level, Measured, Reason, Report as _, Verdict};
 use httperf_testkit::sim::{Action, Edit, HttpPeer, Link, Peer, calls, nonzero, reply, run};
 use rand::{RngExt, SeedableRng};
 use rand_distr::StandardNormal;
@@ -123,7 +123,7 @@ fn a_comparison_in_every_form() {
     let (base, new) = pair();
     let comparison = compared_with(base, new, &with("p99>+5%,mean>+100%,errors>+0.1pp,p95>+1us"));
     assert_eq!(comparison.outcome, ComparisonOutcome::Failed);
-    insta::assert_snapshot!("comparison_text", comparison.text());
+    insta::assert_snapshot!("comparison_text", comparison.plain_text());
     insta::assert_snapshot!("comparison_markdown", comparison.markdown());
     let json: serde_json::Value = serde_json::from_str(&comparison.json()).unwrap();
     assert_eq!((&json["format"], &json["version"]), (&"httperf-comparison".into(), &1.into()));
@@ -187,7 +187,7 @@ fn different_workloads_are_not_compared_unless_forced() {
         let comparison = compared(base, &other);
         let against = &comparison.against[0];
         assert_eq!((against.verdict, comparison.outcome), (Overall::Void, ComparisonOutcome::CannotTell));
-        assert!(against.rows.is_empty() && comparison.text().contains("void: "));
+        assert!(against.rows.is_empty() && comparison.plain_text().contains("void: "));
         let forced =
             compared_with(base, &other, &ComparisonSettings { force: true, ..ComparisonSettings::default() });
         assert_eq!(forced.against[0].verdict, Overall::Worse);
@@ -197,24 +197,24 @@ fn different_workloads_are_not_compared_unless_forced() {
     /// Changes a result.
     type Changing<'a> = &'a dyn Fn(&mut Document);
     let cases: [(&str, Changing<'_>); 9] = [
-        ("the requests differ in request.method (`GET` and `POST`)", &|other| {
+        ("the requests differ (--method: `GET` and `POST`)", &|other| {
             other.plan.change(|plan| plan.request.method = b"POST".to_vec());
         }),
-        ("the requests differ in uris.fixed (`/` and `/search?q=|x|`)", &|other| {
+        ("the requests differ (--uri: `/` and `/search?q=|x|`)", &|other| {
             other.plan.change(|plan| plan.uris = UriSource::Fixed(b"/search?q=|x|".to_vec()));
         }),
         // Fields that may contain secrets are named without their values.
-        ("the requests differ in request.extra_headers", &|other| {
+        ("the requests differ (--add-header)", &|other| {
             other.plan.change(|plan| plan.request.extra_headers = b"Authorization: secret\r\n".to_vec());
         }),
-        ("the protocols differ in request.version (`http11` and `http10`)", &|other| {
+        ("the protocols differ (--http-version: `http11` and `http10`)", &|other| {
             other.plan.change(|plan| plan.request.version = HttpVersion::Http10);
         }),
-        ("the protocols differ in tls", &|other| other.plan.change(|plan| plan.tls = Some(Tls::default()))),
-        ("the workloads differ in workload.calls.connections (200 and 10)", &|other| {
+        ("the protocols differ (--ssl)", &|other| other.plan.change(|plan| plan.tls = Some(Tls::default()))),
+        ("the workloads differ (--concurrency: 200 and 10)", &|other| {
             other.plan.change_calls(|calls| calls.connections = nonzero(10));
         }),
-        ("the offered rates differ in arrivals.exponential.mean (0.01 and 0.02)", &|other| {
+        ("the offered rates differ (--period: e0.01 and e0.02)", &|other| {
             other.plan.change(|plan| plan.arrivals = Arrivals::Exponential { mean: 0.02 });
         }),
         ("the phases differ in phases.warmup_ns (1.00 s and 0 µs)", &|other| {
@@ -281,8 +281,8 @@ fn too_short_a_run_gives_no_conclusion() {
         (comparison.against[0].verdict, comparison.outcome),
         (Overall::NotEnoughData, ComparisonOutcome::CannotTell)
     );
-    assert!(comparison.text().contains("not enough data: intervals with data: 5, at least 10 needed"));
-    assert!(comparison.text().contains("hint: measure for at least"));
+    assert!(comparison.plain_text().contains("not enough data: intervals with data: 5, at least 10 needed"));
+    assert!(comparison.plain_text().contains("hint: measure for at least"));
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn runs_of_every_kind_can_be_compared_with_themselves() {
         assert!(
             matches!(verdict, Overall::NoDifferenceShown | Overall::NotEnoughData),
             "{}",
-            comparison.text()
+            comparison.plain_text()
         );
         check_schema(&comparison);
     }
@@ -345,7 +345,7 @@ fn text_from_outside_never_becomes_markup() {
     assert!(markdown.contains("``` a`b``|<img src=x onerror=alert(1)> # @team *x*.json ```"), "{markdown}");
     let warning = markdown.lines().find(|line| line.starts_with("- warning: the targets differ")).unwrap();
     assert!(warning.ends_with("http://&lt;b&gt;\\|x\\|&lt;/b&gt;&#64;team"), "{warning}");
-    let page = comparison_page(&comparison, Pictures::Runs(&[base, &other]));
+    let page = comparison_page(&comparison);
     assert!(!page.contains("<img") && !page.contains("<b>"));
 }
 
@@ -379,10 +379,10 @@ fn turns(count: u32, level: &dyn Fn(u32) -> Level) -> Rounds {
 fn taking_turns_cancels_drift() {
     let comparison = in_turns(10, &|_| Level::Valid);
     let against = &comparison.against[0];
-    assert_eq!(against.verdict, Overall::Worse, "{}", comparison.text());
+    assert_eq!(against.verdict, Overall::Worse, "{}", comparison.plain_text());
     let mean = against.rows.iter().find(|row| row.metric == "mean").unwrap().relative.unwrap();
     assert!(mean.low.unwrap() > 0.05 && mean.high.unwrap() < 0.6, "{mean:?}");
-    insta::assert_snapshot!("rounds_text", comparison.text());
+    insta::assert_snapshot!("rounds_text", comparison.plain_text());
 }
 
 /// Verdict of rounds as made by `httperf ab`: both trials of a round have the same arrivals, each side goes
@@ -441,7 +441,11 @@ fn rounds_with_an_invalid_trial_are_left_out_and_too_many_void_the_comparison() 
     assert_eq!((many.against[0].verdict, many.outcome), (Overall::Void, ComparisonOutcome::CannotTell));
     let scarce = in_turns(4, &|_| Level::Valid);
     assert_eq!(scarce.outcome, ComparisonOutcome::CannotTell);
-    assert!(scarce.text().contains("rounds with data: 4, at least 5 needed"), "{}", scarce.text());
+    assert!(
+        scarce.plain_text().contains("rounds with data: 4, at least 5 needed"),
+        "{}",
+        scarce.plain_text()
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::browser::{Browser, View};
 use crate::documents;
 use httperf_report::compare::{Comparison, ComparisonSettings, Named, Rounds, results, rounds};
-use httperf_report::html::{Pictures, comparison_page};
+use httperf_report::html::comparison_page;
 use httperf_report::pictures::COMPARED_MAX;
 use httperf_report::result::Document;
 use serde_json::{Value, json};
@@ -38,10 +38,10 @@ const CONTRAST: &str = "(() => {
 const SCHEME: &str = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).every((channel) => channel > 127) ? 'light' : 'dark'";
 
 #[track_caller]
-fn check(browser: &mut Browser, comparison: &Comparison, pictures: Pictures<'_>, charts: &Value) {
+fn check(browser: &mut Browser, comparison: &Comparison, charts: &Value) {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = folder.path().join("comparison.html");
-    std::fs::write(&file, comparison_page(comparison, pictures)).expect("it takes a page");
+    std::fs::write(&file, comparison_page(comparison)).expect("it takes a page");
     for width in [1280, 400] {
         for scheme in ["light", "dark"] {
             let view = View::new(width, scheme);
@@ -64,28 +64,27 @@ fn comparisons_are_drawn_on_desktop_and_phone_in_light_and_dark() {
     let mut browser = Browser::start();
     let forced =
         results(named[0], &named[1..], &ComparisonSettings { force: true, ..ComparisonSettings::default() });
-    let pictures = documents.iter().collect::<Vec<_>>();
     let charts = json!([["percentiles", 3], ["median", 3], ["p99", 3], ["replies", 3]]);
-    check(&mut browser, &forced, Pictures::Runs(&pictures), &charts);
+    check(&mut browser, &forced, &charts);
 
     // As many as pictures have room for.
     let many: Vec<&Document> = documents.iter().cycle().take(COMPARED_MAX).collect();
     let names: Vec<Named<'_>> = many.iter().map(|document| Named { document, ..named[0] }).collect();
     let settings = ComparisonSettings { force: true, ..ComparisonSettings::default() };
     let charts = json!([["percentiles", 16], ["median", 16], ["p99", 16], ["replies", 16]]);
-    check(&mut browser, &results(names[0], &names[1..], &settings), Pictures::Runs(&many), &charts);
+    check(&mut browser, &results(names[0], &names[1..], &settings), &charts);
 
     let void = results(named[0], &named[1..2], &ComparisonSettings::default());
     let charts = json!([["percentiles", 2], ["median", 2], ["p99", 2], ["replies", 2]]);
-    check(&mut browser, &void, Pictures::Runs(&pictures[..2]), &charts);
+    check(&mut browser, &void, &charts);
 
     let settings = ComparisonSettings::default();
     let mut turns = Rounds::new(6, 1, ["http://a/", "http://b/"].map(str::to_owned), &settings);
     (0..6).for_each(|_| turns.add([(0, &documents[0]), (1, &documents[0])]));
-    check(&mut browser, &rounds(&turns, &settings), Pictures::Rounds(&turns), &charts);
+    check(&mut browser, &rounds(&turns, &settings), &charts);
 
     let nothing = documents::without_anything();
     let named = Named { name: "nothing.json", document: &nothing };
     let nothings = results(named, &[named], &settings);
-    check(&mut browser, &nothings, Pictures::Runs(&[&nothing, &nothing]), &json!([]));
+    check(&mut browser, &nothings, &json!([]));
 }

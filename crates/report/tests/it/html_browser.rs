@@ -202,7 +202,7 @@ fn plot(page: &mut Page<'_>, chart: &str) -> (f64, f64, f64) {
     (number(0), number(1), number(2))
 }
 
-/// What a chart reads off: the position, then the name and the value of each line.
+/// Reading of a chart: the position, then the name and the value of each line.
 fn reading(page: &mut Page<'_>, chart: &str) -> Vec<String> {
     let texts = page.evaluate(&format!(
         "(() => {{

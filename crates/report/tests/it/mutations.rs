@@ -9,7 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use httperf_plan::{Arrivals, Fraction, Precision, Script, ScriptedSession, Step};
-use httperf_report::result::{Document, Part, ReadError};
+use httperf_report::ReadError;
+use httperf_report::result::{Document, Part};
 use httperf_stats::Summary;
 use httperf_testkit::documents::{pointers, replacements, use_up};
 use httperf_testkit::sim::Edit;

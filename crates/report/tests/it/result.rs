@@ -289,9 +289,10 @@ fn other_files_are_refused_in_a_sentence() {
         ("[1]".to_owned(), "not a result of httperf: its `format` is not `httperf-result`"),
         ("{}".to_owned(), "not a result of httperf: its `format` is not `httperf-result`"),
         (
-            json.replacen("httperf-result", "httperf-tls-lab", 1),
+            json.replacen("httperf-result", "httperf-trace", 1),
             "not a result of httperf: its `format` is not `httperf-result`",
         ),
+        (json.replacen("httperf-result", "httperf-sweep", 1), "not a result of httperf, but a sweep"),
         (
             json.replacen("\"version\": 1", "\"version\": 7", 1),
             "version 7 of the format is newer than this program, which reads up to 1",

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use httperf_report::tls_lab::{
-    Agreed, Results, TlsLabOutcome, TlsLabSettings, Trial, Variant, csv, json, table, verdict,
-};
+use httperf_report::tls_lab::{Agreed, Results, TlsLabOutcome, TlsLabSettings, Trial, Variant, verdict};
+use httperf_report::{Form, Report as _, Screen};
 use httperf_stats::{
     CpuTime, End, Failure, Handshake, HandshakeKind, Instant, RecordedFigures, Recorder, Summary, Usage,
 };
@@ -19,6 +18,10 @@ const SETTINGS: TlsLabSettings = TlsLabSettings {
     seed: 1,
     is_verified: false,
 };
+
+fn rendered(results: &Results, form: Form) -> String {
+    results.render(form, Screen::default()).expect("results have this form")
+}
 
 /// A variant with these medians per round, in µs, and this total number of bytes.
 fn measured(name: &str, kind: HandshakeKind, p50_us: &[u64], bytes: f64) -> Variant {
@@ -73,17 +76,17 @@ fn all_outcomes() -> Results {
 
 #[test]
 fn the_table() {
-    insta::assert_snapshot!(table(&all_outcomes()));
+    insta::assert_snapshot!(all_outcomes().plain_text());
 }
 
 #[test]
 fn the_csv() {
-    insta::assert_snapshot!(csv(&all_outcomes()));
+    insta::assert_snapshot!(rendered(&all_outcomes(), Form::Csv));
 }
 
 #[test]
 fn the_json() {
-    insta::assert_snapshot!(json(&all_outcomes()));
+    insta::assert_snapshot!(rendered(&all_outcomes(), Form::Json));
 }
 
 #[test]
@@ -101,7 +104,7 @@ fn the_table_of_an_interrupted_experiment_without_rates() {
         };
         (trials[0].p99, trials[0].rate) = (None, None);
     }
-    insta::assert_snapshot!(table(&results));
+    insta::assert_snapshot!(results.plain_text());
 }
 
 #[track_caller]
@@ -263,7 +266,7 @@ proptest! {
             outcome: TlsLabOutcome::Measured { agreed: Agreed::default(), trials },
         });
         let results = Results { rounds: 3, ..results(variants.collect()) };
-        let text = format!("{}{}{}", table(&results), csv(&results), json(&results));
+        let text = [Form::Text, Form::Csv, Form::Json].map(|form| rendered(&results, form)).concat();
         for word in text.split(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter)) {
             let plain = word.chars().all(|letter| letter.is_ascii_digit() || "+-.".contains(letter));
             prop_assert!(plain || word.parse::<f64>().is_err(), "{} in {}", word, text);

@@ -58,6 +58,26 @@ impl Batches {
             Figure::Quantile(share) => Distribution::of(&self.latency, share).prepare(),
         }
     }
+
+    /// Figure of each batch that has data for it; `None` for a share, which may be 0.
+    pub(super) fn figures(&self, figure: Figure) -> Option<Vec<f64>> {
+        let seconds = |us: f64| us / 1e6;
+        Some(match figure {
+            Figure::Share => return None,
+            Figure::Rate => {
+                let batches = self.counts.iter().zip(&self.whole).filter(|(_, whole)| **whole > 0.0);
+                batches.map(|(count, whole)| count / whole).collect()
+            }
+            Figure::Mean => {
+                let batches = self.latency.iter().filter(|batch| batch.total() > 0);
+                batches.map(|batch| seconds(batch.sum_us() as f64 / batch.total() as f64)).collect()
+            }
+            Figure::Quantile(share) => {
+                let of_batch = |batch: &Classes| Some(batch.supported_quantile(share)?.as_secs_f64());
+                self.latency.iter().filter_map(of_batch).collect()
+            }
+        })
+    }
 }
 
 /// Number of adjacent batches to join into one.

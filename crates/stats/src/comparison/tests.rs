@@ -345,6 +345,49 @@ fn the_p_value_of_pairs_is_that_of_the_worked_example() {
     assert!((difference.absolute.interval().unwrap().low - 0.700_114_2).abs() < 1e-6);
 }
 
+/// Batches of 200 calls that take these times in seconds, give or take a tenth.
+fn steady(seconds: &[f64]) -> Batches {
+    let batch = |seconds: &f64| {
+        let us = (0..200).map(|call| (seconds * 1e6 * (0.9 + 0.001 * f64::from(call))) as u64);
+        Classes::from_ascending(us.map(|us| (us, 1)))
+    };
+    Batches { latency: seconds.iter().map(batch).collect(), ..Batches::default() }
+}
+
+fn median_of(base: &[f64], new: &[f64]) -> Result<Difference, Unknown> {
+    let value = |seconds: &[f64]| Some(seconds[seconds.len() / 2]);
+    let [batches_of_base, batches_of_new] = [base, new].map(steady);
+    difference(
+        Figure::Quantile(0.5),
+        Measured { value: value(base), batches: &batches_of_base },
+        Measured { value: value(new), batches: &batches_of_new },
+    )
+}
+
+#[test]
+fn a_queue_that_grows_is_told_from_an_idle_server() {
+    // Too few independent calls for a bootstrap: each second is slower than the one before.
+    let growing: Vec<f64> = (1..=12).map(|second| 0.15 * f64::from(second)).collect();
+    let found = median_of(&[0.021; 12], &growing).unwrap();
+    assert!(found.p_value < 1e-5, "{}", found.p_value);
+    let relative = found.relative.unwrap().interval().unwrap();
+    assert!(relative.low > 5.0 && relative.high < 100.0, "{relative:?}");
+    let back = median_of(&growing, &[0.021; 12]).unwrap().relative.unwrap().interval().unwrap();
+    assert!(-1.0 < back.low && back.high < -0.5, "{back:?}");
+}
+
+#[test]
+fn few_batches_tell_runs_apart_only_by_far() {
+    let found = median_of(&[0.02, 0.022, 0.021, 0.02, 0.02], &[0.8, 0.9, 0.7, 0.8, 0.9]).unwrap();
+    // Two of the 252 ways to deal ten batches to two runs are as extreme.
+    assert!((found.p_value - 2.0 / 252.0).abs() < 1e-9, "{}", found.p_value);
+    for (base, new) in
+        [(&[0.02; 5], &[0.024; 5][..]), (&[0.02; 5], &[0.8; 4]), (&[0.02; 5], &[0.8, 0.8, 0.02, 0.8, 0.8])]
+    {
+        assert!(matches!(median_of(base, new), Err(Unknown::Batches { .. })), "{new:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_pair_of_runs_has_consistent_estimates(

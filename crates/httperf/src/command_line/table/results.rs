@@ -2,7 +2,7 @@
 
 use httperf_plan::{Fraction, Precision, ReplyClock, Split, number};
 
-use crate::command_line::args::Args;
+use crate::command_line::args::{Args, STDOUT};
 use crate::command_line::grammar::{Opt, ParseStop, Value};
 use crate::command_line::values::{StdoutMeans, bounded, file, positive};
 
@@ -24,6 +24,12 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "`-` writes it to standard output, which then carries nothing else.",
     ])
     .apply(|args, value| file(&mut args.results.output, "--output", value, StdoutMeans::Itself)),
+    Opt::flag("json", "prints the result as a JSON document on standard output")
+        .details(&["The same as `--output -`."])
+        .apply(|args, _| {
+            args.results.output = Some(STDOUT.into());
+            Ok(())
+        }),
     Opt::with_value(
         "html",
         "FILE",

@@ -1,11 +1,9 @@
 //! The arguments of `httperf ab`.
 
-use std::ffi::OsString;
-
 use httperf_report::compare::ComparisonSettings;
 
 use crate::command_line::args::Args;
-use crate::commands::compare::CompareForm;
+use crate::command_line::outputs::{Outputs, TakesOutputs};
 
 /// The arguments of `httperf ab`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,12 +20,18 @@ pub struct AbArgs {
     pub pause: f64,
     /// `--seed`.
     pub seed: Option<u64>,
-    /// `--format`.
-    pub form: CompareForm,
-    /// `--output`.
-    pub output: Option<OsString>,
+    /// Where the comparison goes.
+    pub outputs: Outputs,
     /// `--fail-if` and `--force`.
     pub settings: ComparisonSettings,
     /// The words that are no options: URLs.
     pub words: Vec<Vec<u8>>,
+}
+
+impl TakesOutputs for AbArgs {
+    const FORMATS: &'static str = "text|markdown|csv|json|html|junit";
+
+    fn outputs(&mut self) -> &mut Outputs {
+        &mut self.outputs
+    }
 }

@@ -10,20 +10,18 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Context;
-use httperf_report::compare::{Comparison, Rounds, rounds};
-use httperf_report::html::Pictures;
+use httperf_plan::Plan;
+use httperf_report::compare::{Rounds, rounds};
 
 use self::args::AbArgs;
 use self::options::{Named, ROUNDS, SEED, parsed};
-use self::turns::{Side, Turns};
+use self::turns::{Event, Side, Turns};
 use crate::command_line::planning;
 use crate::commands::compare::{CANNOT_TELL_STATUS, conclude};
-use crate::runner::Runner;
-use crate::runner::results::cannot_write;
-use crate::runner::results::file::Writable;
+use crate::runner::results::documents::DocumentFiles;
+use crate::runner::{Runner, probe};
 use crate::terminal::messages::Program;
-use crate::terminal::status_line::StatusLine;
+use crate::terminal::progress::Progress;
 
 pub use self::options::COMMAND;
 
@@ -51,10 +49,13 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
     let mut plan =
         |side: &Named| planning::plan(program, &side.args, &mut warn).map_err(|error| error.explain(program));
     let plans = [plan(&sides[0])?, plan(&sides[1])?];
-    let (runner, output) = Runner::start(program, &plans.each_ref(), || {
-        let open = |name| Writable::new(name).with_context(|| cannot_write("--output", name));
-        args.output.as_ref().map(|name| open(name).map(|file| (name, file))).transpose()
-    })?;
+    let (runner, mut files) =
+        Runner::start(program, &plans.each_ref(), || DocumentFiles::prepare(&args.outputs))?;
+    let mut progress = Progress::new(program, args.outputs.form);
+    if let Err(error) = check(&runner, &plans, &mut progress) {
+        drop(progress);
+        return Err(program.fail(&error));
+    }
     let [a, b] = plans;
     let turns = Turns {
         sides: [Side { name: "A", plan: a }, Side { name: "B", plan: b }],
@@ -64,42 +65,56 @@ fn compare(program: &Program, args: &AbArgs, sides: &[Named; 2]) -> Result<ExitC
     };
     let names = [&sides[0], &sides[1]].map(|side| side.name.clone());
     let mut made = Rounds::new(turns.rounds, turns.seed, names, &args.settings);
-    {
-        let mut progress = StatusLine::new();
-        turns
-            .make(
-                &mut |plan| runner.run(plan),
-                &|time| runner.pause(time),
-                &|| runner.is_interrupted(),
-                &mut made,
-                &mut |what| {
-                    progress.show(what);
-                },
-            )
-            .map_err(|error| program.fail(&error))?;
-    }
+    let carried_out = turns.make(
+        &mut |plan| runner.run(plan),
+        &|time| runner.pause(time),
+        &|| runner.is_interrupted(),
+        &mut made,
+        &mut |event| match event {
+            Event::Trial { round, side } => {
+                let what = format!("round {} of {}: {side}", round + 1, turns.rounds);
+                progress.show_part(&what, round as usize, turns.rounds as usize);
+            }
+            Event::Round(made) => {
+                let comparison = rounds(made, &args.settings);
+                progress.rows(&comparison);
+                files.write(program, &comparison);
+            }
+        },
+    );
     if made.made() == 0 {
+        drop(progress);
+        carried_out.map_err(|error| program.fail(&error))?;
         program.say("interrupted before the first round was complete");
         return Err(ExitCode::from(CANNOT_TELL_STATUS));
     }
     let comparison = rounds(&made, &args.settings);
-    let status = report(program, args, &comparison, &made, output.as_ref())?;
+    files.write_last(program, &comparison);
+    let status = conclude(program, &comparison, progress);
+    carried_out.map_err(|error| program.fail(&error))?;
+    if files.lack_something() {
+        return Err(ExitCode::FAILURE);
+    }
     // A signal that is not the user's says more than what was measured until then.
     let ended = runner.exit_code();
     Ok(if ended == ExitCode::SUCCESS { status } else { ended })
 }
 
-fn report(
-    program: &Program,
-    args: &AbArgs,
-    comparison: &Comparison,
-    made: &Rounds,
-    output: Option<&(&OsString, Writable)>,
-) -> Result<ExitCode, ExitCode> {
-    let status = conclude(program, comparison, args.form, Pictures::Rounds(made));
-    let Some((name, file)) = output else { return Ok(status) };
-    file.replace(comparison.json().as_bytes())
-        .with_context(|| cannot_write("--output", name))
-        .map_err(|error| program.fail(&error))?;
-    Ok(status)
+/// Makes a single call to both sides, so that nobody waits for rounds of nothing.
+fn check(runner: &Runner, plans: &[Plan; 2], progress: &mut Progress<'_>) -> anyhow::Result<()> {
+    /// A single call is given up after this long.
+    const LIMIT: Duration = Duration::from_secs(5);
+    for (plan, side) in plans.iter().zip(["A", "B"]) {
+        progress.show(&format!("asking {side}"));
+        let probe = probe::probe(plan, 1, LIMIT);
+        let summary = runner.run(probe.clone())?.summary;
+        if runner.is_interrupted() {
+            break;
+        }
+        // Any reply will do: what is compared may be errors.
+        if let Err(fault) = probe::slowest(&probe, &summary) {
+            anyhow::bail!("{side}: {fault}");
+        }
+    }
+    Ok(())
 }

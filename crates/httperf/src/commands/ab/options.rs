@@ -7,10 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use super::args::AbArgs;
 use crate::command_line::args::{Args, os_string, unknown_word};
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::outputs::TakesOutputs as _;
 use crate::command_line::table::{self, RUN};
-use crate::commands::compare::{
-    CompareForm, FAIL_IF_DETAILS, FAIL_IF_HELP, FORMAT_DETAILS, FORMAT_HELP, FORMATS, tolerances,
-};
+use crate::commands::compare::{FAIL_IF_DETAILS, FAIL_IF_HELP, tolerances};
 
 /// The command line of `httperf ab`.
 pub const COMMAND: Command<AbArgs, Args> = Command {
@@ -21,6 +20,7 @@ pub const COMMAND: Command<AbArgs, Args> = Command {
         Group { title: "Sides", options: SIDES },
         Group { title: "Trials", options: TRIALS },
         Group { title: "Comparison", options: COMPARISON },
+        Group { title: "Results", options: RESULTS },
         Group { title: "General", options: &[Opt::help()] },
     ],
     also: Some(Borrowed { groups: RUN, part: |args| &mut args.run }),
@@ -95,19 +95,6 @@ const TRIALS: &[Opt<AbArgs>] = &[
 ];
 
 const COMPARISON: &[Opt<AbArgs>] = &[
-    Opt::with_value("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
-        args.form = CompareForm::parse(value)?;
-        Ok(())
-    }),
-    Opt::with_value("output", "FILE", "also writes the comparison to a file, as a JSON document")
-        .details(&["It has the figures of every trial."])
-        .apply(|args, value| {
-            if value.bytes().is_empty() || value.os_str() == crate::command_line::args::STDOUT {
-                return Err(ParseStop::expected("--output", "the name of a file", value));
-            }
-            args.output = Some(value.os_str().to_owned());
-            Ok(())
-        }),
     Opt::with_value("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
         args.settings.tolerances.extend(tolerances(value)?);
         Ok(())
@@ -116,6 +103,17 @@ const COMPARISON: &[Opt<AbArgs>] = &[
         args.settings.force = true;
         Ok(())
     }),
+];
+
+const RESULTS: &[Opt<AbArgs>] = &[
+    AbArgs::OUTPUT,
+    AbArgs::JSON,
+    AbArgs::CSV,
+    AbArgs::HTML,
+    AbArgs::SVG,
+    AbArgs::PNG,
+    AbArgs::JUNIT,
+    AbArgs::FORMAT,
 ];
 
 /// The most rounds. More would be days.

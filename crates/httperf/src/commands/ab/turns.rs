@@ -40,9 +40,22 @@ pub(super) struct Turns {
     pub(super) seed: u64,
 }
 
+/// What happens while rounds are made.
+pub(super) enum Event<'a> {
+    /// A trial begins.
+    Trial {
+        /// Index of the round.
+        round: u32,
+        /// Name of the side.
+        side: &'static str,
+    },
+    /// A round is complete.
+    Round(&'a Rounds),
+}
+
 impl Turns {
     /// Makes all rounds. `carry_out` runs a plan; `is_over` tells whether somebody asked for an early end, on which the
-    /// round that is under way is left out; `progress` is told what comes next.
+    /// round that is under way is left out; `tell` is told what happens.
     ///
     /// # Errors
     /// Those of `carry_out`.
@@ -52,12 +65,12 @@ impl Turns {
         pause: &dyn Fn(Duration),
         is_over: &dyn Fn() -> bool,
         made: &mut Rounds,
-        progress: &mut dyn FnMut(&str),
+        tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<()> {
         for (round, first) in (0..self.rounds).zip(first_sides(self.seed)) {
             let mut trial = |side: usize, is_first: bool| -> Result<Option<Document>> {
                 let Side { name, plan } = &self.sides[side];
-                progress(&format!("round {} of {}: {name}", round + 1, self.rounds));
+                tell(Event::Trial { round, side: name });
                 if !is_first {
                     pause(self.pause);
                 }
@@ -71,6 +84,7 @@ impl Turns {
             let Some(one) = trial(first, round == 0)? else { break };
             let Some(other) = trial(1 - first, false)? else { break };
             made.add([(first, &one), (1 - first, &other)]);
+            tell(Event::Round(made));
         }
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! The arguments of `httperf capacity`, and their effect on the plan of a run.
 
-use std::ffi::OsString;
-
 use httperf_plan::Arrivals;
 use httperf_plan::objective::{Clock, Metric, Objective, Relation};
 
 use crate::command_line::args::{Args, Threads};
 use crate::command_line::grammar::ParseStop;
+use crate::command_line::outputs::{Outputs, TakesOutputs};
 
 /// The arguments of `httperf capacity`.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,10 +30,8 @@ pub struct CapacityArgs {
     pub trial_max: Option<f64>,
     /// `--pause` in seconds.
     pub pause: f64,
-    /// `--json`.
-    pub json: bool,
-    /// `--output`.
-    pub output: Option<OsString>,
+    /// Where the document goes.
+    pub outputs: Outputs,
     /// `--quiet`.
     pub quiet: bool,
 }
@@ -79,10 +76,17 @@ impl Default for CapacityArgs {
             trial_min: 2.0,
             trial_max: None,
             pause: 1.0,
-            json: false,
-            output: None,
+            outputs: Outputs::default(),
             quiet: false,
         }
+    }
+}
+
+impl TakesOutputs for CapacityArgs {
+    const FORMATS: &'static str = "text|csv|json|html";
+
+    fn outputs(&mut self) -> &mut Outputs {
+        &mut self.outputs
     }
 }
 

@@ -10,7 +10,6 @@ mod search;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use httperf_plan::objective::{Clock, Figure, Metric, Objective, Share};
 use httperf_plan::{Plan, UNLIMITED, Workload};
 use httperf_report::capacity::{CapacityReport, CapacitySettings, End};
@@ -20,10 +19,10 @@ use self::args::CapacityArgs;
 use self::search::Search;
 use crate::command_line::grammar::{Order, parse};
 use crate::command_line::planning;
-use crate::runner::results::cannot_write;
-use crate::runner::results::file::Writable;
+use crate::runner::results::documents::DocumentFiles;
 use crate::runner::{OBJECTIVES_STATUS, Runner};
 use crate::terminal::messages::Program;
+use crate::terminal::progress::Progress;
 
 pub use self::options::COMMAND;
 
@@ -63,33 +62,20 @@ fn find(program: &Program, args: &CapacityArgs) -> Result<ExitCode, ExitCode> {
     check(&plan, &settings).map_err(|error| failed(&error))?;
     let search = Search::new(&args.run, CapacityReport::new(settings, plan));
     let heaviest = search.heaviest();
-    let output = args.output.as_deref();
-    let (runner, output) = Runner::start(program, &[&heaviest], || {
-        let open = |name| Writable::new(name).with_context(|| cannot_write("--output", name));
-        output.map(|name| open(name).map(|file| (name, file))).transpose()
-    })?;
+    let (runner, mut files) = Runner::start(program, &[&heaviest], || DocumentFiles::prepare(&args.outputs))?;
     runner.warn_of_problems(program, &heaviest);
-    let mut has_failed = false;
-    let mut save = |capacity: &CapacityReport, is_last: bool| {
-        // A pipe or a device is written once: its contents cannot be replaced.
-        let Some((name, file)) = output.as_ref().filter(|(_, file)| is_last || !file.is_special()) else {
-            return;
-        };
-        let saved = file.replace(capacity.json().as_bytes()).with_context(|| cannot_write("--output", name));
-        // Once is enough. The search goes on: its figure is worth more than the file.
-        if let Err(error) = saved
-            && !std::mem::replace(&mut has_failed, true)
-        {
-            program.say(format_args!("{error:#}"));
+    let mut progress = Progress::new(program, args.outputs.form);
+    let found = search.run(&runner, &mut progress, &mut |capacity| files.write(program, capacity));
+    let capacity = match found {
+        Ok(capacity) => capacity,
+        Err(fault) => {
+            drop(progress);
+            return Err(failed(&fault));
         }
     };
-    let capacity = search
-        .run(program, &runner, &mut |capacity| save(capacity, false))
-        .map_err(|reason| failed(&format_args!("no reply from the server: {reason}")))?;
-    save(&capacity, true);
-    let text = if args.json { capacity.json() } else { capacity.text() };
-    program.print(text.as_bytes())?;
-    if has_failed {
+    files.write_last(program, &capacity);
+    progress.finish(&capacity)?;
+    if files.lack_something() {
         return Err(ExitCode::FAILURE);
     }
     Ok(status(&capacity, &runner))

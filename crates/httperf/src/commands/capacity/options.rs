@@ -3,8 +3,9 @@
 use httperf_plan::objective::Objective;
 
 use super::args::{CapacityArgs, Searched};
-use crate::command_line::args::{Args, STDOUT};
+use crate::command_line::args::Args;
 use crate::command_line::grammar::{Borrowed, Command, Group, Opt, ParseStop, Value};
+use crate::command_line::outputs::TakesOutputs as _;
 use crate::command_line::table::{COMMAND as PROGRAM, RUN};
 
 /// The command line of `httperf capacity`.
@@ -160,19 +161,13 @@ const TRIALS: &[Opt<CapacityArgs>] = &[
 ];
 
 const RESULTS: &[Opt<CapacityArgs>] = &[
-    Opt::flag("json", "prints the figure with all trials as a JSON document").apply(|args, _| {
-        args.json = true;
-        Ok(())
-    }),
-    Opt::with_value("output", "FILE", "writes that document to a file, anew after each trial").apply(
-        |args, value| {
-            if value.bytes().is_empty() || value.os_str() == STDOUT {
-                return Err(ParseStop::expected("--output", "the name of a file", value));
-            }
-            args.output = Some(value.os_str().to_owned());
-            Ok(())
-        },
-    ),
+    CapacityArgs::OUTPUT,
+    CapacityArgs::JSON,
+    CapacityArgs::CSV,
+    CapacityArgs::HTML,
+    CapacityArgs::SVG,
+    CapacityArgs::PNG,
+    CapacityArgs::FORMAT,
 ];
 
 const GENERAL: &[Opt<CapacityArgs>] = &[

@@ -17,8 +17,7 @@ use super::args::ARRIVALS_MIN;
 use super::{needed, samples_of_arrival};
 use crate::command_line::args::Args;
 use crate::runner::{Runner, probe};
-use crate::terminal::messages::Program;
-use crate::terminal::status_line::StatusLine;
+use crate::terminal::progress::Progress;
 
 /// A single request is given up after this long.
 const PROBE_LIMIT: Duration = Duration::from_secs(5);
@@ -108,23 +107,17 @@ impl Search {
         self.plan(rates::Trial { rate, length: Duration::from_secs_f64(settings.trial_max_s) })
     }
 
-    /// Makes trials until the search ends, or somebody asks for the end. `save` is told what is known after each.
+    /// Makes trials until the search ends, or somebody asks for the end. `save` is told what is known after each trial.
     ///
     /// # Errors
-    /// Returns the reason why the server did not answer a single request before the first trial.
+    /// The reason why the server did not answer a single request before the first trial, in a sentence.
     pub(super) fn run(
         mut self,
-        program: &Program,
         runner: &Runner,
+        progress: &mut Progress<'_>,
         save: &mut dyn FnMut(&CapacityReport),
     ) -> Result<CapacityReport, String> {
-        let mut status = StatusLine::new();
-        let mut show = |text: &str| {
-            if !program.is_quiet() {
-                status.show(text);
-            }
-        };
-        show("waiting for a first reply");
+        progress.show("waiting for a first reply");
         let first = self.probe(runner);
         if runner.is_interrupted() {
             return Ok(self.end(End::Asked, None));
@@ -141,7 +134,11 @@ impl Search {
             };
             let (number, unit) = (self.capacity.trials.len() + 1, self.capacity.unit().name());
             let seconds = trial.length.as_secs_f64();
-            show(&format!("trial {number}: {} {unit}/s for {seconds:.1} s", trial.rate));
+            let what = format!(
+                "trial {number} of {} at most: {} {unit}/s for {seconds:.1} s",
+                self.capacity.settings.trials, trial.rate
+            );
+            progress.show(&what);
             let run = match runner.run(self.plan(trial)) {
                 Ok(run) => run,
                 Err(error) => return Ok(self.end(End::Broken, Some(format!("{error:#}")))),
@@ -163,11 +160,12 @@ impl Search {
             }
             self.rates.note(observed);
             self.capacity.found = Found::of(&self.rates, None);
+            progress.rows(&self.capacity);
             save(&self.capacity);
             if matches!(self.rates.next(), rates::Next::End(_)) {
                 continue;
             }
-            show(&format!("pause after trial {number}"));
+            progress.show(&format!("pause after trial {number}"));
             runner.pause(Duration::from_secs_f64(self.capacity.settings.pause_s));
             if !matches!(outcome, CapacityOutcome::Within | CapacityOutcome::Unclear) {
                 self.has_recovered(runner);

@@ -2,20 +2,22 @@
 //! itself, is here too: how a comparison is asked for, printed, and what it does to the exit status.
 
 use std::ffi::OsString;
-use std::fs;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use httperf_plan::objective::Tolerance;
+use httperf_report::Form;
 use httperf_report::compare::{
     Comparison, ComparisonOutcome, ComparisonSettings, Named, Overall, is_comparable, results,
 };
-use httperf_report::html::{Pictures, comparison_page};
 use httperf_report::result::Document;
 
 use crate::command_line::args::os_string;
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::outputs::{Outputs, TakesOutputs};
+use crate::commands::saved::read;
+use crate::runner::results::documents::DocumentFiles;
 use crate::terminal::messages::Program;
+use crate::terminal::progress::Progress;
 
 /// The command line of `httperf compare`.
 pub const COMMAND: Command<CompareArgs> = Command {
@@ -24,6 +26,7 @@ pub const COMMAND: Command<CompareArgs> = Command {
     words: "BASE.json NEW.json...",
     groups: &[
         Group { title: "Comparison", options: COMPARISON },
+        Group { title: "Results", options: RESULTS },
         Group { title: "General", options: &[Opt::help()] },
     ],
     also: None,
@@ -34,10 +37,6 @@ pub const COMMAND: Command<CompareArgs> = Command {
 };
 
 const COMPARISON: &[Opt<CompareArgs>] = &[
-    Opt::with_value("format", FORMATS, FORMAT_HELP).details(FORMAT_DETAILS).apply(|args, value| {
-        args.form = CompareForm::parse(value)?;
-        Ok(())
-    }),
     Opt::with_value("fail-if", "CHANGE", FAIL_IF_HELP).details(FAIL_IF_DETAILS).apply(|args, value| {
         args.settings.tolerances.extend(tolerances(value)?);
         Ok(())
@@ -53,12 +52,31 @@ const COMPARISON: &[Opt<CompareArgs>] = &[
         }),
 ];
 
+const RESULTS: &[Opt<CompareArgs>] = &[
+    CompareArgs::OUTPUT,
+    CompareArgs::JSON,
+    CompareArgs::CSV,
+    CompareArgs::HTML,
+    CompareArgs::SVG,
+    CompareArgs::PNG,
+    CompareArgs::JUNIT,
+    CompareArgs::FORMAT,
+];
+
 /// The arguments.
 #[derive(Debug, Default)]
 pub struct CompareArgs {
     files: Vec<OsString>,
-    form: CompareForm,
+    outputs: Outputs,
     settings: ComparisonSettings,
+}
+
+impl TakesOutputs for CompareArgs {
+    const FORMATS: &'static str = "text|markdown|csv|json|html|junit";
+
+    fn outputs(&mut self) -> &mut Outputs {
+        &mut self.outputs
+    }
 }
 
 /// Runs `httperf compare` with these words behind it. `program` is the program itself.
@@ -69,13 +87,19 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
     if let Err(stop) = grammar::parse(&COMMAND, words, Order::from_environment(), &mut args) {
         return program.stop(&COMMAND.describe(), &stop);
     }
-    match documents(&args.files) {
-        Ok(documents) => compare(&program, &args, &documents),
-        Err(error) => {
-            program.say(format_args!("{error:#}"));
-            ExitCode::FAILURE
-        }
-    }
+    compare(&program, &args).unwrap_or_else(|error| program.fail(&error))
+}
+
+fn compare(program: &Program, args: &CompareArgs) -> anyhow::Result<ExitCode> {
+    let documents = documents(&args.files)?;
+    let mut files = DocumentFiles::prepare(&args.outputs)?;
+    let names: Vec<String> = args.files.iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    let named: Vec<Named<'_>> =
+        names.iter().zip(&documents).map(|(name, document)| Named { name, document }).collect();
+    let comparison = results(named[0], &named[1..], &args.settings);
+    files.write_last(program, &comparison);
+    let status = conclude(program, &comparison, Progress::new(program, args.outputs.form));
+    Ok(if files.lack_something() { ExitCode::FAILURE } else { status })
 }
 
 /// The results, the base first; at least two.
@@ -85,22 +109,7 @@ fn documents(files: &[OsString]) -> anyhow::Result<Vec<Document>> {
         count >= 2,
         "expected the names of a base and of a result to compare with it, got {count}"
     );
-    files.iter().map(read).collect()
-}
-
-fn compare(program: &Program, args: &CompareArgs, documents: &[Document]) -> ExitCode {
-    let names: Vec<String> = args.files.iter().map(|name| name.to_string_lossy().into_owned()).collect();
-    let named: Vec<Named<'_>> =
-        names.iter().zip(documents).map(|(name, document)| Named { name, document }).collect();
-    let comparison = results(named[0], &named[1..], &args.settings);
-    let documents: Vec<&Document> = documents.iter().collect();
-    conclude(program, &comparison, args.form, Pictures::Runs(&documents))
-}
-
-fn read(name: &OsString) -> anyhow::Result<Document> {
-    let shown = name.to_string_lossy();
-    let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
-    Document::read(&bytes).with_context(|| format!("`{shown}`"))
+    files.iter().map(|name| read(name)).collect()
 }
 
 /// The exit statuses of a comparison.
@@ -109,20 +118,15 @@ pub(crate) const CANNOT_TELL_STATUS: u8 = 2;
 
 /// Prints a comparison, and returns what it comes to. Why it is void is said on stderr where nobody might read it in
 /// the form that is printed.
-pub(crate) fn conclude(
-    program: &Program,
-    comparison: &Comparison,
-    form: CompareForm,
-    pictures: Pictures<'_>,
-) -> ExitCode {
+pub(crate) fn conclude(program: &Program, comparison: &Comparison, progress: Progress<'_>) -> ExitCode {
     let void = comparison.against.iter().filter(|against| against.verdict == Overall::Void);
-    for against in void.filter(|_| form != CompareForm::Text) {
+    for against in void.filter(|_| progress.form() != Form::Text) {
         for obstacle in &against.obstacles {
             let (new, base) = (&against.new.name, &comparison.base.name);
             program.say(format_args!("`{new}` is not comparable with `{base}`: {}", obstacle.text));
         }
     }
-    if let Err(status) = program.print(form.render(comparison, pictures).as_bytes()) {
+    if let Err(status) = progress.finish(comparison) {
         return status;
     }
     match comparison.outcome {
@@ -131,29 +135,6 @@ pub(crate) fn conclude(
         ComparisonOutcome::CannotTell => ExitCode::from(CANNOT_TELL_STATUS),
     }
 }
-
-/// `--format`: what is printed on stdout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum CompareForm {
-    /// Tables.
-    #[default]
-    Text,
-    /// Tables for a pull request.
-    Markdown,
-    /// A document for programs.
-    Json,
-    /// A page with charts.
-    Html,
-    /// Test cases for CI systems.
-    Junit,
-}
-
-pub(crate) const FORMATS: &str = "text|markdown|json|html|junit";
-pub(crate) const FORMAT_HELP: &str = "prints the comparison in this form";
-pub(crate) const FORMAT_DETAILS: &[&str] = &[
-    "Default: text. markdown is for a comment on a pull request, json for programs, html is a page with the distributions \
-     of both in one chart, junit has a test case for each tolerance, or for each figure if there are none.",
-];
 
 pub(crate) const FAIL_IF_HELP: &str =
     "exits with status 1 if a figure changed by more than this, such as p99>+5%";
@@ -164,31 +145,6 @@ pub(crate) const FAIL_IF_DETAILS: &[&str] = &[
     "The change is too large if the whole interval of 95 % confidence is beyond the bound; if only a part of it is, the exit \
      status is 2. Without this option it is 1 if any figure is worse.",
 ];
-
-impl CompareForm {
-    /// The value of `--format`.
-    pub(crate) fn parse(value: Value<'_>) -> Result<Self, ParseStop> {
-        match value.bytes() {
-            b"text" => Ok(Self::Text),
-            b"markdown" => Ok(Self::Markdown),
-            b"json" => Ok(Self::Json),
-            b"html" => Ok(Self::Html),
-            b"junit" => Ok(Self::Junit),
-            _ => Err(ParseStop::expected("--format", "text, markdown, json, html or junit", value)),
-        }
-    }
-
-    /// The comparison in this form.
-    fn render(self, comparison: &Comparison, pictures: Pictures<'_>) -> String {
-        match self {
-            Self::Text => comparison.text(),
-            Self::Markdown => comparison.markdown(),
-            Self::Json => comparison.json(),
-            Self::Html => comparison_page(comparison, pictures),
-            Self::Junit => comparison.junit(),
-        }
-    }
-}
 
 /// The value of `--fail-if`.
 pub(crate) fn tolerances(value: Value<'_>) -> Result<Vec<Tolerance>, ParseStop> {

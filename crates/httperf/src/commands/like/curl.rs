@@ -37,7 +37,7 @@ struct State {
     data: Vec<Data>,
     /// The values of `-F`.
     form: Vec<String>,
-    /// What is added to the URL.
+    /// Text added to the URL.
     query: Vec<String>,
     /// The file of `-T`.
     upload: Option<String>,

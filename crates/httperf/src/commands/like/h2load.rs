@@ -200,7 +200,7 @@ const OPTIONS: &[ToolOption<State>] = &[
     ),
 ];
 
-/// The bytes of a window of so many bits.
+/// Size in bytes of a window given by its number of bits.
 fn window(bits: &str) -> Result<String, Expected> {
     let bits = bits.parse::<u32>().ok().filter(|bits| (16..=30).contains(bits));
     bits.map(|bits| ((1u32 << bits) - 1).to_string()).ok_or(Expected("a number of bits from 16 to 30"))

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::command_line::args::Args;
+use crate::command_line::outputs::{Outputs, TakesOutputs};
 
 /// The arguments of `httperf sweep`.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,42 +26,14 @@ pub struct SweepArgs {
     pub pause: f64,
     /// `--settle` in seconds.
     pub settle: f64,
-    /// `--output`.
-    pub output: Option<OsString>,
-    /// `--csv`.
-    pub csv: Option<OsString>,
-    /// `--tsv`.
-    pub tsv: Option<OsString>,
-    /// `--html`.
-    pub html: Option<OsString>,
-    /// `--svg`.
-    pub svg: Option<OsString>,
-    /// `--png`.
-    pub png: Option<OsString>,
-    /// `--junit`.
-    pub junit: Option<OsString>,
-    /// `--format`.
-    pub form: SweepForm,
+    /// Where the sweep goes.
+    pub outputs: Outputs,
     /// `--resume`.
     pub resume: Option<OsString>,
     /// `--strict`.
     pub strict: bool,
     /// `--quiet`.
     pub quiet: bool,
-}
-
-/// The form of the report on stdout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SweepForm {
-    /// A table for people.
-    #[default]
-    Table,
-    /// Rows with tabs.
-    Tsv,
-    /// Rows with commas.
-    Csv,
-    /// The document.
-    Json,
 }
 
 impl Default for SweepArgs {
@@ -75,17 +48,18 @@ impl Default for SweepArgs {
             stop_after: 3,
             pause: 1.0,
             settle: 60.0,
-            output: None,
-            csv: None,
-            tsv: None,
-            html: None,
-            svg: None,
-            png: None,
-            junit: None,
-            form: SweepForm::Table,
+            outputs: Outputs::default(),
             resume: None,
             strict: false,
             quiet: false,
         }
+    }
+}
+
+impl TakesOutputs for SweepArgs {
+    const FORMATS: &'static str = "text|csv|tsv|json|html|junit";
+
+    fn outputs(&mut self) -> &mut Outputs {
+        &mut self.outputs
     }
 }

@@ -16,21 +16,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use httperf_plan::Plan;
-use httperf_report::junit::{self, Suite};
-use httperf_report::pictures::{self, Picture, Style, SweepCurve};
-use httperf_report::sweep::{self as report, End, Lacking, Recovery, Run, Sweep};
-use httperf_report::{Level, html};
+use httperf_report::sweep::{End, Lacking, Recovery, Run, Sweep};
+use httperf_report::{Form, Level};
 
-use self::args::{SweepArgs, SweepForm};
+use self::args::SweepArgs;
 use self::order::{Turn, order};
 use self::ports::Ports;
+use crate::command_line::outputs::FileForm;
 use crate::command_line::planning::{self, make_runnable};
 use crate::runner::probe;
-use crate::runner::results::file::Writable;
-use crate::runner::results::{cannot_write, ensure_distinct};
+use crate::runner::results::documents::DocumentFiles;
 use crate::runner::{INVALID_STATUS, OBJECTIVES_STATUS, Runner, SUSPECT_STATUS};
 use crate::terminal::messages::Program;
-use crate::terminal::status_line::StatusLine;
+use crate::terminal::progress::Progress;
 
 pub use self::options::COMMAND;
 
@@ -55,29 +53,30 @@ fn run(program: &Program, named: &Program, given: &SweepArgs) -> Result<ExitCode
             Sweep::new(options::settings(given), plan)
         }
     };
-    let (runner, mut files) = Runner::start(named, &[&sweep.plan], || Files::prepare(given))?;
+    let mut outputs = given.outputs.clone();
+    if let (None, Some(name)) = (outputs.document(), &given.resume) {
+        outputs.set("--resume", FileForm::Text(Form::Json), name.clone());
+    }
+    let (runner, mut files) = Runner::start(named, &[&sweep.plan], || DocumentFiles::prepare(&outputs))?;
     runner.warn_of_problems(named, &sweep.plan);
     let order = order(&sweep.settings);
+    let mut progress = Progress::new(named, outputs.form);
     let mut course = Course { program: named, runner: &runner, sweep, order, usual: None };
-    let carried_out = course.carry_out(&mut files);
+    let carried_out = course.carry_out(&mut files, &mut progress);
     let sweep = course.sweep;
     if let Err(Failed::AtOnce(error)) = &carried_out {
+        drop(progress);
         return Err(named.fail(error));
     }
     if !sweep.runs.is_empty() {
         files.write_last(named, &sweep);
     }
-    let printed = named.print_with(|out| match given.form {
-        SweepForm::Table => write!(out, "{}", report::table(&sweep)),
-        SweepForm::Tsv => out.write_all(report::tsv(&sweep).as_bytes()),
-        SweepForm::Csv => out.write_all(report::csv(&sweep).as_bytes()),
-        SweepForm::Json => out.write_all(sweep.json().as_bytes()),
-    });
+    let printed = progress.finish(&sweep);
     if let Err(Failed::MeanWhile(error)) = &carried_out {
         return Err(named.fail(error));
     }
     printed?;
-    if let (Some(End::Asked), Some(name)) = (sweep.end, given.output.as_ref().or(given.resume.as_ref())) {
+    if let (Some(End::Asked), Some(name)) = (sweep.end, outputs.document()) {
         named.warn(format_args!("interrupted; --resume={} goes on", name.to_string_lossy()));
     }
     if files.lack_something() {
@@ -134,14 +133,12 @@ struct Course<'a> {
 
 impl Course<'_> {
     /// Makes all runs that are to be made, until a signal asks for the end.
-    fn carry_out(&mut self, files: &mut Files) -> Result<(), Failed> {
-        let mut progress = (!self.program.is_quiet()).then(StatusLine::new);
-        let mut show = |text: &str| {
-            if let Some(line) = &mut progress {
-                line.show(text);
-            }
-        };
+    fn carry_out(&mut self, files: &mut DocumentFiles, progress: &mut Progress<'_>) -> Result<(), Failed> {
         let all = self.order.len();
+        let before = self.sweep.runs.len();
+        if before > 0 {
+            progress.rows(&self.sweep);
+        }
         let mut is_first = true;
         while let Some(turn) = self.next() {
             let what = format!(
@@ -152,20 +149,22 @@ impl Course<'_> {
             );
             let plan = self.plan(turn);
             if is_first {
-                show("asking the server");
+                progress.show("asking the server");
                 self.ask_first().map_err(Failed::AtOnce)?;
             }
-            let recovery = self
-                .recover(&plan, is_first, &mut |waited_for| show(&format!("{what}: waiting {waited_for}")));
+            let recovery = self.recover(&plan, is_first, &mut |waited_for| {
+                progress.show(&format!("{what}: waiting {waited_for}"))
+            });
             is_first = false;
             if self.runner.is_interrupted() {
                 break;
             }
-            show(&what);
+            let made = self.sweep.runs.len() - before;
+            progress.show_part(&what, made, all - before);
             let result = recovery.and_then(|recovery| Ok((recovery, self.runner.run(plan)?)));
             let (recovery, result) = result.map_err(Failed::MeanWhile)?;
             self.sweep.add(Run::new(turn.rate, turn.repeat, recovery, result));
-            show("");
+            progress.rows(&self.sweep);
             files.write(self.program, &self.sweep);
             if self.runner.is_interrupted() {
                 break;
@@ -208,14 +207,7 @@ impl Course<'_> {
         match probe::median(&probe, &summary) {
             Ok(median) => self.usual = Some(median),
             Err(_) if self.runner.is_interrupted() => {}
-            Err(why) => {
-                let servers: Vec<String> =
-                    self.sweep.plan.targets.iter().map(|target| target.endpoint.to_string()).collect();
-                anyhow::bail!(
-                    "{}: no call before the first run was answered well: {why}",
-                    servers.join(", ")
-                );
-            }
+            Err(fault) => anyhow::bail!(fault),
         }
         Ok(())
     }
@@ -291,107 +283,4 @@ fn seconds<T>(what: impl FnOnce() -> T) -> (T, f64) {
     let began = Instant::now();
     let outcome = what();
     (outcome, began.elapsed().as_millis() as f64 / 1e3)
-}
-
-/// The files that a sweep goes to.
-struct Files {
-    files: Vec<SweepFile>,
-}
-
-struct SweepFile {
-    option: &'static str,
-    name: OsString,
-    render: Render,
-    file: Writable,
-    /// The reason why it could not be written the last time.
-    error: Option<String>,
-}
-
-/// A form of a sweep.
-#[derive(Clone, Copy)]
-enum Render {
-    /// One that is written again after each run, so that what was measured is not lost.
-    Always(fn(&Sweep) -> String),
-    /// One that takes a while to make, and can be made of the document.
-    AtTheEnd(fn(&Sweep) -> Vec<u8>),
-}
-
-/// The three graphs.
-fn picture(sweep: &Sweep) -> Picture {
-    pictures::sweep(&SweepCurve::of(sweep), &Style::default())
-}
-
-/// A suite of test cases for each run.
-fn junit(sweep: &Sweep) -> Vec<u8> {
-    let unit = sweep.unit().name();
-    let suites = sweep.runs.iter().map(|run| {
-        let name = match run.repeat {
-            0 => format!("{} {unit}/s", run.rate),
-            repeat => format!("{} {unit}/s, again ({repeat})", run.rate),
-        };
-        Suite { name, ..Suite::of(&run.result) }
-    });
-    junit::xml("httperf sweep", &suites.collect::<Vec<_>>()).into_bytes()
-}
-
-impl Files {
-    /// Looks whether the files can be written, so that nobody measures for an hour in vain.
-    fn prepare(given: &SweepArgs) -> anyhow::Result<Self> {
-        let (document, option) = match (&given.output, &given.resume) {
-            (Some(name), _) => (Some(name), "--output"),
-            (None, name) => (name.as_ref(), "--resume"),
-        };
-        let all = [
-            (option, document, Render::Always(Sweep::json)),
-            ("--csv", given.csv.as_ref(), Render::Always(report::csv)),
-            ("--tsv", given.tsv.as_ref(), Render::Always(report::tsv)),
-            ("--html", given.html.as_ref(), Render::AtTheEnd(|sweep| html::sweep_page(sweep).into_bytes())),
-            ("--svg", given.svg.as_ref(), Render::AtTheEnd(|sweep| picture(sweep).svg().as_bytes().to_vec())),
-            ("--png", given.png.as_ref(), Render::AtTheEnd(|sweep| picture(sweep).png())),
-            ("--junit", given.junit.as_ref(), Render::AtTheEnd(junit)),
-        ];
-        let names = all.iter().filter_map(|&(option, name, _)| Some((option, name?.as_os_str())));
-        ensure_distinct(names)?;
-        let mut files = Vec::new();
-        for (option, name, render) in all {
-            let Some(name) = name else { continue };
-            let file = Writable::new(name).with_context(|| cannot_write(option, name))?;
-            files.push(SweepFile { option, name: name.clone(), render, file, error: None });
-        }
-        Ok(Self { files })
-    }
-
-    /// Writes what is to keep the runs so far. What goes wrong is said, and tried again the next time.
-    fn write(&mut self, program: &Program, sweep: &Sweep) {
-        // What was written to a pipe or a device cannot be replaced.
-        self.write_if(program, sweep, |one| {
-            matches!(one.render, Render::Always(_)) && !one.file.is_special()
-        });
-    }
-
-    /// Writes all of them, when there will be no more runs.
-    fn write_last(&mut self, program: &Program, sweep: &Sweep) {
-        self.write_if(program, sweep, |_| true);
-    }
-
-    fn write_if(&mut self, program: &Program, sweep: &Sweep, is_due: impl Fn(&SweepFile) -> bool) {
-        for one in self.files.iter_mut().filter(|file| is_due(file)) {
-            let contents = match one.render {
-                Render::Always(render) => render(sweep).into_bytes(),
-                Render::AtTheEnd(render) => render(sweep),
-            };
-            let written = one.file.replace(&contents);
-            let error = written.with_context(|| cannot_write(one.option, &one.name)).err();
-            let error = error.map(|error| format!("{error:#}"));
-            if let Some(error) = error.as_ref().filter(|&error| one.error.as_ref() != Some(error)) {
-                program.say(error);
-            }
-            one.error = error;
-        }
-    }
-
-    /// Returns whether one of them is not what it should be.
-    fn lack_something(&self) -> bool {
-        self.files.iter().any(|file| file.error.is_some())
-    }
 }

@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use httperf_plan::Arrivals;
 use httperf_report::sweep::{REPEATS_MAX, SweepSettings, WAIT_MAX_S};
 
-use super::args::{SweepArgs, SweepForm};
+use super::args::SweepArgs;
 use super::rates;
 use crate::command_line::args::{Args, unknown_word};
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::outputs::{Outputs, TakesOutputs as _};
 use crate::command_line::table;
 use crate::command_line::values::{self, StdoutMeans};
 
@@ -125,61 +126,21 @@ const BETWEEN: &[Opt<SweepArgs>] = &[
 ];
 
 const RESULTS: &[Opt<SweepArgs>] = &[
-    Opt::with_value("output", "FILE", "writes the sweep as a JSON document after each run")
-        .details(&[
-            "The document holds the settings, the plan, the result of each run as a run's own --output \
-             has it, and what follows from them; docs/reference/sweep.md describes it. It is replaced as \
-             a whole each time, so that a sweep that is killed loses one run at most.",
-        ])
-        .apply(|args, value| file(&mut args.output, "--output", value)),
+    SweepArgs::OUTPUT,
+    SweepArgs::JSON,
     Opt::with_value("resume", "FILE", "continues the sweep in a file that --output has written")
         .details(&[
             "By the settings and the plan in it, with no other options than those of this group. Runs \
              that were interrupted are made again. The file is written anew unless --output names another.",
         ])
-        .apply(|args, value| file(&mut args.resume, "--resume", value)),
-    Opt::with_value("csv", "FILE", "writes a row of figures for each run to a CSV file")
-        .details(&[
-            "The columns of a run's --csv, the ten of autobench first, and behind them those of a sweep. \
-             The file is written anew after each run.",
-        ])
-        .apply(|args, value| file(&mut args.csv, "--csv", value)),
-    Opt::with_value("tsv", "FILE", "writes the same with tabs between the values")
-        .apply(|args, value| file(&mut args.tsv, "--tsv", value)),
-    Opt::with_value(
-        "html",
-        "FILE",
-        "writes the sweep as a page with charts, in one file that needs no network",
-    )
-    .details(&["Written when the sweep is over, as are --svg, --png and --junit. `httperf plot` draws a \
-             document again."])
-    .apply(|args, value| file(&mut args.html, "--html", value)),
-    Opt::with_value(
-        "svg",
-        "FILE",
-        "draws reply rate, errors and response time over the offered load, as SVG",
-    )
-    .apply(|args, value| file(&mut args.svg, "--svg", value)),
-    Opt::with_value("png", "FILE", "draws the same as PNG")
-        .apply(|args, value| file(&mut args.png, "--png", value)),
-    Opt::with_value(
-        "junit",
-        "FILE",
-        "writes the objectives and the verdict of each run as JUnit XML, for CI systems",
-    )
-    .apply(|args, value| file(&mut args.junit, "--junit", value)),
-    Opt::with_value("format", "table|tsv|csv|json", "prints the sweep in this form when it is over")
-        .details(&["Default: table. The others are what --tsv, --csv and --output write."])
-        .apply(|args, value| {
-            args.form = match value.bytes() {
-                b"table" => SweepForm::Table,
-                b"tsv" => SweepForm::Tsv,
-                b"csv" => SweepForm::Csv,
-                b"json" => SweepForm::Json,
-                _ => return Err(ParseStop::expected("--format", "table, tsv, csv or json", value)),
-            };
-            Ok(())
-        }),
+        .apply(|args, value| values::file(&mut args.resume, "--resume", value, StdoutMeans::Nothing)),
+    SweepArgs::CSV,
+    SweepArgs::TSV,
+    SweepArgs::HTML,
+    SweepArgs::SVG,
+    SweepArgs::PNG,
+    SweepArgs::JUNIT,
+    SweepArgs::FORMAT,
     Opt::flag("strict", "exits with status 2 if a run is SUSPECT, and 3 if one is INVALID")
         .details(&[
             "Otherwise the exit status is 4 if there are objectives that no rate has met, and else 0.",
@@ -239,9 +200,7 @@ pub(super) fn settings(given: &SweepArgs) -> SweepSettings {
 /// With `--resume`, all that a run or a sweep is comes from the file.
 fn check_resumed(args: &SweepArgs) -> Result<(), ParseStop> {
     let mut others = args.clone();
-    (others.output, others.csv, others.tsv, others.resume) = (None, None, None, None);
-    (others.html, others.svg, others.png, others.junit) = (None, None, None, None);
-    others.form = SweepForm::default();
+    (others.outputs, others.resume) = (Outputs::default(), None);
     (others.strict, others.quiet) = (false, false);
     (others.run.results.warmup, others.run.results.drain) = (0.0, 0.0);
     let is_given = |seconds: f64| !seconds.is_nan();
@@ -358,12 +317,10 @@ fn wait(option: &str, value: Value<'_>) -> Result<f64, ParseStop> {
     })
 }
 
-fn file(place: &mut Option<OsString>, option: &str, value: Value<'_>) -> Result<(), ParseStop> {
-    values::file(place, option, value, StdoutMeans::Nothing)
-}
-
 #[cfg(test)]
 mod tests {
+    use httperf_report::Form;
+
     use super::*;
     use crate::command_line::grammar::parse::words;
 
@@ -426,9 +383,12 @@ mod tests {
             "--strict",
             "--quiet",
         ]);
-        let names = [&args.resume, &args.output, &args.csv, &args.tsv].map(|name| name.clone().unwrap());
-        assert_eq!(names, ["a", "b", "c", "d"]);
-        assert_eq!((args.form, args.strict, args.quiet), (SweepForm::Json, true, true));
+        let names: Vec<_> =
+            args.outputs.files().iter().map(|file| (file.option, file.name.clone())).collect();
+        let expected = [("--output", "b"), ("--csv", "c"), ("--tsv", "d")];
+        assert_eq!(names, expected.map(|(option, name)| (option, name.into())));
+        assert_eq!(args.resume.as_deref(), Some("a".as_ref()));
+        assert_eq!((args.outputs.form, args.strict, args.quiet), (Form::Json, true, true));
     }
 
     #[test]

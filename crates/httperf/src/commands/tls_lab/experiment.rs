@@ -67,9 +67,22 @@ struct Load {
     concurrency: u32,
 }
 
+/// What happens in an experiment.
+pub(super) enum Event<'a> {
+    /// A trial begins, or what precedes the first.
+    Next {
+        /// What comes next.
+        what: &'a str,
+        /// Number of rounds that are complete.
+        round: u64,
+    },
+    /// A round is complete.
+    Round(&'a Results),
+}
+
 impl Experiment {
     /// Makes all trials. `carry_out` runs a plan; `is_over` tells whether somebody asked for an early end, on which the
-    /// round that is under way is left out; `progress` is told what comes next.
+    /// round that is under way is left out; `tell` is told what happens.
     ///
     /// # Errors
     /// Those of `carry_out`.
@@ -78,15 +91,15 @@ impl Experiment {
         server: String,
         carry_out: &mut dyn FnMut(&Plan) -> Result<Summary>,
         is_over: &dyn Fn() -> bool,
-        progress: &mut dyn FnMut(&str),
+        tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Results> {
         let mut contestants = Vec::new();
         for candidate in &self.candidates {
-            contestants.extend(self.probe(candidate, carry_out, is_over, progress)?);
+            contestants.extend(self.probe(candidate, carry_out, is_over, tell)?);
         }
         for contestant in contestants.iter().filter(|contestant| contestant.is_measured()) {
             if !is_over() {
-                progress(&format!("warming up: {contestant}"));
+                tell(Event::Next { what: &format!("warming up: {contestant}"), round: 0 });
                 // The first handshakes of both sides find cold caches: their figures are left out.
                 carry_out(&self.plan(
                     contestant.candidate,
@@ -107,7 +120,8 @@ impl Experiment {
             let mut trials = Vec::new();
             for index in order {
                 let contestant = &contestants[index];
-                progress(&format!("round {} of {}: {contestant}", rounds + 1, self.settings.rounds));
+                let what = format!("round {} of {}: {contestant}", rounds + 1, self.settings.rounds);
+                tell(Event::Next { what: &what, round: rounds });
                 trials.push((index, self.trial(contestant, carry_out)?));
                 if is_over() {
                     break;
@@ -118,9 +132,15 @@ impl Experiment {
             }
             rounds += 1;
             trials.into_iter().for_each(|(index, trial)| contestants[index].note(rounds, trial));
+            tell(Event::Round(&self.results(&server, rounds, &contestants)));
         }
-        let variants = contestants.into_iter().map(Contestant::into_variant).collect();
-        Ok(Results { server, settings: self.settings, rounds, variants })
+        Ok(self.results(&server, rounds, &contestants))
+    }
+
+    /// What is known after this number of rounds.
+    fn results(&self, server: &str, rounds: u64, contestants: &[Contestant<'_>]) -> Results {
+        let variants = contestants.iter().map(Contestant::variant).collect();
+        Results { server: server.to_owned(), settings: self.settings, rounds, variants }
     }
 
     /// Finds out whether the server accepts a candidate: with full handshakes and, if it does and that is asked for,
@@ -130,7 +150,7 @@ impl Experiment {
         candidate: &'a Candidate,
         carry_out: &mut dyn FnMut(&Plan) -> Result<Summary>,
         is_over: &dyn Fn() -> bool,
-        progress: &mut dyn FnMut(&str),
+        tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Vec<Contestant<'a>>> {
         let mut accepted = Vec::new();
         for (kind, handshakes) in
@@ -139,7 +159,7 @@ impl Experiment {
             if kind == HandshakeKind::Resumed && !self.resumes {
                 break;
             }
-            progress(&format!("asking for {}", candidate.name));
+            tell(Event::Next { what: &format!("asking for {}", candidate.name), round: 0 });
             let summary = carry_out(&self.plan(candidate, kind, Load { handshakes, concurrency: 1 }))?;
             if is_over() {
                 // A probe that was cut short says nothing about the server.
@@ -218,8 +238,8 @@ impl Contestant<'_> {
         }
     }
 
-    fn into_variant(self) -> Variant {
-        Variant { name: self.candidate.name.clone(), kind: self.kind, outcome: self.outcome }
+    fn variant(&self) -> Variant {
+        Variant { name: self.candidate.name.clone(), kind: self.kind, outcome: self.outcome.clone() }
     }
 }
 

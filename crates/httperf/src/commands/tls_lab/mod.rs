@@ -8,18 +8,22 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::bail;
 use httperf_plan::{Plan, Tls, TlsVersion};
 use httperf_proto::tls::{GROUPS, Group as KeyExchange};
-use httperf_report::tls_lab::{Results, TlsLabOutcome, TlsLabSettings, csv, json, table};
+use httperf_report::tls_lab::{Results, TlsLabOutcome, TlsLabSettings};
+use httperf_stats::TlsSummary;
 
-use self::experiment::{Candidate, Experiment};
+use self::experiment::{Candidate, Event, Experiment};
 use crate::command_line::args::{self, TypedUrl};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::outputs::{Outputs, TakesOutputs};
 use crate::command_line::planning;
 use crate::command_line::table;
-use crate::runner::Runner;
+use crate::runner::results::documents::DocumentFiles;
+use crate::runner::{Runner, probe};
 use crate::terminal::messages::Program;
-use crate::terminal::status_line::StatusLine;
+use crate::terminal::progress::Progress;
 
 /// Runs `httperf tls-lab` with these words behind it. `program` is the program itself.
 #[must_use]
@@ -40,28 +44,62 @@ fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
     let base = base_plan(program, args).map_err(|error| failed(&error))?;
     let candidates = args.candidates(base.tls.as_ref().expect("the plan of a https:// URL has TLS"));
     let experiment = Experiment { base, candidates, resumes: args.resume, settings: args.settings };
-    let attempt = || -> anyhow::Result<(Results, Runner)> {
-        let runner = Runner::unrehearsed()?;
-        let mut progress = StatusLine::new();
-        let mut carry_out = |plan: &Plan| Ok(runner.measure(plan)?);
-        let is_interrupted = || runner.is_interrupted();
-        let results = experiment
-            .run(args.server(), &mut carry_out, &is_interrupted, &mut |what| progress.show(what))?;
-        Ok((results, runner))
-    };
-    let (results, runner) = attempt().map_err(|error| program.fail(&error))?;
-    if let Some(reason) = nothing_measured(&results, runner.is_interrupted()) {
-        return Err(failed(&reason));
+    let mut files = DocumentFiles::prepare(&args.outputs).map_err(|error| program.fail(&error))?;
+    let runner = Runner::unrehearsed().map_err(|error| program.fail(&error))?;
+    let mut progress = Progress::new(program, args.outputs.form);
+    progress.show("asking the server");
+    if let Err(error) = check(&runner, &experiment.base) {
+        drop(progress);
+        return Err(program.fail(&error));
     }
+    let carried_out = experiment.run(
+        args.server(),
+        &mut |plan| Ok(runner.measure(plan)?),
+        &|| runner.is_interrupted(),
+        &mut |event| match event {
+            Event::Next { what, round } => {
+                let all = usize::try_from(args.settings.rounds).unwrap_or(usize::MAX);
+                progress.show_part(what, usize::try_from(round).unwrap_or(usize::MAX), all);
+            }
+            Event::Round(results) => {
+                progress.rows(results);
+                files.write(program, results);
+            }
+        },
+    );
+    let results = carried_out.and_then(|results| match nothing_measured(&results, runner.is_interrupted()) {
+        Some(reason) => bail!(reason),
+        None => Ok(results),
+    });
+    let results = match results {
+        Ok(results) => results,
+        Err(error) => {
+            drop(progress);
+            return Err(program.fail(&error));
+        }
+    };
     if results.is_interrupted() && runner.is_interrupted() {
         program.say(format_args!("interrupted after {} of {} rounds", results.rounds, args.settings.rounds));
     }
-    program.print_with(|out| match args.form {
-        ResultsForm::Table => write!(out, "{}", table(&results)),
-        ResultsForm::Csv => write!(out, "{}", csv(&results)),
-        ResultsForm::Json => write!(out, "{}", json(&results)),
-    })?;
+    files.write_last(program, &results);
+    progress.finish(&results)?;
+    if files.lack_something() {
+        return Err(ExitCode::FAILURE);
+    }
     Ok(runner.exit_code())
+}
+
+/// Connects once, so that nobody waits for handshakes with a server that is not there or speaks no TLS. A server that
+/// refuses what it is offered may accept a variant.
+fn check(runner: &Runner, base: &Plan) -> anyhow::Result<()> {
+    let plan = probe::probe(base, 1, DEFAULT_TIMEOUT);
+    let summary = runner.measure(&plan)?;
+    let tls = summary.tls.as_deref().filter(|tls| !tls.transport.is_empty());
+    let refuses = tls.and_then(TlsSummary::hopeless).is_some_and(|failure| !failure.is_not_tls());
+    match probe::slowest(&plan, &summary) {
+        Err(fault) if !refuses && !runner.is_interrupted() => bail!(fault),
+        _ => Ok(()),
+    }
 }
 
 /// The plan common to all trials: a connection to the server, and a handshake.
@@ -110,16 +148,16 @@ pub struct TlsLabArgs {
     resume: bool,
     /// Numbers of rounds and handshakes, and the like.
     settings: TlsLabSettings,
-    /// `--csv`, `--json`.
-    form: ResultsForm,
+    /// Where the results go.
+    outputs: Outputs,
 }
 
-/// The form of the report on stdout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ResultsForm {
-    Table,
-    Csv,
-    Json,
+impl TakesOutputs for TlsLabArgs {
+    const FORMATS: &'static str = "text|csv|json|html";
+
+    fn outputs(&mut self) -> &mut Outputs {
+        &mut self.outputs
+    }
 }
 
 /// `--groups`, unless it is given.
@@ -155,7 +193,7 @@ impl Default for TlsLabArgs {
                 seed: 1,
                 is_verified: false,
             },
-            form: ResultsForm::Table,
+            outputs: Outputs::default(),
         }
     }
 }
@@ -344,18 +382,8 @@ const SERVER_OPTIONS: &[Opt<TlsLabArgs>] = &[
     }),
 ];
 
-const RESULTS: &[Opt<TlsLabArgs>] = &[
-    Opt::flag("csv", "prints CSV instead of the table: a line for each variant")
-        .details(&["Of --csv and --json the last counts. docs/reference/tls-lab.md describes both."])
-        .apply(|args, _| {
-            args.form = ResultsForm::Csv;
-            Ok(())
-        }),
-    Opt::flag("json", "prints JSON instead of the table, with the figures of each round").apply(|args, _| {
-        args.form = ResultsForm::Json;
-        Ok(())
-    }),
-];
+const RESULTS: &[Opt<TlsLabArgs>] =
+    &[TlsLabArgs::OUTPUT, TlsLabArgs::JSON, TlsLabArgs::CSV, TlsLabArgs::HTML, TlsLabArgs::FORMAT];
 
 impl TlsLabArgs {
     fn verify(&mut self) {
@@ -400,6 +428,8 @@ fn number(option: &str, range: std::ops::RangeInclusive<u64>, value: Value<'_>) 
 
 #[cfg(test)]
 mod tests {
+    use httperf_report::Form;
+
     use super::*;
     use crate::command_line::grammar::parse::words;
 
@@ -471,7 +501,7 @@ mod tests {
             "--seed=42",
             "--resume",
             "--ssl-verify",
-            "--csv",
+            "--csv=a",
             "--json",
         ]);
         let expected = TlsLabSettings {
@@ -483,7 +513,8 @@ mod tests {
             seed: 42,
             is_verified: true,
         };
-        assert_eq!((args.settings, args.form, args.resume), (expected, ResultsForm::Json, true));
+        assert_eq!((args.settings, args.outputs.form, args.resume), (expected, Form::Json, true));
+        assert_eq!(args.outputs.files()[0].name, "a");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! documents up again.
 
 mod call_log;
+pub(crate) mod documents;
 pub(crate) mod file;
 mod machine;
 

@@ -235,16 +235,16 @@ fn a_result_that_cannot_be_used_is_refused_in_a_sentence() {
             ),
         );
     }
-    fails(&bench.command("report"), "httperf report: expected the name of a result, got none\n");
+    fails(&bench.command("report"), "httperf report: expected the name of a document, got none\n");
     fails(&bench.command("merge"), "httperf merge: expected the names of results, got none\n");
     fails(&bench.command("rerun"), "httperf rerun: expected the name of one result, got 0\n");
     fails(
         &bench.command("report --format pdf @other.json"),
-        "httperf report: --format: expected text, html, csv, hgrm or json, got `pdf`\n",
+        "httperf report: --format: expected one of text, json, html, csv, tsv, markdown, junit, hgrm, got `pdf`\n",
     );
     fails(
         &bench.command("report --format html @a @b"),
-        "httperf report: --format: html, hgrm and json take one file, got 2\n",
+        "httperf report: --format: html takes one file, got 2\n",
     );
 }
 

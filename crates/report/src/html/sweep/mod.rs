@@ -9,15 +9,11 @@ use crate::pictures::{Chart, SweepCurve, of_sweep};
 use crate::sweep::{End, Sweep, SweepSettings, Unit};
 
 use super::about::{self, Fact};
-use super::cut;
 use super::scripts::{PAGE, Script};
 use super::style::STYLE;
 use super::tiles::Tile;
 
 use self::table::Row;
-
-/// Maximum number of characters of a machine's name.
-const NAME_LENGTH: usize = 200;
 
 /// Maximum number of rates listed.
 const RATES_LISTED: usize = 100;
@@ -26,7 +22,7 @@ const RATES_LISTED: usize = 100;
 #[must_use]
 pub fn sweep_page(sweep: &Sweep) -> String {
     let curve = SweepCurve::of(sweep);
-    let first = sweep.runs.first().map(|run| &run.result);
+    let parts = sweep.runs.first().map_or(&[][..], |run| &run.result.parts);
     let page = Page {
         title: about::url(&sweep.plan),
         facts: facts(sweep),
@@ -37,14 +33,12 @@ pub fn sweep_page(sweep: &Sweep) -> String {
         unit: curve.unit,
         rows: table::rows(sweep),
         left_out: sweep.runs.len().saturating_sub(table::ROWS_MAX),
-        commands: first.map_or_else(Vec::new, about::commands),
+        commands: about::commands(parts),
         settings: settings(&sweep.settings, curve.unit),
         facts_of_plan: about::plan(&sweep.plan),
-        machines: first.map_or_else(Vec::new, about::machines),
+        machines: about::machines(parts),
         plan_json: about::plan_json(&sweep.plan),
-        version: first
-            .and_then(|result| result.parts.first())
-            .map_or_else(String::new, |part| part.httperf.clone()),
+        version: parts.first().map_or_else(String::new, |part| part.httperf.clone()),
         style: &STYLE,
         script: &PAGE,
     };
@@ -81,7 +75,7 @@ fn facts(sweep: &Sweep) -> Vec<String> {
     };
     let part = sweep.runs.first().and_then(|run| run.result.parts.first());
     let Some(part) = part else { return vec![runs] };
-    vec![about::date(&part.started), runs, format!("from {}", cut(&part.machine.host, NAME_LENGTH))]
+    vec![about::date(&part.started), runs, format!("from {}", about::host(part))]
 }
 
 fn end(end: Option<End>) -> &'static str {

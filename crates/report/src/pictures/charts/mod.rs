@@ -2,13 +2,16 @@
 //!
 //! All text in them is ours; names from outside stay in the page's tables.
 
+mod capacity;
 mod compared;
 mod over_time;
 mod sweep;
+mod tls_lab;
 
-use httperf_stats::{Clocks, Timing};
+use httperf_stats::Clocks;
 use serde::Serialize;
 
+use crate::curves::PercentileCurve;
 use crate::result::Document;
 
 use super::axis::Axis;
@@ -16,9 +19,10 @@ use super::figure::Panel;
 use super::graph::Graph;
 use super::percentiles;
 
-pub use self::compared::Pictures;
+pub(crate) use self::capacity::of_capacity;
 pub(crate) use self::compared::{compared, role};
 pub(crate) use self::sweep::of_sweep;
+pub(crate) use self::tls_lab::of_tls_lab;
 
 use self::over_time::Run;
 
@@ -53,14 +57,14 @@ impl Chart {
         Self { id, title, about, graph }
     }
 
-    /// Percentile curves of timings with their names; `None` if there are no samples.
+    /// Percentile curves with their names; `None` if there are no samples.
     fn of_percentiles(
         id: &'static str,
         title: &'static str,
         about: &'static str,
-        timings: &[(&str, &Timing)],
+        curves: &[(String, PercentileCurve)],
     ) -> Option<Self> {
-        let (x, panel) = percentiles::graph("", timings);
+        let (x, panel) = percentiles::graph("", curves);
         (!panel.is_empty()).then(|| Self::new(id, title, about, &x, &panel))
     }
 }
@@ -71,6 +75,7 @@ impl RunCharts {
         let run = Run::of(document);
         let all = &document.figures.all_calls;
         let latency = if all.answered < all.calls { "latency of answered calls" } else { "latency" };
+        let curve = |name: &str, timing| (name.to_owned(), PercentileCurve::of(timing));
         Self {
             throughput: run.throughput(),
             latency: run.latency(),
@@ -78,7 +83,7 @@ impl RunCharts {
                 "percentiles",
                 "Percentiles of latency and service time",
                 "Towards the right, fewer and fewer calls took longer: at p99.9, one in a thousand did.",
-                &[(latency, &completed.latency), ("service", &completed.service)],
+                &[curve(latency, &completed.latency), curve("service", &completed.service)],
             ),
             errors: run.errors(),
             lag: if lag.is_empty() { None } else { run.lag() },
@@ -86,7 +91,7 @@ impl RunCharts {
                 "lag-percentiles",
                 "Percentiles of the lag",
                 "Of all arrivals that were due on the schedule.",
-                &[("lag", lag)],
+                &[curve("lag", lag)],
             ),
             open: run.open(),
         }

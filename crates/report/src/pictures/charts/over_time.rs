@@ -5,7 +5,7 @@ use httperf_stats::{Failure, Interval};
 use crate::pictures::axis::{Axis, Quantity};
 use crate::pictures::figure::{DASHES, Dash, Line, Mark, Marked, Panel, SHAPES, Shade, Shape};
 use crate::pictures::theme::{Ink, SERIES};
-use crate::pictures::timeline::{MARKED_MAX, SHORTEST, shades};
+use crate::pictures::timeline::{MARKED_MAX, SHORTEST, shades, values};
 use crate::result::Document;
 
 use super::Chart;
@@ -161,8 +161,4 @@ impl<'a> Run<'a> {
         let panel = Panel { name: title, y, shades: self.shades.clone(), lines, mark: None, nothing: "" };
         (!panel.is_empty()).then(|| Chart::new(id, title, about, &x, &panel))
     }
-}
-
-fn values(lines: &[Line]) -> impl Iterator<Item = f64> {
-    lines.iter().flat_map(|line| &line.points).filter_map(|&(_, value)| value)
 }

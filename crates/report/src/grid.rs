@@ -1,0 +1,194 @@
+//! Tables of text that fit a terminal: columns of figures, and a last one of words, which wraps.
+
+use std::fmt::Write as _;
+
+/// Space between columns.
+const GAP: usize = 2;
+
+/// Minimum width of the last column for which other columns are left out, and that which it has in any case.
+const WORDS_MIN: usize = 18;
+const WORDS_LEAST: usize = 12;
+
+/// A column of figures.
+pub(crate) struct Column {
+    title: String,
+    unit: &'static str,
+    width: usize,
+    /// 0 if it is always shown; columns with a higher rank are left out first.
+    rank: u8,
+    is_text: bool,
+}
+
+impl Column {
+    /// Column that is always shown, with cells of up to this width.
+    pub(crate) fn new(title: impl Into<String>, unit: &'static str, width: usize) -> Self {
+        let title = title.into();
+        let width = width.max(length(&title)).max(length(unit));
+        Self { title, unit, width, rank: 0, is_text: false }
+    }
+
+    /// Left out if there is no room: those with the highest rank first, and all of a rank together.
+    pub(crate) fn rank(self, rank: u8) -> Self {
+        Self { rank, ..self }
+    }
+
+    /// Aligned on the left.
+    pub(crate) fn text(self) -> Self {
+        Self { is_text: true, ..self }
+    }
+}
+
+/// A table: its columns, and the title of the last one.
+pub(crate) struct Grid {
+    columns: Vec<Column>,
+    /// True for each column that is shown.
+    shown: Vec<bool>,
+    words: &'static str,
+    /// Columns of the terminal.
+    room: Option<usize>,
+}
+
+impl Grid {
+    /// Lays out a table for a terminal with this many columns; `None` for lines of any length.
+    pub(crate) fn new(columns: Vec<Column>, words: &'static str, room: Option<usize>) -> Self {
+        let shown = vec![true; columns.len()];
+        let mut grid = Self { columns, shown, words, room };
+        while room.is_some_and(|room| grid.indent() + WORDS_MIN > room) {
+            let ranks = grid.columns.iter().zip(&grid.shown).filter(|(_, shown)| **shown);
+            let Some(highest) = ranks.map(|(column, _)| column.rank).max().filter(|&rank| rank > 0) else {
+                break;
+            };
+            let columns = grid.columns.iter().zip(&mut grid.shown);
+            columns.filter(|(column, _)| column.rank == highest).for_each(|(_, shown)| *shown = false);
+        }
+        grid
+    }
+
+    /// Lines with the titles and the units.
+    pub(crate) fn head(&self) -> String {
+        let titles: Vec<&str> = self.columns.iter().map(|column| &column.title[..]).collect();
+        let mut out = self.row(&titles, self.words);
+        if self.columns.iter().any(|column| !column.unit.is_empty()) {
+            let units: Vec<&str> = self.columns.iter().map(|column| column.unit).collect();
+            out += &self.row(&units, "");
+        }
+        out
+    }
+
+    /// One row, with a line end. A cell wider than its column moves the rest of its line.
+    pub(crate) fn row(&self, cells: &[impl AsRef<str>], words: &str) -> String {
+        let mut line = String::new();
+        for ((column, cell), _) in
+            self.columns.iter().zip(cells).zip(&self.shown).filter(|(_, shown)| **shown)
+        {
+            let (cell, width) = (cell.as_ref(), column.width);
+            let gap = if line.is_empty() { 0 } else { GAP };
+            match column.is_text {
+                true => write!(line, "{:gap$}{cell:<width$}", ""),
+                false => write!(line, "{:gap$}{cell:>width$}", ""),
+            }
+            .expect("a String takes everything");
+        }
+        let indent = self.indent();
+        let width = self.room.map_or(usize::MAX, |room| room.saturating_sub(indent).max(WORDS_LEAST));
+        let mut out = String::new();
+        for (index, words) in wrapped(words, width).iter().enumerate() {
+            match index {
+                0 => out = format!("{line}{:GAP$}{words}", ""),
+                _ => write!(out, "\n{:indent$}{words}", "").expect("a String takes everything"),
+            }
+        }
+        let out = if out.is_empty() { line } else { out };
+        format!("{}\n", out.trim_end())
+    }
+
+    /// Column at which the words begin.
+    fn indent(&self) -> usize {
+        let shown = self.columns.iter().zip(&self.shown).filter(|(_, shown)| **shown);
+        shown.map(|(column, _)| column.width + GAP).sum()
+    }
+}
+
+/// Widths of columns with these rows of cells.
+pub(crate) fn widths<const N: usize>(rows: &[[String; N]]) -> [usize; N] {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = length(cell).max(*width);
+        }
+    }
+    widths
+}
+
+/// Breaks text into lines of at most `width` characters, between words.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if length(line) + 1 + length(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid(room: Option<usize>) -> Grid {
+        let columns = vec![
+            Column::new("rate", "[/s]", 6),
+            Column::new("stddev", "[/s]", 6).rank(2),
+            Column::new("p99", "", 8).rank(1),
+            Column::new("verdict", "", 7).text(),
+        ];
+        Grid::new(columns, "notes", room)
+    }
+
+    fn shown(room: Option<usize>) -> String {
+        let grid = grid(room);
+        grid.head() + &grid.row(&["100", "1.5", "20.3 ms", "VALID"], "saturated: 83 % answered; ports")
+    }
+
+    #[test]
+    fn a_table_with_room_has_all_columns_and_long_lines() {
+        insta::assert_snapshot!(shown(None), @r"
+          rate  stddev       p99  verdict  notes
+          [/s]    [/s]
+           100     1.5   20.3 ms  VALID    saturated: 83 % answered; ports
+        ");
+    }
+
+    #[test]
+    fn columns_are_left_out_by_rank_and_words_wrap() {
+        insta::assert_snapshot!(shown(Some(45)), @r"
+          rate       p99  verdict  notes
+          [/s]
+           100   20.3 ms  VALID    saturated: 83 %
+                                   answered; ports
+        ");
+        insta::assert_snapshot!(shown(Some(10)), @r"
+          rate  verdict  notes
+          [/s]
+           100  VALID    saturated: 83 %
+                         answered; ports
+        ");
+    }
+
+    #[test]
+    fn a_wide_cell_moves_the_rest_of_its_line() {
+        let grid = grid(Some(80));
+        assert_eq!(
+            grid.row(&["1", "2", "123,456,789.0 ms", "VALID"], ""),
+            "     1       2  123,456,789.0 ms  VALID\n"
+        );
+    }
+}

@@ -1,0 +1,139 @@
+//! Reading of saved documents: their kinds, and the errors that all of them share.
+
+use std::fmt::{self, Display};
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::json::{self, Misshapen};
+
+/// Kind of a document. Its `format` field says which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Kind {
+    /// Result of a run.
+    #[serde(rename = "httperf-result")]
+    Result,
+    /// Runs at several rates.
+    #[serde(rename = "httperf-sweep")]
+    Sweep,
+    /// Search for a capacity.
+    #[serde(rename = "httperf-capacity")]
+    Capacity,
+    /// Comparison of results, or of two sides that took turns.
+    #[serde(rename = "httperf-comparison")]
+    Comparison,
+    /// Variants of TLS.
+    #[serde(rename = "httperf-tls-lab")]
+    TlsLab,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::Result, Self::Sweep, Self::Capacity, Self::Comparison, Self::TlsLab];
+
+    /// Value of the `format` field.
+    #[must_use]
+    pub fn format(self) -> &'static str {
+        match self {
+            Self::Result => "httperf-result",
+            Self::Sweep => "httperf-sweep",
+            Self::Capacity => "httperf-capacity",
+            Self::Comparison => "httperf-comparison",
+            Self::TlsLab => "httperf-tls-lab",
+        }
+    }
+
+    /// Newest version of its format, which is the one written. Older versions can be read. Within a version, fields may be
+    /// added, but are never removed or redefined.
+    #[must_use]
+    pub fn version(self) -> u32 {
+        1
+    }
+
+    /// Kind of this document, if it is one of ours.
+    ///
+    /// # Errors
+    /// If it is not JSON.
+    pub fn of(json: &[u8]) -> Result<Option<Self>, ReadError> {
+        Head::of(json).map(|head| head.kind())
+    }
+}
+
+/// Noun, such as `sweep`.
+impl Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Result => "result",
+            Self::Sweep => "sweep",
+            Self::Capacity => "search for a capacity",
+            Self::Comparison => "comparison",
+            Self::TlsLab => "comparison of TLS variants",
+        })
+    }
+}
+
+/// Reason why a file cannot be read as a document of a kind.
+#[derive(Debug, Error)]
+pub enum ReadError {
+    /// The file is not JSON.
+    #[error("not JSON: {0}")]
+    Json(serde_json::Error),
+    /// The file is JSON, but none of our documents.
+    #[error("not a {0} of httperf: its `format` is not `{format}`", format = .0.format())]
+    Format(Kind),
+    /// The file is another document of ours.
+    #[error("not a {expected} of httperf, but a {found}")]
+    Other {
+        /// Kind that was expected.
+        expected: Kind,
+        /// Kind of the file.
+        found: Kind,
+    },
+    /// The file has a version newer than this program.
+    #[error("version {0} of the format is newer than this program, which reads up to {newest}", newest = .1.version())]
+    Version(u64, Kind),
+    /// The file does not have the shape of its kind.
+    #[error("not a {0} of version {version}: {1}", version = .0.version())]
+    Shape(Kind, Misshapen),
+    /// A value is impossible.
+    #[error("not a possible {0}: {1}")]
+    Contents(Kind, String),
+}
+
+/// Fields that every version of every kind has.
+#[derive(Deserialize)]
+struct Head {
+    format: Option<serde_json::Value>,
+    version: Option<serde_json::Value>,
+}
+
+impl Head {
+    fn of(json: &[u8]) -> Result<Self, ReadError> {
+        serde_json::from_slice(json).or_else(|error| match error.classify() {
+            serde_json::error::Category::Data => Ok(Self { format: None, version: None }),
+            _ => Err(ReadError::Json(error)),
+        })
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        let format = self.format.as_ref()?.as_str()?;
+        Kind::ALL.into_iter().find(|kind| kind.format() == format)
+    }
+}
+
+/// Reads the fields of a document of this kind. Other fields are ignored.
+pub(crate) fn fields<T: DeserializeOwned>(kind: Kind, json: &[u8]) -> Result<T, ReadError> {
+    let head = Head::of(json)?;
+    match head.kind() {
+        Some(found) if found == kind => {}
+        Some(found) => return Err(ReadError::Other { expected: kind, found }),
+        None => return Err(ReadError::Format(kind)),
+    }
+    let version = head.version.as_ref().and_then(serde_json::Value::as_u64);
+    if let Some(newer) = version.filter(|&version| version > u64::from(kind.version())) {
+        return Err(ReadError::Version(newer, kind));
+    }
+    json::read(json).map_err(|wrong| ReadError::Shape(kind, wrong))
+}
