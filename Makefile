@@ -19,7 +19,7 @@ CHECKS = bootstrap format lints tests docs licences fuzz-minute
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
 .PHONY: help build demo test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
-        instructions bench fuzz generate fmt install uninstall clean
+        instructions bench fuzz generate pictures fmt install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -88,6 +88,9 @@ fuzz: ## fuzz the reply parser until stopped
 
 generate: ## write the generated files anew
 	$(CARGO) xtask generate
+
+pictures: ## draw the pictures of README and guides anew, from real runs on this machine (some minutes)
+	$(CARGO) xtask pictures
 
 fmt: ## format the code
 	$(CARGO) fmt --all

@@ -1,4 +1,8 @@
-//! Generated documents: the manual page and the option reference, and whether they are up to date.
+//! Chores around the documents: generates the manual page and the option reference, finds out whether they are up to date, draws
+//! the pictures, and reads the commands in what people wrote.
+
+pub mod markdown;
+pub mod pictures;
 
 mod manual;
 mod reference;
@@ -51,6 +55,8 @@ pub fn stale_files() -> Vec<&'static str> {
     generated().iter().filter(|document| is_stale(document)).map(|document| document.path).collect()
 }
 
-fn root() -> PathBuf {
+/// The root of the workspace.
+#[must_use]
+pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

@@ -1,4 +1,4 @@
-//! Chores of this workspace: `cargo xtask generate [--check]`.
+//! Chores of this workspace: `cargo xtask generate [--check]` and `cargo xtask pictures`.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,8 @@ fn main() -> anyhow::Result<ExitCode> {
     match words[..] {
         ["generate"] => xtask::write_generated().map(|()| ExitCode::SUCCESS),
         ["generate", "--check"] => check(),
-        _ => bail!("expected `generate` or `generate --check`, got `{}`", words.join(" ")),
+        ["pictures"] => xtask::pictures::write_pictures().map(|()| ExitCode::SUCCESS),
+        _ => bail!("expected `generate`, `generate --check` or `pictures`, got `{}`", words.join(" ")),
     }
 }
 

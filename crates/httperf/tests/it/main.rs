@@ -28,6 +28,7 @@ mod sources;
 mod tls_both_ends;
 mod tls_lab;
 mod tls_servers;
+mod transcripts;
 
 #[path = "../support/mod.rs"]
 mod support;

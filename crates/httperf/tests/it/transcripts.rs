@@ -1,0 +1,555 @@
+//! What README and guides show: every command is understood, those of the README do what they should, and the output shown
+//! has the form of what the program prints.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+use crate::support::bench::run;
+use crate::support::program::{
+    Exit, Invocation, Killed, Outcome, but_for_the_verdict, stderr, stdout, under_test,
+};
+use crate::support::words;
+use httperf_report::result::{Document, Machine, Part};
+use httperf_testkit::sim::{self, Action, HttpPeer, Link};
+use httperf_testkit::skip;
+use xtask::markdown::{Block, blocks, commands_in_spans};
+use xtask::pictures::PICTURES;
+
+/// A command is killed after this long. It takes a second or so on an idle machine.
+const LIMIT: Duration = Duration::from_secs(90);
+
+/// Number of commands that run at the same time. They wait more than they compute.
+const AT_ONCE: usize = 4;
+
+/// What makes the README's commands short, in this order. Each is a sequence of whole words.
+const SHORTER: &[(&str, &str)] = &[
+    // Placeholders.
+    ("URL", "http://127.0.0.1:8080/"),
+    ("URL_A", "http://127.0.0.1:8080/"),
+    ("URL_B", "http://127.0.0.1:8081/"),
+    // Fewer connections and calls.
+    ("--num-conns 100 --rate 50", "--num-conns 20 --rate 50"),
+    ("--rate 100 --num-conns 1000", "--rate 100 --num-conns 50"),
+    ("--num-conns 1000", "--num-conns 100"),
+    ("--num-conns 3000", "--num-conns 600"),
+    ("--num-calls 10000", "--num-calls 100"),
+    ("--wsess=10,5,1", "--wsess=4,5,0.1"),
+    // Less time.
+    ("--duration 10", "--duration 0.5"),
+    ("--duration 30", "--duration 1"),
+    ("--runtime 60", "--runtime 0.8"),
+    ("--warmup 10 --drain 5", "--warmup 0.2 --drain 0.5"),
+    ("-d30s", "-d1s"),
+    // There are too few calls for small shares, and a busy machine is slow.
+    ("--slo 'p99<50ms, errors<0.1%'", "--slo 'p99<5s, errors<50%'"),
+    ("--slo 'p99<50ms'", "--slo 'p99<5s'"),
+    // Fewer and shorter runs.
+    ("--rates 100..800/100", "--rates 50,100 --duration 0.5 --warmup 0 --pause 0 --settle 0"),
+    (
+        "httperf capacity",
+        "httperf capacity --trials 3 --trial-min 1 --trial-max 1 --pause 0 --start 200 --max-rate 200",
+    ),
+    ("httperf ab", "httperf ab --rounds 5 --trial 0.3 --warmup 0.1"),
+    ("httperf tls-lab", "httperf tls-lab --rounds 5 --handshakes 50 --rate-handshakes 20"),
+];
+
+/// Commands of the README that are not run, and why.
+const NOT_RUN: &[(&str, &str)] =
+    &[("httperf self-check", "it takes a minute and wants an idle machine; tests/measured runs it")];
+
+/// Commands whose exit status is their answer, which depends on the machine: those that are as good as 0 here.
+const ANSWERS: &[(&str, &[i32])] = &[
+    // Equal servers may differ by chance, and on a busy machine rounds may be INVALID.
+    ("httperf ab", &[1, 2]),
+    // Trials may be too disturbed.
+    ("httperf capacity", &[2]),
+    // The machine may have a problem.
+    ("httperf doctor", &[2]),
+];
+
+/// What warnings are about that depend on the machine.
+const MACHINE: &[&str] = &["open files", "local ports", "conntrack", "processors", "quota"];
+
+/// Commands of which the documents say that they are refused.
+const REFUSED: &[&str] = &["httperf like k6"];
+
+/// Samples in the documents, by the beginnings of their first lines.
+const SAMPLES: &[(&str, &str, Check)] = &[
+    ("README.md", "make demo ", Check::NotCompared("commands that build and test everything")),
+    ("README.md", "http://127.0.0.1:8080: ", Check::Compared(check_answer)),
+    ("README.md", "X25519MLKEM768 costs ", Check::Compared(check_tls_lab)),
+    ("accuracy.md", "scripts/bench-tools.sh ", Check::NotCompared("commands that take eight minutes")),
+    (
+        "capacity.md",
+        "capacity 1999 ",
+        Check::NotCompared("a search takes minutes; tests/measured makes some"),
+    ),
+    ("coming-from.md", "$ httperf like ", Check::NotCompared("tests/it/like.rs compares them word for word")),
+    ("coming-from.md", "echo ", Check::NotCompared("a command of another program in front")),
+    (
+        "compare.md",
+        "            base ",
+        Check::NotCompared("rows of a table that report/tests/it/compare.rs has"),
+    ),
+    ("compare.md", "--fail-if ", Check::NotCompared("options")),
+    ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
+    ("objectives.md", "Objectives: ", Check::Compared(check_objectives)),
+    ("serve.md", "connections HTTP/1 ", Check::NotCompared("tests/it/serve.rs looks for these counters")),
+    (
+        "sweep.md",
+        "192.0.2.7:80: ",
+        Check::NotCompared("a sweep takes minutes; report/tests/it/sweep.rs has its table"),
+    ),
+    ("sweep.md", "jq ", Check::NotCompared("a command of another program")),
+];
+
+/// How a sample is checked.
+#[derive(Clone, Copy)]
+enum Check {
+    /// With what the program prints.
+    Compared(fn(&Block)),
+    /// Not at all, for this reason.
+    NotCompared(#[expect(dead_code, reason = "for those who read the table")] &'static str),
+}
+
+/// README or a guide.
+struct Page {
+    name: String,
+    text: String,
+}
+
+/// README and guides, in alphabetical order.
+fn pages() -> Vec<Page> {
+    let root = xtask::root();
+    let guides = fs::read_dir(root.join("docs/guide")).unwrap().map(|entry| entry.unwrap().path());
+    let guides = guides.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let mut paths: Vec<_> = guides.chain([root.join("README.md")]).collect();
+    paths.sort();
+    let page = |path: &Path| Page {
+        name: path.file_name().unwrap().to_str().unwrap().to_owned(),
+        text: fs::read_to_string(path).unwrap(),
+    };
+    paths.iter().map(|path| page(path)).collect()
+}
+
+fn readme() -> String {
+    pages().into_iter().find(|page| page.name == "README.md").unwrap().text
+}
+
+/// The commands in blocks of a page.
+fn typed(text: &str) -> Vec<String> {
+    blocks(text).iter().flat_map(Block::commands).collect()
+}
+
+#[test]
+fn every_command_is_understood() {
+    for Page { name, text } in pages() {
+        let commands = typed(&text).into_iter().chain(commands_in_spans(&text));
+        for command in commands.filter(|command| !command.contains('…')) {
+            let outcome = understood(&command);
+            let status = if REFUSED.contains(&&command[..]) { 1 } else { 0 };
+            assert_eq!(outcome.exit, Exit::Code(status), "{name}: {command}: {}", stderr(&outcome));
+        }
+    }
+}
+
+/// Runs a command such that it takes all options and does nothing.
+fn understood(command: &str) -> Outcome {
+    let ends = [" # ", " | ", " > "];
+    let end = ends.iter().filter_map(|end| command.find(end)).min().unwrap_or(command.len());
+    let words = words(&command[..end]);
+    let words = words[1..].iter().map(|word| if word == "URL" { "http://127.0.0.1/" } else { word });
+    let is_translation = command.starts_with("httperf like ");
+    // What is to be translated belongs to another tool. Behind the options of all others, `--help` ends the program if they are
+    // right.
+    let words: Vec<&str> = if is_translation {
+        words.filter(|&word| word != "--run").collect()
+    } else {
+        words.chain(["--help"]).collect()
+    };
+    let mut invocation = Invocation::new(&under_test(), words);
+    invocation.files = vec![("targets.txt".to_owned(), b"GET http://127.0.0.1/\n".to_vec())];
+    invocation.limit = LIMIT;
+    invocation.run().unwrap()
+}
+
+/// A row of the README's table of tasks.
+struct Task {
+    purpose: String,
+    command: String,
+}
+
+fn tasks(readme: &str) -> Vec<Task> {
+    let rows = readme.lines().skip_while(|line| !line.starts_with("| you want to ")).skip(2);
+    let cells = rows.take_while(|line| line.starts_with('|')).map(|line| line.split(" | ").collect());
+    let task = |cells: Vec<&str>| Task {
+        purpose: cells[0].trim_start_matches("| ").to_owned(),
+        command: cells[1].trim_matches('`').to_owned(),
+    };
+    cells.map(task).collect()
+}
+
+#[test]
+fn the_tasks_of_the_readme_are_among_those_of_help_in_the_same_words_and_order() {
+    let help = stdout(&run("help"));
+    let mut listed = help.split("\n\n").filter_map(|task| task.split_once(":\n    "));
+    let readme = tasks(&readme());
+    assert!(readme.len() >= 10, "the table of tasks is not found");
+    let subcommand = |command: &str| {
+        let second = command.split(' ').nth(1).unwrap().to_owned();
+        if second == "URL" || second.starts_with("http:") { String::new() } else { second }
+    };
+    for Task { purpose, command } in readme {
+        let (_, line) =
+            listed.find(|(listed, _)| *listed == purpose).unwrap_or_else(|| panic!("{purpose}: {help}"));
+        assert_eq!(subcommand(&command), subcommand(line), "{purpose}");
+    }
+}
+
+#[test]
+fn every_picture_can_be_drawn_anew() {
+    for Page { name, text } in pages() {
+        let folder = if name == "README.md" { "" } else { "docs/guide/" };
+        // The text of a picture may go on in the next line.
+        for shown in text.split("![").skip(1) {
+            let path = shown.split_once("](").and_then(|(_, rest)| rest.split(')').next()).unwrap();
+            let path = format!("{folder}{path}");
+            assert!(PICTURES.iter().any(|picture| picture.path == path), "{name} shows {path}");
+        }
+    }
+}
+
+/// `httperf serve` as a page shows it, but on a port of its own.
+struct Server {
+    _process: Killed,
+    port: u16,
+}
+
+impl Server {
+    fn start(command: &str) -> Self {
+        let words = words(command);
+        let mut program = Command::new(under_test());
+        // The last address counts.
+        program.args(&words[1..]).arg("--listen=127.0.0.1:0");
+        let mut process = Killed(program.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap());
+        let mut line = String::new();
+        BufReader::new(process.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let port =
+            line.trim_end().trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
+        let port = port.unwrap_or_else(|| panic!("`{command}` says `{line}`"));
+        Self { _process: process, port }
+    }
+}
+
+/// The servers that the README's commands load.
+struct Servers {
+    /// With the ports that the README names.
+    by_port: Vec<(u16, Server)>,
+}
+
+impl Servers {
+    fn start(readme: &str) -> Self {
+        let commands = typed(readme).into_iter().filter(|command| command.starts_with("httperf serve "));
+        let named = |command: String| {
+            let port = command.split("127.0.0.1:").nth(1)?.split(' ').next()?.parse().ok()?;
+            Some((port, command))
+        };
+        let mut named: Vec<(u16, String)> = commands.filter_map(named).collect();
+        // The other one that is compared with the first.
+        let first = named.iter().find(|(port, _)| *port == 8080).unwrap().1.clone();
+        named.push((8081, first));
+        let by_port = named.into_iter().map(|(port, command)| (port, Server::start(&command)));
+        Self { by_port: by_port.collect() }
+    }
+
+    /// A command with the ports of these servers.
+    fn reached_by(&self, command: &str) -> String {
+        self.by_port.iter().fold(command.to_owned(), |command, (named, server)| {
+            command.replace(&format!(":{named}/"), &format!(":{}/", server.port))
+        })
+    }
+
+    /// A command, shortened, for these servers.
+    fn prepare(&self, command: &str) -> String {
+        self.reached_by(&shortened(command).0)
+    }
+}
+
+/// A shorter form of a command, and the indices of the rules that made it so.
+fn shortened(command: &str) -> (String, BTreeSet<usize>) {
+    let mut used = BTreeSet::new();
+    let mut command = format!(" {command} ");
+    for (index, (long, short)) in SHORTER.iter().enumerate() {
+        let (long, short) = (format!(" {long} "), format!(" {short} "));
+        if command.contains(&long) {
+            used.insert(index);
+            command = command.replace(&long, &short);
+        }
+    }
+    (command.trim().to_owned(), used)
+}
+
+/// Runs a command as a shell does, in a folder with these files.
+fn in_shell(command: &str, files: &[(String, Vec<u8>)]) -> Outcome {
+    let program = under_test().display().to_string();
+    let script = format!("httperf() {{ exec '{program}' \"$@\"; }}; {command}");
+    let mut invocation = Invocation::new(Path::new("/bin/sh"), ["-c", &script]);
+    invocation.files = files.to_vec();
+    invocation.limit = LIMIT;
+    invocation.run().unwrap()
+}
+
+#[test]
+fn the_commands_of_the_readme_can_be_followed() {
+    let readme = readme();
+    let commands: Vec<String> =
+        typed(&readme).into_iter().chain(tasks(&readme).into_iter().map(|task| task.command)).collect();
+    let is_left_out = |command: &String| {
+        NOT_RUN.iter().any(|(left_out, _)| command == left_out) || command.starts_with("httperf serve")
+    };
+    let unknown = NOT_RUN.iter().find(|(left_out, _)| !commands.iter().any(|command| command == left_out));
+    assert_eq!(unknown, None, "not in the README");
+    for command in commands.iter().filter(|command| command.starts_with("httperf serve")) {
+        drop(Server::start(command));
+    }
+    let followed: Vec<&String> = commands.iter().filter(|command| !is_left_out(command)).collect();
+    assert!(followed.len() >= 25, "{followed:?}");
+    let used: BTreeSet<usize> = followed.iter().flat_map(|command| shortened(command).1).collect();
+    let unused: Vec<_> =
+        (0..SHORTER.len()).filter(|rule| !used.contains(rule)).map(|rule| SHORTER[rule]).collect();
+    assert!(unused.is_empty(), "rules without a command: {unused:?}");
+
+    let servers = Servers::start(&readme);
+    let files = files(&servers);
+    let (rest, failures) = (Mutex::new(followed.iter()), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            // One command has no influence on what another one finds.
+            scope.spawn(|| {
+                let servers = Servers::start(&readme);
+                loop {
+                    let next = rest.lock().unwrap().next();
+                    let Some(command) = next else { return };
+                    let failure = failure(command, &servers.prepare(command), &files);
+                    failures.lock().unwrap().extend(failure);
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Runs a command in its shorter form, and says what went wrong.
+fn failure(command: &str, shorter: &str, files: &[(String, Vec<u8>)]) -> Option<String> {
+    let outcome = in_shell(shorter, files);
+    let also = ANSWERS.iter().find(|(beginning, _)| command.starts_with(beginning));
+    let also = also.map_or(&[][..], |(_, statuses)| statuses);
+    let is_well = matches!(outcome.exit, Exit::Code(code) if code == 0 || also.contains(&code));
+    let said = but_for_the_verdict(&stderr(&outcome));
+    let is_of_machine =
+        |line: &str| MACHINE.iter().any(|what| line.contains(&format!(": warning: {what}: ")));
+    // `httperf like` has notes.
+    if is_well && said.lines().all(|line| line.starts_with("note: ") || is_of_machine(line)) {
+        return None;
+    }
+    Some(format!("{command}\n{shorter}\n{}{said}\n{:?}\n", stdout(&outcome), outcome.exit))
+}
+
+/// The files that the README's commands read: results, and requests for these servers.
+fn files(servers: &Servers) -> Vec<(String, Vec<u8>)> {
+    let result = |options: &str| {
+        let command = format!(
+            "httperf http://127.0.0.1:8080/ --rate 100 --num-conns 20 {options} --output /dev/stdout"
+        );
+        let outcome = in_shell(&format!("{} --quiet", servers.prepare(&command)), &[]);
+        let printed = stdout(&outcome);
+        // The document follows the classic report.
+        let begin = printed.find("\n{").unwrap_or_else(|| panic!("{printed}{}", stderr(&outcome)));
+        printed.as_bytes()[begin..].to_vec()
+    };
+    let requests = servers.reached_by("GET http://127.0.0.1:8080/\nGET http://127.0.0.1:8080/other\n");
+    let simulated = simulated().into_bytes();
+    [
+        ("run.json", result("")),
+        ("a.json", result("--client 0/2")),
+        ("b.json", result("--client 1/2")),
+        ("base.json", simulated.clone()),
+        ("new.json", simulated),
+        ("requests.txt", requests.into_bytes()),
+    ]
+    .map(|(name, contents)| (name.to_owned(), contents))
+    .into()
+}
+
+/// Half a minute in no time: a result that is long enough for a comparison.
+fn simulated() -> String {
+    let plan = sim::calls(3000, 100.0, 20);
+    let page = |_: &_| vec![Action::Send(Duration::from_millis(1), sim::reply(200, "", "hello"))];
+    let summary = sim::run(&plan, Link::default(), HttpPeer::new(page)).summary;
+    let part = Part {
+        started: "2026-11-21T07:00:00Z".to_owned(),
+        client: None,
+        run: None,
+        command: vec!["httperf".to_owned()],
+        httperf: "1.0.0".to_owned(),
+        ended_early: None,
+        machine: Machine::default(),
+        capacity: None,
+    };
+    Document::new(part, plan, summary).json()
+}
+
+#[test]
+fn samples_have_the_form_of_what_is_printed() {
+    let mut unused: BTreeSet<(&str, &str)> = SAMPLES.iter().map(|(page, first, _)| (*page, *first)).collect();
+    let mut compared = Vec::new();
+    for Page { name, text } in pages() {
+        for block in blocks(&text).into_iter().filter(Block::is_sample) {
+            let known = SAMPLES
+                .iter()
+                .find(|(page, first, _)| *page == name && block.first_line().starts_with(first));
+            let (page, first, check) =
+                known.unwrap_or_else(|| panic!("{name} has a sample that SAMPLES lacks: {block:?}"));
+            unused.remove(&(*page, *first));
+            if let Check::Compared(check) = check {
+                compared.push((block, *check));
+            }
+        }
+    }
+    assert!(unused.is_empty(), "no such samples: {unused:?}");
+    thread::scope(|scope| {
+        for (block, check) in compared {
+            scope.spawn(move || check(&block));
+        }
+    });
+}
+
+/// The answer of the tour's second run.
+fn check_answer(sample: &Block) {
+    let readme = readme();
+    let servers = Servers::start(&readme);
+    let commands = typed(&readme);
+    let command = commands.iter().find(|command| command.contains("--rate 400")).unwrap();
+    // A terminal gets the full report.
+    let outcome = in_shell(&format!("{} --report=full", servers.prepare(command)), &[]);
+    let printed = stdout(&outcome);
+    let begin = printed.rfind("\nhttp://").unwrap_or_else(|| panic!("{printed}{}", stderr(&outcome)));
+    let (sample, printed) = (forms(sample.lines.iter()), forms(printed[begin..].lines()));
+    let (sample_verdict, sample) = sample.split_last().unwrap();
+    let end = printed.iter().position(|line| line.starts_with("verdict ")).unwrap();
+    assert_eq!(sample, &printed[..end]);
+    // That of a run on a busy machine has a reason instead.
+    let valid = snapshot("answer__a_run_with_objectives_ends_with_its_answer");
+    assert_eq!(Some(sample_verdict), forms(valid.lines()).last());
+}
+
+/// The sentence of the TLS lab.
+fn check_tls_lab(sample: &Block) {
+    const ATTEMPTS: usize = 3;
+    let readme = readme();
+    let servers = Servers::start(&readme);
+    let commands = typed(&readme);
+    let command = commands.iter().find(|command| command.starts_with("httperf tls-lab ")).unwrap();
+    for _ in 0..ATTEMPTS {
+        let outcome = in_shell(&servers.prepare(command), &[]);
+        let printed = stdout(&outcome);
+        let sentence = printed.lines().find(|line| line.starts_with("X25519MLKEM768 costs "));
+        let sentence = sentence.unwrap_or_else(|| panic!("{printed}{}", stderr(&outcome)));
+        if !sentence.ends_with("is not significant") {
+            return assert_eq!(form(sentence), form(sample.first_line()));
+        }
+    }
+    skip::disturbed("times of handshakes do not differ by more than chance");
+}
+
+/// Three objectives, of which one is met, one is missed and one is unknown whatever the machine does.
+fn check_objectives(sample: &Block) {
+    let server = Server::start("httperf serve --status 200:97,503:3");
+    let outcome = run(&format!(
+        "http://127.0.0.1:{}/ --rate 400 --num-conns 400 --slo 'p99<50s, errors<0.1%, p99.99<1000s'",
+        server.port
+    ));
+    let printed = stdout(&outcome);
+    let begin = printed.find("Objectives: ").unwrap_or_else(|| panic!("{printed}{}", stderr(&outcome)));
+    assert_eq!(forms(sample.lines.iter()), forms(printed[begin..].lines()));
+}
+
+/// The section on HTTP/2 with all that it can show: no server provokes all of that.
+fn check_http2(sample: &Block) {
+    let printed = snapshot("reports__the_http2_section_with_all_that_it_can_show");
+    assert_eq!(forms(sample.lines.iter()), forms(printed.lines()));
+}
+
+/// What the tests of the reports have.
+fn snapshot(name: &str) -> String {
+    let path = xtask::root().join(format!("crates/report/tests/it/snapshots/it__{name}.snap"));
+    let file = fs::read_to_string(path).unwrap();
+    file.split_once("\n---\n").unwrap().1.to_owned()
+}
+
+/// The forms of all lines that are not empty.
+fn forms(lines: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
+    lines.into_iter().map(|line| form(line.as_ref())).filter(|form| !form.is_empty()).collect()
+}
+
+/// A line without its figures: figures become `#`, units of time `s`, bars `▁`, and blanks one blank.
+fn form(line: &str) -> String {
+    let word = |word: &str| {
+        let is_bar = word.chars().all(|bar| ('▁'..='█').contains(&bar));
+        if is_bar { "▁".to_owned() } else { without_numbers(word) }
+    };
+    let mut words: Vec<String> = line.split_whitespace().map(word).collect();
+    // Bars may have gaps.
+    words.dedup_by(|word, before| word == "▁" && before == "▁");
+    let form = words.join(" ");
+    ["ns", "µs", "ms"]
+        .iter()
+        .fold(form, |form, unit| form.replace(&format!("#{unit}"), "#s").replace(&format!("# {unit}"), "# s"))
+}
+
+/// A word with `#` for each number, except for those in names such as `p50`.
+fn without_numbers(word: &str) -> String {
+    let characters: Vec<char> = word.chars().collect();
+    let is_digit = |index: usize| characters.get(index).is_some_and(char::is_ascii_digit);
+    // Points and commas belong to a number if they stand between digits.
+    let is_inner = |index: usize| {
+        matches!(characters[index], '.' | ',') && index > 0 && is_digit(index - 1) && is_digit(index + 1)
+    };
+    let mut text = String::new();
+    let (mut before, mut is_figure) = (None, false);
+    for (index, &character) in characters.iter().enumerate() {
+        let goes_on = is_figure && (is_digit(index) || is_inner(index));
+        is_figure = goes_on || is_digit(index) && !before.is_some_and(is_of_name);
+        if !goes_on {
+            text.push(if is_figure { '#' } else { character });
+        }
+        before = Some(character);
+    }
+    text
+}
+
+/// Whether a digit behind this character belongs to a name.
+fn is_of_name(before: char) -> bool {
+    before.is_alphanumeric() || before == '.'
+}
+
+#[test]
+fn a_form_has_no_figures() {
+    for (line, expected) in [
+        ("replied      499.2/s  6,000 of 6,000 calls (100.0 %)", "replied #/s # of # calls (# %)"),
+        ("http://127.0.0.1:8080: 12.0 s measured", "http://#:#: # s measured"),
+        ("p99.9  > p50<5ms X25519MLKEM768 +5", "p99.9 > p50<#s X25519MLKEM768 +#"),
+        ("20.3 ms ▁▁ ▂█ 2.86 s, 4 µs.", "# s ▁ # s, # s."),
+    ] {
+        assert_eq!(form(line), expected);
+    }
+}
