@@ -57,8 +57,15 @@ fn target(line: &mut Line, args: &Args) {
     if args.servers.is_none() {
         line.bytes("server", Some(args.server()));
     }
-    // The underscore is the classic tool's.
-    line.bytes("server_name", args.server_name.as_deref());
+    match (&args.server_name, args.url()) {
+        // The underscore is the classic tool's.
+        (Some(name), _) => line.bytes("server_name", Some(name)),
+        // The port is in `Host`, which --server and --port alone do not ask for.
+        (None, Some(url)) if url.port.is_some() => {
+            line.bytes("server-name", Some(&quoted(url.authority().as_bytes())));
+        }
+        (None, _) => {}
+    }
     line.bytes("servers", args.servers.as_deref().map(os_bytes));
     line.number("port", args.port().into());
     line.bytes("uri", Some(args.uri()));
@@ -283,6 +290,21 @@ mod tests {
             &[],
             "--client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 --recv-buffer=16384 \
              --num-conns=1 --num-calls=1",
+        );
+    }
+
+    #[test]
+    fn of_a_url_the_line_has_the_port_that_is_sent_in_host() {
+        let rest = "--uri=/ --send-buffer=4096 --recv-buffer=16384 --num-conns=1 --num-calls=1";
+        check(&["http://a/"], &format!("--client=0/1 --server=a --port=80 {rest}"));
+        check(&["a:81"], &format!("--client=0/1 --server=a --server-name=a:81 --port=81 {rest}"));
+        check(
+            &["http://[::1]:81"],
+            &format!("--client=0/1 --server=::1 --server-name='[::1]:81' --port=81 {rest}"),
+        );
+        check(
+            &["a:81", "--server-name=b"],
+            &format!("--client=0/1 --server=a --server_name=b --port=81 {rest}"),
         );
     }
 

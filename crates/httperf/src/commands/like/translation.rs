@@ -240,15 +240,7 @@ impl Load {
 
     fn target_words(&self, words: &mut Words) {
         match &self.target {
-            Some(Target::Url { text, parts }) => {
-                words.0.push(text.clone());
-                // Other tools send the port in `Host`.
-                if let Some(port) = parts.port.filter(|_| !self.has_header("Host")) {
-                    let host = &parts.host;
-                    let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-                    words.option("--server-name", format!("{host}:{port}"));
-                }
-            }
+            Some(Target::Url { text, .. }) => words.0.push(text.clone()),
             Some(Target::List { file, .. }) => words.option("--targets", file),
             None => {}
         }
