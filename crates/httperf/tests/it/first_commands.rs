@@ -26,6 +26,8 @@ const COMMANDS: &[&str] = &[
     "HTTPS//localhost",
     "http://localhost:PORT http://localhost:PORT/b",
     "localhost:PORT localhost:PORT/b",
+    "http://localhost:PORT/ foo",
+    "-n 100 http://localhost:PORT/",
     "--server=127.0.0.1 --port=PORT localhost:1",
     "--server=127.0.0.1 --port=PORT stray words",
     "sweep example.com --rates 10",
