@@ -20,7 +20,7 @@ impl Args {
         let is_stray =
             |word: &Word<'_>| TypedUrl::from_word(word.bytes).is_none() && !is_value_of_flag(*word);
         match words.find(is_stray).filter(|_| !self.names_server_by_option()) {
-            Some(word) if is_count(word) => {
+            Some(word) if word.is_count() => {
                 Err(self.refuse(word.bytes).with_hint(Some(hints::CALLS.to_owned())))
             }
             Some(word) => Err(self.stray_word(word.bytes)),
@@ -71,17 +71,7 @@ fn is_value_of_flag(word: Word<'_>) -> bool {
             value.alternatives().iter().any(|part| !text.is_empty() && part.starts_with(&text))
         }
     };
-    is_part || BOOLEANS.contains(&&text[..]) || is_number(&text) && !is_count(word)
-}
-
-/// Returns whether a word is a number of requests as other tools take it: `-n 1000`.
-fn is_count(word: Word<'_>) -> bool {
-    let is_behind_n = word.behind.is_some_and(|flag| flag.by_letter && flag.option.short == Some('n'));
-    is_behind_n && std::str::from_utf8(word.bytes).is_ok_and(is_number)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    is_part || BOOLEANS.contains(&&text[..]) || word.is_number() && !word.is_count()
 }
 
 /// Refuses a word that is no target, with a hint at what may have been meant.
