@@ -175,19 +175,39 @@ fn is_secret_header(name: &[u8]) -> bool {
     ["auth", "cookie", "key", "password", "secret", "token"].iter().any(|part| name.contains(part))
 }
 
-/// A value in quotes if a shell needs them, on one line.
+/// A value in quotes if a shell needs them, on one line, so that the shell gives the same bytes for it.
 fn quoted(value: &[u8]) -> Vec<u8> {
     let is_plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./,:=%@+".contains(byte) || !byte.is_ascii();
     if value.iter().all(is_plain) {
         return value.to_vec();
     }
+    if value.iter().any(u8::is_ascii_control) {
+        return escaped(value);
+    }
     let mut text = vec![b'\''];
     for &byte in value {
         match byte {
             b'\'' => text.extend_from_slice(b"'\\''"),
+            byte => text.push(byte),
+        }
+    }
+    text.push(b'\'');
+    text
+}
+
+/// A value with control characters as a shell takes it on one line.
+///
+/// <https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02_04>
+fn escaped(value: &[u8]) -> Vec<u8> {
+    let mut text = b"$'".to_vec();
+    for &byte in value {
+        match byte {
+            b'\'' | b'\\' => text.extend_from_slice(&[b'\\', byte]),
             b'\n' => text.extend_from_slice(b"\\n"),
             b'\r' => text.extend_from_slice(b"\\r"),
+            b'\t' => text.extend_from_slice(b"\\t"),
+            byte if byte.is_ascii_control() => text.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
             byte => text.push(byte),
         }
     }
@@ -273,6 +293,7 @@ impl Line {
 mod tests {
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
+    use std::process::Command;
 
     use super::*;
     use crate::command_line::grammar::parse::words;
@@ -366,8 +387,39 @@ mod tests {
         );
         check(
             &["--body=it's\n", "--header=X: y"],
-            &format!("{classic} --num-conns=1 --num-calls=1 --body='it'\\''s\\n' --header='X: y'"),
+            &format!("{classic} --num-conns=1 --num-calls=1 --body=$'it\\'s\\n' --header='X: y'"),
         );
+    }
+
+    #[test]
+    fn a_shell_reads_the_same_bytes() {
+        let control: Vec<u8> = (1..=127).collect();
+        let values: [&[u8]; 8] = [
+            b"",
+            b"plain",
+            b"it's \"$HOME\" `x` \\n *",
+            b"two\nlines\r\n",
+            b"\x1b[31m7",
+            b"it's\t\\ 8\x017",
+            "\u{fc}\u{7f}".as_bytes(),
+            &control,
+        ];
+        // Not every /bin/sh knows $'...' yet.
+        let shells = ["bash", "sh"].into_iter().filter(|shell| read_by(shell, b"$'\\n'") == b"\n");
+        for shell in shells {
+            for value in values {
+                let text = quoted(value);
+                assert!(!text.iter().any(u8::is_ascii_control), "{}", text.escape_ascii());
+                let read = read_by(shell, &text);
+                assert_eq!(read.escape_ascii().to_string(), value.escape_ascii().to_string(), "{shell}");
+            }
+        }
+    }
+
+    /// The bytes that a shell gives a program for this text.
+    fn read_by(shell: &str, text: &[u8]) -> Vec<u8> {
+        let script = OsString::from_vec([b"printf %s ", text].concat());
+        Command::new(shell).arg("-c").arg(script).output().unwrap().stdout
     }
 
     #[test]
