@@ -12,7 +12,8 @@ use crate::route::Authority;
 /// A server: its names in requests and TLS, and the endpoints at which it listens.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
-    /// The value of `Host`, sent unchanged (the classic tool never adds the port).
+    /// The value of `Host`, sent unchanged. That of a URL has the port, unless it is the scheme's default; that of `--server`
+    /// has none, as in the classic tool.
     pub host: String,
     /// The name sent as SNI (RFC 6066, section 3) and expected in a verified certificate. `None` for a server given by
     /// address, which sends no SNI and must have that address in a verified certificate.

@@ -66,6 +66,18 @@ impl HttpUrl {
         };
         Ok(Self { https, host, port: url.port(), uri: uri(text) })
     }
+
+    /// Returns host and port as `Host` has them: an IPv6 address in brackets, and no port if it is the scheme's default
+    /// (RFC 9110, section 7.2).
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+        match port {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        }
+    }
 }
 
 /// Returns the path and query of a URL exactly as typed, without the fragment.
@@ -79,13 +91,8 @@ fn uri(url: &str) -> Vec<u8> {
 
 impl fmt::Display for HttpUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { https, host, port, uri } = self;
-        f.write_str(if *https { "https://" } else { "http://" })?;
-        if host.contains(':') { write!(f, "[{host}]") } else { f.write_str(host) }?;
-        if let Some(port) = port {
-            write!(f, ":{port}")?;
-        }
-        f.write_str(&String::from_utf8_lossy(uri))
+        let scheme = if self.https { "https" } else { "http" };
+        write!(f, "{scheme}://{}{}", self.authority(), String::from_utf8_lossy(&self.uri))
     }
 }
 
@@ -108,6 +115,21 @@ mod tests {
         check("HTTPS://Example.com:443/", true, "example.com", None, "/");
         check("http://[::1]:81/x", false, "::1", Some(81), "/x");
         check("http://127.0.0.1?q", false, "127.0.0.1", None, "/?q");
+    }
+
+    #[test]
+    fn the_authority_has_the_port_unless_it_is_the_usual_one() {
+        for (url, authority) in [
+            ("http://Example.com/", "example.com"),
+            ("http://example.com:80/", "example.com"),
+            ("http://example.com:443/", "example.com:443"),
+            ("https://example.com:443/", "example.com"),
+            ("http://127.0.0.1:8080", "127.0.0.1:8080"),
+            ("http://[::1]:81/x", "[::1]:81"),
+            ("http://[::1]/x", "[::1]"),
+        ] {
+            assert_eq!(HttpUrl::parse(url.as_bytes()).unwrap().authority(), authority, "{url}");
+        }
     }
 
     #[test]

@@ -57,8 +57,15 @@ fn target(line: &mut Line, args: &Args) {
     if args.servers.is_none() {
         line.bytes("server", Some(args.server()));
     }
-    // The underscore is the classic tool's.
-    line.bytes("server_name", args.server_name.as_deref());
+    match (&args.server_name, args.url()) {
+        // The underscore is the classic tool's.
+        (Some(name), _) => line.bytes("server_name", Some(name)),
+        // The port is in `Host`, which --server and --port alone do not ask for.
+        (None, Some(url)) if url.port.is_some() => {
+            line.bytes("server-name", Some(&quoted(url.authority().as_bytes())));
+        }
+        (None, _) => {}
+    }
     line.bytes("servers", args.servers.as_deref().map(os_bytes));
     line.number("port", args.port().into());
     line.bytes("uri", Some(args.uri()));
@@ -168,19 +175,39 @@ fn is_secret_header(name: &[u8]) -> bool {
     ["auth", "cookie", "key", "password", "secret", "token"].iter().any(|part| name.contains(part))
 }
 
-/// A value in quotes if a shell needs them, on one line.
+/// A value in quotes if a shell needs them, on one line, so that the shell gives the same bytes for it.
 fn quoted(value: &[u8]) -> Vec<u8> {
     let is_plain =
         |byte: &u8| byte.is_ascii_alphanumeric() || b"-_./,:=%@+".contains(byte) || !byte.is_ascii();
     if value.iter().all(is_plain) {
         return value.to_vec();
     }
+    if value.iter().any(u8::is_ascii_control) {
+        return escaped(value);
+    }
     let mut text = vec![b'\''];
     for &byte in value {
         match byte {
             b'\'' => text.extend_from_slice(b"'\\''"),
+            byte => text.push(byte),
+        }
+    }
+    text.push(b'\'');
+    text
+}
+
+/// A value with control characters as a shell takes it on one line.
+///
+/// <https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02_04>
+fn escaped(value: &[u8]) -> Vec<u8> {
+    let mut text = b"$'".to_vec();
+    for &byte in value {
+        match byte {
+            b'\'' | b'\\' => text.extend_from_slice(&[b'\\', byte]),
             b'\n' => text.extend_from_slice(b"\\n"),
             b'\r' => text.extend_from_slice(b"\\r"),
+            b'\t' => text.extend_from_slice(b"\\t"),
+            byte if byte.is_ascii_control() => text.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
             byte => text.push(byte),
         }
     }
@@ -266,6 +293,7 @@ impl Line {
 mod tests {
     use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
+    use std::process::Command;
 
     use super::*;
     use crate::command_line::grammar::parse::words;
@@ -283,6 +311,21 @@ mod tests {
             &[],
             "--client=0/1 --server=localhost --port=80 --uri=/ --send-buffer=4096 --recv-buffer=16384 \
              --num-conns=1 --num-calls=1",
+        );
+    }
+
+    #[test]
+    fn of_a_url_the_line_has_the_port_that_is_sent_in_host() {
+        let rest = "--uri=/ --send-buffer=4096 --recv-buffer=16384 --num-conns=1 --num-calls=1";
+        check(&["http://a/"], &format!("--client=0/1 --server=a --port=80 {rest}"));
+        check(&["a:81"], &format!("--client=0/1 --server=a --server-name=a:81 --port=81 {rest}"));
+        check(
+            &["http://[::1]:81"],
+            &format!("--client=0/1 --server=::1 --server-name='[::1]:81' --port=81 {rest}"),
+        );
+        check(
+            &["a:81", "--server-name=b"],
+            &format!("--client=0/1 --server=a --server_name=b --port=81 {rest}"),
         );
     }
 
@@ -344,8 +387,39 @@ mod tests {
         );
         check(
             &["--body=it's\n", "--header=X: y"],
-            &format!("{classic} --num-conns=1 --num-calls=1 --body='it'\\''s\\n' --header='X: y'"),
+            &format!("{classic} --num-conns=1 --num-calls=1 --body=$'it\\'s\\n' --header='X: y'"),
         );
+    }
+
+    #[test]
+    fn a_shell_reads_the_same_bytes() {
+        let control: Vec<u8> = (1..=127).collect();
+        let values: [&[u8]; 8] = [
+            b"",
+            b"plain",
+            b"it's \"$HOME\" `x` \\n *",
+            b"two\nlines\r\n",
+            b"\x1b[31m7",
+            b"it's\t\\ 8\x017",
+            "\u{fc}\u{7f}".as_bytes(),
+            &control,
+        ];
+        // Not every /bin/sh knows $'...' yet.
+        let shells = ["bash", "sh"].into_iter().filter(|shell| read_by(shell, b"$'\\n'") == b"\n");
+        for shell in shells {
+            for value in values {
+                let text = quoted(value);
+                assert!(!text.iter().any(u8::is_ascii_control), "{}", text.escape_ascii());
+                let read = read_by(shell, &text);
+                assert_eq!(read.escape_ascii().to_string(), value.escape_ascii().to_string(), "{shell}");
+            }
+        }
+    }
+
+    /// The bytes that a shell gives a program for this text.
+    fn read_by(shell: &str, text: &[u8]) -> Vec<u8> {
+        let script = OsString::from_vec([b"printf %s ", text].concat());
+        Command::new(shell).arg("-c").arg(script).output().unwrap().stdout
     }
 
     #[test]

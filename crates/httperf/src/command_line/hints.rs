@@ -24,14 +24,43 @@ const fn habit(typed: &'static str, hint: &'static str) -> Habit {
     Habit { typed, hint }
 }
 
-/// The end of every hint about a letter of a run: command lines of other tools are full of letters.
-const LIKE: &str = "; `httperf like TOOL ...` translates whole commands";
+/// An option of another tool in a command line, or a misspelt one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Foreign {
+    /// Its name as it was typed, with its dashes.
+    pub(crate) typed: String,
+    /// The hint about it.
+    pub(crate) hint: String,
+}
+
+/// The end of the hints about letters and about several options: the command line of another tool.
+const LIKE: &str = "`httperf like TOOL ...` translates whole commands";
+
+/// The lines of hints below the message about the option `mistaken`, which may be one of these.
+pub(crate) fn lines<A, B>(command: &Command<A, B>, mistaken: &str, foreign: &[Foreign]) -> Vec<String> {
+    let like = is_run(command.name).then_some(LIKE);
+    match foreign {
+        [] => Vec::new(),
+        [Foreign { typed, hint }] if typed == mistaken => match like.filter(|_| !typed.starts_with("--")) {
+            Some(like) => vec![format!("{hint}; {like}")],
+            None => vec![hint.clone()],
+        },
+        several => {
+            let each = several.iter().map(|Foreign { typed, hint }| format!("{typed}: {hint}"));
+            each.chain(like.map(str::to_owned)).collect()
+        }
+    }
+}
 
 /// The hint about a letter that is no option.
 pub(crate) fn letter<A, B>(command: &Command<A, B>, letter: u8) -> Option<String> {
-    let hint = find(command, std::str::from_utf8(&[letter]).ok()?)?;
-    let like = if is_run(command.name) { LIKE } else { "" };
-    Some(format!("{hint}{like}"))
+    find(command, std::str::from_utf8(&[letter]).ok()?).map(str::to_owned)
+}
+
+/// The hint about a number of requests behind `-n`, which is an option without a value.
+pub(crate) fn count<A, B>(command: &Command<A, B>) -> Option<String> {
+    let of_runs = || Some(CALLS).filter(|_| is_run(command.name));
+    find(command, "n").or_else(of_runs).map(str::to_owned)
 }
 
 /// The hint about a name that fits no option, or these candidates: the equivalent of another tool's option, or else the
@@ -79,19 +108,29 @@ fn find<A, B>(command: &Command<A, B>, typed: &str) -> Option<&'static str> {
     habits.map(|habit| habit.hint).find(|hint| options(hint).all(has))
 }
 
-/// The hint about a value of `-d` that is no number: other tools take a time there, or a body.
-pub(crate) fn debug_value(value: &[u8]) -> Option<&'static str> {
-    if number::real(value).is_some() {
+/// Returns whether a value of `-d` is one that other tools take there: a time, or a body.
+pub(crate) fn is_foreign_debug_value(value: &[u8]) -> bool {
+    let is_number = number::real(value).is_some();
+    !is_number && (units::seconds(value).is_some() || value.iter().any(|byte| b"{[=@\"".contains(byte)))
+}
+
+/// The hint about such a value.
+pub(crate) fn debug_value<A, B>(command: &Command<A, B>, value: &[u8]) -> Option<String> {
+    if !is_foreign_debug_value(value) {
         return None;
     }
-    if units::seconds(value).is_some() {
-        return Some(DURATION);
-    }
-    value.iter().any(|byte| b"{[=@\"".contains(byte)).then_some(BODY)
+    let is_time = units::seconds(value).is_some();
+    Some(match find(command, if is_time { "z" } else { "data" })? {
+        DURATION => format!("--duration {} offers load for that long", String::from_utf8_lossy(value)),
+        hint => hint.to_owned(),
+    })
 }
 
 /// The hint about a word that is no target.
 pub(crate) fn word(word: &str) -> Option<&'static str> {
+    if word.starts_with(['{', '[']) {
+        return Some("--body TEXT with --header 'Content-Type: application/json' sends JSON");
+    }
     WORDS.iter().find(|habit| habit.typed.eq_ignore_ascii_case(word)).map(|habit| habit.hint)
 }
 
@@ -325,6 +364,7 @@ const OF_COMMANDS: &[(&str, &[Habit])] = &[
         "capacity",
         &[
             habit("z", "--trial-max X bounds the length of a trial"),
+            habit("d", "--trial-max X bounds the length of a trial"),
             habit(
                 "t",
                 "--trial-max X bounds the length of a trial, --threads N shares the work among N threads",
@@ -348,6 +388,7 @@ const OF_COMMANDS: &[(&str, &[Habit])] = &[
             habit("rps", "--request-rates 100..1000/100 makes a run at each of these rates"),
             habit("qps", "--request-rates 100..1000/100 makes a run at each of these rates"),
             habit("n", "--num-conns N makes N connections in each run"),
+            habit("d", DURATION),
         ],
     ),
     (
@@ -357,6 +398,7 @@ const OF_COMMANDS: &[(&str, &[Habit])] = &[
             habit("n", "`httperf ab` compares two targets; --num-conns N makes N connections in each trial"),
             habit("t", "--trial X measures X seconds in each trial"),
             habit("z", "--trial X measures X seconds in each trial"),
+            habit("d", "--trial X measures X seconds in each trial"),
         ],
     ),
     (

@@ -89,8 +89,8 @@ fn a_url_is_echoed_as_the_options_it_stands_for() {
     let outcome = run(&["http://127.0.0.1:1/a?b=c#d"]);
     assert_eq!(
         outcome.echo_line(),
-        "httperf --client=0/1 --server=127.0.0.1 --port=1 --uri=/a?b=c --send-buffer=4096 --recv-buffer=16384 \
-         --num-conns=1 --num-calls=1"
+        "httperf --client=0/1 --server=127.0.0.1 --server-name=127.0.0.1:1 --port=1 --uri=/a?b=c --send-buffer=4096 \
+         --recv-buffer=16384 --num-conns=1 --num-calls=1"
     );
 }
 

@@ -289,6 +289,7 @@ fn a_server_sees_the_same_from_hey() {
         row("-n 6 -c 2 URL/a?x=1", 6, 2),
         row("-n 7 -c 3 -H 'X-A: 1' -disable-compression URL/", 6, 3),
         row("-n 4 -c 2 -disable-keepalive -m DELETE -host other.example URL/", 4, 4),
+        row("-n 4 -c 2 -disable-keepalive=false -disable-compression=true URL/", 4, 2),
     ]);
     peer(&[]).check(&[
         row("-n 2 -c 1 -m POST -d text URL/post", 2, 1),
@@ -436,9 +437,12 @@ fn the_printed_command_is_one_line_for_a_shell_and_the_notes_are_elsewhere() {
     assert!(stderr(&outcome).lines().all(|line| line.starts_with("note: ")), "{}", stderr(&outcome));
     let program = under_test();
     let script = line.replacen("httperf", &program.display().to_string(), 1);
-    let outcome = Invocation::new(Path::new("/bin/sh"), ["-c", &script]).run().expect("there is a shell");
-    assert_eq!(outcome.exit, Exit::Code(0), "{}", stderr(&outcome));
-    assert_eq!(server.take().concat()[0].body, "it's \"$HOME\"");
+    // Where words end the options, too.
+    for script in [script.clone(), format!("POSIXLY_CORRECT=1 {script}")] {
+        let outcome = Invocation::new(Path::new("/bin/sh"), ["-c", &script]).run().expect("there is a shell");
+        assert_eq!(outcome.exit, Exit::Code(0), "{}", stderr(&outcome));
+        assert_eq!(server.take().concat()[0].body, "it's \"$HOME\"");
+    }
 }
 
 /// Splits a line as a shell does.
@@ -479,6 +483,9 @@ fn words_that_mean_nothing_are_refused_in_one_sentence() {
         "bombardier -n 5 -d 5s http://127.0.0.1:9/",
         "curl -d @- http://127.0.0.1:9/",
         "curl -F a=b -d c=d http://127.0.0.1:9/",
+        "curl -F 'a=<missing' http://127.0.0.1:9/",
+        "curl -E 'pkcs11:id=1' https://127.0.0.1:9/",
+        "hey -disable-keepalive=maybe http://127.0.0.1:9/",
         "curl http://127.0.0.1:9/ http://127.0.0.1:9/b",
         "curl ftp://127.0.0.1/",
         "curl -H 'X: {rand:9-1}' http://127.0.0.1:9/",
@@ -526,6 +533,7 @@ const TRANSLATED: &[&str] = &[
     "oha -z 30s -q 1000 -c 20 --latency-correction -w http://127.0.0.1/",
     "oha -n 100 -q 50 http://127.0.0.1/",
     "oha -n 100 -c 10 --http2 -p 8 --insecure -r 3 https://localhost/",
+    "oha -n 100 -c 10 -p 8 http://127.0.0.1/",
     "oha -n 4 -c 8 --disable-keepalive -m POST -D DIR/body.txt -T text/plain -a user:secret --host www.example http://127.0.0.1/",
     "oha -n 2 -c 1 -F a=b -F file=@DIR/body.txt -t 500ms --unix-socket /run/x --output-format json http://127.0.0.1/",
     "oha -n 2 -c 1 --http-version 1.0 --worker-threads 4 --cacert DIR/cert.pem --cert DIR/cert.pem --key DIR/key.pem https://localhost/",
@@ -544,6 +552,7 @@ const TRANSLATED: &[&str] = &[
     "vegeta attack -duration=5s",
     "vegeta attack -targets=DIR/list -rate=100/1m -duration=1m -max-workers 50",
     "vegeta attack -targets DIR/tls-list -header 'X: y' -insecure -redirects -1 -output results.bin -name x",
+    "vegeta attack -targets DIR/list -rate=100 -duration=10s -lazy=false -chunked=false -h2c=false -insecure=false",
     "vegeta attack -targets DIR/list -rate=0 -max-workers=16 -duration=10s -keepalive=false -http2=false -body DIR/body.txt",
     "vegeta attack -targets DIR/list -rate 10 -duration 2s -timeout 5s -h2c -connections 5 -laddr 127.0.0.1 -lazy",
     // bombardier.
@@ -562,6 +571,10 @@ const TRANSLATED: &[&str] = &[
     "curl --json '{\"a\":{seq}}' -XPATCH --oauth2-bearer token http://127.0.0.1/",
     "curl -F a=b -F 'file=@DIR/body.txt;type=text/plain' --http1.1 -m 2.5 http://127.0.0.1/",
     "curl -F a=b --http2 http://127.0.0.1/",
+    "curl -F 'a=<DIR/value.txt' -F b=@DIR/body.txt http://127.0.0.1/",
+    "curl -E DIR/both.pem:secret --pass secret --interface host!127.0.0.2 https://localhost/",
+    "curl --interface eth0 http://127.0.0.1/",
+    "curl --interface 127.0.0.2 http://127.0.0.1/",
     "curl -I --http2-prior-knowledge --resolve www.example:80:127.0.0.1 -e http://x/ -r 0-9 http://www.example/",
     "curl -T DIR/body.txt -0 --cacert DIR/cert.pem -E DIR/cert.pem --key DIR/key.pem --tlsv1.2 --tls-max 1.3 --curves X25519 https://localhost/",
     "curl -u user:secret --digest --retry 3 -c jar -b jar --limit-rate 1k -x 127.0.0.1:3128 -p http://127.0.0.1/",
@@ -640,6 +653,7 @@ fn files() -> TempDir {
         [own.certificate_pem(), own.key_pem()].map(|pem| String::from_utf8(pem).expect("PEM is text"));
     for (name, contents) in [
         ("body.txt", BODY),
+        ("value.txt", "two words"),
         ("post.lua", "wrk.method = \"POST\"\n"),
         ("list", "# One server.\nGET http://127.0.0.1:8080/\n\nPOST http://127.0.0.1:8080/b\n@body.txt\n"),
         ("tls-list", "GET https://localhost/\n"),

@@ -86,6 +86,61 @@ fn a_form_is_sent_as_a_page_sends_it() {
 }
 
 #[test]
+fn host_has_the_port_of_a_url_and_none_without_one() {
+    for (arguments, host) in [
+        ("http://127.0.0.1:PORT/ --num-calls 2", "127.0.0.1:PORT"),
+        ("127.0.0.1:PORT --wsess 1,2,0", "127.0.0.1:PORT"),
+        ("127.0.0.1:PORT --request-rate 100 --num-calls 2 --concurrency 1", "127.0.0.1:PORT"),
+        ("127.0.0.1:PORT --myaddr 127.0.0.2 --num-calls 2", "127.0.0.1:PORT"),
+        ("127.0.0.1:PORT --server-name www.example --num-calls 2", "www.example"),
+        ("http://a.example/ --connect-to ::127.0.0.1:PORT --num-calls 2", "a.example"),
+        ("http://a.example:81/ --proxy http://127.0.0.1:PORT --num-calls 2", "a.example:81"),
+        ("--server 127.0.0.1 --port PORT --num-calls 2", "127.0.0.1"),
+        ("--server 127.0.0.1 --port PORT --wsess 1,2,0", "127.0.0.1"),
+        ("http://127.0.0.1:PORT/ --server 127.0.0.1 --port PORT --num-calls 2", "127.0.0.1"),
+    ] {
+        let server = Server::start(Behaviour::ok()).expect("a port is free");
+        let port = server.port();
+        let report = succeeds(&run(arguments, &[], port));
+        let seen = hosts(server);
+        let expected = host.replace("PORT", &port.to_string());
+        assert_eq!(seen, [expected.clone(), expected], "{arguments}");
+
+        // The echo line, with the classic tool's underscore mended, asks for the same.
+        let again = Server::start(Behaviour::ok()).expect("a port is free");
+        let line = report.lines().next().unwrap_or_default();
+        let line = line.replacen("httperf", "", 1).replace("server_name", "server-name");
+        let line = line.replace(&port.to_string(), &again.port().to_string());
+        succeeds(&run(&line, &[], again.port()));
+        let expected = host.replace("PORT", &again.port().to_string());
+        assert_eq!(hosts(again), [expected.clone(), expected], "{arguments}");
+    }
+}
+
+#[test]
+fn a_saved_run_sends_the_same_host_again() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let result = folder.path().join("r.json");
+    for target in ["http://127.0.0.1:PORT/", "--server 127.0.0.1 --port PORT"] {
+        let server = Server::start(Behaviour::ok()).expect("a port is free");
+        succeeds(&run(&format!("{target} --output {}", result.display()), &[], server.port()));
+        succeeds(&run(&format!("rerun {}", result.display()), &[], server.port()));
+        let seen = hosts(server);
+        assert_eq!((seen.len(), &seen[0]), (2, &seen[1]), "{target}");
+    }
+}
+
+/// The values of `Host` in the requests that a server got.
+fn hosts(server: Server) -> Vec<String> {
+    let requests = server.finish().into_iter().flat_map(|connection| connection.requests);
+    let host = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.split("\r\n").find_map(|line| line.strip_prefix("Host: ").map(str::to_owned)).unwrap_or_default()
+    };
+    requests.map(|request| host(&request.bytes)).collect()
+}
+
+#[test]
 fn header_fields_follow_those_of_add_header_and_replace_our_own() {
     check(
         "--add-header 'A: 1\\n' --header 'B:2' --header 'C: {seq}' --header 'B: 3'",

@@ -508,7 +508,7 @@ fn what_cannot_be_an_objective_is_refused_in_a_sentence() {
          ^
     exit 1
     $ --slo=p99<50
-    httperf: --slo: expected a unit of time (us, ms or s) at character 7, got `p99<50`
+    httperf: --slo: expected a unit of time (us, ms, s, m or h) at character 7, got `p99<50`
       p99<50
             ^
     exit 1

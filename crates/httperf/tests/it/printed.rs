@@ -74,7 +74,7 @@ fn other_words_are_refused_in_one_sentence() {
             "schema",
             "expected the name of a document, result, sweep, capacity, comparison or tls-lab; got none",
         ),
-        ("schema results", "expected result, sweep, capacity or comparison, got `results`"),
+        ("schema results", "expected result, sweep, capacity, comparison or tls-lab, got `results`"),
     ] {
         let outcome = run(arguments);
         let command = arguments.split(' ').next().expect("a command");

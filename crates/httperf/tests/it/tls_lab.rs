@@ -208,7 +208,10 @@ fn a_certificate_is_checked_if_that_is_asked_for() {
 fn nobody_listening_is_explained() {
     let port = free_port();
     let words = ["tls-lab".to_owned(), format!("127.0.0.1:{port}")];
-    check_refused(&Invocation::new(&under_test(), words).run().unwrap(), "connection refused");
+    let outcome = Invocation::new(&under_test(), words).run().unwrap();
+    let refused = format!("no reply: connection refused by 127.0.0.1:{port} (1 of 1). Is the server up?");
+    let expected = format!("httperf tls-lab: {refused}\n");
+    assert_eq!((outcome.exit, text(&outcome.stdout), text(&outcome.stderr)), (Exit::Code(1), "", &*expected));
 }
 
 #[test]

@@ -378,6 +378,9 @@ fn files(servers: &Servers) -> Vec<(String, Vec<u8>)> {
     };
     let requests = servers.reached_by("GET http://127.0.0.1:8080/\nGET http://127.0.0.1:8080/other\n");
     let simulated = simulated().into_bytes();
+    let sweep =
+        "httperf sweep http://127.0.0.1:8080/ --rates 20,40 --duration 1 --warmup 0 --pause 0 --json --quiet";
+    let sweep = in_shell(&servers.prepare(sweep), &[]).stdout;
     [
         ("run.json", result("")),
         ("a.json", result("--client 0/2")),
@@ -385,6 +388,7 @@ fn files(servers: &Servers) -> Vec<(String, Vec<u8>)> {
         ("base.json", simulated.clone()),
         ("new.json", simulated),
         ("requests.txt", requests.into_bytes()),
+        ("sweep.json", sweep),
     ]
     .map(|(name, contents)| (name.to_owned(), contents))
     .into()

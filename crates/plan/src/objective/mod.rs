@@ -10,7 +10,7 @@
 //!   share       = "errors" | "failed" | "unexpected" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
 //!   relation    = "<" | "<=" | ">" | ">="
 //!   bound       = number unit
-//!   unit        = "us" | "µs" | "ms" | "s" (of a time) | "%" (of a share) | [ "/s" ] (of a rate)
+//!   unit        = "us" | "µs" | "ms" | "s" | "m" | "min" | "h" (of a time) | "%" (of a share) | [ "/s" ] (of a rate)
 //! ```
 //!
 //! The default clock is `latency`. Spaces are allowed between the parts. A [`Tolerance`] has a sign before its number,

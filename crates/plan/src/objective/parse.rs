@@ -35,8 +35,8 @@ mod expected {
     pub(super) const RELATION: &str = "<, <=, > or >=";
     pub(super) const NUMBER: &str = "a number";
     pub(super) const SIGN: &str = "+ or - before the difference";
-    pub(super) const TIME_UNIT: &str = "a unit of time (us, ms or s)";
-    pub(super) const TIME_CHANGE_UNIT: &str = "a unit (%, us, ms or s)";
+    pub(super) const TIME_UNIT: &str = "a unit of time (us, ms, s, m or h)";
+    pub(super) const TIME_CHANGE_UNIT: &str = "a unit (%, us, ms, s, m or h)";
     pub(super) const SHARE_UNIT: &str = "%";
     pub(super) const SHARE_CHANGE_UNIT: &str = "a unit (% of the other's share, or pp for percentage points)";
     pub(super) const RATE_CHANGE_UNIT: &str = "a unit (% or /s)";
@@ -91,11 +91,10 @@ fn one_objective(reader: &mut Reader<'_>) -> Result<Objective, ParseError> {
     let number = reader.number()?;
     let bound = match metric {
         // 0 is the same in any unit.
-        Metric::Time { .. } => match reader.unit(&["us", "µs", "ms", "s"]) {
-            Some("us" | "µs") => number / 1e6,
-            Some("ms") => number / 1e3,
+        Metric::Time { .. } => match reader.seconds(number) {
+            Some(seconds) => seconds,
             None if number != 0.0 => return Err(reader.expected(expected::TIME_UNIT)),
-            _ => number,
+            None => number,
         },
         Metric::Share(_) => match reader.unit(&["%"]) {
             None if number != 0.0 => return Err(reader.expected(expected::SHARE_UNIT)),
@@ -128,12 +127,12 @@ fn one_tolerance(reader: &mut Reader<'_>) -> Result<Tolerance, ParseError> {
     };
     let number = sign * reader.number()?;
     let change = match metric {
-        Metric::Time { .. } => match reader.unit(&["%", "us", "µs", "ms", "s"]) {
-            Some("%") => Change::Share(number / 100.0),
-            Some("us" | "µs") => Change::Difference(number / 1e6),
-            Some("ms") => Change::Difference(number / 1e3),
-            Some(_) => Change::Difference(number),
-            None => return Err(reader.expected(expected::TIME_CHANGE_UNIT)),
+        Metric::Time { .. } => match reader.unit(&["%"]) {
+            Some(_) => Change::Share(number / 100.0),
+            None => match reader.seconds(number) {
+                Some(seconds) => Change::Difference(seconds),
+                None => return Err(reader.expected(expected::TIME_CHANGE_UNIT)),
+            },
         },
         Metric::Share(_) => match reader.unit(&["%", "pp"]) {
             Some("%") => Change::Share(number / 100.0),
@@ -256,6 +255,17 @@ impl<'a> Reader<'a> {
         let unit = units.iter().find(|&&unit| unit == &rest[..next])?;
         self.at += unit.len();
         Some(unit)
+    }
+
+    /// Reads the unit of a time, one of those of all options, and returns the time in seconds.
+    fn seconds(&mut self, number: f64) -> Option<f64> {
+        Some(match self.unit(&["us", "µs", "ms", "s", "m", "min", "h"])? {
+            "us" | "µs" => number / 1e6,
+            "ms" => number / 1e3,
+            "s" => number,
+            "m" | "min" => number * 60.0,
+            _ => number * 3600.0,
+        })
     }
 
     fn end(&mut self) -> Result<(), ParseError> {

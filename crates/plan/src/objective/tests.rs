@@ -27,6 +27,14 @@ fn times_have_a_clock_a_figure_and_a_unit() {
     check("latency.p99.9<=2s", latency(Figure::Quantile(0.999)), Relation::AtMost, 2.0);
     check("mean < 250us", latency(Figure::Mean), Relation::Below, 0.00025);
     check("max<0.5µs", latency(Figure::Max), Relation::Below, 0.5e-6);
+    check("max<1.5m", latency(Figure::Max), Relation::Below, 90.0);
+    check("max<2min", latency(Figure::Max), Relation::Below, 120.0);
+    check(
+        "session.max<=1h",
+        Metric::Time { clock: Clock::Session, figure: Figure::Max },
+        Relation::AtMost,
+        3600.0,
+    );
     let connect = Metric::Time { clock: Clock::Connect, figure: Figure::Min };
     check(" connect.min >= 1 ms ", connect, Relation::AtLeast, 0.001);
 }
@@ -60,7 +68,8 @@ fn an_error_says_at_which_character() {
     check_error("p99<-5ms", 5, "a number");
     check_error("p99<5", 6, "a unit of time");
     check_error("p99<5ms, p50<1µ", 15, "a unit of time");
-    check_error("p99<50xs", 7, "a unit of time");
+    check_error("p99<50xs", 7, "a unit of time (us, ms, s, m or h)");
+    check_error("p99<50 M", 8, "a unit of time");
     check_error("errors<0.1", 11, "expected %");
     check_error("errors<=101%", 9, "at most 100 %");
     check_error("errors>100%", 8, "no share is greater");
@@ -76,13 +85,16 @@ fn tolerances_are_changes_with_a_sign() {
     let tolerance = |text: &str| text.parse::<Tolerance>().unwrap().change();
     assert_eq!(tolerance("p99>+5%"), Change::Share(0.05));
     assert_eq!(tolerance("p99>+2ms"), Change::Difference(0.002));
+    assert_eq!(tolerance("session.max>+2m"), Change::Difference(120.0));
+    assert_eq!(tolerance("session.max<-1h"), Change::Difference(-3600.0));
     assert_eq!(tolerance("errors>+0.5pp"), Change::Difference(0.005));
     assert_eq!(tolerance("errors > + 10 %"), Change::Share(0.1));
     assert_eq!(tolerance("replies<-5%"), Change::Share(-0.05));
     assert_eq!(tolerance("replies<-100/s"), Change::Difference(-100.0));
     for (text, expected) in [
         ("p99>5%", "+ or - before the difference at character 5"),
-        ("p99>+5", "a unit (%, us, ms or s) at character 7"),
+        ("p99>+5", "a unit (%, us, ms, s, m or h) at character 7"),
+        ("p99>+5% ms", "a comma or the end at character 9"),
         ("errors>+5ms", "percentage points) at character 10"),
         ("replies<-5pp", "a unit (% or /s) at character 11"),
     ] {
@@ -116,7 +128,7 @@ fn what_no_run_can_meet_is_found() {
 proptest! {
     #[test]
     fn what_is_printed_reads_the_same(
-        text in "(p[1-9]{1,2}(\\.[0-9])?|connect\\.mean|session\\.max|handshake\\.min)(<|<=|>|>=)[1-9][0-9]{0,3}(\\.[0-9]{1,3})?(us|ms|s)",
+        text in "(p[1-9]{1,2}(\\.[0-9])?|connect\\.mean|session\\.max|handshake\\.min)(<|<=|>|>=)[1-9][0-9]{0,3}(\\.[0-9]{1,3})?(us|ms|s|m|min|h)",
     ) {
         let objective: Objective = text.parse().unwrap();
         let printed = objective.to_string();

@@ -65,7 +65,7 @@ fn server(plan: &Plan, target: &Target) -> String {
 /// Scheme, host and port of a target whose host is shown as given.
 fn origin(plan: &Plan, target: &Target, host: String) -> String {
     let (scheme, usual_port) = if plan.tls.is_some() { ("https", 443) } else { ("http", 80) };
-    // As in the classic tool, `Host` has no port.
+    // With `--server` and `--port`, as in the classic tool, `Host` has no port.
     let port = match target.port() {
         Some(port) if port != usual_port => format!(":{port}"),
         Some(_) | None => String::new(),

@@ -117,6 +117,18 @@
       return this.view[0] + clamp((event.clientX - left) / width, 0, 1) * (this.view[1] - this.view[0]);
     }
 
+    // Whether a position is in the view.
+    isSeen(place) {
+      const share = this.share(place);
+      return share >= 0 && share <= 1;
+    }
+
+    // Index of the point of a line that is drawn nearest to a position; undefined without one.
+    nearestDrawn(line, place) {
+      const drawn = [...line.y.keys()].filter((index) => line.y[index] !== null && this.isSeen(line.at.x[index]));
+      return drawn[nearest(drawn.map((index) => line.at.x[index]), place)];
+    }
+
     // Shows the values at a position, or none.
     read(place) {
       this.place = place;
@@ -125,18 +137,19 @@
       if (place === null) return;
       const near = TOGETHER / this.frame.getBoundingClientRect().width * (this.view[1] - this.view[0]);
       const found = [];
+      let isGap = true;
       for (const line of this.shown()) {
-        const index = nearest(line.at.x, place);
-        const x = line.at.x[index];
-        const share = this.share(x);
-        if (line.y[index] === null || share < 0 || share > 1) continue;
-        found.push({ line, x, y: line.y[index], name: line.at.names[index], text: line.texts[index] });
+        const index = this.nearestDrawn(line, place);
+        if (index === undefined) continue;
+        found.push({ line, x: line.at.x[index], y: line.y[index], name: line.at.names[index], text: line.texts[index] });
+        isGap &&= line.y[nearest(line.at.x, place)] === null;
       }
-      if (found.length === 0) {
+      const first = found.reduce((a, b) => (Math.abs(b.x - place) < Math.abs(a.x - place) ? b : a), found[0]);
+      // In a gap of all lines there is nothing to read, except right beside a point.
+      if (!first || (isGap && Math.abs(first.x - place) > near)) {
         this.reading.hidden = true;
         return;
       }
-      const first = found.reduce((a, b) => (Math.abs(b.x - place) < Math.abs(a.x - place) ? b : a));
       const share = this.share(first.x);
       this.cross.append(element("line", { x1: percent(share), x2: percent(share), y2: "100%" }));
       const rows = html("dl");
@@ -159,7 +172,7 @@
     // Moves the reading to another point: the first, the last, or some points further.
     step(by) {
       const places = new Set(this.shown().flatMap((line) => line.at.x.filter((_, index) => line.y[index] !== null)));
-      const sorted = [...places].filter((x) => this.share(x) >= 0 && this.share(x) <= 1).sort((a, b) => a - b);
+      const sorted = [...places].filter((x) => this.isSeen(x)).sort((a, b) => a - b);
       if (sorted.length === 0) return;
       const from = this.place === null ? (by > 0 ? -1 : sorted.length) : nearest(sorted, this.place);
       this.read(sorted[clamp(from + by, 0, sorted.length - 1)]);

@@ -269,6 +269,52 @@ fn values_are_read_off_with_mouse_and_keys() {
 }
 
 #[test]
+fn beside_a_gap_the_nearest_point_of_a_line_is_read_off() {
+    let text = page(&documents::a_busy_moment());
+    let (before, rest) =
+        text.split_once("<script id=\"charts\" type=\"application/json\">").expect("it has charts");
+    let (charts, after) = rest.split_once("</script>").expect("they end");
+    let mut charts: Value = serde_json::from_str(charts).expect("they are JSON");
+    let mut all = charts.as_array_mut().expect("it is a list").iter_mut();
+    let throughput = all.find(|chart| chart["id"] == "throughput").expect("it is there");
+    let places = throughput["places"].as_array().expect("it is a list").len();
+    let position = |index: u64| 1_000 + 2_000 * index;
+    // The first line has a point in the middle of each fifth, but the last two; the second one has points around the
+    // middles of the first and the second fifth, and gaps nearer to them; the others have none.
+    let near = json!([position(0) - 40, position(0) + 30, position(1) - 40, position(1) + 30]);
+    let middles: Vec<u64> = (0..5).map(position).collect();
+    for (x, names) in
+        [(json!(middles), json!(["a", "b", "c", "d", "e"])), (near, json!(["p", "q", "r", "s"]))]
+    {
+        throughput["places"].as_array_mut().expect("it is a list").push(json!({ "x": x, "names": names }));
+    }
+    let line = |series: usize, places: usize, y: Value, texts: Value| json!({ "series": series, "places": places, "y": y, "texts": texts });
+    throughput["lines"] = json!([
+        line(0, places, json!([9, 9, 9, null, null]), json!(["A", "B", "C", null, null])),
+        line(1, places + 1, json!([9, null, 9, null]), json!(["P", null, "R", null])),
+    ]);
+    let file = File::with(&format!(
+        "{before}<script id=\"charts\" type=\"application/json\">{charts}</script>{after}"
+    ));
+    let mut browser = Browser::start();
+    let mut page = file.open(&mut browser, View::new(DESKTOP, "light"));
+    let (left, width, y) = plot(&mut page, "throughput");
+    let mut read_at = |place: u64| {
+        page.point((left + width * place as f64 / 10_000.0, y));
+        reading(&mut page, "throughput")
+    };
+    assert_eq!(read_at(position(0)), ["a", "offered", "A", "sent", "P at p"]);
+    assert_eq!(read_at(position(1)), ["b", "offered", "B", "sent", "R at r"]);
+    // Nearest to a gap of the second line, and to its point beside it.
+    assert_eq!(read_at(position(1) - 40), ["r", "offered", "B at b", "sent", "R"]);
+    assert_eq!(read_at(position(2)), ["c", "offered", "C"]);
+    assert_eq!(read_at(position(2) + 900), ["c", "offered", "C"]);
+    // In a gap of all lines.
+    assert_eq!(read_at(position(4)), Vec::<String>::new());
+    assert_eq!(page.complaints(), Vec::<String>::new());
+}
+
+#[test]
 fn series_are_switched_off_and_on() {
     let file = File::of(&documents::a_busy_moment());
     let mut browser = Browser::start();

@@ -20,14 +20,10 @@ impl Args {
         let is_stray =
             |word: &Word<'_>| TypedUrl::from_word(word.bytes).is_none() && !is_value_of_flag(*word);
         match words.find(is_stray).filter(|_| !self.names_server_by_option()) {
-            Some(word) if is_count(word) => {
-                let message = format!(
-                    "expected a URL such as http://host:8080/path, got `{}`",
-                    String::from_utf8_lossy(word.bytes)
-                );
-                Err(ParseStop::rejected(message).with_hint(Some(hints::CALLS.to_owned())))
+            Some(word) if word.is_count() => {
+                Err(self.refuse(word.bytes).with_hint(Some(hints::CALLS.to_owned())))
             }
-            Some(word) => Err(unknown_word(word.bytes)),
+            Some(word) => Err(self.stray_word(word.bytes)),
             None => Ok(()),
         }
     }
@@ -35,9 +31,23 @@ impl Args {
     /// Refuses stray words unless an option names the server, wherever they stand.
     pub(crate) fn check_stray_words(&self) -> Result<(), ParseStop> {
         match self.stray_words.first() {
-            Some(word) if !self.names_server_by_option() => Err(unknown_word(word)),
+            Some(word) if !self.names_server_by_option() => Err(self.stray_word(word)),
             _ => Ok(()),
         }
+    }
+
+    /// Refuses a word that is no target, with a hint at what may have been meant: not a second server.
+    pub(crate) fn stray_word(&self, word: &[u8]) -> ParseStop {
+        if self.typed_urls.is_empty() { unknown_word(word) } else { self.refuse(word).with_hint(meant(word)) }
+    }
+
+    /// Refuses a word that is no target.
+    fn refuse(&self, word: &[u8]) -> ParseStop {
+        let expected: &[u8] = match self.typed_urls.is_empty() {
+            true => b"expected a URL such as http://host:8080/path, got `",
+            false => b"expected one URL and options, got also `",
+        };
+        ParseStop::rejected([expected, word, b"`"].concat())
     }
 
     fn names_server_by_option(&self) -> bool {
@@ -61,31 +71,26 @@ fn is_value_of_flag(word: Word<'_>) -> bool {
             value.alternatives().iter().any(|part| !text.is_empty() && part.starts_with(&text))
         }
     };
-    is_part || BOOLEANS.contains(&&text[..]) || is_number(&text) && !is_count(word)
-}
-
-/// Returns whether a word is a number of requests as other tools take it: `-n 1000`.
-fn is_count(word: Word<'_>) -> bool {
-    let is_behind_n = word.behind.is_some_and(|flag| flag.by_letter && flag.option.short == Some('n'));
-    is_behind_n && std::str::from_utf8(word.bytes).is_ok_and(is_number)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+    is_part || BOOLEANS.contains(&&text[..]) || word.is_number() && !word.is_count()
 }
 
 /// Refuses a word that is no target, with a hint at what may have been meant.
 pub(crate) fn unknown_word(word: &[u8]) -> ParseStop {
     let message = [b"expected a URL such as http://host:8080/path, got `", word, b"`"].concat();
-    let text = std::str::from_utf8(word).unwrap_or_default();
-    let hint = if let Some(hint) = hints::word(text) {
-        Some(hint.to_owned())
-    } else if hints::is_command(text) {
-        Some(format!("a command comes first: httperf {text} ..."))
-    } else {
-        is_host_name(text).then(|| format!("did you mean http://{text}/?"))
+    let server = || {
+        let text = std::str::from_utf8(word).ok().filter(|text| is_host_name(text))?;
+        Some(format!("did you mean http://{text}/?"))
     };
-    ParseStop::rejected(message).with_hint(hint)
+    ParseStop::rejected(message).with_hint(meant(word).or_else(server))
+}
+
+/// The hint about a word that is a command, of this program or of another tool.
+fn meant(word: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(word).ok()?;
+    match hints::word(text) {
+        Some(hint) => Some(hint.to_owned()),
+        None => hints::is_command(text).then(|| format!("a command comes first: httperf {text} ...")),
+    }
 }
 
 #[cfg(test)]
@@ -105,14 +110,30 @@ mod tests {
     fn a_stray_word_is_refused_unless_an_option_names_the_server() {
         check(&["example.com"], "did you mean http://example.com/?");
         check(&["--rate=5", "12"], "");
-        check(
-            &["run", "http://a/"],
-            "a run needs no command: httperf http://HOST:8080/path --rate 100 --duration 10s",
-        );
+        check(&["run"], "a run needs no command: httperf http://HOST:8080/path --rate 100 --duration 10s");
         check(&["--rate=5", "sweep"], "a command comes first: httperf sweep ...");
         check(&["--port=8080", "word"], "did you mean http://word/?");
         for option in ["--server=a", "--servers=f", "--unix-socket=s", "--targets=f"] {
             assert_eq!(parsed(&["word", option]).unwrap().stray_words, [b"word"], "{option}");
+        }
+    }
+
+    #[test]
+    fn a_stray_word_beside_a_url_is_no_server() {
+        for (argv, word, hint) in [
+            (&["http://a/", "foo"][..], "foo", ""),
+            (&["foo", "http://a/"], "foo", ""),
+            (
+                &["run", "http://a/"],
+                "run",
+                "a run needs no command: httperf http://HOST:8080/path --rate 100 --duration 10s",
+            ),
+            (&["http://a/", "sweep"], "sweep", "a command comes first: httperf sweep ..."),
+            (&["-n", "1000", "http://a/"], "1000", hints::CALLS),
+        ] {
+            let hint = if hint.is_empty() { String::new() } else { format!("\nhint: {hint}") };
+            let message = format!("expected one URL and options, got also `{word}`{hint}");
+            assert_eq!(parsed(argv).map(drop), Err(ParseStop::rejected(message)), "{argv:?}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::slice;
 
 use super::help::HelpForm;
 use super::{Command, Known, OptDescription, ParseStop, Tier, Value, ValueForm};
-use crate::command_line::hints;
+use crate::command_line::hints::{self, Foreign};
 
 /// The order of options and other words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,18 +41,79 @@ pub fn parse<A, B>(
 ) -> Result<(), ParseStop> {
     let mut reader = Reader::new(command, argv, order);
     while let Some(item) = reader.next() {
-        match item? {
-            Item::Option(option, value) => option.apply(args, value).map_err(|stop| match stop {
+        match item {
+            Ok(Item::Option(option, value)) => option.apply(args, value).map_err(|stop| match stop {
                 // `-h all`: a flag takes no value, so the word behind it is looked at here.
                 ParseStop::Help(HelpForm::Short) if reader.next_word() == Some(b"all") => {
                     ParseStop::Help(HelpForm::All)
                 }
-                stop => stop,
+                stop => match foreign_value(command, option.text(), value) {
+                    Some(own) => with_hints(stop, command, argv, order, &own.typed),
+                    None => stop,
+                },
             })?,
-            Item::Word(word) => (command.word)(args, word.bytes)?,
+            Ok(Item::Word(word)) => (command.word)(args, word.bytes)?,
+            Err(Mistake::Form(stop)) => return Err(stop),
+            Err(mistake) => {
+                let typed = mistake.typed();
+                return Err(with_hints(mistake.stop(), command, argv, order, &typed));
+            }
         }
     }
     Ok(())
+}
+
+/// The number of options of other tools that are explained at a time.
+const FOREIGN_MAX: usize = 3;
+
+/// Adds hints at the options of other tools in `argv`, of which the first that cannot be used is `mistaken`.
+fn with_hints<A, B>(
+    stop: ParseStop,
+    command: &Command<A, B>,
+    argv: &[OsString],
+    order: Order,
+    mistaken: &str,
+) -> ParseStop {
+    let foreign = foreign_options(command, argv, order);
+    let lines = hints::lines(command, mistaken, &foreign);
+    lines.into_iter().fold(stop, |stop, line| stop.with_hint(Some(line)))
+}
+
+/// The first options of other tools in `argv`, and misspelt ones.
+fn foreign_options<A, B>(command: &Command<A, B>, argv: &[OsString], order: Order) -> Vec<Foreign> {
+    let mut reader = Reader::new(command, argv, order);
+    let mut found: Vec<Foreign> = Vec::new();
+    while found.len() < FOREIGN_MAX
+        && let Some(item) = reader.next()
+    {
+        let one = match item {
+            Ok(Item::Option(option, value)) => foreign_value(command, option.text(), value),
+            Ok(Item::Word(word)) if word.is_count() => {
+                hints::count(command).map(|hint| Foreign { typed: "-n".to_owned(), hint })
+            }
+            Ok(Item::Word(_)) => None,
+            Err(mistake) => {
+                // What is behind it may be its value.
+                (reader.letters, reader.behind) = (&[], None);
+                mistake.hint(command).map(|hint| Foreign { typed: mistake.typed(), hint })
+            }
+        };
+        found.extend(one.filter(|one| found.iter().all(|other| other.hint != one.hint)));
+    }
+    found
+}
+
+/// The option of another tool that has the name of one of ours, but another kind of value.
+fn foreign_value<A, B>(
+    command: &Command<A, B>,
+    option: &OptDescription,
+    value: Value<'_>,
+) -> Option<Foreign> {
+    if option.long != "debug" {
+        return None;
+    }
+    let hint = hints::debug_value(command, value.given()?)?;
+    Some(Foreign { typed: if value.by_letter { "-d" } else { "--debug" }.to_owned(), hint })
 }
 
 /// The options of `argv` with their values, in the order in which they were typed, up to the first mistake.
@@ -104,6 +165,19 @@ pub struct Word<'a> {
     pub behind: Option<Flag>,
 }
 
+impl Word<'_> {
+    /// Returns whether it is a number.
+    pub(crate) fn is_number(self) -> bool {
+        !self.bytes.is_empty() && self.bytes.iter().all(u8::is_ascii_digit)
+    }
+
+    /// Returns whether it is a number of requests as other tools take it: `-n 1000`.
+    pub(crate) fn is_count(self) -> bool {
+        let is_n = |flag: Flag| flag.by_letter && flag.option.short == Some('n');
+        self.behind.is_some_and(is_n) && self.is_number()
+    }
+}
+
 /// An option that takes no value from the next word.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
@@ -119,7 +193,58 @@ enum Item<'a, A: 'static, B: 'static> {
     Word(Word<'a>),
 }
 
-/// Reads a command line part by part, without applying anything. There is nothing to read behind an error.
+/// A part of a command line that is no option with its value.
+enum Mistake<'a> {
+    /// A letter that is no option.
+    Letter(u8),
+    /// A name that is no option's, or that of several.
+    Name {
+        /// The word behind its dashes.
+        word: &'a [u8],
+        /// The name in it.
+        name: &'a [u8],
+        /// The names that it abbreviates.
+        candidates: Vec<&'static str>,
+    },
+    /// An option with a value where it takes none, or without one.
+    Form(ParseStop),
+}
+
+impl Mistake<'_> {
+    /// The option as it was typed.
+    fn typed(&self) -> String {
+        match self {
+            Self::Letter(letter) => format!("-{}", char::from(*letter)),
+            Self::Name { name, .. } => format!("--{}", String::from_utf8_lossy(name)),
+            Self::Form(_) => String::new(),
+        }
+    }
+
+    fn hint<A, B>(&self, command: &Command<A, B>) -> Option<String> {
+        match self {
+            Self::Letter(letter) => hints::letter(command, *letter),
+            Self::Name { name, candidates, .. } => hints::long(command, name, candidates),
+            Self::Form(_) => None,
+        }
+    }
+
+    /// The classic tool's message.
+    fn stop(self) -> ParseStop {
+        match self {
+            Self::Letter(letter) => usage(&[b"invalid option -- '", &[letter], b"'"]),
+            Self::Name { word, candidates, .. } if candidates.is_empty() => {
+                usage(&[b"unrecognized option '--", word, b"'"])
+            }
+            Self::Name { word, candidates, .. } => {
+                let names: String = candidates.iter().map(|name| format!(" '--{name}'")).collect();
+                usage(&[b"option '--", word, b"' is ambiguous; possibilities:", names.as_bytes()])
+            }
+            Self::Form(stop) => stop,
+        }
+    }
+}
+
+/// Reads a command line part by part, without applying anything.
 struct Reader<'a, A: 'static, B: 'static> {
     command: &'a Command<A, B>,
     rest: slice::Iter<'a, OsString>,
@@ -153,23 +278,22 @@ impl<'a, A, B> Reader<'a, A, B> {
         Item::Word(Word { bytes, behind: self.behind.take() })
     }
 
-    fn long(&mut self, word: &'a [u8]) -> Result<Item<'a, A, B>, ParseStop> {
+    fn long(&mut self, word: &'a [u8]) -> Result<Item<'a, A, B>, Mistake<'a>> {
         let (name, attached) = match word.iter().position(|&byte| byte == b'=') {
             Some(at) => (&word[..at], Some(&word[at + 1..])),
             None => (word, None),
         };
-        let option = look_up(self.command, name)
-            .map_err(|candidates| unknown_long(self.command, word, name, &candidates))?;
+        let option =
+            look_up(self.command, name).map_err(|candidates| Mistake::Name { word, name, candidates })?;
         let text = option.text();
         let value = match (text.value, attached) {
             (ValueForm::None, Some(_)) => {
-                return Err(usage(&[b"option '--", text.long.as_bytes(), b"' doesn't allow an argument"]));
+                let long = text.long.as_bytes();
+                return Err(Mistake::Form(usage(&[b"option '--", long, b"' doesn't allow an argument"])));
             }
-            (ValueForm::Required(_), None) => {
-                Some(self.take_word().ok_or_else(|| {
-                    usage(&[b"option '--", text.long.as_bytes(), b"' requires an argument"])
-                })?)
-            }
+            (ValueForm::Required(_), None) => Some(self.take_word().ok_or_else(|| {
+                Mistake::Form(usage(&[b"option '--", text.long.as_bytes(), b"' requires an argument"]))
+            })?),
             (ValueForm::None | ValueForm::Optional(_), None)
             | (ValueForm::Required(_) | ValueForm::Optional(_), Some(_)) => attached,
         };
@@ -179,12 +303,9 @@ impl<'a, A, B> Reader<'a, A, B> {
 
     /// Reads the next of a group of letters such as `-vvd1`: the first that takes a value takes what is left of the
     /// word, or else the next word.
-    fn letter(&mut self, letter: u8) -> Result<Item<'a, A, B>, ParseStop> {
-        let Some(option) = self.command.all().find(|option| option.text().short == Some(char::from(letter)))
-        else {
-            let message = usage(&[b"invalid option -- '", &[letter], b"'"]);
-            return Err(message.with_hint(hints::letter(self.command, letter)));
-        };
+    fn letter(&mut self, letter: u8) -> Result<Item<'a, A, B>, Mistake<'a>> {
+        let is_it = |option: &Known<A, B>| option.text().short == Some(char::from(letter));
+        let option = self.command.all().find(is_it).ok_or(Mistake::Letter(letter))?;
         let text = option.text();
         let value = match text.value {
             ValueForm::None => None,
@@ -192,10 +313,9 @@ impl<'a, A, B> Reader<'a, A, B> {
                 Some(mem::take(&mut self.letters))
             }
             ValueForm::Optional(_) => None,
-            ValueForm::Required(_) => Some(
-                self.take_word()
-                    .ok_or_else(|| usage(&[b"option requires an argument -- '", &[letter], b"'"]))?,
-            ),
+            ValueForm::Required(_) => Some(self.take_word().ok_or_else(|| {
+                Mistake::Form(usage(&[b"option requires an argument -- '", &[letter], b"'"]))
+            })?),
         };
         self.behind = value.is_none().then_some(Flag { option: text, by_letter: true });
         Ok(Item::Option(option, Value { given: value, by_letter: true }))
@@ -203,7 +323,7 @@ impl<'a, A, B> Reader<'a, A, B> {
 }
 
 impl<'a, A, B> Iterator for Reader<'a, A, B> {
-    type Item = Result<Item<'a, A, B>, ParseStop>;
+    type Item = Result<Item<'a, A, B>, Mistake<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some((&letter, others)) = self.letters.split_first() {
@@ -263,18 +383,6 @@ fn look_up<A, B>(command: &Command<A, B>, name: &[u8]) -> Result<Known<A, B>, Ve
         }
     }
     Err(Vec::new())
-}
-
-/// Words a name that is no option's, or that of several, as the classic tool does, with a hint below where there is one.
-fn unknown_long<A, B>(command: &Command<A, B>, word: &[u8], name: &[u8], candidates: &[&str]) -> ParseStop {
-    let mut message = match candidates {
-        [] => [b"unrecognized option '--", word, b"'"].concat(),
-        _ => [b"option '--", word, b"' is ambiguous; possibilities:"].concat(),
-    };
-    for candidate in candidates {
-        message.extend_from_slice(format!(" '--{candidate}'").as_bytes());
-    }
-    ParseStop::Usage(message).with_hint(hints::long(command, name, candidates))
 }
 
 fn usage(parts: &[&[u8]]) -> ParseStop {

@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use httperf_plan::targets_file::{self, ListedBody, ListedTarget};
 use httperf_plan::template::BadRange;
-use httperf_plan::url::HttpUrl;
 use httperf_plan::{
     Body, BodyFile, BodyPart, Header, ListedRequest, NonEmpty, Plan, Sha256, Target, Template, UriSource,
     Workload,
@@ -21,7 +20,7 @@ use thiserror::Error;
 use url::form_urlencoded;
 
 use super::sources::Route;
-use super::{host_value, tls_name};
+use super::tls_name;
 use crate::command_line::args::{Args, FormField, FormValue};
 
 /// Errors in the material of requests.
@@ -320,13 +319,14 @@ impl RequestList {
         let mut indices: HashMap<(&str, u16), u32> = HashMap::new();
         let mut files = HashMap::new();
         let requests = self.requests.try_map(|listed| -> Result<_, super::Error> {
-            let HttpUrl { ref host, https, port, .. } = listed.url;
-            let server = (&host[..], port.unwrap_or(if https { 443 } else { 80 }));
+            let url = &listed.url;
+            let server = (&url.host[..], url.port.unwrap_or(if url.https { 443 } else { 80 }));
             let index = match indices.get(&server) {
                 Some(&index) => index,
                 None => {
                     let index = servers.len() as u32;
-                    servers.push(target(args, route, server, port)?);
+                    let tls_name = tls_name(args, &[Some(url.host.as_bytes())]);
+                    servers.push(route.target(url.authority(), tls_name, url.host.as_bytes(), server.1)?);
                     indices.insert(server, index);
                     index
                 }
@@ -371,21 +371,6 @@ impl RequestList {
             }
         }
     }
-}
-
-/// A server of a list. `named`: the port that its URL names.
-fn target(
-    args: &Args,
-    route: &Route<'_>,
-    (host, port): (&str, u16),
-    named: Option<u16>,
-) -> Result<Target, super::Error> {
-    let host = host.as_bytes();
-    let mut name = host_value(host);
-    if let Some(port) = named {
-        name += &format!(":{port}");
-    }
-    route.target(name, tls_name(args, &[Some(host)]), host, port)
 }
 
 /// A connection talks to one server.

@@ -251,7 +251,11 @@ fn http_version(version: Version) -> Result<HttpVersion, Error> {
 fn targets(args: &Args, route: &Route<'_>) -> Result<NonEmpty<Target>, Error> {
     let Some(file) = &args.servers else {
         let server = args.server();
-        let host = args.server_name.as_ref().map_or_else(|| host_value(server), |name| text(name));
+        let host = match (&args.server_name, args.url()) {
+            (Some(name), _) => text(name),
+            (None, Some(url)) => url.authority(),
+            (None, None) => host_value(server),
+        };
         let tls_name = tls_name(args, &[args.server_name.as_deref(), Some(server)]);
         return Ok([route.target(host, tls_name, server, args.port())?].into());
     };
@@ -443,8 +447,28 @@ mod tests {
         let plan = planned(&["--server=::1", "--port=81"]).0.unwrap();
         assert_eq!(plan.targets, [Target::direct("[::1]", None, Endpoint::Tcp("[::1]:81".parse().unwrap()))]);
         let plan = planned(&["http://[::1]:81/"]).0.unwrap();
-        assert_eq!(plan.targets[0].host, "[::1]");
+        assert_eq!(plan.targets[0].host, "[::1]:81");
         assert_eq!(host_value(b"fe80::1%lo"), "[fe80::1]");
+    }
+
+    #[test]
+    fn of_a_url_host_has_the_port_unless_it_is_the_usual_one() {
+        for (argv, host) in [
+            (&["http://127.0.0.1:8080/"][..], "127.0.0.1:8080"),
+            (&["127.0.0.1:8080"], "127.0.0.1:8080"),
+            (&["http://127.0.0.1:443/"], "127.0.0.1:443"),
+            (&["http://127.0.0.1:80/"], "127.0.0.1"),
+            (&["https://127.0.0.1:443/"], "127.0.0.1"),
+            (&["https://127.0.0.1:8443/"], "127.0.0.1:8443"),
+            (&["http://127.0.0.1:8080/", "--server-name=www.example"], "www.example"),
+            (&["http://www.example:8080/", "--connect-to=::127.0.0.1:9"], "www.example:8080"),
+            (&["http://www.example:8080/", "--unix-socket=/run/x"], "www.example:8080"),
+            // The classic options never send the port, whatever URL stands beside them.
+            (&["--server=127.0.0.1", "--port=8080"], "127.0.0.1"),
+            (&["http://127.0.0.1:8080/", "--port=8080"], "localhost"),
+        ] {
+            assert_eq!(planned(argv).0.unwrap().targets[0].host, host, "{argv:?}");
+        }
     }
 
     #[test]

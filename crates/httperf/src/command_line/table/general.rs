@@ -22,12 +22,14 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "A debugging build of the classic tool printed debugging output, more of it for a larger N; \
              the packaged one had none either. -v shows rates as they are sampled (given twice, the \
              histogram of lifetimes; three times, the interval before each arrival), --print-request and \
-             --print-reply what is sent and received, and --calls writes a row for each call.",
+             --print-reply what is sent and received, and --calls writes a row for each call. A time or a \
+             body, which other tools take behind -d, is refused.",
         ])
         .apply(|args, value| {
-            let hint =
-                hints::debug_value(value.bytes()).map_or_else(String::new, |hint| format!("\nhint: {hint}"));
-            args.notices.push(format!("{NO_DEBUGGING}{hint}"));
+            if hints::is_foreign_debug_value(value.bytes()) {
+                return Err(ParseStop::expected("--debug", "a number", value));
+            }
+            args.notices.push(NO_DEBUGGING.to_owned());
             Ok(())
         }),
     Opt::flag("use-timer-cache", "does nothing; accepted for old scripts")

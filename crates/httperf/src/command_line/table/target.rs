@@ -9,8 +9,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .details(&[
             "Default: localhost. A name is resolved once, before the run; its first IPv4 address is \
              preferred to IPv6 ones. An IPv6 address is written without brackets.",
-            "The value is also sent in the Host line, without the port (--server-name changes it). A URL \
-             given together with --server, --port or --uri is ignored, with a warning.",
+            "The value is also sent in the Host line, without the port (--server-name changes it); of a URL, \
+             the port is sent too, unless it is the usual one. A URL given together with --server, --port or \
+             --uri is ignored, with a warning.",
         ])
         .apply(|args, value| {
             args.server = Some(value.bytes().to_vec());
@@ -19,7 +20,7 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
     Opt::with_value("server-name", "NAME", "sends this name in the Host line")
         .classic()
         .details(&[
-            "Default: the value of --server. Has no effect together with --servers. Over HTTP/2 what \
+            "Default: the value of --server, or host and port of the URL. Has no effect together with --servers. Over HTTP/2 what \
              would be in the Host line is in `:authority`.",
         ])
         .apply(|args, value| {

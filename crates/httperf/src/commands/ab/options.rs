@@ -5,7 +5,7 @@ use std::mem;
 use std::os::unix::ffi::OsStrExt;
 
 use super::args::AbArgs;
-use crate::command_line::args::{Args, os_string, unknown_word};
+use crate::command_line::args::{Args, os_string};
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::outputs::TakesOutputs as _;
 use crate::command_line::table::{self, RUN};
@@ -219,7 +219,7 @@ fn take_url(args: &mut Args, word: &[u8]) -> Result<(), ParseStop> {
     (table::COMMAND.word)(args, word)?;
     match args.stray_words.is_empty() {
         true => Ok(()),
-        false => Err(unknown_word(word)),
+        false => Err(args.stray_word(word)),
     }
 }
 

@@ -1,5 +1,8 @@
 //! curl, as people type it and as browsers copy it.
 
+use std::fs;
+use std::net::IpAddr;
+
 use url::form_urlencoded;
 
 use super::Tool;
@@ -224,15 +227,16 @@ const OPTIONS: &[ToolOption<State>] = &[
     value(&["-F", "--form"], |state, text| {
         let (field, details) =
             text.split_once(';').map_or((text, None), |(field, details)| (field, Some(details)));
-        if field.contains("=<") {
-            return Err(Expected("NAME=VALUE or NAME=@FILE"));
-        }
+        let field = match field.split_once("=<") {
+            Some((name, file)) if !name.contains('=') => format!("{name}={}", contents(file)?),
+            _ => field.to_owned(),
+        };
         if let Some(details) = details {
             state.load.notes.push(format!(
                 "-F {text}: `{details}` is left out; a file has its own name and no type of its own"
             ));
         }
-        state.form.push(field.to_owned());
+        state.form.push(field);
         Ok(())
     }),
     value(&["--form-string"], |state, text| {
@@ -289,9 +293,17 @@ const OPTIONS: &[ToolOption<State>] = &[
         Ok(())
     }),
     value(&["-E", "--cert"], |state, text| {
-        state.load.add("--ssl-certificate", text);
+        if text.starts_with("pkcs11:") {
+            return Err(Expected("a file"));
+        }
+        let (file, password) = certificate(text);
+        if password {
+            state.load.notes.push(format!("-E: {NO_PASSWORD}"));
+        }
+        state.load.add("--ssl-certificate", file);
         Ok(())
     }),
+    ToolOption::lost_value(&["--pass"], NO_PASSWORD),
     value(&["--key"], |state, text| {
         state.load.add("--ssl-key", text);
         Ok(())
@@ -349,7 +361,13 @@ const OPTIONS: &[ToolOption<State>] = &[
         Ok(())
     }),
     value(&["--interface"], |state, text| {
-        state.load.add("--myaddr", text);
+        let host = text.strip_prefix("host!").or_else(|| Some(text).filter(|text| is_host(text)));
+        match host {
+            Some(host) => state.load.add("--myaddr", host),
+            None => state.load.notes.push(format!(
+                "--interface {text}: devices are not looked up; --myaddr ADDRESS binds connections to an address of one"
+            )),
+        }
         Ok(())
     }),
     ToolOption::lost_flag(&["-6", "--ipv6"], "write an IPv6 address in the URL, or use --connect-to"),
@@ -391,6 +409,48 @@ const OPTIONS: &[ToolOption<State>] = &[
     ToolOption::idle_flag(&["--tcp-nodelay"]),
 ];
 
+/// Returns whether the value of `--interface` is an address or the name of a host, as in `www.example`. Others, such as
+/// `eth0.100`, are devices.
+fn is_host(text: &str) -> bool {
+    let starts_as_name = |label: &str| label.starts_with(|letter: char| letter.is_ascii_alphabetic());
+    text.parse::<IpAddr>().is_ok()
+        || !text.contains('!') && text.rsplit_once('.').is_some_and(|(_, last)| starts_as_name(last))
+}
+
+/// The note about the password of a key.
+const NO_PASSWORD: &str =
+    "passwords of keys are not taken; `openssl pkey -in KEY -out FILE` writes a key that has none";
+
+/// The file in the value of `-E`, and whether a password follows it.
+fn certificate(text: &str) -> (String, bool) {
+    let mut file = String::new();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, letters.peek()) {
+            ('\\', Some(&escaped @ (':' | '\\'))) => {
+                file.push(escaped);
+                letters.next();
+            }
+            (':', _) => return (file, true),
+            _ => file.push(letter),
+        }
+    }
+    (file, false)
+}
+
+/// The size of a file that fits into a command line.
+const CONTENTS_MAX: u64 = 65_536;
+
+/// The contents of a file for a field of a form.
+fn contents(file: &str) -> Result<String, Expected> {
+    const EXPECTED: Expected =
+        Expected("NAME=VALUE, NAME=@FILE or NAME=<FILE with a file of at most 64 KiB of text");
+    let is_small = fs::metadata(file).is_ok_and(|file| file.is_file() && file.len() <= CONTENTS_MAX);
+    let text = is_small.then(|| fs::read_to_string(file).ok()).flatten().ok_or(EXPECTED)?;
+    // A value that begins so names a file, and no word has a NUL byte.
+    if text.starts_with('@') || text.contains('\0') { Err(EXPECTED) } else { Ok(text) }
+}
+
 fn header(state: &mut State, text: &str) -> Result<(), Expected> {
     if text.starts_with('@') {
         return Err(Expected("a header field such as `Accept: text/html`, and no file"));
@@ -424,5 +484,39 @@ fn encoded(text: &str) -> Result<String, Expected> {
         Some(0) => Ok(encode(&text[1..])),
         Some(at) => Ok(format!("{}={}", &text[..at], encode(&text[at + 1..]))),
         None => Ok(encode(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_behind_a_certificate_is_told_from_its_name() {
+        for (text, file, password) in [
+            ("client.pem", "client.pem", false),
+            ("client.pem:secret", "client.pem", true),
+            ("a/b.pem:", "a/b.pem", true),
+            (r"odd\:name.pem:a:b", "odd:name.pem", true),
+            (r"back\\slash.pem", r"back\slash.pem", false),
+            (r"other\escape.pem", r"other\escape.pem", false),
+        ] {
+            assert_eq!(certificate(text), (file.to_owned(), password), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_device_is_told_from_an_address_and_a_host() {
+        for (text, expected) in [
+            ("127.0.0.2", true),
+            ("::1", true),
+            ("www.example", true),
+            ("eth0", false),
+            ("eth0.100", false),
+            ("if!eth0", false),
+            ("ifhost!eth0!www.example", false),
+        ] {
+            assert_eq!(is_host(text), expected, "{text}");
+        }
     }
 }

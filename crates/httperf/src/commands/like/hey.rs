@@ -9,7 +9,7 @@ pub(super) const HEY: Tool = Tool {
     translate: |words| {
         let mut load = Load::new("hey");
         (load.connections, load.count, load.timeout) = (50, Some(200), Some(20.0));
-        (load.accept_encoding, load.follows_redirects) = (Some("gzip"), true);
+        (load.accept_encoding, load.follows_redirects) = (Some(CODINGS), true);
         load.body_type = Some("text/html".to_owned());
         let read = read(OPTIONS, Syntax::Go, words, &mut load)?;
         load.take_url(&read.words, None)?;
@@ -18,6 +18,9 @@ pub(super) const HEY: Tool = Tool {
         Ok(load)
     },
 };
+
+/// The codings that hey asks for.
+const CODINGS: &str = "gzip";
 
 const OPTIONS: &[ToolOption<Load>] = &[
     value(&["-n"], |load, text| {
@@ -69,7 +72,7 @@ const OPTIONS: &[ToolOption<Load>] = &[
     }),
     value(&["-host"], |load, text| load.header(&format!("Host: {text}"))),
     flag(&["-disable-compression"], |load, text| {
-        load.accept_encoding = if truth(text)? { None } else { load.accept_encoding };
+        load.accept_encoding = if truth(text)? { None } else { Some(CODINGS) };
         Ok(())
     }),
     flag(&["-disable-keepalive"], |load, text| {

@@ -28,6 +28,10 @@ pub(super) const OHA: Tool = Tool {
                     .to_owned(),
             );
         }
+        if load.version != Version::Http2 && load.outstanding > 1 {
+            load.outstanding = 1;
+            load.notes.push("-p: oha sends requests in parallel over HTTP/2 alone".to_owned());
+        }
         if matches!(&load.body, Some(Body::Form(_))) && load.method.is_none() {
             load.method = Some("POST".to_owned());
         }

@@ -213,7 +213,9 @@ impl Load {
     /// The words behind `httperf` that offer this load, and the notes about it.
     pub(super) fn into_words(mut self) -> (Vec<String>, Vec<String>) {
         let mut words = Words(Vec::new());
-        self.target_words(&mut words);
+        if let Some(Target::List { file, .. }) = &self.target {
+            words.option("--targets", file);
+        }
         self.load_words(&mut words);
         self.version_words(&mut words);
         self.request_words(&mut words);
@@ -232,26 +234,14 @@ impl Load {
             );
             self.notes.push(note);
         }
+        if let Some(Target::Url { text, .. }) = self.target.take() {
+            // Behind the options, as POSIXLY_CORRECT makes a word end them.
+            words.0.push(text);
+        }
         self.note_placeholders(&words.0);
         self.note_agent();
         self.note_pace();
         (words.0, self.notes)
-    }
-
-    fn target_words(&self, words: &mut Words) {
-        match &self.target {
-            Some(Target::Url { text, parts }) => {
-                words.0.push(text.clone());
-                // Other tools send the port in `Host`.
-                if let Some(port) = parts.port.filter(|_| !self.has_header("Host")) {
-                    let host = &parts.host;
-                    let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
-                    words.option("--server-name", format!("{host}:{port}"));
-                }
-            }
-            Some(Target::List { file, .. }) => words.option("--targets", file),
-            None => {}
-        }
     }
 
     fn load_words(&mut self, words: &mut Words) {

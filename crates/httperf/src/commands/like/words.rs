@@ -38,6 +38,13 @@ pub(super) enum Meaning<S: 'static> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Expected(pub(super) &'static str);
 
+impl Expected {
+    /// The sentence that refuses this value of an option.
+    fn refusal(self, option: &str, value: &str) -> String {
+        format!("{option}: expected {}, got `{value}`", self.0)
+    }
+}
+
 /// A flag that changes the load.
 pub(super) const fn flag<S>(
     names: &'static [&'static str],
@@ -130,6 +137,11 @@ pub(super) fn read<S>(
                 None if option.has_value => next(&mut rest, &name)?,
                 None => "",
             };
+            // Flags that change the load read their truth value themselves.
+            let is_plain_flag = !option.has_value && !matches!(option.meaning, Meaning::Sets(_));
+            if is_plain_flag && !truth(value).map_err(|expected| expected.refusal(&name, value))? {
+                continue;
+            }
             apply(option, &name, value, state, &mut read)?;
         } else {
             cluster(table, &word[1..], &mut rest, state, &mut read)?;
@@ -183,7 +195,7 @@ fn apply<S>(
 ) -> Result<(), String> {
     match &option.meaning {
         Meaning::Sets(set) => {
-            set(state, value).map_err(|Expected(what)| format!("{name}: expected {what}, got `{value}`"))?;
+            set(state, value).map_err(|expected| expected.refusal(name, value))?;
         }
         Meaning::Nothing => {}
         Meaning::Cannot(reason) => {
@@ -322,10 +334,17 @@ mod tests {
             &["c=5", "c=6", "keep=true", "keep=false", "keep=true"],
             &["u"],
         );
-        assert_eq!(
-            run(Syntax::Go, "-keep=maybe"),
-            Err("-keep: expected true or false, got `maybe`".to_owned())
-        );
+        for option in ["-keep", "-q", "-l"] {
+            let refusal = format!("{option}: expected true or false, got `maybe`");
+            assert_eq!(run(Syntax::Go, &format!("{option}=maybe")), Err(refusal));
+        }
+    }
+
+    #[test]
+    fn a_go_flag_that_is_false_is_not_missed() {
+        let lost = |line| run(Syntax::Go, line).unwrap().1.lost;
+        assert_eq!(lost("-l=false -q=false"), [""; 0]);
+        assert_eq!(lost("-l=true"), ["-l: has no counterpart"]);
     }
 
     #[test]

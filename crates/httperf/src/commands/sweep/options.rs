@@ -7,7 +7,7 @@ use httperf_report::sweep::{REPEATS_MAX, SweepSettings, WAIT_MAX_S};
 
 use super::args::SweepArgs;
 use super::rates;
-use crate::command_line::args::{Args, unknown_word};
+use crate::command_line::args::Args;
 use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
 use crate::command_line::outputs::{Outputs, TakesOutputs as _};
 use crate::command_line::table;
@@ -173,7 +173,7 @@ pub(super) fn parse(words: &[OsString]) -> Result<SweepArgs, ParseStop> {
     (args.run.results.warmup, args.run.results.drain) = (NOT_GIVEN, NOT_GIVEN);
     grammar::parse(&COMMAND, words, Order::from_environment(), &mut args)?;
     if let Some(word) = args.run.stray_words.first() {
-        return Err(unknown_word(word));
+        return Err(args.run.stray_word(word));
     }
     if args.resume.is_some() {
         check_resumed(&args)?;

@@ -116,7 +116,9 @@ impl Outline {
 fn target(plan: &Plan) -> String {
     let target = plan.targets.first();
     let scheme = if plan.tls.is_some() { "https" } else { "http" };
-    let first = format!("{scheme}://{}/ at {}", target.host, target.endpoint);
+    let endpoint = target.endpoint.to_string();
+    let place = if target.host == endpoint { String::new() } else { format!(" at {endpoint}") };
+    let first = format!("{scheme}://{}/{place}", target.host);
     match plan.targets.len() {
         1 => first,
         count => format!("{first} and {} more", count - 1),

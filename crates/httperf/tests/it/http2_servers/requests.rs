@@ -3,7 +3,9 @@
 use super::backend::{sha256, summary};
 use super::peers::{CLEAR, Make, Peer, SECURE};
 use super::ran::Ran;
+use crate::support::program::{Finished, Invocation, under_test};
 use crate::support::running::peer;
+use crate::support::words;
 
 /// What was printed before the report of lines that begin so, without the beginning.
 fn printed<'a>(run: &'a Ran, beginning: &str) -> Vec<&'a str> {
@@ -70,6 +72,18 @@ fn servers_see_the_method_the_authority_and_the_fields_that_were_asked_for() {
             let expected = format!("x-long: {}", "long".repeat(5000));
             assert_eq!(seen(&peer, &long)[2], expected, "{peer}");
         }
+    }
+}
+
+#[test]
+fn the_authority_of_a_url_has_the_port() {
+    for settings in [CLEAR, SECURE] {
+        let peer = peer!(Peer::start(Make::Go, settings));
+        let scheme = if settings.tls { "https" } else { "http" };
+        let line = format!("{scheme}://localhost:{}/request --http-version 2 --print-reply=body", peer.port);
+        let finished = Finished::of(&Invocation::new(&under_test(), words(&line)));
+        let seen = format!("HTTP/2.0 GET localhost:{} /request\n", peer.port);
+        assert!(finished.stdout.contains(&seen), "{peer}: {finished}");
     }
 }
 

@@ -125,7 +125,7 @@ fn another_address_stands_in_for_a_server_and_the_name_stays() {
     ))
     .succeeded_with("connections=1 replies=1 2xx=1 errors=0");
     let expected = [
-        ("::1 ::1 http host=a.invalid", 3),
+        ("::1 ::1 http host=a.invalid:81", 3),
         ("127.0.0.1 127.0.8.2 https host=localhost", 3),
         ("127.0.0.1 127.0.8.2 https host=127.0.0.1", 1),
     ];
@@ -149,7 +149,8 @@ fn a_proxy_gets_requests_that_name_the_server() {
         let log = nginx.log(seen + 18);
         assert_eq!(log.len(), seen + 18, "{log:?}");
         for line in &log[seen..] {
-            assert!(line.contains(" GET /small.txt HTTP/1.") && !line.contains("via=- "), "{line}");
+            let start = format!(" host={address}:{} GET /small.txt HTTP/1.", nginx.port());
+            assert!(line.contains(&start) && !line.contains("via=- "), "{line}");
         }
         seen = log.len();
     }
@@ -168,7 +169,10 @@ fn through_a_tunnel_a_server_gets_what_it_would_get_without_a_proxy() {
                     "connections=3 requests=12 replies=12 2xx=12 content=6.0 errors=0 length=4.000",
                 );
             let log = nginx.log(seen + 12);
-            let line = format!("http host={address} GET /small.txt HTTP/1.1 authorization=- via=- sni=-");
+            let line = format!(
+                "http host={address}:{} GET /small.txt HTTP/1.1 authorization=- via=- sni=-",
+                nginx.port()
+            );
             assert!(log[seen..].iter().all(|logged| logged.ends_with(&line)), "{log:?}");
             seen = log.len();
         }
@@ -193,8 +197,11 @@ fn over_tls_the_proxy_is_always_asked_for_a_tunnel() {
             ))
             .succeeded_with("connections=3 requests=12 replies=12 2xx=12 content=6.0 errors=0");
             let log = nginx.log(seen + 12);
-            let line = "https host=localhost GET /small.txt HTTP/1.1 authorization=- via=- sni=localhost";
-            assert!(log[seen..].iter().all(|logged| logged.ends_with(line)), "{log:?}");
+            let line = format!(
+                "https host=localhost:{} GET /small.txt HTTP/1.1 authorization=- via=- sni=localhost",
+                nginx.secured_port()
+            );
+            assert!(log[seen..].iter().all(|logged| logged.ends_with(&line)), "{log:?}");
             seen = log.len();
         }
     }
