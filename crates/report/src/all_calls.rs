@@ -142,7 +142,7 @@ impl NoReply {
 }
 
 /// Returns true if connections failed, every one of them because of a time-out.
-pub(crate) fn only_timed_out(summary: &Summary) -> bool {
+fn only_timed_out(summary: &Summary) -> bool {
     let timeouts =
         summary.errors.count(Failure::ClientTimeout) + summary.errors.count(Failure::SocketTimeout);
     timeouts > 0 && timeouts == summary.errors.total()

@@ -7,7 +7,7 @@ use std::time::Duration;
 use httperf_plan::ReplyClock;
 use httperf_stats::{Groups, Mismatch, SlowCall, Summary};
 
-use crate::all_calls::only_timed_out;
+use crate::diagnosis::only_failure;
 use crate::figures::{Confidence, RunFigures};
 use crate::number::{fixed, ratio, time};
 use crate::result::{Document, MachineCapacity, Part};
@@ -30,7 +30,7 @@ impl Display for Details<'_> {
         if let Some(groups) = &summary.groups {
             write_groups(f, groups)?;
         }
-        write_slowest(f, &summary.slowest, only_timed_out(summary))?;
+        write_slowest(f, &summary.slowest, only_failure(summary))?;
         write_clock(f, self.document)?;
         write_kernel(f, self.document)?;
         if let Some(warmup) = &summary.warmup {
@@ -181,7 +181,8 @@ fn write_groups(f: &mut fmt::Formatter<'_>, groups: &Groups) -> fmt::Result {
     Ok(())
 }
 
-fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall], only_timed_out: bool) -> fmt::Result {
+/// `failure`: the only kind of failure of the run, so that it is known of each call.
+fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall], failure: Option<&str>) -> fmt::Result {
     if slowest.is_empty() {
         return Ok(());
     }
@@ -207,8 +208,7 @@ fn write_slowest(f: &mut fmt::Formatter<'_>, slowest: &[SlowCall], only_timed_ou
         }
         write!(f, "  {} ", fixed(call.due.as_secs_f64(), 3))?;
         match (call.status, call.mismatch) {
-            (None, _) if only_timed_out => f.write_str("timed out ")?,
-            (None, _) => f.write_str("failed ")?,
+            (None, _) => write!(f, "{} ", failure.unwrap_or("failed"))?,
             (Some(status), None) => write!(f, "{status} ")?,
             (Some(status), Some(mismatch)) => write!(f, "{status} (unexpected {mismatch}) ")?,
         }

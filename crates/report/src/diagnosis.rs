@@ -77,6 +77,21 @@ pub fn no_reply(plan: &Plan, summary: &Summary) -> Option<String> {
     Some(format!("no reply: {what} ({0} of {0}){remedy}", count(failed)))
 }
 
+/// The only kind of failure of a run, as what became of a call; `None` if there were none or several.
+pub(crate) fn only_failure(summary: &Summary) -> Option<&'static str> {
+    let mut failures = Failure::ALL.into_iter().filter(|&failure| summary.errors.count(failure) > 0);
+    let only = failures.next().filter(|_| failures.next().is_none())?;
+    Some(match only {
+        Failure::ClientTimeout | Failure::SocketTimeout => "timed out",
+        Failure::Refused => "refused",
+        Failure::Reset => "reset or closed by the server",
+        Failure::FdUnavailable => "had no file descriptor",
+        Failure::AddressUnavailable => "had no local port",
+        Failure::FileTableFull => "met the system's limit on files",
+        Failure::Other => "failed",
+    })
+}
+
 /// Status of an error that every reply has, with a remedy; `None` if there is none.
 #[must_use]
 pub fn same_status(plan: &Plan, summary: &Summary) -> Option<String> {

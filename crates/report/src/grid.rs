@@ -135,6 +135,32 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Breaks lines that are longer than `width`. What follows in a broken line begins where its last column does: behind the
+/// last gap of several spaces in its first half.
+pub(crate) fn fitted(text: &str, width: usize) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        if length(line) <= width {
+            out += line;
+            out.push('\n');
+            continue;
+        }
+        let half = line.char_indices().nth(width / 2).map_or(line.len(), |(end, _)| end);
+        let indent = line[..half].rfind("  ").map_or(0, |gap| length(&line[..gap + 2]));
+        let start: String = line.chars().take(indent).collect();
+        let words: String = line.chars().skip(indent).collect();
+        for (index, part) in wrapped(&words, width.saturating_sub(indent)).iter().enumerate() {
+            match index {
+                0 => out += &start,
+                _ => write!(out, "{:indent$}", "").expect("a String takes everything"),
+            }
+            out += part;
+            out.push('\n');
+        }
+    }
+    out
+}
+
 fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -178,9 +204,24 @@ mod tests {
         insta::assert_snapshot!(shown(Some(10)), @r"
           rate  verdict  notes
           [/s]
-           100  VALID    saturated: 83 %
-                         answered; ports
+           100  VALID    saturated:
+                         83 %
+                         answered;
+                         ports
         ");
+    }
+
+    #[test]
+    fn long_lines_go_on_below_their_last_column() {
+        let text = "Verdict: SUSPECT\n  suspect  paused           something else had the processor for 12.3 ms of 10 s\n";
+        insta::assert_snapshot!(fitted(text, 60), @r"
+        Verdict: SUSPECT
+          suspect  paused           something else had the processor
+                                    for 12.3 ms of 10 s
+        ");
+        assert_eq!(fitted(text, 80), text);
+        assert_eq!(fitted("one two three four\n", 9), "one two\nthree\nfour\n");
+        assert_eq!(fitted("", 9), "");
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! The text form of a result: the classic report and its additions.
 
-use std::fmt::{self, Display};
-
 use crate::answer::answer;
 use crate::classic::classic;
-use crate::colours::Colours;
 use crate::details::details;
-use crate::forms::Report as _;
+use crate::forms::{Report as _, Screen};
+use crate::grid::fitted;
 use crate::http2::http2;
 use crate::objectives::section;
 use crate::result::Document;
@@ -26,22 +24,11 @@ impl Document {
 }
 
 /// Additions of the full report to the classic one: times, TLS, HTTP/2, details, the verdict, the objectives, and at
-/// last the answer.
-#[must_use]
-pub(crate) fn full(document: &Document, colours: Colours) -> impl Display + '_ {
-    Full { document, colours }
-}
-
-struct Full<'a> {
-    document: &'a Document,
-    colours: Colours,
-}
-
-impl Display for Full<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Document { plan, summary, verdict, .. } = self.document;
-        write!(f, "{}{}{}", times(summary), tls(plan, summary), http2(summary))?;
-        write!(f, "{}{}", details(self.document), verdict_section(verdict))?;
-        write!(f, "{}{}", section(self.document), answer(self.document, self.colours))
-    }
+/// last the answer, which has a layout of its own.
+pub(crate) fn additions(document: &Document, screen: Screen) -> String {
+    let Document { plan, summary, verdict, .. } = document;
+    let mut text = format!("{}{}{}", times(summary), tls(plan, summary), http2(summary));
+    text += &format!("{}{}{}", details(document), verdict_section(verdict), section(document));
+    let text = screen.columns.map_or(text.clone(), |columns| fitted(&text, columns));
+    format!("{text}{}", answer(document, screen.colours))
 }

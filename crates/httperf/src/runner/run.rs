@@ -11,6 +11,7 @@ use httperf_report::{Colours, Kept, Level, Report as _, Screen, Verdict, answer,
 use httperf_stats::{HandshakeFailure, Http2Summary, Summary, TlsSummary, Warning};
 
 use crate::command_line::args::{Args, ReportForm};
+use crate::terminal;
 use crate::terminal::messages::Program;
 
 use super::Runner;
@@ -271,7 +272,7 @@ fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Re
                 // On a terminal, the one sentence says more than all the zeros.
                 return write!(out, "{}", answer(document, colours));
             }
-            let screen = Screen { columns: None, colours };
+            let screen = Screen { columns: terminal::columns(), colours };
             write!(out, "{}{}", document.body(screen), document.ending(screen))
         }
     }

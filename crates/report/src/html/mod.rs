@@ -22,6 +22,7 @@ mod tls_lab;
 
 use askama::Template;
 
+use crate::diagnosis::only_failure;
 use crate::number::count;
 use crate::objectives::{Judged, Kept};
 use crate::pictures::RunCharts;
@@ -78,7 +79,7 @@ pub fn page(document: &Document) -> String {
         mismatches: tables::mismatches(summary),
         compressed: tables::compressed(summary),
         times: tables::times(document),
-        slowest: SlowestCalls::of(&summary.slowest, plan.recording.clock),
+        slowest: SlowestCalls::of(&summary.slowest, plan.recording.clock, only_failure(summary)),
         groups: summary.groups.as_ref().map(tables::groups),
         tls: summary.tls.as_deref().map(|figures| tables::tls(plan, figures)),
         http2: summary.http2.as_deref().map(tables::http2),

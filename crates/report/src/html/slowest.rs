@@ -53,11 +53,12 @@ pub(super) struct Phase {
 
 impl SlowestCalls {
     /// Creates the table; `None` if there are no calls.
-    pub(super) fn of(calls: &[SlowCall], clock: ReplyClock) -> Option<Self> {
+    /// `failure`: the only kind of failure of the run, so that it is known of each call.
+    pub(super) fn of(calls: &[SlowCall], clock: ReplyClock, failure: Option<&'static str>) -> Option<Self> {
         let longest = calls.first()?.latency;
         let shown = &calls[..calls.len().min(CALLS_MAX)];
         Some(Self {
-            rows: shown.iter().map(|call| Row::of(call, longest, clock)).collect(),
+            rows: shown.iter().map(|call| Row::of(call, longest, clock, failure)).collect(),
             left_out: calls.len() - shown.len(),
             has_receive_lag: shown.iter().any(|call| call.receive_lag.is_some()),
             has_transport: shown.iter().any(|call| call.transport.is_some()),
@@ -67,7 +68,7 @@ impl SlowestCalls {
 }
 
 impl Row {
-    fn of(call: &SlowCall, longest: Duration, clock: ReplyClock) -> Self {
+    fn of(call: &SlowCall, longest: Duration, clock: ReplyClock, failure: Option<&str>) -> Self {
         let known = [call.wait, call.response, call.transfer].into_iter().flatten().sum();
         // Time after the last known instant of a call without a reply.
         let unanswered = call.latency.saturating_sub(known);
@@ -100,7 +101,7 @@ impl Row {
             retransmits: or_dash(call.transport.map(|transport| count(transport.retransmits.into()))),
             rtt: or_dash(call.transport.map(|transport| in_ms(transport.rtt))),
             status: match (call.status, call.mismatch) {
-                (None, _) => "no reply".to_owned(),
+                (None, _) => failure.unwrap_or("no reply").to_owned(),
                 (Some(status), None) => status.to_string(),
                 (Some(status), Some(mismatch)) => format!("{status}, unexpected {mismatch}"),
             },

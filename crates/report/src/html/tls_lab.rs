@@ -4,7 +4,7 @@ use askama::Template;
 
 use crate::number::count;
 use crate::pictures::{Chart, of_tls_lab};
-use crate::tls_lab::{Results, TITLES, TableRow, rows, verdict};
+use crate::tls_lab::{Results, TITLES, TableRow, references, rows, verdict};
 
 use super::about::Fact;
 use super::scripts::{PAGE, Script};
@@ -22,6 +22,7 @@ pub fn tls_lab_page(results: &Results) -> String {
     let page = Page {
         title: results.server.clone(),
         facts: vec![rounds],
+        references: references(results).unwrap_or_default(),
         sentences: verdict(results),
         titles: TITLES.map(|(title, _)| title),
         rows: rows(results),
@@ -47,6 +48,7 @@ pub fn tls_lab_page(results: &Results) -> String {
 struct Page {
     title: String,
     facts: Vec<String>,
+    references: String,
     sentences: Vec<String>,
     titles: [&'static str; TITLES.len()],
     rows: Vec<TableRow>,

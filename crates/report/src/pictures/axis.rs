@@ -237,7 +237,8 @@ impl Axis {
                 let power = (span / 20.0).log10().floor() as i32;
                 let steps = (power..=power + 2)
                     .flat_map(|power| [1.0, 2.0, 5.0].map(|digit| digit * 10_f64.powi(power)));
-                let least = if self.quantity == Quantity::Count { 1.0 } else { 0.0 };
+                let is_whole = matches!(self.quantity, Quantity::Count | Quantity::Round);
+                let least = if is_whole { 1.0 } else { 0.0 };
                 let steps = steps.filter(|&step| span / step <= 40.0 && step >= least);
                 steps
                     .map(|step| {
@@ -375,6 +376,8 @@ mod tests {
             labels(&Axis::from_zero("count", [2.0]).of(Quantity::Count), 400.0, Orientation::Upright),
             ["0", "1", "2"]
         );
+        let rounds = Axis::between("round", 0.94, 3.06).of(Quantity::Round);
+        assert_eq!(labels(&rounds, 700.0, Orientation::Level), ["1", "2", "3"]);
         assert_eq!(
             labels(&Axis::between("s", -0.5, 1.0), 200.0, Orientation::Level),
             ["−0.5", "0.0", "0.5", "1.0"]

@@ -199,7 +199,7 @@ impl Report for Document {
     }
 
     fn ending(&self, screen: Screen) -> String {
-        crate::text::full(self, screen.colours).to_string()
+        crate::text::additions(self, screen)
     }
 
     fn document(&self, form: Form) -> Option<String> {

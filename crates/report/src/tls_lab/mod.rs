@@ -10,7 +10,7 @@ mod text;
 mod verdict;
 
 pub use self::document::schema;
-pub(crate) use self::text::{TITLES, TableRow, rows};
+pub(crate) use self::text::{TITLES, TableRow, references, rows};
 pub use self::verdict::verdict;
 
 use std::time::Duration;

@@ -85,8 +85,8 @@ pub(super) fn ending(results: &Results, screen: Screen) -> String {
         write_notes(&mut out, results, screen);
     }
     let verdict = verdict(results);
-    if !verdict.is_empty() {
-        out += &references(results);
+    if let Some(references) = references(results).filter(|_| !verdict.is_empty()) {
+        writeln!(out, "\n{references}:").expect(WRITES);
     }
     verdict.iter().for_each(|sentence| out += &paragraph(sentence, screen));
     out
@@ -175,14 +175,14 @@ fn write_notes(out: &mut String, results: &Results, screen: Screen) {
 }
 
 /// References that the verdict's sentences compare with.
-fn references(results: &Results) -> String {
-    let Some(base) = results.base() else { return String::new() };
-    let mut out = format!("\nCompared with {}", base.variant.label());
+pub(crate) fn references(results: &Results) -> Option<String> {
+    let base = results.base()?;
+    let mut out = format!("Compared with {}", base.variant.label());
     let mut resumed = results.variants.iter().filter_map(Measured::of).filter(Measured::is_resumed);
     if let (Some(first), Some(_)) = (resumed.next(), resumed.next()) {
         write!(out, ", and resumed handshakes with {}", first.variant.label()).expect(WRITES);
     }
-    out + ":\n"
+    Some(out)
 }
 
 /// Text in lines that fit the terminal, or in one line.

@@ -217,7 +217,7 @@ fn different_workloads_are_not_compared_unless_forced() {
         ("the offered rates differ (--period: e0.01 and e0.02)", &|other| {
             other.plan.change(|plan| plan.arrivals = Arrivals::Exponential { mean: 0.02 });
         }),
-        ("the phases differ in phases.warmup_ns (1.00 s and 0 µs)", &|other| {
+        ("the phases differ (--warmup: 1.00 s and 0 s)", &|other| {
             other.plan.change(|plan| plan.phases.warmup = Duration::ZERO);
         }),
         (
@@ -264,7 +264,7 @@ fn different_settings_of_http2_are_mentioned() {
     let comparison = compared(base, &other);
     assert_eq!(
         texts(&comparison.against[0].warnings),
-        ["the protocols differ in http2.upgrade (false and true), http2.window (6291456 and 65535)"]
+        ["the protocols differ (--h2c-upgrade: false and true; --h2-window: 6291456 and 65535)"]
     );
     assert_eq!(comparison.against[0].verdict, Overall::Worse);
 }

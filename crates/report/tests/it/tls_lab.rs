@@ -273,3 +273,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn names_from_outside_never_become_markup() {
+    let name = "</script><b>x</b><svg/onload=alert(1)>";
+    let results = results(vec![
+        measured(name, HandshakeKind::Full, &[400, 410, 420, 430], 1000.0),
+        Variant {
+            outcome: TlsLabOutcome::Refused { reason: name.to_owned() },
+            ..measured("y", HandshakeKind::Full, &[1], 1.0)
+        },
+    ]);
+    let page = rendered(&results, Form::Html);
+    assert!(page.contains("&#60;b&#62;x") || page.contains("&lt;b&gt;x"), "{page}");
+    assert!(!page.contains("<b>x") && !page.contains("<svg/onload"), "{page}");
+}
