@@ -5,9 +5,11 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::process::Command;
 use std::time::Duration;
 
 use crate::support::program::{Exit, Invocation, Outcome, stderr, stdout, under_test};
+use crate::support::terminal::Terminal;
 use crate::support::words;
 use httperf_origin::{Config, Credentials, Handle, KeyType, ListenAddress, Tls, spawn};
 use tempfile::TempDir;
@@ -138,6 +140,35 @@ fn variants_of_tls_are_the_same_from_their_document() {
     assert!(text.contains("Median handshake of each round:"), "{text}");
     let why = bench.plot().unwrap_err();
     assert!(why.contains("a comparison of TLS variants has no picture"), "{why}");
+}
+
+/// Runs a command on a terminal of 80 columns until the screen shows `row`, and then `end`.
+#[track_caller]
+fn check_terminal(bench: &Bench, command: &str, row: &str, end: &str) {
+    let terminal = Terminal::new();
+    terminal.resize(60, 80);
+    let arguments = command.replace("URL", &bench.url);
+    let mut started = Command::new(under_test());
+    started.args(words(&arguments));
+    let mut running = terminal.spawn(&started, terminal.stdout());
+    let early = terminal.wait_for(row);
+    assert!(!early.contains(end), "rows come before the end: {early}");
+    let screen = terminal.wait_for(end);
+    running.wait();
+    let began = screen.find(row).unwrap();
+    let widest = screen[began..].lines().map(|line| line.chars().count()).max().unwrap();
+    assert!(widest <= 80, "{widest}: {screen}");
+    let bytes = terminal.bytes();
+    assert!(bytes.contains(" left"), "the time left is shown: {bytes}");
+}
+
+#[test]
+fn rows_appear_on_a_terminal_as_they_are_made_and_fit_it() {
+    let bench = Bench::new();
+    let sweep = "sweep URL --rates 20,40,60 --duration 1 --warmup 0 --pause 0 --slo p99<1us";
+    check_terminal(&bench, sweep, "\n           20       20.0", "Objectives (p99<1us): met at none");
+    let ab = "ab URL URL --rate 40 --rounds 3 --trial 0.5 --warmup 0 --force";
+    check_terminal(&bench, ab, "\n    1 ", "Verdict: ");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub(super) fn body(sweep: &Sweep, screen: Screen) -> String {
         let grid = grid(sweep, screen);
         out.push('\n');
         out += &grid.head();
-        steps.into_iter().for_each(|step| out += &grid.row(&cells(sweep, step), &notes(step)));
+        steps.into_iter().for_each(|step| out += &grid.row(&cells(step), &notes(step)));
     }
     out
 }
@@ -73,7 +73,7 @@ fn grid(sweep: &Sweep, screen: Screen) -> Grid {
     let settings = &sweep.settings;
     let rates = settings.rates.iter().map(|&one| rate(one).chars().count());
     let replies = if settings.repeats > 1 { RATE_WITH_MARGIN_WIDTH } else { RATE_WIDTH };
-    let mut columns = vec![
+    let columns = vec![
         Column::new(format!("{}/s", sweep.unit().name()), "", rates.max().unwrap_or(0)),
         Column::new("achieved", "", RATE_WIDTH).rank(2),
         Column::new("replies/s", "", replies),
@@ -86,15 +86,11 @@ fn grid(sweep: &Sweep, screen: Screen) -> Grid {
         Column::new("errors", "", SHARE_WIDTH),
         Column::new("verdict", "", "SUSPECT".len()).text(),
     ];
-    if !sweep.plan.objectives.all.is_empty() {
-        let words = [Kept::Met, Kept::Missed, Kept::Unknown].map(|kept| kept.to_string().len());
-        columns.push(Column::new("objectives", "", words.into_iter().max().unwrap_or(0)).text());
-    }
     Grid::new(columns, "notes", screen.columns)
 }
 
-fn cells(sweep: &Sweep, step: &Step) -> Vec<String> {
-    let mut cells = vec![
+fn cells(step: &Step) -> Vec<String> {
+    vec![
         rate(step.rate),
         grouped(step.achieved.value, 1),
         figure(&step.reply_rate, 1),
@@ -106,11 +102,7 @@ fn cells(sweep: &Sweep, step: &Step) -> Vec<String> {
         percentile(step.all_p99),
         percent(step.error_share.value),
         step.verdict.to_string(),
-    ];
-    if !sweep.plan.objectives.all.is_empty() {
-        cells.push(step.objectives.map_or_else(String::new, |kept| kept.to_string()));
-    }
-    cells
+    ]
 }
 
 /// Remarks not visible in the figures of a rate.
@@ -124,7 +116,8 @@ fn notes(step: &Step) -> String {
     .into_iter()
     .collect();
     match step.objectives {
-        None | Some(Kept::Met) => {}
+        None => {}
+        Some(Kept::Met) => notes.push("objectives met".to_owned()),
         Some(kept) => {
             let which = step.objectives_not_met.join(", ");
             notes.push(format!("{} {which}", kept.to_string().to_lowercase()));

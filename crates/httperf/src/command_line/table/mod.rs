@@ -82,6 +82,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn differences_of_plans_are_named_by_options() {
+        for (path, option) in httperf_report::PLAN_OPTIONS {
+            let name = option.strip_prefix("--").unwrap();
+            assert!(COMMAND.options().any(|known| known.long == name), "{path}: {option}");
+        }
+    }
+
+    #[test]
     fn no_two_options_share_a_name_or_a_letter() {
         let mut names: Vec<&str> = COMMAND.options().map(|option| option.long).collect();
         let mut letters: Vec<char> = COMMAND.options().filter_map(|option| option.short).collect();
