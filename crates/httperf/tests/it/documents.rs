@@ -174,7 +174,8 @@ fn rows_appear_on_a_terminal_as_they_are_made_and_fit_it() {
 #[test]
 fn a_result_on_standard_output_is_the_document() {
     let bench = Bench::new();
-    let outcome = bench.run("URL --num-conns 3 --json");
+    let outcome = bench.run("URL --num-conns 3 --json --svg @x.svg --png @x.png");
+    assert!(bench.file("x.svg").starts_with("<svg ") && bench.file("x.png").contains("PNG"));
     let document: serde_json::Value = serde_json::from_slice(&outcome.stdout).unwrap();
     assert_eq!(document["format"], "httperf-result");
     fs::write(bench.folder.path().join("x.json"), &outcome.stdout).unwrap();

@@ -22,6 +22,10 @@ pub struct ResultArgs {
     pub csv: Option<OsString>,
     /// `--hgrm`.
     pub hgrm: Option<OsString>,
+    /// `--svg`.
+    pub svg: Option<OsString>,
+    /// `--png`.
+    pub png: Option<OsString>,
     /// `--junit`.
     pub junit: Option<OsString>,
     /// `--calls`.
@@ -53,6 +57,8 @@ impl Default for ResultArgs {
             html: None,
             csv: None,
             hgrm: None,
+            svg: None,
+            png: None,
             junit: None,
             calls: None,
             exemplars: recording.slowest,
@@ -93,6 +99,8 @@ impl ResultArgs {
             ("--until", self.until.is_some()),
             ("--html", self.html.is_some()),
             ("--hgrm", self.hgrm.is_some()),
+            ("--svg", self.svg.is_some()),
+            ("--png", self.png.is_some()),
             ("--clock=kernel", self.clock == ReplyClock::Kernel),
             ("--kernel-sends", self.kernel_sends.is_some()),
             ("--slo", !self.objectives.all.is_empty()),

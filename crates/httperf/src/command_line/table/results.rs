@@ -49,6 +49,13 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         "writes the distribution of the latency, in ms, for HdrHistogram's plotters",
     )
     .apply(|args, value| file(&mut args.results.hgrm, "--hgrm", value, StdoutMeans::Nothing)),
+    Opt::with_value("svg", "FILE", "draws the percentiles of the latency as SVG")
+        .details(&[
+            "`httperf plot` draws a saved result over its time as well, in other sizes, and for dark pages.",
+        ])
+        .apply(|args, value| file(&mut args.results.svg, "--svg", value, StdoutMeans::Nothing)),
+    Opt::with_value("png", "FILE", "draws the percentiles of the latency as PNG")
+        .apply(|args, value| file(&mut args.results.png, "--png", value, StdoutMeans::Nothing)),
     super::objectives::JUNIT,
     Opt::with_value("calls", "FILE.csv", "writes a row of CSV for each call as it ends")
         .details(&[

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use anyhow::Context;
 use httperf_plan::Plan;
+use httperf_report::pictures::{self, Style};
 use httperf_report::result::{Document, EarlyEnd, MachineCapacity, Part};
 use httperf_report::{csv_header, csv_row, hgrm, junit};
 use httperf_stats::Summary;
@@ -96,6 +97,8 @@ impl Outputs {
             ("--html", args.html.as_ref(), Kind::Html),
             ("--csv", args.csv.as_ref(), Kind::Csv),
             ("--hgrm", args.hgrm.as_ref(), Kind::Hgrm),
+            ("--svg", args.svg.as_ref(), Kind::Svg),
+            ("--png", args.png.as_ref(), Kind::Png),
             ("--junit", args.junit.as_ref(), Kind::Junit),
         ];
         let named: Vec<_> =
@@ -138,6 +141,10 @@ impl Output {
                 let latency = document.summary.completed().latency;
                 self.file.replace(hgrm(&latency).to_string().as_bytes())
             }
+            Kind::Svg => {
+                self.file.replace(pictures::percentiles(document, &Style::default()).svg().as_bytes())
+            }
+            Kind::Png => self.file.replace(&pictures::percentiles(document, &Style::default()).png()),
             Kind::Junit => {
                 let text = junit::xml("httperf", &[junit::Suite::of(document)]);
                 self.file.replace(text.as_bytes())
@@ -197,6 +204,8 @@ enum Kind {
     Html,
     Csv,
     Hgrm,
+    Svg,
+    Png,
     Junit,
 }
 
