@@ -11,8 +11,7 @@ use httperf_stats::{CallOutcome, Failure, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::figures::in_ms;
-use crate::number::time;
+use crate::number::{in_ms, time};
 
 /// Latency of all calls that were due, in milliseconds; `None` if there are too few calls for a percentile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::all_calls::AllCalls;
-use crate::number::quantile_name;
+use crate::number::{in_ms, quantile_name};
 
 /// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -237,11 +237,6 @@ impl Times {
             max: is_any.then(|| in_ms(moments.max())),
         }
     }
-}
-
-/// Converts seconds to milliseconds, rounded to the nanosecond: anything finer is rounding error.
-pub(crate) fn in_ms(seconds: f64) -> f64 {
-    (seconds * 1e9).round() / 1e6
 }
 
 /// Latencies from the measured phase to the end, interval by interval.

@@ -67,6 +67,11 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
+/// Converts seconds to milliseconds, rounded to the nanosecond: anything finer is rounding error.
+pub(crate) fn in_ms(seconds: f64) -> f64 {
+    (seconds * 1e9).round() / 1e6
+}
+
 /// Rounds to three decimals, as in JSON documents; zero if the value is not finite.
 pub(crate) fn rounded(value: f64) -> f64 {
     let value = (value * 1e3).round() / 1e3;

@@ -1,12 +1,14 @@
-//! Any document that a command has written.
+//! Any document that a command has written, and the forms that each kind has.
 
-use crate::capacity::CapacityReport;
-use crate::compare::Comparison;
-use crate::forms::Report;
+use crate::capacity::{self, CapacityReport};
+use crate::compare::{self, Comparison};
+use crate::forms::{Form, Report, Screen};
+use crate::pictures::{self, Picture, Style, SweepCurve};
 use crate::read::{Kind, ReadError};
 use crate::result::Document;
-use crate::sweep::Sweep;
-use crate::tls_lab::Results;
+use crate::sweep::{self, Sweep};
+use crate::tls_lab::{self, Results};
+use crate::{classic, csv_header, csv_row, hgrm, html, junit, text};
 
 /// A document of any kind.
 #[derive(Clone, Debug)]
@@ -48,5 +50,146 @@ impl Saved {
             Self::Comparison(comparison) => &**comparison,
             Self::TlsLab(results) => &**results,
         }
+    }
+}
+
+impl Report for Document {
+    fn kind(&self) -> Kind {
+        Kind::Result
+    }
+
+    fn body(&self, _: Screen) -> String {
+        classic(&self.plan, &self.summary).to_string()
+    }
+
+    fn ending(&self, screen: Screen) -> String {
+        text::additions(self, screen)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(self.json()),
+            Form::Html => Some(html::page(self)),
+            Form::Csv => Some(csv_header() + &csv_row(self)),
+            Form::Junit => Some(junit::xml("httperf", &[junit::Suite::of(self)])),
+            Form::Hgrm => Some(hgrm(&self.summary.completed().latency).to_string()),
+            Form::Text | Form::Tsv | Form::Markdown => None,
+        }
+    }
+
+    fn picture(&self, style: &Style) -> Option<Picture> {
+        Some(pictures::percentiles(self, style))
+    }
+}
+
+impl Report for Sweep {
+    fn kind(&self) -> Kind {
+        Kind::Sweep
+    }
+
+    fn body(&self, screen: Screen) -> String {
+        sweep::text::body(self, screen)
+    }
+
+    fn ending(&self, _: Screen) -> String {
+        sweep::text::ending(self)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(self.json()),
+            Form::Html => Some(html::sweep_page(self)),
+            Form::Csv => Some(sweep::rows::csv(self)),
+            Form::Tsv => Some(sweep::rows::tsv(self)),
+            Form::Junit => Some(self.junit()),
+            Form::Text | Form::Markdown | Form::Hgrm => None,
+        }
+    }
+
+    fn picture(&self, style: &Style) -> Option<Picture> {
+        Some(pictures::sweep(&SweepCurve::of(self), style))
+    }
+}
+
+impl Report for CapacityReport {
+    fn kind(&self) -> Kind {
+        Kind::Capacity
+    }
+
+    fn body(&self, screen: Screen) -> String {
+        capacity::text::body(self, screen)
+    }
+
+    fn ending(&self, _: Screen) -> String {
+        capacity::text::ending(self)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(self.json()),
+            Form::Html => Some(html::capacity_page(self)),
+            Form::Csv => Some(capacity::rows::csv(self)),
+            Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
+        }
+    }
+
+    fn picture(&self, style: &Style) -> Option<Picture> {
+        Some(pictures::capacity(self, style))
+    }
+}
+
+impl Report for Comparison {
+    fn kind(&self) -> Kind {
+        Kind::Comparison
+    }
+
+    fn body(&self, screen: Screen) -> String {
+        compare::text::body(self, screen)
+    }
+
+    fn ending(&self, screen: Screen) -> String {
+        compare::text::ending(self, screen)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(self.json()),
+            Form::Html => Some(html::comparison_page(self)),
+            Form::Csv => Some(compare::rows_csv::csv(self)),
+            Form::Markdown => Some(self.markdown()),
+            Form::Junit => Some(self.junit()),
+            Form::Text | Form::Tsv | Form::Hgrm => None,
+        }
+    }
+
+    fn picture(&self, style: &Style) -> Option<Picture> {
+        Some(pictures::comparison(self, style))
+    }
+}
+
+impl Report for Results {
+    fn kind(&self) -> Kind {
+        Kind::TlsLab
+    }
+
+    fn body(&self, screen: Screen) -> String {
+        tls_lab::text::body(self, screen)
+    }
+
+    fn ending(&self, screen: Screen) -> String {
+        tls_lab::text::ending(self, screen)
+    }
+
+    fn document(&self, form: Form) -> Option<String> {
+        match form {
+            Form::Json => Some(tls_lab::document::json(self)),
+            Form::Html => Some(html::tls_lab_page(self)),
+            Form::Csv => Some(tls_lab::csv::csv(self)),
+            Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
+        }
+    }
+
+    fn picture(&self, _: &Style) -> Option<Picture> {
+        None
     }
 }

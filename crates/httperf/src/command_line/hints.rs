@@ -9,7 +9,27 @@ use httperf_plan::{number, units};
 use strsim::damerau_levenshtein;
 
 use super::grammar::Command;
-use crate::commands::SUBCOMMANDS;
+
+/// Names of all commands, as `commands::SUBCOMMANDS` has them: what is typed is understood without knowing what a command
+/// does.
+const COMMANDS: [&str; 16] = [
+    "sweep",
+    "capacity",
+    "compare",
+    "ab",
+    "serve",
+    "tls-lab",
+    "doctor",
+    "self-check",
+    "like",
+    "report",
+    "plot",
+    "merge",
+    "rerun",
+    "completions",
+    "schema",
+    "help",
+];
 
 /// An option of another tool, and its equivalent here.
 #[derive(Clone, Copy, Debug)]
@@ -78,14 +98,14 @@ pub(crate) fn long<A, B>(command: &Command<A, B>, name: &[u8], candidates: &[&st
 
 /// Returns whether a word is the name of a command.
 pub(crate) fn is_command(word: &str) -> bool {
-    SUBCOMMANDS.iter().any(|subcommand| subcommand.name == word)
+    COMMANDS.contains(&word)
 }
 
 /// The command that was probably meant by the first word of a command line.
 #[must_use]
 pub fn misspelt_command(first: &OsStr) -> Option<&'static str> {
     let typed = first.to_str().filter(|typed| !typed.starts_with('-') && word(typed).is_none())?;
-    nearest(typed, SUBCOMMANDS.iter().map(|subcommand| subcommand.name))
+    nearest(typed, COMMANDS.iter().copied())
 }
 
 /// The name that differs from `typed` by the fewest letters: by one in short names, by two at most.
@@ -451,6 +471,12 @@ mod tests {
     use crate::command_line::grammar::parse::find as find_option;
     use crate::command_line::table::COMMAND;
     use crate::commands;
+
+    #[test]
+    fn all_commands_are_known() {
+        let names: Vec<&str> = commands::SUBCOMMANDS.iter().map(|subcommand| subcommand.name).collect();
+        assert_eq!(names, COMMANDS);
+    }
 
     #[test]
     fn every_option_in_a_hint_is_one_of_the_command() {

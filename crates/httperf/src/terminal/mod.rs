@@ -8,15 +8,6 @@ pub(crate) mod status_line;
 
 use std::io::{self, IsTerminal};
 
-use httperf_report::Screen;
-
-use self::colour::ColourChoice;
-
-/// Standard output, as text for people is laid out for it.
-pub(crate) fn screen() -> Screen {
-    Screen { columns: columns(), colours: ColourChoice::Auto.of(&io::stdout()) }
-}
-
 /// The width of the terminal on standard output, if there is one that says.
 pub(crate) fn columns() -> Option<usize> {
     let stdout = io::stdout();

@@ -1,11 +1,13 @@
 //! What a command shows while it makes many measurements: what is under way on standard error, and rows on standard
 //! output as they are known.
 
+use std::io;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use httperf_report::{Form, Report, Screen};
 
+use super::colour::ColourChoice;
 use super::messages::Program;
 use super::status_line::StatusLine;
 
@@ -29,7 +31,7 @@ impl<'a> Progress<'a> {
             program,
             line: (!program.is_quiet()).then(StatusLine::new),
             form,
-            screen: super::screen(),
+            screen: Screen { columns: super::columns(), colours: ColourChoice::Auto.of(&io::stdout()) },
             printed: String::new(),
             failed: None,
             began: Instant::now(),

@@ -5,10 +5,10 @@
 //! into text (`text`) and rows (`rows`).
 
 mod judge;
-mod rows;
+pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
-mod text;
+pub(crate) mod text;
 
 use httperf_plan::objective::Objective;
 use httperf_plan::{Plan, PlanFields};
@@ -18,16 +18,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::document;
 use crate::figures::Times;
-use crate::forms::{Form, Report, Screen};
-use crate::html;
 use crate::objectives::Judged;
-use crate::pictures::{self, Picture, Style};
 use crate::read::{self, Kind, ReadError};
 use crate::result::Part;
 use crate::sweep::Unit;
 use crate::verdict::Verdict;
-
-pub(crate) use self::text::{measured, outcome, rate};
 
 /// A search for a capacity: settings, trials and result. Rates are per second.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -248,33 +243,6 @@ impl CapacityReport {
     #[must_use]
     pub fn json(&self) -> String {
         document::json(self)
-    }
-}
-
-impl Report for CapacityReport {
-    fn kind(&self) -> Kind {
-        Kind::Capacity
-    }
-
-    fn body(&self, screen: Screen) -> String {
-        text::body(self, screen)
-    }
-
-    fn ending(&self, _: Screen) -> String {
-        text::ending(self)
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(self.json()),
-            Form::Html => Some(html::capacity_page(self)),
-            Form::Csv => Some(rows::csv(self)),
-            Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
-        }
-    }
-
-    fn picture(&self, style: &Style) -> Option<Picture> {
-        Some(pictures::capacity(self, style))
     }
 }
 

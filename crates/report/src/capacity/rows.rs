@@ -6,7 +6,7 @@ use super::{CapacityReport, Trial};
 use crate::number::rounded;
 
 /// Trials as CSV, with a header line. Unknown values are empty.
-pub(super) fn csv(capacity: &CapacityReport) -> String {
+pub(crate) fn csv(capacity: &CapacityReport) -> String {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     writer.write_record(COLUMNS).expect("memory takes it");
     for (index, trial) in capacity.trials.iter().enumerate() {

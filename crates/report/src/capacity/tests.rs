@@ -7,6 +7,7 @@ use httperf_stats::search::{self, Next, Search};
 use httperf_testkit::sim::{self, Action, Edit, HttpPeer, Link, Peer, connections, reply};
 
 use super::*;
+use crate::forms::Report as _;
 use crate::objectives::Measured;
 use crate::result::{Document, Machine};
 use crate::verdict::{Finding, Level, Reason};

@@ -14,7 +14,7 @@ use crate::verdict::Level;
 const WRITES: &str = "a String takes everything";
 
 /// Objectives and trials.
-pub(super) fn body(capacity: &CapacityReport, screen: Screen) -> String {
+pub(crate) fn body(capacity: &CapacityReport, screen: Screen) -> String {
     let settings = &capacity.settings;
     let mut out = format!("objectives: {}", listed(&settings.objectives));
     if let Some(implied) = settings.implied {
@@ -27,14 +27,16 @@ pub(super) fn body(capacity: &CapacityReport, screen: Screen) -> String {
         out.push('\n');
         out += &grid.head();
         for (index, trial) in capacity.trials.iter().enumerate() {
-            out += &grid.row(&cells(index + 1, trial, &objectives), &outcome(trial));
+            let mut cells = cells(trial, &objectives);
+            cells.insert(0, (index + 1).to_string());
+            out += &grid.row(&cells, &outcome(trial));
         }
     }
     out
 }
 
 /// The result.
-pub(super) fn ending(capacity: &CapacityReport) -> String {
+pub(crate) fn ending(capacity: &CapacityReport) -> String {
     format!("\n{}\n", headline(capacity))
 }
 
@@ -107,9 +109,9 @@ fn grid(objectives: &[Objective], screen: Screen) -> Grid {
     Grid::new(columns.into_iter().chain(metrics).collect(), "outcome", screen.columns)
 }
 
-fn cells(number: usize, trial: &Trial, objectives: &[Objective]) -> Vec<String> {
+/// Figures of a trial, and the measured values of the objectives.
+pub(crate) fn cells(trial: &Trial, objectives: &[Objective]) -> Vec<String> {
     let numbers = [
-        number.to_string(),
         rate(trial.rate),
         format!("{} s", fixed(trial.length_s, 1)),
         rate(trial.offered),

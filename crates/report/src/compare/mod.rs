@@ -3,14 +3,14 @@
 //! [`results`] creates a [`Comparison`] from saved results, [`rounds`] from trials made in turns. It is a
 //! document of its own, and every form of it is a function of it: table, Markdown, JSON, page.
 
-mod csv_rows;
 mod junit;
 mod markdown;
 mod named;
 mod results;
 mod rounds;
 mod rows;
-mod text;
+pub(crate) mod rows_csv;
+pub(crate) mod text;
 mod void;
 
 use httperf_plan::objective::{Figure, Metric, Share, Tolerance};
@@ -19,9 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::curves::PercentileCurve;
 use crate::document;
-use crate::forms::{Form, Report, Screen};
 use crate::html;
-use crate::pictures::{self, Picture, Style};
 use crate::read::{self, Kind, ReadError};
 use crate::result::Document;
 use crate::verdict::Level;
@@ -267,35 +265,6 @@ impl Comparison {
                 )
             }
         }
-    }
-}
-
-impl Report for Comparison {
-    fn kind(&self) -> Kind {
-        Kind::Comparison
-    }
-
-    fn body(&self, screen: Screen) -> String {
-        text::body(self, screen)
-    }
-
-    fn ending(&self, screen: Screen) -> String {
-        text::ending(self, screen)
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(self.json()),
-            Form::Html => Some(html::comparison_page(self)),
-            Form::Csv => Some(csv_rows::csv(self)),
-            Form::Markdown => Some(self.markdown()),
-            Form::Junit => Some(self.junit()),
-            Form::Text | Form::Tsv | Form::Hgrm => None,
-        }
-    }
-
-    fn picture(&self, style: &Style) -> Option<Picture> {
-        Some(pictures::comparison(self, style))
     }
 }
 

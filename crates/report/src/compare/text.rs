@@ -13,7 +13,7 @@ const WRITES: &str = "writing to a string succeeds";
 const WIDTH: usize = 96;
 
 /// Rounds as they were made, if there are any.
-pub(super) fn body(comparison: &Comparison, screen: Screen) -> String {
+pub(crate) fn body(comparison: &Comparison, screen: Screen) -> String {
     let Method::Paired(turns) = &comparison.method else { return String::new() };
     let mut out = String::new();
     for (role, subject) in ["base", "new"].iter().zip(comparison.subjects()) {
@@ -76,7 +76,7 @@ fn notes(round: &[Trial]) -> String {
 }
 
 /// Figures of both sides, and the conclusions.
-pub(super) fn ending(comparison: &Comparison, screen: Screen) -> String {
+pub(crate) fn ending(comparison: &Comparison, screen: Screen) -> String {
     let mut out = String::new();
     for (index, against) in comparison.against.iter().enumerate() {
         if index > 0 || matches!(comparison.method, Method::Paired(_)) {

@@ -4,8 +4,9 @@
 use askama::Template;
 use httperf_plan::objective::Objective;
 
-use crate::capacity::{CapacityOutcome, CapacityReport, Interval, Trial, measured, outcome, rate};
-use crate::number::{count, fixed, percent, time};
+use crate::capacity::text::{cells, outcome, rate};
+use crate::capacity::{CapacityOutcome, CapacityReport, Interval, Trial};
+use crate::number::{count, percent, time};
 use crate::pictures::{Chart, of_capacity};
 use crate::verdict::Level;
 
@@ -74,17 +75,9 @@ struct Row {
 
 impl Row {
     fn of(number: usize, trial: &Trial, objectives: &[Objective]) -> Self {
-        let figures = [
-            rate(trial.rate),
-            format!("{} s", fixed(trial.length_s, 1)),
-            rate(trial.offered),
-            rate(trial.answered),
-            format!("{:+.1} %", trial.backlog_growth * 100.0),
-        ];
-        let measured = objectives.iter().map(|&objective| measured(trial, objective));
         Self {
             number,
-            cells: figures.into_iter().chain(measured).collect(),
+            cells: cells(trial, objectives),
             class: match trial.outcome {
                 CapacityOutcome::Within => "valid",
                 CapacityOutcome::Beyond | CapacityOutcome::Overload => "invalid",

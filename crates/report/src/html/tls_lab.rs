@@ -4,7 +4,8 @@ use askama::Template;
 
 use crate::number::count;
 use crate::pictures::{Chart, of_tls_lab};
-use crate::tls_lab::{Results, TITLES, TableRow, references, rows, verdict};
+use crate::tls_lab::text::{TITLES, TableRow, references, rows};
+use crate::tls_lab::{Results, verdict};
 
 use super::about::Fact;
 use super::scripts::{PAGE, Script};

@@ -3,7 +3,8 @@
 
 use httperf_plan::objective::{Clock, Figure as TimeFigure, Metric, Objective};
 
-use crate::capacity::{CapacityOutcome, CapacityReport, Trial, rate};
+use crate::capacity::text::rate;
+use crate::capacity::{CapacityOutcome, CapacityReport, Trial};
 use crate::html::about;
 use crate::number::count;
 use crate::objectives::Measured;

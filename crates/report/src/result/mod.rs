@@ -15,13 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::document;
 use crate::figures::RunFigures;
-use crate::forms::{Form, Report, Screen};
 use crate::json::count_beyond;
 use crate::objectives::{Judged, Kept, judge};
-use crate::pictures::{self, Picture, Style};
 use crate::read::{self, Kind, ReadError};
 use crate::verdict::{Verdict, verdict};
-use crate::{classic, csv_header, csv_row, hgrm, html, junit};
 
 pub use crate::json::Misshapen;
 pub(crate) use merge::same_run;
@@ -186,35 +183,6 @@ impl Document {
     #[must_use]
     pub fn met_objectives(&self) -> bool {
         self.objectives_outcome().is_none_or(|outcome| outcome == Kept::Met)
-    }
-}
-
-impl Report for Document {
-    fn kind(&self) -> Kind {
-        Kind::Result
-    }
-
-    fn body(&self, _: Screen) -> String {
-        classic(&self.plan, &self.summary).to_string()
-    }
-
-    fn ending(&self, screen: Screen) -> String {
-        crate::text::additions(self, screen)
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(self.json()),
-            Form::Html => Some(html::page(self)),
-            Form::Csv => Some(csv_header() + &csv_row(self)),
-            Form::Junit => Some(junit::xml("httperf", &[junit::Suite::of(self)])),
-            Form::Hgrm => Some(hgrm(&self.summary.completed().latency).to_string()),
-            Form::Text | Form::Tsv | Form::Markdown => None,
-        }
-    }
-
-    fn picture(&self, style: &Style) -> Option<Picture> {
-        Some(pictures::percentiles(self, style))
     }
 }
 

@@ -7,19 +7,16 @@
 mod answered;
 mod figures;
 mod knee;
-mod rows;
-mod text;
+pub(crate) mod rows;
+pub(crate) mod text;
 
 use httperf_plan::{Arrivals, Plan, PlanFields, Workload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::document;
-use crate::forms::{Form, Report, Screen};
-use crate::html;
 use crate::json::count_beyond;
 use crate::junit::{self, Suite};
-use crate::pictures::{self, Picture, Style, SweepCurve};
 use crate::read::{self, Kind, ReadError};
 use crate::result::{self, COUNT_MAX, Document, EarlyEnd};
 
@@ -248,7 +245,7 @@ impl Sweep {
     }
 
     /// JUnit XML, with a suite for each run.
-    fn junit(&self) -> String {
+    pub(crate) fn junit(&self) -> String {
         let unit = self.unit().name();
         let suites = self.runs.iter().map(|run| {
             let name = match run.repeat {
@@ -258,35 +255,6 @@ impl Sweep {
             Suite { name, ..Suite::of(&run.result) }
         });
         junit::xml("httperf sweep", &suites.collect::<Vec<_>>())
-    }
-}
-
-impl Report for Sweep {
-    fn kind(&self) -> Kind {
-        Kind::Sweep
-    }
-
-    fn body(&self, screen: Screen) -> String {
-        text::body(self, screen)
-    }
-
-    fn ending(&self, _: Screen) -> String {
-        text::ending(self)
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(self.json()),
-            Form::Html => Some(html::sweep_page(self)),
-            Form::Csv => Some(rows::csv(self)),
-            Form::Tsv => Some(rows::tsv(self)),
-            Form::Junit => Some(self.junit()),
-            Form::Text | Form::Markdown | Form::Hgrm => None,
-        }
-    }
-
-    fn picture(&self, style: &Style) -> Option<Picture> {
-        Some(pictures::sweep(&SweepCurve::of(self), style))
     }
 }
 

@@ -12,13 +12,13 @@ const COLUMNS: [&str; 7] =
     ["rate", "repeat", "complete", "answered_percent", "saturated", "client_limited", "waited_s"];
 
 /// The runs as CSV, with a header line.
-pub(super) fn csv(sweep: &Sweep) -> String {
+pub(crate) fn csv(sweep: &Sweep) -> String {
     let mut writer = WriterBuilder::new();
     rows(sweep, &mut writer)
 }
 
 /// The same with tabs between the values. Tabs in values become spaces.
-pub(super) fn tsv(sweep: &Sweep) -> String {
+pub(crate) fn tsv(sweep: &Sweep) -> String {
     let mut writer = WriterBuilder::new();
     rows(sweep, writer.delimiter(b'\t').quote_style(QuoteStyle::Never))
 }

@@ -12,7 +12,7 @@ use crate::objectives::Kept;
 const WRITES: &str = "a String takes everything";
 
 /// Subject and rows.
-pub(super) fn body(sweep: &Sweep, screen: Screen) -> String {
+pub(crate) fn body(sweep: &Sweep, screen: Screen) -> String {
     let mut out = head(sweep);
     let steps = final_steps(sweep);
     if !steps.is_empty() {
@@ -136,7 +136,7 @@ fn notes(step: &Step) -> String {
 }
 
 /// Conclusions.
-pub(super) fn ending(sweep: &Sweep) -> String {
+pub(crate) fn ending(sweep: &Sweep) -> String {
     let Sweep { figures, settings, .. } = sweep;
     let unit = sweep.unit();
     let steps = &figures.steps;

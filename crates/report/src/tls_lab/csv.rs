@@ -8,7 +8,7 @@ use crate::number::rounded;
 
 /// A header line and a line for each variant. Unknown values are empty. `docs/reference/tls-lab.md` describes
 /// it.
-pub(super) fn csv(results: &Results) -> String {
+pub(crate) fn csv(results: &Results) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let base = results.base();
     for variant in &results.variants {

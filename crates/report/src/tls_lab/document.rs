@@ -12,7 +12,7 @@ use crate::number::rounded;
 use crate::read::{self, Kind, ReadError};
 
 /// Indented JSON document with a line end. `docs/reference/tls-lab.md` describes it.
-pub(super) fn json(results: &Results) -> String {
+pub(crate) fn json(results: &Results) -> String {
     document::json(&Document::of(results))
 }
 

@@ -4,24 +4,20 @@
 //! page) are computed here. Each round has one trial of each variant, so figures of the same round were taken
 //! under similar conditions: comparisons are made within rounds and averaged over them.
 
-mod csv;
-mod document;
-mod text;
+pub(crate) mod csv;
+pub(crate) mod document;
+pub(crate) mod text;
 mod verdict;
 
 pub use self::document::schema;
-pub(crate) use self::text::{TITLES, TableRow, references, rows};
 pub use self::verdict::verdict;
 
 use std::time::Duration;
 
 use httperf_stats::{Estimate, Failure, HandshakeKind, Summary};
 
-use crate::forms::{Form, Report, Screen};
-use crate::html;
 use crate::number::ratio;
-use crate::pictures::{Picture, Style};
-use crate::read::{Kind, ReadError};
+use crate::read::ReadError;
 
 /// All results of an experiment.
 #[derive(Clone, Debug)]
@@ -160,33 +156,6 @@ fn why_failed(summary: &Summary) -> Option<String> {
 
 fn completed(summary: &Summary) -> u64 {
     summary.tls.as_ref().map_or(0, |tls| tls.completed())
-}
-
-impl Report for Results {
-    fn kind(&self) -> Kind {
-        Kind::TlsLab
-    }
-
-    fn body(&self, screen: Screen) -> String {
-        text::body(self, screen)
-    }
-
-    fn ending(&self, screen: Screen) -> String {
-        text::ending(self, screen)
-    }
-
-    fn document(&self, form: Form) -> Option<String> {
-        match form {
-            Form::Json => Some(document::json(self)),
-            Form::Html => Some(html::tls_lab_page(self)),
-            Form::Csv => Some(csv::csv(self)),
-            Form::Text | Form::Tsv | Form::Markdown | Form::Junit | Form::Hgrm => None,
-        }
-    }
-
-    fn picture(&self, _: &Style) -> Option<Picture> {
-        None
-    }
 }
 
 impl Results {

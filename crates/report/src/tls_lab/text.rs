@@ -24,7 +24,7 @@ pub(crate) const TITLES: [(&str, u8); 7] = [
 ];
 
 /// Subject and rounds so far.
-pub(super) fn body(results: &Results, screen: Screen) -> String {
+pub(crate) fn body(results: &Results, screen: Screen) -> String {
     let Results { server, settings, rounds, .. } = results;
     let of = if settings.rounds == 1 { "round" } else { "rounds" };
     let mut out = format!(
@@ -73,7 +73,7 @@ fn rounds_grid(results: &Results, screen: Screen) -> Grid {
 }
 
 /// Figures of all rounds, notes and the verdict.
-pub(super) fn ending(results: &Results, screen: Screen) -> String {
+pub(crate) fn ending(results: &Results, screen: Screen) -> String {
     let mut out = String::from("\n");
     if results.is_interrupted() {
         let (made, asked) = (results.rounds, results.settings.rounds);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Against, Comparison, Row};
 
 /// Figures as CSV, with a header line. Unknown values are empty.
-pub(super) fn csv(comparison: &Comparison) -> String {
+pub(crate) fn csv(comparison: &Comparison) -> String {
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
     writer.write_record(COLUMNS).expect("memory takes it");
     for against in &comparison.against {
