@@ -383,7 +383,7 @@ fn a_server_that_is_not_there_ends_the_sweep_at_once() {
     bench.stop();
     let outcome = bench.sweep("--rates=10,20 --duration=1 --output=@s.json --csv=@s.csv");
     let message = format!(
-        "httperf sweep: 127.0.0.1:{}: no call before the first run was answered well: connection refused\n",
+        "httperf sweep: no reply: connection refused by 127.0.0.1:{} (5 of 5). Is the server up?\n",
         bench.port
     );
     assert_eq!((outcome.exit, stderr(&outcome), stdout(&outcome)), (Exit::Code(1), message, String::new()));
@@ -391,7 +391,7 @@ fn a_server_that_is_not_there_ends_the_sweep_at_once() {
     bench.start("--status=404");
     let outcome = bench.sweep("--rates=10,20 --duration=1");
     assert!(
-        stderr(&outcome).ends_with("answered well: it answers with status 4xx\n"),
+        stderr(&outcome).ends_with("every reply was 404 (5 of 5). Is the path right?\n"),
         "{}",
         stderr(&outcome)
     );
@@ -501,7 +501,7 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
         ("--rates=1 --stop-after=-1", "--stop-after: expected a number of rates, or 0 for none, got `-1`"),
         ("--rates=1 --pause=-1", "--pause: expected a number of seconds from 0 to 86400, or a time such as 500ms, got `-1`"),
         ("--rates=1 --settle=inf", "--settle: expected a number of seconds from 0 to 86400, or a time such as 500ms, got `inf`"),
-        ("--rates=1 --format=xml", "--format: expected table, tsv, csv or json, got `xml`"),
+        ("--rates=1 --format=xml", "--format: expected text, csv, tsv, json, html or junit, got `xml`"),
         ("--rates=1 --output=-", "--output: expected the name of a file, got `-`"),
         ("--rates=1 --until=p99:5%", "--until: expected none in a sweep, whose runs are of equal length"),
         (
