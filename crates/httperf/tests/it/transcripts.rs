@@ -89,7 +89,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("accuracy.md", "scripts/bench-tools.sh ", Check::NotCompared("commands that take eight minutes")),
     (
         "capacity.md",
-        "capacity 1999 ",
+        "objectives: p99<50ms, ",
         Check::NotCompared("a search takes minutes; tests/measured makes some"),
     ),
     ("coming-from.md", "$ httperf like ", Check::NotCompared("tests/it/like.rs compares them word for word")),
