@@ -656,11 +656,10 @@ impl Recorder {
         let [from, to] = self.window;
         if self.measured.gave_up
             && from.is_none()
-            && let Some(warmup) = &mut self.warmup
+            && let Some(warmup) = self.warmup.take()
         {
             // The failures of the warm-up are all that there is to report.
-            std::mem::swap(warmup, &mut self.measured);
-            self.measured.gave_up = true;
+            self.measured = Box::new(Summary { gave_up: true, ..*warmup });
         }
         let mut summary = *self.measured;
         // A run that was stopped in its warm-up has measured nothing.
