@@ -110,6 +110,9 @@ impl Answer<'_> {
                 let why = "an objective was missed for three seconds in a row (--abort-on-slo)";
                 self.line(f, Tone::Bad, "ended early", "", why)
             }
+            Some(EarlyEnd::Hopeless) => {
+                self.line(f, Tone::Bad, "ended early", "", "the server does not speak the protocol")
+            }
         }
     }
 

@@ -87,6 +87,10 @@ impl Suite {
             let status = Status::Failed(format!("the run {}", EarlyEnd::Missed));
             cases.push(Case::new("run", "abort-on-slo", status));
         }
+        if document.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Hopeless)) {
+            let status = Status::Error(format!("the run {}", EarlyEnd::Hopeless));
+            cases.push(Case::new("run", "protocol", status));
+        }
         cases.push(Case { time, ..verdict(document) });
         Self {
             name: format!("httperf {target}"),

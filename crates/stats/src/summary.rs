@@ -132,6 +132,10 @@ pub struct Summary {
     pub groups: Option<Groups>,
     /// Calls that could not be reported to an observer.
     pub calls_not_logged: u64,
+    /// True if a worker gave up, as the server did not speak the protocol of the run, HTTP/2 or TLS, on its
+    /// first connections.
+    #[serde(default)]
+    pub gave_up: bool,
 }
 
 /// Adherence of arrivals to their schedule.
@@ -524,6 +528,7 @@ impl Summary {
         self.closed_early += other.closed_early;
         self.calls_not_offered += other.calls_not_offered;
         self.arrivals_skipped += other.arrivals_skipped;
+        self.gave_up |= other.gave_up;
         self.retries_exhausted += other.retries_exhausted;
         self.arrivals.merge(&other.arrivals);
         self.stall = self.stall.max(other.stall);

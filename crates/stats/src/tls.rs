@@ -227,6 +227,12 @@ impl HandshakeFailure {
     pub fn is_not_tls(&self) -> bool {
         self.reason.contains("wrong version number")
     }
+
+    /// Returns true if the server speaks none of the protocols that it was offered (RFC 7301, section 3.2).
+    #[must_use]
+    pub fn is_no_protocol(&self) -> bool {
+        self.reason.contains("no_application_protocol")
+    }
 }
 
 /// Classes of failure that OpenSSL distinguishes, with the codes of its `SSL_get_error`.

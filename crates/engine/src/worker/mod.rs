@@ -117,6 +117,9 @@ impl<'a, N: Network> Worker<'a, N> {
         let plan = self.run.plan;
         self.phases = Phases::new(plan, start);
         self.dispatch.restart(start);
+        if self.run.gives_up() {
+            self.dispatch.give_up();
+        }
         self.ticks = Ticks::new(plan, start, self.phases.measured_from());
         self.run.restart(start, self.phases.measured_from());
     }
@@ -261,7 +264,8 @@ impl<'a, N: Network> Worker<'a, N> {
                 keys.extend(dispatch.open_of_pool(nth, &mut cx));
             }
             let is_open = self.connections.opening_count() == 0;
-            if is_open && keys.len() == count || now >= end || self.connections.network().stop_requested() {
+            let is_over = self.connections.network().stop_requested() || self.run.gives_up();
+            if is_open && keys.len() == count || now >= end || is_over {
                 break;
             }
             if is_open {

@@ -9,5 +9,6 @@ mod proxied;
 mod receive;
 mod review;
 mod simulation;
+mod strangers;
 mod threads;
 mod tls;

@@ -96,7 +96,10 @@ impl Runner {
     pub(crate) fn run(&self, plan: Plan) -> anyhow::Result<Document> {
         let provenance = self.provenance();
         let summary = self.measure(&plan)?;
-        let ended_early = self.is_interrupted().then_some(EarlyEnd::Asked);
+        let ended_early = match () {
+            () if self.is_interrupted() => Some(EarlyEnd::Asked),
+            () => summary.gave_up.then_some(EarlyEnd::Hopeless),
+        };
         Ok(provenance.document(plan, summary, ended_early))
     }
 

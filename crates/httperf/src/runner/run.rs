@@ -52,6 +52,7 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
         (runner.signals.was_asked() || watched.ended_by_user, EarlyEnd::Asked),
         (watched.has_missed, EarlyEnd::Missed),
         (watched.is_exact, EarlyEnd::Exact),
+        (summary.gave_up, EarlyEnd::Hopeless),
     ];
     let ended_early = endings.into_iter().find(|&(is_so, _)| is_so).map(|(_, ending)| ending);
     let document = provenance.document(plan, summary, ended_early);
@@ -124,17 +125,12 @@ fn without_http2(document: &Document) -> Option<String> {
     }
     let failure = summary.tls.as_deref().and_then(TlsSummary::hopeless)?;
     let offered = &document.plan.tls.as_ref()?.alpn;
-    let is_refused = document.plan.request.version.may_be_http2() && failure.reason.contains(NO_PROTOCOL);
+    let is_refused = document.plan.request.version.may_be_http2() && failure.is_no_protocol();
     is_refused.then(|| {
         let offered = String::from_utf8_lossy(&offered.join(&b", "[..])).into_owned();
         format!("the server takes nothing of what it was offered (ALPN), {offered}: {}", failure.reason)
     })
 }
-
-/// The alert of a server that speaks none of the protocols that it was offered.
-///
-/// <https://www.rfc-editor.org/rfc/rfc7301#section-3.2>
-const NO_PROTOCOL: &str = "no_application_protocol";
 
 /// Says that HTTP/2 cannot be spoken with the server, and returns the exit status for that.
 fn no_http2(program: &Program, plan: &Plan, reason: &str) -> ExitCode {

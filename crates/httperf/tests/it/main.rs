@@ -25,6 +25,7 @@ mod real_servers;
 mod results;
 mod serve;
 mod sources;
+mod strangers;
 mod tls_both_ends;
 mod tls_lab;
 mod tls_servers;

@@ -46,6 +46,18 @@ pub struct ConnectionError {
     pub reason: &'static str,
 }
 
+impl ConnectionError {
+    /// Returns true if the peer's first bytes show that it does not speak HTTP/2 at all.
+    #[must_use]
+    pub fn is_not_http2(&self) -> bool {
+        [ANSWERS_IN_HTTP1, IS_NOT_HTTP].contains(&self.reason)
+    }
+}
+
+/// Reasons of peers that do not speak HTTP/2.
+const ANSWERS_IN_HTTP1: &str = "the server answers in HTTP/1";
+const IS_NOT_HTTP: &str = "the server's first bytes are not HTTP";
+
 /// Returns the error code and the reason for a header block that cannot be decoded.
 fn decode_problem(error: hpack::DecodeError) -> (ErrorCode, &'static str) {
     use hpack::DecodeError;

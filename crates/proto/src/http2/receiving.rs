@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::ConnectionError;
 use super::connection::{Connection, PartialBlock, Phase, RESETS_REMEMBERED};
 use super::counts::count_code;
 use super::frame::{
@@ -11,6 +10,7 @@ use super::frame::{
 };
 use super::reply::{Head, Section};
 use super::streams::{Queue, Reply, State, Stream, Upload};
+use super::{ANSWERS_IN_HTTP1, ConnectionError, IS_NOT_HTTP};
 use crate::{Awaited, Event, ProtocolError, ReplySize, Reuse, Stall};
 
 /// The beginning of a reply in HTTP/1.
@@ -29,19 +29,13 @@ impl Connection {
         let missing = HTTP1.len() - self.first_bytes.len();
         self.first_bytes.extend_from_slice(&input[..input.len().min(missing)]);
         if self.first_bytes == HTTP1 {
-            return Err(Violation::of_connection(
-                ErrorCode::HTTP_1_1_REQUIRED,
-                "the server answers in HTTP/1",
-            ));
+            return Err(Violation::of_connection(ErrorCode::HTTP_1_1_REQUIRED, ANSWERS_IN_HTTP1));
         }
         if let &[first, second, third, kind, _] = &self.first_bytes[..]
             && u32::from_be_bytes([0, first, second, third]) > self.options.max_frame
             && kind != kind::SETTINGS
         {
-            return Err(Violation::of_connection(
-                ErrorCode::PROTOCOL_ERROR,
-                "the server's first bytes are not HTTP",
-            ));
+            return Err(Violation::of_connection(ErrorCode::PROTOCOL_ERROR, IS_NOT_HTTP));
         }
         Ok(())
     }

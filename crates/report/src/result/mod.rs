@@ -90,6 +90,8 @@ pub enum EarlyEnd {
     Exact,
     /// An objective was missed (`--abort-on-slo`).
     Missed,
+    /// The server did not speak the protocol, HTTP/2 or TLS, on the first connections.
+    Hopeless,
 }
 
 /// Completes the sentence "The run …".
@@ -101,6 +103,7 @@ impl Display for EarlyEnd {
             Self::Missed => {
                 "was ended early because an objective had been missed for three seconds in a row (--abort-on-slo)"
             }
+            Self::Hopeless => "was ended early because the server does not speak the protocol",
         })
     }
 }

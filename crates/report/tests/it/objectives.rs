@@ -94,6 +94,16 @@ fn a_suite_has_a_case_for_each_objective_and_one_for_the_verdict() {
 }
 
 #[test]
+fn a_run_that_was_given_up_is_an_error() {
+    let mut document = documents::one_call();
+    document.parts[0].ended_early = Some(EarlyEnd::Hopeless);
+    let cases = Suite::of(&document).cases;
+    let [run, _verdict] = &cases[..] else { panic!("{cases:?}") };
+    let why = "the run was ended early because the server does not speak the protocol";
+    assert_eq!((&*run.name, &run.status), ("protocol", &Status::Error(why.to_owned())));
+}
+
+#[test]
 fn an_invalid_run_is_an_error_and_a_suspect_one_passes_with_its_reasons() {
     let verdict = |document: &Document| Suite::of(document).cases.pop().expect("the verdict is the last");
     let suspect = verdict(&documents::one_call());

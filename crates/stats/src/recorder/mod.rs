@@ -297,6 +297,23 @@ impl Recorder {
         }
     }
 
+    /// Returns true if the server has spoken the protocol of the run, HTTP/2 or TLS, on any connection. Over
+    /// HTTP/2 with TLS, a handshake is not enough.
+    #[must_use]
+    pub fn has_been_understood(&self) -> bool {
+        let mut phases = [Some(&self.measured), self.warmup.as_ref()].into_iter().flatten();
+        phases.any(|summary| match (&summary.http2, &summary.tls) {
+            (Some(http2), _) => http2.spoken.total() > 0,
+            (None, Some(tls)) => tls.completed() > 0,
+            (None, None) => true,
+        })
+    }
+
+    /// Records that the run ends because the server does not speak the protocol.
+    pub fn gave_up(&mut self) {
+        self.measured.gave_up = true;
+    }
+
     /// Updates the figures of HTTP/2, if they are recorded.
     pub fn http2(&mut self, due: Instant, note: impl FnOnce(&mut Http2Summary)) {
         if let Some(http2) = &mut self.of(due).http2 {
@@ -637,6 +654,13 @@ impl Recorder {
         let so_far = self.so_far();
         let (unsampled, time) = self.unsampled.unwrap_or_else(|| self.since_sampled(end.at));
         let [from, to] = self.window;
+        if self.measured.gave_up
+            && from.is_none()
+            && let Some(warmup) = self.warmup.take()
+        {
+            // The failures of the warm-up are all that there is to report.
+            self.measured = Box::new(Summary { gave_up: true, ..*warmup });
+        }
         let mut summary = *self.measured;
         // A run that was stopped in its warm-up has measured nothing.
         summary.window = Some(from.map_or_else(Window::default, |from| to.unwrap_or(so_far) - from));

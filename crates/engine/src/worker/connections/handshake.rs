@@ -163,6 +163,7 @@ impl<N: Network> Connections<N> {
             None => "the server chose no protocol (ALPN)".to_owned(),
         };
         self.record_violation(key, reason, to.run);
+        to.run.stranger_met();
         self.fail_and_tell(key, Failure::Other, now, to);
         false
     }
@@ -176,7 +177,11 @@ impl<N: Network> Connections<N> {
         run: &mut Run<'_>,
     ) {
         let failure = HandshakeFailure { class, reason: error.reason, details: error.details };
+        let is_stranger = failure.is_not_tls() || run.may_speak_http2() && failure.is_no_protocol();
         run.recorder.handshake_failed(self.connections[key].due(), failure);
+        if is_stranger {
+            run.stranger_met();
+        }
         self.give_up_handshake(key);
     }
 

@@ -452,6 +452,9 @@ impl<N: Network> Connections<N> {
     ) {
         if let ProtocolError::Http2(error) = error {
             self.record_violation(key, error.reason.to_owned(), to.run);
+            if error.is_not_http2() {
+                to.run.stranger_met();
+            }
         }
         let failure = to.run.classify_protocol(error);
         self.fail_and_tell(key, failure, now, to);

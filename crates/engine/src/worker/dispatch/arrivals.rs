@@ -15,7 +15,7 @@ const MISSED_MAX: usize = 10_000_000;
 /// The arrivals of a shard, started and ended.
 pub(super) struct Arrivals {
     start: Instant,
-    /// Number of arrivals in all.
+    /// Number of arrivals in all; 0 once the run is given up.
     total: u64,
     started: u64,
     ended: u64,
@@ -62,7 +62,7 @@ impl Arrivals {
 
     /// Takes the next arrival if it is due. `open`: how many of those before are still going on.
     pub(super) fn take_due(&mut self, now: Instant, open: usize) -> Option<Due> {
-        if self.started == self.total {
+        if self.started >= self.total {
             return None;
         }
         let due = match &mut self.pace {
@@ -85,7 +85,7 @@ impl Arrivals {
     /// Returns the instant at which the next arrival is due; `open` as in [`Arrivals::take_due`]. An arrival that only
     /// depends on that is due at `at_once`.
     pub(super) fn next_due(&mut self, open: usize, at_once: Instant) -> Option<Instant> {
-        if self.started == self.total {
+        if self.started >= self.total {
             return None;
         }
         match &mut self.pace {
@@ -96,7 +96,7 @@ impl Arrivals {
 
     /// The number of the next arrival among those of all shards; `None` after the last.
     pub(super) fn next_index(&mut self) -> Option<u64> {
-        if self.started == self.total {
+        if self.started >= self.total {
             return None;
         }
         match &mut self.pace {
@@ -111,7 +111,7 @@ impl Arrivals {
             Pace::Schedule(schedule) => Some(schedule.clone()),
             Pace::Open { .. } => None,
         };
-        let left = usize::try_from(self.total - self.started).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.total.saturating_sub(self.started)).unwrap_or(usize::MAX);
         let start = self.start;
         let due = schedule.into_iter().flatten().map(move |(_, arrival)| start + arrival.at);
         due.take(left.min(MISSED_MAX)).take_while(move |&due| due < end)
@@ -154,8 +154,13 @@ impl Arrivals {
         }
     }
 
+    /// None starts any more, and none of those under way is waited for.
+    pub(super) fn give_up(&mut self) {
+        self.total = 0;
+    }
+
     pub(super) fn all_ended(&self) -> bool {
-        self.ended == self.total
+        self.ended >= self.total
     }
 }
 

@@ -116,6 +116,11 @@ impl<'a> Dispatch<'a> {
         self.arrivals = Arrivals::new(self.plan, self.shard, start);
     }
 
+    /// Ends the run at the end of this turn.
+    pub(super) fn give_up(&mut self) {
+        self.arrivals.give_up();
+    }
+
     /// A turn begins. Its events may have been there since `noticed`.
     pub(super) fn begin_turn(&mut self, noticed: Instant) {
         self.noticed = noticed;
@@ -443,6 +448,9 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
                 let (failure, has_answered) = (lost.failure, lost.has_answered);
                 let count = self.detach(connection, owner, &lost.calls, cx);
                 self.handle_lost(owner, failure, has_answered, count, cx);
+                if cx.run.gives_up() {
+                    self.give_up();
+                }
             }
         }
     }

@@ -29,7 +29,13 @@ pub(super) struct Run<'a> {
     /// Calls created so far.
     calls_created: u64,
     told: Told,
+    /// Connections whose server did not speak the protocol.
+    strangers: u32,
+    gives_up: bool,
 }
+
+/// The number of connections after which a worker gives up on a server that spoke the protocol on none.
+const STRANGERS_MAX: u32 = 10;
 
 /// Observations that are made once in a run, and have been.
 #[derive(Debug, Default)]
@@ -56,6 +62,8 @@ impl<'a> Run<'a> {
             calls: SlotMap::with_key(),
             calls_created: 0,
             told: Told::default(),
+            strangers: 0,
+            gives_up: false,
         }
     }
 
@@ -107,6 +115,23 @@ impl<'a> Run<'a> {
         if !std::mem::replace(&mut self.told.tunnel_refused, true) {
             self.observer.observe(Observation::TunnelRefused { status });
         }
+    }
+
+    /// The server of a connection has shown that it does not speak the protocol, HTTP/2 or TLS. Gives up if it never does.
+    /// Of several servers, one may be unlike the others, and answer first.
+    #[cold]
+    pub(super) fn stranger_met(&mut self) {
+        self.strangers += 1;
+        let is_only = matches!(&self.plan.targets[..], [target] if target.further_endpoints.is_empty());
+        if self.strangers >= STRANGERS_MAX && is_only && !self.recorder.has_been_understood() {
+            self.gives_up = true;
+            self.recorder.gave_up();
+        }
+    }
+
+    /// Returns whether the run is to end because its server does not speak the protocol.
+    pub(super) fn gives_up(&self) -> bool {
+        self.gives_up
     }
 
     /// Reports the intervals that have ended by `now`.

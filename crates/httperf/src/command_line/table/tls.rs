@@ -21,8 +21,9 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
             "Offers TLS 1.2 and 1.3 unless --ssl-protocol, --tls-min or --tls-max say otherwise, and \
              connects to port 443 unless --port does. A https:// URL has the same effect. Certificates \
              are not checked without --ssl-verify.",
-            "A handshake that fails is counted and the run goes on. If the first one fails and none \
-             succeeds, the exit status is 255.",
+            "A handshake that fails is counted and the run goes on, unless the server answers the first \
+             ten in something other than TLS. If the first one fails and none succeeds, the exit status \
+             is 255.",
         ])
         .apply(|args, _| {
             args.tls.want("--ssl");
