@@ -153,7 +153,7 @@ impl Course<'_> {
                 self.ask_first().map_err(Failed::AtOnce)?;
             }
             let recovery = self.recover(&plan, is_first, &mut |waited_for| {
-                progress.show(&format!("{what}: waiting {waited_for}"))
+                progress.show(&format!("{what}: waiting {waited_for}"));
             });
             is_first = false;
             if self.runner.is_interrupted() {

@@ -88,7 +88,7 @@ impl Experiment {
     /// Those of `carry_out`.
     pub(super) fn run(
         &self,
-        server: String,
+        server: &str,
         carry_out: &mut dyn FnMut(&Plan) -> Result<Summary>,
         is_over: &dyn Fn() -> bool,
         tell: &mut dyn FnMut(Event<'_>),
@@ -132,9 +132,9 @@ impl Experiment {
             }
             rounds += 1;
             trials.into_iter().for_each(|(index, trial)| contestants[index].note(rounds, trial));
-            tell(Event::Round(&self.results(&server, rounds, &contestants)));
+            tell(Event::Round(&self.results(server, rounds, &contestants)));
         }
-        Ok(self.results(&server, rounds, &contestants))
+        Ok(self.results(server, rounds, &contestants))
     }
 
     /// What is known after this number of rounds.
@@ -373,7 +373,7 @@ mod tests {
             log.push(asked(plan));
             Ok(serve(log.len() - 1, plan))
         };
-        let results = experiment.run("server".to_owned(), &mut carry_out, &|| false, &mut |_| ());
+        let results = experiment.run("server", &mut carry_out, &|| false, &mut |_| ());
         (results.unwrap(), log)
     }
 
@@ -485,7 +485,7 @@ mod tests {
             Ok(success(plan))
         };
         let experiment = experiment(&["A", "B"], false);
-        let results = experiment.run("server".to_owned(), &mut carry_out, &is_over, &mut |_| ()).unwrap();
+        let results = experiment.run("server", &mut carry_out, &is_over, &mut |_| ()).unwrap();
         assert_eq!((results.rounds, results.is_interrupted()), (1, true));
         assert_eq!(results.variants.iter().map(trials).collect::<Vec<_>>(), [1, 1]);
     }
@@ -494,7 +494,7 @@ mod tests {
     fn a_probe_that_is_interrupted_says_nothing_about_the_server() {
         let mut carry_out = |_: &Plan| Ok(failure("cut short"));
         let experiment = experiment(&["A"], false);
-        let results = experiment.run("server".to_owned(), &mut carry_out, &|| true, &mut |_| ()).unwrap();
+        let results = experiment.run("server", &mut carry_out, &|| true, &mut |_| ()).unwrap();
         assert!(results.variants.is_empty() && results.rounds == 0, "{results:?}");
     }
 }

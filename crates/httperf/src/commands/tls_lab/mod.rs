@@ -53,7 +53,7 @@ fn compare(program: &Program, args: &TlsLabArgs) -> Result<ExitCode, ExitCode> {
         return Err(program.fail(&error));
     }
     let carried_out = experiment.run(
-        args.server(),
+        &args.server(),
         &mut |plan| Ok(runner.measure(plan)?),
         &|| runner.is_interrupted(),
         &mut |event| match event {
