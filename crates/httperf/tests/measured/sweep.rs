@@ -502,7 +502,7 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
         ("--rates=1 --pause=-1", "--pause: expected a number of seconds from 0 to 86400, or a time such as 500ms, got `-1`"),
         ("--rates=1 --settle=inf", "--settle: expected a number of seconds from 0 to 86400, or a time such as 500ms, got `inf`"),
         ("--rates=1 --format=xml", "--format: expected text, csv, tsv, json, html or junit, got `xml`"),
-        ("--rates=1 --output=-", "--output: expected the name of a file, got `-`"),
+        ("--rates=1 --csv=-", "--csv: expected the name of a file, got `-`"),
         ("--rates=1 --until=p99:5%", "--until: expected none in a sweep, whose runs are of equal length"),
         (
             "--rates=1 --record=classic",
@@ -520,7 +520,7 @@ fn what_makes_no_sense_is_refused_in_one_sentence() {
     .map(|(arguments, message)| (arguments.to_owned(), message.to_owned()))
     .into_iter()
     .chain([
-        (format!("--resume={result}"), format!("--resume: `{result}`: not a sweep of httperf, but the result of a single run")),
+        (format!("--resume={result}"), format!("--resume: `{result}`: not a sweep of httperf, but a result")),
         (format!("--resume={other}"), format!("--resume: `{other}`: not a sweep of httperf: its `format` is not `httperf-sweep`")),
         (
             format!("--resume={newer}"),
