@@ -1,6 +1,7 @@
 //! Forms of documents: what every kind of document has in common for those who show it.
 
 use crate::colours::Colours;
+use crate::grid::fitted;
 use crate::pictures::{Picture, Style};
 use crate::read::Kind;
 
@@ -60,6 +61,16 @@ pub struct Screen {
     pub columns: Option<usize>,
     /// Colours.
     pub colours: Colours,
+}
+
+impl Screen {
+    /// Breaks lines that are longer than those of the screen.
+    pub(crate) fn fitted(self, text: String) -> String {
+        match self.columns {
+            Some(columns) => fitted(&text, columns),
+            None => text,
+        }
+    }
 }
 
 /// A document that can be shown in several forms. Each is a pure function of it.

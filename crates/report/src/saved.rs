@@ -91,8 +91,8 @@ impl Report for Sweep {
         sweep::text::body(self, screen)
     }
 
-    fn ending(&self, _: Screen) -> String {
-        sweep::text::ending(self)
+    fn ending(&self, screen: Screen) -> String {
+        screen.fitted(sweep::text::ending(self))
     }
 
     fn document(&self, form: Form) -> Option<String> {
@@ -120,8 +120,8 @@ impl Report for CapacityReport {
         capacity::text::body(self, screen)
     }
 
-    fn ending(&self, _: Screen) -> String {
-        capacity::text::ending(self)
+    fn ending(&self, screen: Screen) -> String {
+        screen.fitted(capacity::text::ending(self))
     }
 
     fn document(&self, form: Form) -> Option<String> {

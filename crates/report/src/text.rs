@@ -4,7 +4,6 @@ use crate::answer::answer;
 use crate::classic::classic;
 use crate::details::details;
 use crate::forms::{Report as _, Screen};
-use crate::grid::fitted;
 use crate::http2::http2;
 use crate::objectives::section;
 use crate::result::Document;
@@ -29,6 +28,5 @@ pub(crate) fn additions(document: &Document, screen: Screen) -> String {
     let Document { plan, summary, verdict, .. } = document;
     let mut text = format!("{}{}{}", times(summary), tls(plan, summary), http2(summary));
     text += &format!("{}{}{}", details(document), verdict_section(verdict), section(document));
-    let text = screen.columns.map_or(text.clone(), |columns| fitted(&text, columns));
-    format!("{text}{}", answer(document, screen.colours))
+    format!("{}{}", screen.fitted(text), answer(document, screen.colours))
 }

@@ -12,7 +12,7 @@ use httperf_report::result::{Document, EarlyEnd};
 use httperf_report::sweep::{
     End, Lacking, Recovery, Run, State, Sweep, SweepSettings, answered_share, schema,
 };
-use httperf_report::{Form, Kept, ReadError, Report as _};
+use httperf_report::{Form, Kept, ReadError, Report as _, Screen};
 use httperf_testkit::sim::{
     Action, Edit, HttpPeer, Link, Peer, Reception, calls, connections, reply, run, sessions, uniform,
 };
@@ -286,6 +286,16 @@ fn a_rate_meets_its_objectives_if_each_run_does() {
     let none = swept(&RATES, "p99<1us", 170.0);
     assert_eq!(none.figures.objectives_met_at, None);
     assert!(none.plain_text().contains("met at none of these rates"));
+}
+
+#[test]
+fn the_text_fits_a_terminal() {
+    let sweep = swept(&RATES, "p99<20ms, errors<1%", 170.0);
+    for columns in [80, 120, 200] {
+        let text = sweep.render(Form::Text, Screen { columns: Some(columns), ..Screen::default() }).unwrap();
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= columns, "{widest}: {text}");
+    }
 }
 
 #[test]
