@@ -1,4 +1,4 @@
-//! Where the document of a command goes: options that are the same in every command that writes one.
+//! Destinations of a command's document: options that are the same in every command that writes one.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ use super::args::STDOUT;
 use super::grammar::{Opt, ParseStop, Value};
 use super::values::{StdoutMeans, file};
 
-/// Where a document goes.
+/// Destinations of a document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outputs {
     /// `--format`, `--json`: what is printed on standard output.
@@ -22,7 +22,7 @@ pub struct Outputs {
 pub struct OutputName {
     /// The option, such as `--csv`.
     pub option: &'static str,
-    /// What is written.
+    /// Form of the document in it.
     pub form: FileForm,
     /// Name of the file.
     pub name: OsString,
@@ -72,7 +72,7 @@ pub trait TakesOutputs: Sized {
     /// Values of `--format`: names of forms, separated by `|`.
     const FORMATS: &'static str;
 
-    /// Where the document goes.
+    /// Destinations of the document.
     fn outputs(&mut self) -> &mut Outputs;
 
     /// `--output`.

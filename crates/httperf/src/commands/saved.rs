@@ -238,16 +238,16 @@ pub mod rerun {
 
 /// The result of a run in a file.
 pub(crate) fn read(name: &OsStr) -> anyhow::Result<Document> {
-    let shown = name.to_string_lossy();
-    let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
-    Document::read(&bytes).with_context(|| format!("`{shown}`"))
+    Document::read(&bytes(name)?).with_context(|| format!("`{}`", name.to_string_lossy()))
 }
 
 /// The document of any kind in a file.
 pub(crate) fn read_any(name: &OsStr) -> anyhow::Result<Saved> {
-    let shown = name.to_string_lossy();
-    let bytes = fs::read(name).with_context(|| format!("cannot read `{shown}`"))?;
-    Saved::read(&bytes).with_context(|| format!("`{shown}`"))
+    Saved::read(&bytes(name)?).with_context(|| format!("`{}`", name.to_string_lossy()))
+}
+
+fn bytes(name: &OsStr) -> anyhow::Result<Vec<u8>> {
+    fs::read(name).with_context(|| format!("cannot read `{}`", name.to_string_lossy()))
 }
 
 /// Prints what was asked for, or why there is nothing to print.

@@ -17,7 +17,7 @@ use crate::terminal::messages::Program;
 use super::Runner;
 use super::monitor::{self, Feed, Monitor};
 use super::print::{Printer, Printing};
-use super::results::{CallLog, CallSender, Outputs};
+use super::results::{CallLog, CallSender, ResultFiles};
 
 /// Carries out the plan, prints its report and writes the files that were asked for.
 ///
@@ -28,7 +28,7 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     let calls = args.results.calls.as_deref().map(|name| ("--calls", name));
     let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).collect();
     let (runner, (outputs, calls)) = Runner::start(program, &[&plan], || {
-        let outputs = Outputs::prepare(&args.results, &meanwhile)?;
+        let outputs = ResultFiles::prepare(&args.results, &meanwhile)?;
         let calls = args.results.calls.as_deref().map(CallLog::create).transpose()?;
         Ok((outputs, calls))
     })?;

@@ -1,5 +1,5 @@
-//! What a command shows while it makes many measurements: what is under way on standard error, and rows on standard
-//! output as they are known.
+//! The view of a command that makes many measurements: the current one on standard error, and rows on standard output
+//! as they are known.
 
 use std::io;
 use std::process::ExitCode;

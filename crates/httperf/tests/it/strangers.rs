@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::support::program::{Exit, Finished, Invocation, under_test};
 use crate::support::words;
 
-/// How long a run may take on a machine that has other things to do. It has ten minutes for itself.
+/// Maximum time of a run on a machine that has other things to do. It has ten minutes for itself.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A server of HTTP/1 in the clear. Returns its port and the number of its connections.

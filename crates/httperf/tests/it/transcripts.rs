@@ -1,5 +1,5 @@
-//! What README and guides show: every command is understood, those of the README do what they should, and the output shown
-//! has the form of what the program prints.
+//! Commands and output in README and guides: every command is understood, those of the README do what they should, and
+//! output has the form of that of the program.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -29,7 +29,7 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// Number of commands that run at the same time. They wait more than they compute.
 const AT_ONCE: usize = 4;
 
-/// What makes the README's commands short, in this order. Each is a sequence of whole words.
+/// Replacements that make the README's commands short, in this order. Each is a sequence of whole words.
 const SHORTER: &[(&str, &str)] = &[
     // Placeholders.
     ("URL", "http://127.0.0.1:8080/"),
@@ -75,10 +75,10 @@ const ANSWERS: &[(&str, &[i32])] = &[
     ("httperf doctor", &[2]),
 ];
 
-/// What warnings are about that depend on the machine.
+/// Subjects of warnings that depend on the machine.
 const MACHINE: &[&str] = &["open files", "local ports", "conntrack", "processors", "quota"];
 
-/// Commands of which the documents say that they are refused.
+/// Commands that are refused, as the documents say.
 const REFUSED: &[&str] = &["httperf like k6"];
 
 /// Samples in the documents, by the beginnings of their first lines.
@@ -111,7 +111,7 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ("sweep.md", "jq ", Check::NotCompared("a command of another program")),
 ];
 
-/// How a sample is checked.
+/// Check of a sample.
 #[derive(Clone, Copy)]
 enum Check {
     /// With what the program prints.
@@ -475,7 +475,7 @@ fn check_tls_lab(sample: &Block) {
     skip::disturbed("times of handshakes do not differ by more than chance");
 }
 
-/// Three objectives, of which one is met, one is missed and one is unknown whatever the machine does.
+/// Three objectives: one is met, one is missed and one is unknown, whatever the machine does.
 fn check_objectives(sample: &Block) {
     let server = Server::start("httperf serve --status 200:97,503:3");
     let outcome = run(&format!(
@@ -493,7 +493,7 @@ fn check_http2(sample: &Block) {
     assert_eq!(forms(sample.lines.iter()), forms(printed.lines()));
 }
 
-/// What the tests of the reports have.
+/// A snapshot of the tests of the reports.
 fn snapshot(name: &str) -> String {
     let path = xtask::root().join(format!("crates/report/tests/it/snapshots/it__{name}.snap"));
     let file = fs::read_to_string(path).unwrap();
@@ -541,7 +541,7 @@ fn without_numbers(word: &str) -> String {
     text
 }
 
-/// Whether a digit behind this character belongs to a name.
+/// Returns whether a digit behind this character belongs to a name.
 fn is_of_name(before: char) -> bool {
     before.is_alphanumeric() || before == '.'
 }

@@ -66,7 +66,7 @@ pub fn parse<A, B>(
 /// The number of options of other tools that are explained at a time.
 const FOREIGN_MAX: usize = 3;
 
-/// Adds hints at the options of other tools in `argv`, of which the first that cannot be used is `mistaken`.
+/// Adds hints at the options of other tools in `argv`. `mistaken` is the first that cannot be used.
 fn with_hints<A, B>(
     stop: ParseStop,
     command: &Command<A, B>,

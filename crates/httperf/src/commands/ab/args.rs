@@ -20,7 +20,7 @@ pub struct AbArgs {
     pub pause: f64,
     /// `--seed`.
     pub seed: Option<u64>,
-    /// Where the comparison goes.
+    /// Destinations of the comparison.
     pub outputs: Outputs,
     /// `--fail-if` and `--force`.
     pub settings: ComparisonSettings,

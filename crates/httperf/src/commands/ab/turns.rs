@@ -40,7 +40,7 @@ pub(super) struct Turns {
     pub(super) seed: u64,
 }
 
-/// What happens while rounds are made.
+/// An event in the course of the rounds.
 pub(super) enum Event<'a> {
     /// A trial begins.
     Trial {

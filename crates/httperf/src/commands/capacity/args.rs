@@ -30,7 +30,7 @@ pub struct CapacityArgs {
     pub trial_max: Option<f64>,
     /// `--pause` in seconds.
     pub pause: f64,
-    /// Where the document goes.
+    /// Destinations of the document.
     pub outputs: Outputs,
     /// `--quiet`.
     pub quiet: bool,

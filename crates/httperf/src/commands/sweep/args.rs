@@ -26,7 +26,7 @@ pub struct SweepArgs {
     pub pause: f64,
     /// `--settle` in seconds.
     pub settle: f64,
-    /// Where the sweep goes.
+    /// Destinations of the sweep.
     pub outputs: Outputs,
     /// `--resume`.
     pub resume: Option<OsString>,

@@ -67,11 +67,11 @@ struct Load {
     concurrency: u32,
 }
 
-/// What happens in an experiment.
+/// An event in an experiment.
 pub(super) enum Event<'a> {
     /// A trial begins, or what precedes the first.
     Next {
-        /// What comes next.
+        /// Name of the next step.
         what: &'a str,
         /// Number of rounds that are complete.
         round: u64,
@@ -137,7 +137,7 @@ impl Experiment {
         Ok(self.results(server, rounds, &contestants))
     }
 
-    /// What is known after this number of rounds.
+    /// Results after this number of rounds.
     fn results(&self, server: &str, rounds: u64, contestants: &[Contestant<'_>]) -> Results {
         let variants = contestants.iter().map(Contestant::variant).collect();
         Results { server: server.to_owned(), settings: self.settings, rounds, variants }

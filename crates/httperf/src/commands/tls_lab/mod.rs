@@ -148,7 +148,7 @@ pub struct TlsLabArgs {
     resume: bool,
     /// Numbers of rounds and handshakes, and the like.
     settings: TlsLabSettings,
-    /// Where the results go.
+    /// Destinations of the results.
     outputs: Outputs,
 }
 

@@ -80,8 +80,8 @@ impl FileForm {
         matches!(self, Self::Text(Form::Json | Form::Csv | Form::Tsv))
     }
 
-    /// What a file has. Options exist only for the forms that the document of their command has.
-    fn contents(self, report: &dyn Report) -> Vec<u8> {
+    /// Contents of a file. Options exist only for the forms that the document of their command has.
+    pub(super) fn contents(self, report: &dyn Report) -> Vec<u8> {
         let picture = || report.picture(&Style::default());
         match self {
             Self::Text(form) => report.render(form, Screen::default()).map(String::into_bytes),

@@ -11,14 +11,14 @@ use std::hash::{BuildHasher, RandomState};
 
 use anyhow::Context;
 use httperf_plan::Plan;
-use httperf_report::pictures::{self, Style};
 use httperf_report::result::{Document, EarlyEnd, MachineCapacity, Part};
-use httperf_report::{csv_header, csv_row, hgrm, junit};
+use httperf_report::{Form, csv_header, csv_row};
 use httperf_stats::Summary;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use crate::command_line::args::ResultArgs;
+use crate::command_line::outputs::FileForm;
 use crate::runner::known_capacity::share_of_capacity;
 
 use self::file::{Damage, DamageKind, Writable};
@@ -69,22 +69,22 @@ fn random_name() -> String {
     format!("{:016x}{:016x}", half(), half())
 }
 
-/// The files that a run's result goes to.
+/// Files of a run's result.
 #[derive(Debug)]
-pub struct Outputs {
+pub struct ResultFiles {
     /// Files of a disk come first: what may wait for a reader is not to keep them waiting.
-    files: Vec<Output>,
+    files: Vec<ResultFile>,
 }
 
 #[derive(Debug)]
-struct Output {
+struct ResultFile {
     option: &'static str,
     name: OsString,
-    kind: Kind,
+    form: FileForm,
     file: Writable,
 }
 
-impl Outputs {
+impl ResultFiles {
     /// Looks whether the files can be written, so that nobody measures for an hour in vain. `meanwhile`: those that are
     /// written while the run goes on, with their options.
     ///
@@ -93,25 +93,25 @@ impl Outputs {
     pub fn prepare(args: &ResultArgs, meanwhile: &[(&'static str, &OsStr)]) -> anyhow::Result<Self> {
         let document = args.output.as_ref().filter(|_| !args.document_on_stdout());
         let all = [
-            ("--output", document, Kind::Document),
-            ("--html", args.html.as_ref(), Kind::Html),
-            ("--csv", args.csv.as_ref(), Kind::Csv),
-            ("--hgrm", args.hgrm.as_ref(), Kind::Hgrm),
-            ("--svg", args.svg.as_ref(), Kind::Svg),
-            ("--png", args.png.as_ref(), Kind::Png),
-            ("--junit", args.junit.as_ref(), Kind::Junit),
+            ("--output", document, FileForm::Text(Form::Json)),
+            ("--html", args.html.as_ref(), FileForm::Text(Form::Html)),
+            ("--csv", args.csv.as_ref(), FileForm::Text(Form::Csv)),
+            ("--hgrm", args.hgrm.as_ref(), FileForm::Text(Form::Hgrm)),
+            ("--svg", args.svg.as_ref(), FileForm::Svg),
+            ("--png", args.png.as_ref(), FileForm::Png),
+            ("--junit", args.junit.as_ref(), FileForm::Text(Form::Junit)),
         ];
         let named: Vec<_> =
-            all.into_iter().filter_map(|(option, name, kind)| Some((option, name?, kind))).collect();
+            all.into_iter().filter_map(|(option, name, form)| Some((option, name?, form))).collect();
         let names = named.iter().map(|&(option, name, _)| (option, name.as_os_str()));
         ensure_distinct(names.chain(meanwhile.iter().copied()))?;
         let mut files = Vec::new();
-        for (option, name, kind) in named {
+        for (option, name, form) in named {
             let file = Writable::new(name).with_context(|| cannot_write(option, name))?;
-            if matches!(kind, Kind::Csv) && !file.is_special() {
+            if form == FileForm::Text(Form::Csv) && !file.is_special() {
                 ensure_takes_rows(option, name)?;
             }
-            files.push(Output { option, name: name.clone(), kind, file });
+            files.push(ResultFile { option, name: name.clone(), form, file });
         }
         files.sort_by_key(|output| output.file.is_special());
         Ok(Self { files })
@@ -131,24 +131,12 @@ impl Outputs {
     }
 }
 
-impl Output {
+impl ResultFile {
     fn write(&self, document: &Document) -> anyhow::Result<()> {
-        let outcome = match self.kind {
-            Kind::Document => self.file.replace(document.json().as_bytes()),
-            Kind::Html => self.file.replace(httperf_report::html::page(document).as_bytes()),
-            Kind::Csv => self.file.append(&csv_header(), &csv_row(document)),
-            Kind::Hgrm => {
-                let latency = document.summary.completed().latency;
-                self.file.replace(hgrm(&latency).to_string().as_bytes())
-            }
-            Kind::Svg => {
-                self.file.replace(pictures::percentiles(document, &Style::default()).svg().as_bytes())
-            }
-            Kind::Png => self.file.replace(&pictures::percentiles(document, &Style::default()).png()),
-            Kind::Junit => {
-                let text = junit::xml("httperf", &[junit::Suite::of(document)]);
-                self.file.replace(text.as_bytes())
-            }
+        let outcome = match self.form {
+            // Results gather in a table.
+            FileForm::Text(Form::Csv) => self.file.append(&csv_header(), &csv_row(document)),
+            form => self.file.replace(&form.contents(document)),
         };
         outcome.with_context(|| cannot_write(self.option, &self.name))
     }
@@ -196,17 +184,6 @@ fn shortened(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Document,
-    Html,
-    Csv,
-    Hgrm,
-    Svg,
-    Png,
-    Junit,
 }
 
 pub(crate) fn cannot_write(option: &str, name: &OsStr) -> String {

@@ -11,7 +11,7 @@ use super::peers::Peer;
 use crate::support::program::{Exit, Finished, Invocation, under_test};
 use crate::support::words;
 
-/// How long a run may take on a machine that has other things to do.
+/// Maximum time of a run on a machine that has other things to do.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A run: what was printed, and the summary that was saved.
