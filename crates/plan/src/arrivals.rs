@@ -47,6 +47,8 @@ pub enum Arrivals {
     },
     /// Steps with constant intervals, repeated after the last.
     Variable(NonEmpty<Step>),
+    /// Phases with rates of their own, one after the other; nothing arrives after the last.
+    Phased(Phased),
 }
 
 /// One step of [`Arrivals::Variable`].
@@ -62,9 +64,78 @@ pub struct Step {
     pub duration: f64,
 }
 
+/// Phases with rates of their own, one after the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Phased {
+    /// The distribution of the intervals around the rate of each instant.
+    pub process: Process,
+    /// The phases, in order. No two have the same name.
+    pub phases: NonEmpty<LoadPhase>,
+}
+
+/// The distribution of intervals whose mean follows from a rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Process {
+    /// Constant intervals, or those that change as the rate does.
+    #[default]
+    Even,
+    /// Intervals uniform between 0 and twice their mean.
+    Uniform,
+    /// Exponentially distributed intervals: a Poisson process.
+    Poisson,
+}
+
+/// A named stretch of the schedule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LoadPhase {
+    /// The name.
+    pub name: String,
+    /// The length in nanoseconds.
+    #[serde(rename = "length_ns", with = "crate::nanos")]
+    #[schemars(with = "u64")]
+    pub length: Duration,
+    /// The rate at its beginning, in arrivals per second; 0 or more.
+    pub from: f64,
+    /// The rate at its end, which the rate approaches linearly; 0 or more.
+    pub to: f64,
+}
+
+impl LoadPhase {
+    /// Returns the number of arrivals that are due in the phase on average.
+    #[must_use]
+    pub fn arrivals(&self) -> f64 {
+        self.length.as_secs_f64() * f64::midpoint(self.from, self.to)
+    }
+}
+
+impl Phased {
+    /// Returns the length of all phases together.
+    #[must_use]
+    pub fn length(&self) -> Duration {
+        self.phases.iter().fold(Duration::ZERO, |sum, phase| sum.saturating_add(phase.length))
+    }
+
+    /// Returns the mean interval in seconds; infinite if nothing arrives in any phase.
+    fn mean_interval(&self) -> f64 {
+        let arrivals: f64 = self.phases.iter().map(LoadPhase::arrivals).sum();
+        if arrivals > 0.0 { self.length().as_secs_f64() / arrivals } else { f64::INFINITY }
+    }
+
+    /// Returns the same phases with all rates multiplied by `factor`.
+    fn scaled(&self, factor: f64) -> Self {
+        let scaled = |phase: &LoadPhase| LoadPhase {
+            from: phase.from * factor,
+            to: phase.to * factor,
+            ..phase.clone()
+        };
+        Self { process: self.process, phases: self.phases.map(scaled) }
+    }
+}
+
 impl Arrivals {
     /// Returns the same kind of arrivals scaled to `rate` per second, which must be finite and above 0. A closed loop
-    /// becomes constant intervals.
+    /// becomes constant intervals; for phases, the rate is the mean over all of them.
     #[must_use]
     pub fn at_rate(&self, rate: f64) -> Self {
         let scale = 1.0 / (rate * self.mean_interval());
@@ -76,6 +147,7 @@ impl Arrivals {
             Self::Variable(steps) if scale.is_normal() => {
                 Self::Variable(steps.map(|step| Step { period: step.period * scale, ..*step }))
             }
+            Self::Phased(phased) if scale.is_normal() => Self::Phased(phased.scaled(1.0 / scale)),
             _ => Self::Deterministic { period: 1.0 / rate },
         }
     }
@@ -93,6 +165,7 @@ impl Arrivals {
                 let sum: f64 = steps.iter().map(|step| step.period).sum();
                 sum / steps.len() as f64
             }
+            Self::Phased(phased) => phased.mean_interval(),
         }
     }
 }
@@ -201,6 +274,24 @@ mod tests {
         let variable = at(Arrivals::Variable(steps.into()));
         assert_eq!(variable.mean_interval(), 0.005);
         assert!(matches!(variable, Arrivals::Variable(steps) if steps[1].duration == 4.0));
+    }
+
+    #[test]
+    fn phases_keep_their_lengths_and_proportions_at_another_rate() {
+        let phase = |name: &str, seconds, from, to| LoadPhase {
+            name: name.to_owned(),
+            length: Duration::from_secs(seconds),
+            from,
+            to,
+        };
+        let phases = [phase("ramp", 10, 0.0, 10.0), phase("hold", 10, 10.0, 10.0)];
+        let phased = Arrivals::Phased(Phased { process: Process::Poisson, phases: phases.into() });
+        assert_eq!(phased.mean_interval(), 20.0 / 150.0);
+        let faster = [phase("ramp", 10, 0.0, 20.0), phase("hold", 10, 20.0, 20.0)];
+        let faster = Arrivals::Phased(Phased { process: Process::Poisson, phases: faster.into() });
+        assert_eq!(phased.at_rate(15.0), faster);
+        let idle = Phased { process: Process::Even, phases: [phase("idle", 5, 0.0, 0.0)].into() };
+        assert_eq!(Arrivals::Phased(idle).at_rate(4.0), Arrivals::Deterministic { period: 0.25 });
     }
 
     #[test]

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    Arrivals, Calls, Client, Http2, Limits, NonEmpty, Objectives, Phases, PlanFields, Precision, Proxy,
-    Recording, Replies, RequestTemplate, Resumption, Sockets, Target, Timeouts, Tls, UriSource, Watch,
-    Workload,
+    Arrivals, Calls, Client, Http2, Limits, LoadPhase, NonEmpty, Objectives, Phased, Phases, PlanFields,
+    Precision, Proxy, Recording, Replies, RequestTemplate, Resumption, Sockets, Target, Timeouts, Tls,
+    UriSource, Watch, Workload,
 };
 
 /// A complete and checked plan of a run. It dereferences to [`PlanFields`], and its fields cannot be assigned.
@@ -225,6 +225,31 @@ fn check_arrivals(arrivals: &Arrivals) -> Result<(), PlanError> {
         Arrivals::Variable(steps) => (0..).zip(steps).try_for_each(|(index, step): (usize, _)| {
             interval(&format!("variable[{index}].period"), step.period)
         }),
+        Arrivals::Phased(phased) => check_phases(phased),
+    }
+}
+
+fn check_phases(phased: &Phased) -> Result<(), PlanError> {
+    let phases = &phased.phases[..];
+    for (index, phase) in phases.iter().enumerate() {
+        let path = |field: &str| format!("arrivals.phased.phases[{index}].{field}");
+        for (field, rate) in [("from", phase.from), ("to", phase.to)] {
+            if !(0.0..f64::INFINITY).contains(&rate) {
+                return Err(wrong(path(field), "a rate of 0 or more per second", rate));
+            }
+        }
+        if phases[..index].iter().any(|earlier| earlier.name == phase.name) {
+            return Err(wrong(
+                path("name"),
+                "a name that no other phase has",
+                format_args!("`{}`", phase.name),
+            ));
+        }
+    }
+    let sum: f64 = phases.iter().map(LoadPhase::arrivals).sum();
+    match sum > 0.0 && sum.is_finite() {
+        true => Ok(()),
+        false => Err(wrong("arrivals.phased", "a phase with a length and a rate above 0", "none")),
     }
 }
 
@@ -267,6 +292,9 @@ fn check_workload(plan: &PlanFields) -> Result<(), PlanError> {
             format!("at most {} calls outstanding on all connections together", Calls::PLACES_MAX),
             calls.places(),
         )),
+        Workload::Scenarios(scenarios) => {
+            crate::scenario::check::check(scenarios, servers, plan.load_phases())
+        }
         Workload::Connections(_) | Workload::Sessions(_) | Workload::Calls(_) => Ok(()),
     }
 }
@@ -285,7 +313,7 @@ fn check_tls(tls: &Tls) -> Result<(), PlanError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Connections, Endpoint, ListedRequest, Step, Template, TlsVersion, WorkingSet};
+    use crate::{Connections, Endpoint, ListedRequest, Process, Step, Template, TlsVersion, WorkingSet};
 
     use super::*;
 
@@ -314,6 +342,28 @@ mod tests {
         refused(
             |plan| plan.arrivals = Arrivals::Variable([step(1.0), step(-2.0)].into()),
             "arrivals.variable[1].period: expected 0 seconds or more, got -2",
+        );
+        let phase = |name: &str, from| LoadPhase {
+            name: name.to_owned(),
+            length: Duration::from_secs(1),
+            from,
+            to: 1.0,
+        };
+        let phased = |phases: [LoadPhase; 2]| {
+            Arrivals::Phased(Phased { process: Process::Even, phases: phases.into() })
+        };
+        refused(
+            |plan| plan.arrivals = phased([phase("a", 0.0), phase("b", f64::INFINITY)]),
+            "arrivals.phased.phases[1].from: expected a rate of 0 or more per second, got inf",
+        );
+        refused(
+            |plan| plan.arrivals = phased([phase("a", 0.0), phase("a", 0.0)]),
+            "arrivals.phased.phases[1].name: expected a name that no other phase has, got `a`",
+        );
+        let empty = |name| LoadPhase { length: Duration::ZERO, ..phase(name, 1.0) };
+        refused(
+            |plan| plan.arrivals = phased([empty("a"), LoadPhase { to: 0.0, ..phase("b", 0.0) }]),
+            "arrivals.phased: expected a phase with a length and a rate above 0, got none",
         );
         let request = ListedRequest {
             server: 1,

@@ -3,18 +3,20 @@
 //! A [`Plan`] is complete, checked and immutable. The type of each field refuses invalid values;
 //! [`PlanBuilder::build`] refuses those that are invalid only together with other fields. This crate opens no file and
 //! no socket, starts no thread and reads no clock: the program reads the files that options name and passes their bytes
-//! to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]). Numbers in these files
-//! and on the command line are read by [`number`].
+//! to the parsers here ([`session_file`], [`uri_list`], [`targets_file`], [`header_escapes`]); [`workload_file`] asks it
+//! for the files that a workload names. Numbers in these files and on the command line are read by [`number`].
 
 pub mod header_escapes;
 pub mod number;
 pub mod objective;
+pub mod scenario;
 pub mod session_file;
 pub mod targets_file;
 pub mod template;
 pub mod units;
 pub mod uri_list;
 pub mod url;
+pub mod workload_file;
 
 mod arrivals;
 mod bounded;
@@ -33,7 +35,7 @@ mod timeouts;
 mod tls;
 mod workload;
 
-pub use arrivals::{Arrivals, Client, Shard, Step, UNLIMITED};
+pub use arrivals::{Arrivals, Client, LoadPhase, Phased, Process, Shard, Step, UNLIMITED};
 pub use bounded::{Bounded, Fraction, NotAFraction, OutOfBounds};
 pub use builder::{Plan, PlanBuilder, PlanError};
 pub use expect::{Expect, Malformed, Replies, Sha256, SizeRange, Statuses};
@@ -140,10 +142,12 @@ impl PlanFields {
                 Script::Uniform { calls: count, .. } | Script::Pages { pages: count, .. } => (*count).max(1),
                 Script::File(_) => 0,
             },
+            Workload::Scenarios(_) => 0,
         }
     }
 
-    /// Returns the index of the target of this arrival: targets in turn, or the server that its listed request names.
+    /// Returns the index of the target of this arrival: targets in turn, or the server that its listed request names. The
+    /// steps of a scenario name their own.
     #[must_use]
     pub fn target_of(&self, arrival: u64) -> usize {
         match &self.uris {
@@ -162,6 +166,16 @@ impl PlanFields {
             Workload::Connections(connections) => connections.count,
             Workload::Sessions(sessions) => sessions.count,
             Workload::Calls(calls) => calls.count,
+            Workload::Scenarios(scenarios) => scenarios.count,
+        }
+    }
+
+    /// Returns the number of load phases of the schedule.
+    #[must_use]
+    pub fn load_phases(&self) -> usize {
+        match &self.arrivals {
+            Arrivals::Phased(phased) => phased.phases.len(),
+            _ => 1,
         }
     }
 
@@ -183,6 +197,7 @@ impl PlanFields {
         let room = match &self.workload {
             Workload::Connections(connections) => connections.max_open.map(|cap| cap.connections),
             Workload::Sessions(sessions) => sessions.max_open,
+            Workload::Scenarios(scenarios) => scenarios.max_open,
             // Each thread needs a connection to each target.
             Workload::Calls(calls) => {
                 let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);
@@ -321,6 +336,9 @@ pub struct Watch {
     pub periodic: bool,
     /// Reports each call as it ends.
     pub calls: bool,
+    /// Reports each step of a scenario as it is judged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub steps: bool,
 }
 
 /// The parts of a message to print.

@@ -54,9 +54,17 @@ pub struct Limits {
     pub tls_ticket_wait: Duration,
     /// The maximum number of objects fetched for a page (`--wsesspage`). 1000 by default.
     pub page_objects: usize,
+    /// The maximum size in bytes of a decompressed body that a step of a scenario looks at; a larger one counts as
+    /// undecodable. 16 MiB by default.
+    #[serde(default = "kept_body_size")]
+    pub kept_body_size: usize,
     /// The maximum size of a decompressed body in bytes; a larger one counts as undecodable. 4 GiB by default.
     #[serde(default = "decoded_size")]
     pub decoded_size: u64,
+}
+
+const fn kept_body_size() -> usize {
+    16 << 20
 }
 
 const fn decoded_size() -> u64 {
@@ -92,6 +100,7 @@ impl Default for Limits {
             tls_sessions: 64,
             tls_ticket_wait: Duration::from_secs(1),
             page_objects: 1000,
+            kept_body_size: kept_body_size(),
             decoded_size: decoded_size(),
         }
     }

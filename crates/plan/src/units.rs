@@ -1,4 +1,4 @@
-//! Times and rates with units: `10ms`, `1.5h`, `2k`, `600/m`.
+//! Times and rates with units: `10ms`, `1.5h`, `2k`, `600/m`, `9k/h`.
 //!
 //! A unit only continues what [`number`](crate::number) reads: a number without one means what it does there, in seconds
 //! or per second.
@@ -27,8 +27,8 @@ pub fn per_second(text: &[u8]) -> Option<f64> {
     whole(scan_per_second(text))
 }
 
-/// Scans the rate at the start of the text, per second: a number, `k` or `M` for thousands or millions, `/s` or `/m` for
-/// per second or per minute.
+/// Scans the rate at the start of the text, per second: a number, `k` or `M` for thousands or millions, `/s`, `/m` or
+/// `/h` for per second, per minute or per hour.
 #[must_use]
 pub fn scan_per_second(text: &[u8]) -> Scanned<'_, f64> {
     scan(text, |rest| {
@@ -40,6 +40,7 @@ pub fn scan_per_second(text: &[u8]) -> Scanned<'_, f64> {
         match rest {
             [b'/', b's', rest @ ..] => Some((Scale::By(multiple), rest)),
             [b'/', b'm', rest @ ..] => Some((Scale::Ratio(multiple, 60.0), rest)),
+            [b'/', b'h', rest @ ..] => Some((Scale::Ratio(multiple, 3600.0), rest)),
             _ if multiple > 1.0 => Some((Scale::By(multiple), rest)),
             _ => None,
         }
@@ -122,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_per_second_unless_it_says_per_minute() {
+    fn a_rate_is_per_second_unless_it_says_otherwise() {
         for (text, expected) in [
             ("100", 100.0),
             ("-3", -3.0),
@@ -132,11 +133,12 @@ mod tests {
             ("100/s", 100.0),
             ("600/m", 10.0),
             ("6k/m", 100.0),
+            ("1800/h", 0.5),
             ("1e3/s", 1e3),
         ] {
             assert_eq!(per_second(text.as_bytes()), Some(expected), "{text}");
         }
-        for text in ["", "k", "fast", "5m", "5/", "5/h", "5kk", "5s", "5/sec", "1e308M", "5/s5"] {
+        for text in ["", "k", "fast", "5m", "5/", "5/d", "5kk", "5s", "5/sec", "1e308M", "5/s5"] {
             assert_eq!(per_second(text.as_bytes()), None, "{text}");
         }
     }

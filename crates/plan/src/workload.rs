@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::scenario::Scenarios;
 use crate::{ListedRequest, NonEmpty, Template};
 
 /// The work of each arrival.
@@ -18,6 +19,8 @@ pub enum Workload {
     Sessions(Sessions),
     /// Each arrival is one call on a pool of connections.
     Calls(Calls),
+    /// Each arrival is one visit, which follows a scenario.
+    Scenarios(Box<Scenarios>),
 }
 
 /// The connection workload: connections with `calls` calls each, in bursts of `burst`.

@@ -7,7 +7,7 @@
 //!   metric      = [ clock "." ] figure | share | "replies"
 //!   clock       = "latency" | "service" | "response" | "transfer" | "connect" | "handshake" | "session" | "lag"
 //!   figure      = "p" number | "mean" | "min" | "max"
-//!   share       = "errors" | "failed" | "unexpected" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
+//!   share       = "errors" | "failed" | "unexpected" | "checks" | "1xx" | "2xx" | "3xx" | "4xx" | "5xx"
 //!   relation    = "<" | "<=" | ">" | ">="
 //!   bound       = number unit
 //!   unit        = "us" | "µs" | "ms" | "s" | "m" | "min" | "h" (of a time) | "%" (of a share) | [ "/s" ] (of a rate)
@@ -43,6 +43,35 @@ pub struct Objectives {
     pub all: Vec<Objective>,
     /// Ends the run as soon as it has missed an objective.
     pub abort: bool,
+    /// The objectives for parts of the run; no two of the same part contradict each other. None by default.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scoped: Vec<ScopedObjective>,
+}
+
+/// An objective for a part of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScopedObjective {
+    /// The part of the run.
+    pub scope: Scope,
+    /// The objective for its figures.
+    pub objective: Objective,
+}
+
+/// A part of a run that has figures of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// The visits that follow the scenario of this name.
+    Scenario(String),
+    /// The calls of a step.
+    Step {
+        /// The name of the scenario; `None` takes the step's calls in all scenarios together.
+        scenario: Option<String>,
+        /// The name of the step.
+        step: String,
+    },
+    /// The arrivals due in the phase of this name.
+    Phase(String),
 }
 
 /// A limit beyond which the difference between two runs is too large.
@@ -114,6 +143,8 @@ pub enum Share {
     Failed,
     /// Calls with an unexpected reply, as a share of calls ended.
     Unexpected,
+    /// Checks that passed, as a share of the checks made on replies.
+    Checks,
     /// Replies of a status class, 1 to 5, as a share of all replies.
     Status(u8),
 }
@@ -353,6 +384,7 @@ impl Display for Share {
             Self::Errors => f.write_str("errors"),
             Self::Failed => f.write_str("failed"),
             Self::Unexpected => f.write_str("unexpected"),
+            Self::Checks => f.write_str("checks"),
             Self::Status(class) => write!(f, "{class}xx"),
         }
     }

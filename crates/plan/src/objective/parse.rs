@@ -28,8 +28,8 @@ impl Display for ParseError {
 
 /// Descriptions of the expected text.
 mod expected {
-    pub(super) const METRIC: &str = "a figure such as p99, service.p99, errors, 5xx or replies (latency, service, response, transfer, connect, \
-         handshake, session, lag; p50, mean, min, max)";
+    pub(super) const METRIC: &str = "a figure such as p99, service.p99, errors, checks, 5xx or replies (latency, service, response, \
+         transfer, connect, handshake, session, lag; p50, mean, min, max)";
     pub(super) const FIGURE: &str = "p and a percentage such as p99, or mean, min or max";
     pub(super) const PERCENTAGE: &str = "a percentage above 0 and below 100";
     pub(super) const RELATION: &str = "<, <=, > or >=";
@@ -98,7 +98,8 @@ fn one_objective(reader: &mut Reader<'_>) -> Result<Objective, ParseError> {
         },
         Metric::Share(_) => match reader.unit(&["%"]) {
             None if number != 0.0 => return Err(reader.expected(expected::SHARE_UNIT)),
-            _ => number / 100.0,
+            // 999 of 1000 meet a bound of 99.9 %.
+            _ => plain(number / 100.0),
         },
         Metric::Replies => {
             reader.unit(&["/s"]);
@@ -204,6 +205,7 @@ impl<'a> Reader<'a> {
             b"errors" => Share::Errors,
             b"failed" => Share::Failed,
             b"unexpected" => Share::Unexpected,
+            b"checks" => Share::Checks,
             b"replies" => return Ok(Metric::Replies),
             [class @ b'1'..=b'5', b'x', b'x'] => Share::Status(class - b'0'),
             [b'p', b'0'..=b'9' | b'.', ..] | b"mean" | b"min" | b"max" => {

@@ -45,6 +45,7 @@ fn shares_are_percentages_and_rates_need_no_unit() {
     check("5xx<=0%", Metric::Share(Share::Status(5)), Relation::AtMost, 0.0);
     check("failed<=0", Metric::Share(Share::Failed), Relation::AtMost, 0.0);
     check("2xx>=99%", Metric::Share(Share::Status(2)), Relation::AtLeast, 0.99);
+    check("checks>=99.9%", Metric::Share(Share::Checks), Relation::AtLeast, 0.999);
     check("replies>950/s", Metric::Replies, Relation::Above, 950.0);
     check("replies>950", Metric::Replies, Relation::Above, 950.0);
 }
