@@ -1,0 +1,523 @@
+//! Commands of curl, as browsers copy them and people keep them in files.
+
+use std::io::Read;
+
+use url::{Url, form_urlencoded};
+
+use crate::error::{Error, Flaw};
+use crate::har::relative;
+use crate::headers::{is_method, is_name, is_of_the_browser, is_of_the_connection};
+use crate::report::{Report, shortened};
+use crate::shell::{self, Line};
+use crate::text::read_text;
+use crate::words::{Expected, Syntax, ToolOption, flag, read as read_words, seconds, value};
+use crate::workload::{Body, Entry, Part, Scenario, Step, StepFile, Text, Workload};
+
+/// Reads a file of commands into a workload whose one file of steps has this name, without its ending.
+///
+/// # Errors
+/// If it cannot be read, has something else than commands of curl, or a command that cannot be understood.
+pub fn read(reader: impl Read, name: &str) -> Result<(Workload, Report), Error> {
+    let text = read_text(reader)?;
+    let mut report = Report::default();
+    let mut requests = Vec::new();
+    for line in shell::split(&text)? {
+        let requested = command(&line, &mut report).map_err(|sentence| Flaw::at(line.number, sentence))?;
+        requests.extend(requested);
+    }
+    if requests.is_empty() {
+        return Err(Flaw::whole("expected commands of curl, got none").into());
+    }
+    report.carried = u64::try_from(requests.len()).unwrap_or(u64::MAX);
+    // The server of most commands; of several, that of the first.
+    let origins = requests.iter().map(|request| request.url.origin().ascii_serialization());
+    let origins: Vec<String> = origins.collect();
+    let count = |origin: &String| origins.iter().filter(|other| *other == origin).count();
+    let most = origins.iter().take(ORIGINS_MAX).map(count).max().unwrap_or(0);
+    let base =
+        origins.iter().take(ORIGINS_MAX).find(|origin| count(origin) == most).cloned().unwrap_or_default();
+    let unverified = requests.iter().any(|request| request.unverified);
+    let timeout = requests.iter().filter_map(|request| request.timeout).reduce(f64::max);
+    let entries =
+        requests.into_iter().map(|request| Entry { url: relative(&request.url, &base), ..request.entry });
+    let file = format!("{name}.hurl");
+    let entries = entries.collect();
+    let mut workload = Workload {
+        comments: vec![
+            "Made by httperf import curl: each visit makes the requests in this order.".to_owned(),
+        ],
+        base: Some(base),
+        files: vec![StepFile { name: file.clone(), comments: Vec::new(), entries }],
+        scenarios: vec![Scenario { name: name.to_owned(), steps: vec![Step::Run(file)], disabled: None }],
+        ..Workload::default()
+    };
+    if let Some(seconds) = timeout {
+        workload.options.push(("timeout".to_owned(), seconds.to_string()));
+    }
+    if unverified {
+        report.note("-k: certificates are not checked unless --ssl-verify asks for it");
+    }
+    Ok((workload, report))
+}
+
+/// The number of commands among which the most frequent server is looked for.
+const ORIGINS_MAX: usize = 1000;
+
+/// A command as a request.
+#[derive(Debug)]
+struct Request {
+    url: Url,
+    entry: Entry,
+    timeout: Option<f64>,
+    unverified: bool,
+}
+
+/// The request as the options of a command describe it.
+#[derive(Default)]
+struct State {
+    urls: Vec<String>,
+    method: Option<String>,
+    headers: Vec<(String, String)>,
+    removed: Vec<String>,
+    cookies: Vec<String>,
+    credentials: Option<(String, String)>,
+    data: Vec<Data>,
+    form: Vec<(String, Part)>,
+    query: Vec<String>,
+    upload: Option<String>,
+    is_json: bool,
+    in_query: bool,
+    is_head: bool,
+    compressed: bool,
+    follows_redirects: bool,
+    unverified: bool,
+    timeout: Option<f64>,
+    notes: Vec<String>,
+}
+
+enum Data {
+    Text(String),
+    File(String),
+}
+
+/// Reads one command: a request for each of its URLs.
+fn command(line: &Line, report: &mut Report) -> Result<Vec<Request>, String> {
+    let Some((program, words)) = line.words.split_first() else { return Ok(Vec::new()) };
+    let base_name = program.rsplit('/').next().unwrap_or_default();
+    if !matches!(base_name, "curl" | "curl.exe") {
+        let shown = shortened(program, 40);
+        return Err(format!("expected a command of curl, got `{shown}`"));
+    }
+    let mut state = State::default();
+    let read = read_words(OPTIONS, Syntax::Getopt, words, &mut state)?;
+    state.urls.extend(read.words);
+    for note in read.lost.into_iter().chain(std::mem::take(&mut state.notes)) {
+        report.note(note);
+    }
+    state.requests()
+}
+
+impl State {
+    fn requests(mut self) -> Result<Vec<Request>, String> {
+        if self.urls.is_empty() {
+            return Err("expected a URL, got none".to_owned());
+        }
+        let body = self.body()?;
+        let usual = match (&body, &self.upload) {
+            _ if self.is_head => "HEAD",
+            (_, Some(_)) => "PUT",
+            (Some(_), None) => "POST",
+            (None, None) => "GET",
+        };
+        let method = self.method.clone().unwrap_or_else(|| usual.to_owned());
+        let headers = self.headers();
+        let urls = std::mem::take(&mut self.urls);
+        let requests = urls.iter().map(|url| {
+            let mut entry = Entry {
+                method: method.clone(),
+                headers: headers.clone(),
+                basic_auth: self
+                    .credentials
+                    .clone()
+                    .map(|(user, password)| (Text::literal(user), Text::literal(password))),
+                follows_redirects: self.follows_redirects,
+                ..Entry::default()
+            };
+            entry.set_body(body.clone());
+            Ok(Request {
+                url: parsed(url, &self.query)?,
+                entry,
+                timeout: self.timeout,
+                unverified: self.unverified,
+            })
+        });
+        requests.collect()
+    }
+
+    fn body(&mut self) -> Result<Option<Body>, String> {
+        let separator = if self.is_json { "" } else { "&" };
+        let data = std::mem::take(&mut self.data);
+        let data = match &data[..] {
+            [] => None,
+            [Data::File(name)] => Some(Body::File(name.clone())),
+            several => {
+                let texts = several.iter().map(|piece| match piece {
+                    Data::Text(text) => Some(&text[..]),
+                    Data::File(_) => None,
+                });
+                let texts: Option<Vec<&str>> = texts.collect();
+                let text = texts.ok_or("-d: expected text, or a single @FILE, got both")?.join(separator);
+                if self.in_query {
+                    self.query.push(text);
+                    return Ok(None);
+                }
+                let default =
+                    if self.is_json { "application/json" } else { "application/x-www-form-urlencoded" };
+                if !self.has_header("content-type") {
+                    self.headers.push(("Content-Type".to_owned(), default.to_owned()));
+                }
+                let kind = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+                Body::of(text.as_bytes(), kind.map(|(_, kind)| &kind[..]))
+            }
+        };
+        if self.in_query && data.is_some() {
+            return Err("-G: expected text for the query, got a file".to_owned());
+        }
+        if self.is_json && !self.has_header("accept") {
+            self.headers.push(("Accept".to_owned(), "application/json".to_owned()));
+        }
+        match (data, self.form.is_empty(), self.upload.clone()) {
+            (Some(_), false, _) => Err("-F: expected no -d as well, which sends another body".to_owned()),
+            (None, false, _) => Ok(Some(Body::Multipart(std::mem::take(&mut self.form)))),
+            (None, true, Some(file)) => Ok(Some(Body::File(file))),
+            (data, true, _) => Ok(data),
+        }
+    }
+
+    fn headers(&self) -> Vec<(String, Text)> {
+        let cookies = Some(self.cookies.join("; ")).filter(|cookies| !cookies.is_empty());
+        let coding = (self.compressed && !self.has_header("accept-encoding"))
+            .then(|| ("Accept-Encoding".to_owned(), "gzip, deflate, br, zstd".to_owned()));
+        let fields =
+            self.headers.iter().cloned().chain(coding).chain(cookies.map(|text| ("Cookie".to_owned(), text)));
+        fields
+            .filter(|(name, _)| !is_of_the_connection(name) && !is_of_the_browser(name))
+            .filter(|(name, _)| !self.removed.iter().any(|removed| removed.eq_ignore_ascii_case(name)))
+            .map(|(name, text)| (name, Text::literal(text)))
+            .collect()
+    }
+
+    fn has_header(&self, name: &str) -> bool {
+        self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The URL of a request with what is added to its query.
+fn parsed(text: &str, additions: &[String]) -> Result<Url, String> {
+    let with_scheme = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    let url = Url::parse(&with_scheme)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    let mut url =
+        url.ok_or_else(|| format!("expected a URL of http or https, got `{}`", shortened(text, 60)))?;
+    url.set_fragment(None);
+    for addition in additions.iter().filter(|addition| !addition.is_empty()) {
+        let query = url.query().map_or_else(|| addition.clone(), |query| format!("{query}&{addition}"));
+        url.set_query(Some(&query));
+    }
+    Ok(url)
+}
+
+const OPTIONS: &[ToolOption<State>] = &[
+    value(&["--url"], |state, text| {
+        state.urls.push(text.to_owned());
+        Ok(())
+    }),
+    value(&["-X", "--request"], |state, text| {
+        if !is_method(text) || !text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Err(Expected("a method in capital letters"));
+        }
+        state.method = Some(text.to_owned());
+        Ok(())
+    }),
+    value(&["-H", "--header"], header),
+    value(&["-A", "--user-agent"], |state, text| header(state, &format!("User-Agent: {text}"))),
+    value(&["-e", "--referer"], |state, text| header(state, &format!("Referer: {text}"))),
+    value(&["-r", "--range"], |state, text| header(state, &format!("Range: bytes={text}"))),
+    value(&["--oauth2-bearer"], |state, text| header(state, &format!("Authorization: Bearer {text}"))),
+    value(&["-b", "--cookie"], |state, text| {
+        match text.contains('=') {
+            true => state.cookies.push(text.to_owned()),
+            false => state.notes.push(format!("-b {text}: files of cookies are not read")),
+        }
+        Ok(())
+    }),
+    value(&["-u", "--user"], |state, text| {
+        let (user, password) = text.split_once(':').ok_or(Expected("USER:PASSWORD"))?;
+        state.credentials = Some((user.to_owned(), password.to_owned()));
+        Ok(())
+    }),
+    value(&["-d", "--data", "--data-ascii"], data),
+    value(&["--data-binary"], data),
+    value(&["--data-raw"], |state, text| {
+        state.data.push(Data::Text(text.to_owned()));
+        Ok(())
+    }),
+    value(&["--data-urlencode"], |state, text| {
+        state.data.push(Data::Text(encoded(text)?));
+        Ok(())
+    }),
+    value(&["--json"], |state, text| {
+        state.is_json = true;
+        if !state.has_header("content-type") {
+            state.headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+        }
+        data(state, text)
+    }),
+    value(&["--url-query"], |state, text| {
+        state.query.push(encoded(text)?);
+        Ok(())
+    }),
+    flag(&["-G", "--get"], |state, _| {
+        state.in_query = true;
+        Ok(())
+    }),
+    flag(&["-I", "--head"], |state, _| {
+        state.is_head = true;
+        Ok(())
+    }),
+    value(&["-F", "--form"], |state, text| {
+        let (name, field) = text.split_once('=').ok_or(Expected("NAME=VALUE"))?;
+        let field = field.split_once(';').map_or(field, |(field, details)| {
+            state.notes.push(format!("-F {name}: `{details}` is left out"));
+            field
+        });
+        let part = match field.strip_prefix('@') {
+            Some(file) => Part::File(file.to_owned()),
+            None if field.starts_with('<') => return Err(Expected("NAME=VALUE or NAME=@FILE")),
+            None => Part::Text(field.to_owned()),
+        };
+        state.form.push((name.to_owned(), part));
+        Ok(())
+    }),
+    value(&["--form-string"], |state, text| {
+        let (name, field) = text.split_once('=').ok_or(Expected("NAME=VALUE"))?;
+        state.form.push((name.to_owned(), Part::Text(field.to_owned())));
+        Ok(())
+    }),
+    value(&["-T", "--upload-file"], |state, text| {
+        state.upload = Some(text.to_owned());
+        Ok(())
+    }),
+    flag(&["--compressed"], |state, _| {
+        state.compressed = true;
+        Ok(())
+    }),
+    flag(&["-L", "--location"], |state, _| {
+        state.follows_redirects = true;
+        Ok(())
+    }),
+    flag(&["-k", "--insecure"], |state, _| {
+        state.unverified = true;
+        Ok(())
+    }),
+    value(&["-m", "--max-time"], |state, text| {
+        state.timeout = Some(seconds(text)?).filter(|&seconds| seconds > 0.0);
+        Ok(())
+    }),
+    ToolOption::lost_flag(&["--http1.0", "-0"], "the version is that of the run"),
+    ToolOption::lost_flag(&["--http1.1"], "the version is that of the run"),
+    ToolOption::lost_flag(&["--http2"], "the version is that of the run: --http-version 2"),
+    ToolOption::lost_flag(&["--http2-prior-knowledge"], "the version is that of the run: --http-version 2"),
+    ToolOption::lost_flag(&["--http3"], "HTTP/3 is not spoken"),
+    ToolOption::lost_value(&["-x", "--proxy"], "the proxy is that of the run: --proxy"),
+    ToolOption::lost_value(&["--resolve"], "the address is that of the run: --connect-to"),
+    ToolOption::lost_value(&["--connect-to"], "the address is that of the run: --connect-to"),
+    ToolOption::lost_value(&["--cacert"], "the certificates are those of the run: --ssl-ca-file"),
+    ToolOption::lost_value(&["-E", "--cert"], "the certificate is that of the run: --ssl-certificate"),
+    ToolOption::lost_value(&["--key"], "the key is that of the run: --ssl-key"),
+    ToolOption::lost_value(&["--ciphers"], "the ciphers are those of the run: --ssl-ciphers"),
+    ToolOption::lost_value(&["--unix-socket"], "the socket is that of the run: --unix-socket"),
+    ToolOption::lost_value(&["-c", "--cookie-jar"], "cookies are kept within a visit alone"),
+    ToolOption::lost_value(&["--retry"], "a request is made once"),
+    ToolOption::lost_value(&["--limit-rate"], "replies are received as fast as they come"),
+    ToolOption::lost_flag(&["--digest"], "of authentication only Basic and Bearer are known"),
+    ToolOption::lost_flag(&["--ntlm"], "of authentication only Basic and Bearer are known"),
+    ToolOption::lost_flag(&["--negotiate"], "of authentication only Basic and Bearer are known"),
+    ToolOption::lost_flag(&["--anyauth"], "of authentication only Basic and Bearer are known"),
+    ToolOption::lost_flag(&["-n", "--netrc"], "passwords are not looked up"),
+    ToolOption::idle_value(&["--connect-timeout"]),
+    ToolOption::idle_value(&["-o", "--output"]),
+    ToolOption::idle_value(&["-w", "--write-out"]),
+    ToolOption::idle_flag(&["-O", "--remote-name"]),
+    ToolOption::idle_flag(&["-v", "--verbose"]),
+    ToolOption::idle_flag(&["-i", "--include"]),
+    ToolOption::idle_flag(&["-f", "--fail"]),
+    ToolOption::idle_flag(&["--basic"]),
+    ToolOption::idle_flag(&["-4", "--ipv4"]),
+    ToolOption::idle_flag(&["-6", "--ipv6"]),
+    ToolOption::idle_flag(&["-s", "--silent"]),
+    ToolOption::idle_flag(&["-S", "--show-error"]),
+    ToolOption::idle_flag(&["-g", "--globoff"]),
+    ToolOption::idle_flag(&["-N", "--no-buffer"]),
+    ToolOption::idle_flag(&["-#", "--progress-bar"]),
+    ToolOption::idle_flag(&["--path-as-is"]),
+    ToolOption::idle_flag(&["--tcp-nodelay"]),
+    ToolOption::idle_flag(&["-Z", "--parallel"]),
+];
+
+fn header(state: &mut State, text: &str) -> Result<(), Expected> {
+    const EXPECTED: Expected = Expected("a header field such as `Accept: text/html`, and no file");
+    if let Some(name) = text.strip_suffix(';').filter(|name| is_name(name)) {
+        state.headers.push((name.to_owned(), String::new()));
+        return Ok(());
+    }
+    let (name, value) = text.split_once(':').ok_or(EXPECTED)?;
+    let (name, value) = (name.trim(), value.trim());
+    if name.is_empty() && !text.starts_with(": ") {
+        // A field of HTTP/2's own, `:method: GET`.
+        return Ok(());
+    }
+    if !is_name(name) || value.contains(['\r', '\n', '\0']) {
+        return Err(EXPECTED);
+    }
+    match value {
+        "" => state.removed.push(name.to_owned()),
+        value if name.eq_ignore_ascii_case("cookie") => state.cookies.push(value.to_owned()),
+        value => state.headers.push((name.to_owned(), value.to_owned())),
+    }
+    Ok(())
+}
+
+fn data(state: &mut State, text: &str) -> Result<(), Expected> {
+    state.data.push(match text.strip_prefix('@') {
+        Some("-") => return Err(Expected("text or @FILE, as standard input is not read")),
+        Some(name) => Data::File(name.to_owned()),
+        None => Data::Text(text.to_owned()),
+    });
+    Ok(())
+}
+
+/// Encodes the value of `NAME=VALUE`, or all of a text without a name.
+pub fn encoded(text: &str) -> Result<String, Expected> {
+    let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    match text.find(['=', '@']) {
+        Some(at) if text[at..].starts_with('@') => Err(Expected("text, and no file")),
+        Some(0) => Ok(encode(&text[1..])),
+        Some(at) => Ok(format!("{}={}", &text[..at], encode(&text[at + 1..]))),
+        None => Ok(encode(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn import(text: &str) -> Result<(String, Report), String> {
+        let (workload, report) = read(text.as_bytes(), "shop").map_err(|error| error.about("a.sh"))?;
+        Ok((workload.files[0].written(), report))
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(import(text).unwrap().0, expected, "{text}");
+    }
+
+    #[test]
+    fn commands_as_browsers_copy_them_become_entries() {
+        let text = r"curl 'https://shop.example/cart?x=1#top' \
+  -H 'accept: application/json' \
+  -H 'content-type: application/json' \
+  -b 'sid=1; a=2' \
+  -H 'sec-fetch-mode: cors' \
+  -H 'origin: https://shop.example' \
+  --data-raw $'{\'sku\': \'\u0041\'}' \
+  --compressed ;
+curl -X DELETE 'https://shop.example/cart/1' -H 'accept-encoding: gzip' --compressed -k -m 5";
+        check(
+            text,
+            "POST {{base}}/cart?x=1\naccept: application/json\ncontent-type: application/json\norigin: \
+             https://shop.example\nAccept-Encoding: gzip, deflate, br, zstd\nCookie: sid=1; a=2\n`{'sku': \
+             'A'}`\nHTTP *\n\nDELETE {{base}}/cart/1\naccept-encoding: gzip\nHTTP *\n",
+        );
+        let (workload, report) = read(text.as_bytes(), "shop").unwrap();
+        let toml: toml::Table = workload.toml().parse().unwrap();
+        assert_eq!(toml["base"].as_str(), Some("https://shop.example"));
+        assert_eq!(toml["options"]["timeout"].as_integer(), Some(5));
+        assert_eq!((report.carried, report.notes.len()), (2, 1));
+    }
+
+    #[test]
+    fn options_change_the_request() {
+        for (command, expected) in [
+            ("a.example -I", "HEAD {{base}}/\nHTTP *\n"),
+            ("-G a.example/x?y=1 -d a=1 --data-urlencode 'b=c d'", "GET {{base}}/x?y=1&a=1&b=c+d\nHTTP *\n"),
+            ("a.example -d a=1 -d b=2", "POST {{base}}/\n[Form]\na: 1\nb: 2\nHTTP *\n"),
+            ("a.example -d @f.txt", "POST {{base}}/\nfile,f.txt;\nHTTP *\n"),
+            (
+                "a.example --json '{\"a\":1}'",
+                "POST {{base}}/\nContent-Type: application/json\nAccept: application/json\n{\"a\":1}\nHTTP *\n",
+            ),
+            (
+                "a.example -F a=1 -F 'f=@x.png;type=image/png'",
+                "POST {{base}}/\n[Multipart]\na: 1\nf: file,x.png;\nHTTP *\n",
+            ),
+            ("a.example -T x.bin", "PUT {{base}}/\nfile,x.bin;\nHTTP *\n"),
+            (
+                "a.example -u me:pw -L",
+                "GET {{base}}/\n[BasicAuth]\nme: pw\n[Options]\nlocation: true\nHTTP *\n",
+            ),
+            ("a.example -H 'X-A;' -H 'Accept:' -A me", "GET {{base}}/\nX-A:\nUser-Agent: me\nHTTP *\n"),
+            ("a.example http://b.example/", "GET {{base}}/\nHTTP *\n\nGET http://b.example/\nHTTP *\n"),
+        ] {
+            check(&format!("curl {command}"), expected);
+        }
+    }
+
+    #[test]
+    fn bad_commands_are_refused() {
+        for (text, message) in [
+            ("", "a.sh: expected commands of curl, got none"),
+            ("# only\n", "a.sh: expected commands of curl, got none"),
+            ("\nwget x", "a.sh:2: expected a command of curl, got `wget`"),
+            ("Invoke-WebRequest -Uri x", "a.sh:1: expected a command of curl, got `Invoke-WebRequest`"),
+            ("curl -s", "a.sh:1: expected a URL, got none"),
+            ("curl ftp://a/", "a.sh:1: expected a URL of http or https, got `ftp://a/`"),
+            ("curl a -X", "a.sh:1: -X: expected a value, got none"),
+            ("curl a -X 'a b'", "a.sh:1: -X: expected a method in capital letters, got `a b`"),
+            (
+                "curl a -H nocolon",
+                "a.sh:1: -H: expected a header field such as `Accept: text/html`, and no file, got `nocolon`",
+            ),
+            ("curl a -d x -d @f", "a.sh:1: -d: expected text, or a single @FILE, got both"),
+            ("curl a -d x -F a=1", "a.sh:1: -F: expected no -d as well, which sends another body"),
+            ("curl a -u me", "a.sh:1: -u: expected USER:PASSWORD, got `me`"),
+            ("curl a -d @-", "a.sh:1: -d: expected text or @FILE, as standard input is not read, got `@-`"),
+            ("curl a -m soon", "a.sh:1: -m: expected a number of seconds, got `soon`"),
+            (
+                "curl $URL",
+                "a.sh:1: expected text, got `$URL`, which only a running shell knows\nhint: quote it with '…' if it \
+                 is meant as it stands",
+            ),
+            (
+                "curl ^\"http://a/^\"",
+                "a.sh:1: expected a command for bash, got one for cmd, with `^`\nhint: copy it as cURL (bash)",
+            ),
+        ] {
+            assert_eq!(import(text).map(|(hurl, _)| hurl), Err(message.to_owned()), "{text}");
+        }
+        let error = read(&b"curl \xff"[..], "x").unwrap_err().about("a.sh");
+        assert_eq!(error, "a.sh:1:6: expected text in UTF-8");
+        assert!(import("curl a --nope").unwrap_err().ends_with("), got `--nope`"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in any::<Vec<u8>>(), words in ".*") {
+            let _ = read(&bytes[..], "x");
+            let _ = import(&format!("curl http://a/ {words}"));
+        }
+    }
+}

@@ -1,0 +1,470 @@
+//! GoReplay's files: raw requests and responses, each behind a line with its kind, its number and its time.
+//!
+//! ```text
+//! 1 932079936fa4306fc308d67588178d17d823647c 1439818823587396305 0
+//! GET / HTTP/1.1
+//! Host: shop.example
+//!
+//!
+//! 🐵🙈🙉
+//! ```
+//!
+//! Kind 1 is a request; 2 is the recorded response to the request with the same number, and 3 that of a replay, which
+//! counts only if the recorded one is not there.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Write};
+use std::time::Duration;
+
+use crate::clients::{By, Clients};
+use crate::error::{Error, Flaw};
+use crate::headers::{is_method, is_name, is_of_the_connection};
+use crate::lines::{Ended, Lines, trimmed};
+use crate::log::Stamps;
+use crate::log::escapes::target_text;
+use crate::order::{Key, Order};
+use crate::report::{Report, shortened};
+use crate::trace::{self, Body, Head};
+
+/// The line between two messages.
+const SEPARATOR: &[u8] = "🐵🙈🙉".as_bytes();
+
+/// The length of a message; longer ones are left out.
+pub const MESSAGE_MAX: usize = 16 * 1024 * 1024;
+
+/// The maximum number of header fields of a request.
+const HEADERS_MAX: usize = 1000;
+
+/// The choices about an import.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The parts of a request by which clients are told apart: the address that a proxy has added, the agent, and the
+    /// cookies.
+    pub by: By,
+    /// The pause that ends a client's session.
+    pub idle: Duration,
+}
+
+/// Reads a file of messages and writes its requests as a trace.
+///
+/// # Errors
+/// If it cannot be read, has no requests, or the trace cannot be written.
+pub fn to_trace(reader: impl BufRead, options: Options, out: impl Write) -> Result<Report, Error> {
+    let head = Head {
+        from: "goreplay".to_owned(),
+        resolution: Duration::from_nanos(1),
+        stamps: Stamps::Start,
+        began: 0,
+    };
+    let mut importer = Importer {
+        order: Order::new(),
+        places: HashMap::new(),
+        writer: trace::Ordered::new(out, head),
+        clients: Clients::new(options.by, options.idle),
+        strays: 0,
+        report: Report::default(),
+    };
+    let mut messages = Messages { lines: Lines::new(reader, MESSAGE_MAX), line: Vec::new() };
+    let mut message = Message::default();
+    while messages.read(&mut message)? {
+        importer.take(&message);
+        importer.write()?;
+    }
+    importer.order.finish();
+    importer.write()?;
+    importer.finish()
+}
+
+/// The messages of a file.
+struct Messages<R> {
+    lines: Lines<R>,
+    line: Vec<u8>,
+}
+
+/// A message with the line before it.
+#[derive(Debug, Default)]
+struct Message {
+    /// The number of its first line.
+    number: u64,
+    head: Vec<u8>,
+    payload: Vec<u8>,
+    is_cut: bool,
+}
+
+impl<R: BufRead> Messages<R> {
+    /// Reads the next message. Returns false at the end.
+    fn read(&mut self, message: &mut Message) -> Result<bool, Error> {
+        message.head.clear();
+        message.payload.clear();
+        message.is_cut = false;
+        let mut has_head = false;
+        while let Some(ended) = self.lines.read(&mut self.line)? {
+            let line = trimmed(&self.line);
+            if line == SEPARATOR {
+                if has_head {
+                    break;
+                }
+                continue;
+            }
+            if !has_head {
+                if line.is_empty() {
+                    continue;
+                }
+                has_head = true;
+                message.number = self.lines.number();
+                message.head.extend_from_slice(line);
+                message.is_cut = ended == Ended::Cut;
+                continue;
+            }
+            message.is_cut |= ended == Ended::Cut || message.payload.len() + self.line.len() > MESSAGE_MAX;
+            if !message.is_cut {
+                message.payload.extend_from_slice(&self.line);
+            }
+        }
+        // The line feed before the separator belongs to it.
+        if message.payload.last() == Some(&b'\n') {
+            message.payload.pop();
+        }
+        Ok(has_head)
+    }
+}
+
+/// A request that waits for its response.
+struct Pending {
+    id: String,
+    request: trace::Request,
+    /// True if the recorded response has come.
+    answered: bool,
+}
+
+struct Importer<W> {
+    order: Order<Pending>,
+    places: HashMap<String, Key>,
+    writer: trace::Ordered<W>,
+    clients: Clients,
+    /// The number of responses without a request.
+    strays: u64,
+    report: Report,
+}
+
+impl<W: Write> Importer<W> {
+    fn take(&mut self, message: &Message) {
+        let Some(head) = MessageHead::parse(&message.head) else {
+            let number = message.number;
+            self.report.leave_out("messages without the line `KIND ID TIME` before them", || {
+                format!("line {number}: {}", shortened(&String::from_utf8_lossy(&message.head), 60))
+            });
+            return;
+        };
+        match head.kind {
+            1 => self.take_request(head, message),
+            2 | 3 => self.take_response(&head, message),
+            _ => {}
+        }
+    }
+
+    fn take_request(&mut self, head: MessageHead, message: &Message) {
+        let parsed =
+            if message.is_cut { Err("requests that are too long") } else { request(&message.payload) };
+        let request = match parsed {
+            Ok(request) => request,
+            Err(reason) => {
+                let number = message.number;
+                let first = message.payload.split(|byte| *byte == b'\n').next().unwrap_or_default();
+                self.report.leave_out(reason, || {
+                    format!("line {number}: {}", shortened(String::from_utf8_lossy(first).trim_end(), 60))
+                });
+                return;
+            }
+        };
+        self.report.carried += 1;
+        let pending = Pending { id: head.id.clone(), request, answered: false };
+        if let Some(key) = self.order.push(head.time, head.time, pending) {
+            self.places.insert(head.id, key);
+        }
+    }
+
+    fn take_response(&mut self, head: &MessageHead, message: &Message) {
+        let pending = self.places.get(&head.id).and_then(|key| Some((key.0, self.order.waiting(*key)?)));
+        let Some((start, pending)) = pending else {
+            self.strays += 1;
+            return;
+        };
+        if pending.answered {
+            return;
+        }
+        pending.answered = head.kind == 2;
+        if let Some(status) = status(&message.payload) {
+            pending.request.status = Some(status);
+        }
+        let took = if head.latency > 0 { head.latency } else { head.time.saturating_sub(start) };
+        pending.request.took = u64::try_from(took).ok().map(Duration::from_nanos);
+    }
+
+    /// Writes the requests whose turn it is.
+    fn write(&mut self) -> Result<(), Error> {
+        while let Some((at, mut pending)) = self.order.pop() {
+            self.places.remove(&pending.id);
+            pending.request.client = self.client(at, &pending.request);
+            self.writer.write(at, &pending.request).map_err(Error::Write)?;
+        }
+        Ok(())
+    }
+
+    /// The number of a request's client. Requests that tell nothing about it each have their own.
+    fn client(&mut self, at: i64, request: &trace::Request) -> u64 {
+        let field = |name: &str| {
+            let mut fields = request.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+            fields.next().map(|(_, value)| &value[..])
+        };
+        let address = field("x-forwarded-for").and_then(|list| list.split(',').next()).map(str::trim);
+        let address = address.or_else(|| field("x-real-ip"));
+        // Cookies change within a visit, so an address is the better sign.
+        let user = if address.is_none() { field("cookie") } else { None };
+        let agent = field("user-agent").filter(|_| address.is_some() || user.is_some());
+        self.clients.number(at, address, agent, user)
+    }
+
+    fn finish(mut self) -> Result<Report, Error> {
+        if self.report.carried == 0 {
+            let first = self.report.left_out.first();
+            let reason =
+                first.map_or_else(String::new, |first| format!("; {} {}", first.count, first.reason));
+            return Err(
+                Flaw::whole(format!("expected a file of GoReplay with requests, got none{reason}")).into()
+            );
+        }
+        self.writer.finish().map_err(Error::Write)?;
+        self.order.account(&mut self.report);
+        self.clients.account(&mut self.report);
+        if self.strays > 0 {
+            self.report.note(format!("{} responses have no request within 60 s before them", self.strays));
+        }
+        Ok(self.report)
+    }
+}
+
+/// The line before a message.
+#[derive(Debug, PartialEq, Eq)]
+struct MessageHead {
+    kind: u8,
+    id: String,
+    /// Nanoseconds since the epoch.
+    time: i64,
+    /// The time from the request to the response, or 0.
+    latency: i64,
+}
+
+impl MessageHead {
+    fn parse(line: &[u8]) -> Option<Self> {
+        /// The length of a message's number.
+        const ID_MAX: usize = 256;
+        let mut words = std::str::from_utf8(line).ok()?.split_ascii_whitespace();
+        let kind = words.next()?.parse().ok().filter(|kind| (1..=3).contains(kind))?;
+        let id = words.next().filter(|id| id.len() <= ID_MAX)?.to_owned();
+        let time = words.next()?.parse().ok().filter(|time| *time >= 0)?;
+        let latency = words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
+        Some(Self { kind, id, time, latency })
+    }
+}
+
+fn status(payload: &[u8]) -> Option<u16> {
+    let line = payload.split(|byte| *byte == b'\n').next()?;
+    let line = std::str::from_utf8(line).ok()?;
+    let status = line.strip_prefix("HTTP/")?.split_ascii_whitespace().nth(1)?;
+    status.parse().ok().filter(|status| (100..1000).contains(status))
+}
+
+/// Reads a raw request, or gives the reason for which it is left out.
+fn request(payload: &[u8]) -> Result<trace::Request, &'static str> {
+    const NOT_A_REQUEST: &str = "messages that are not requests of HTTP/1";
+    let (head, body) = match memchr::memmem::find(payload, b"\r\n\r\n") {
+        Some(at) => (payload.get(..at), payload.get(at + 4..)),
+        None => match memchr::memmem::find(payload, b"\n\n") {
+            Some(at) => (payload.get(..at), payload.get(at + 2..)),
+            None => (Some(payload), None),
+        },
+    };
+    let mut lines = head.unwrap_or_default().split(|byte| *byte == b'\n').map(trimmed);
+    let first = lines.next().unwrap_or_default();
+    let mut words = first.split(|byte| *byte == b' ');
+    let (Some(method), Some(target)) = (words.next(), words.next()) else { return Err(NOT_A_REQUEST) };
+    let method = std::str::from_utf8(method).ok().filter(|method| is_method(method)).ok_or(NOT_A_REQUEST)?;
+    if method == "CONNECT" {
+        return Err("CONNECT requests");
+    }
+    if !words.next().is_some_and(|version| version.starts_with(b"HTTP/")) {
+        return Err(NOT_A_REQUEST);
+    }
+    let target = origin_form(target).ok_or(NOT_A_REQUEST)?;
+    let mut headers = Vec::new();
+    let (mut length, mut is_chunked) = (None, false);
+    for line in lines.filter(|line| !line.is_empty()) {
+        let line = String::from_utf8_lossy(line);
+        let Some((name, value)) = line.split_once(':').filter(|(name, _)| is_name(name)) else { continue };
+        let value = value.trim();
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.parse::<usize>().ok();
+        }
+        is_chunked |= name.eq_ignore_ascii_case("transfer-encoding") && value.eq_ignore_ascii_case("chunked");
+        if headers.len() < HEADERS_MAX && !is_of_the_connection(name) && !value.contains(['\0', '\r']) {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+    }
+    let body = body.unwrap_or_default();
+    let body = if is_chunked {
+        unchunked(body).ok_or("requests whose body is cut off")?
+    } else {
+        let length = length.unwrap_or(body.len());
+        body.get(..length).ok_or("requests whose body is cut off")?.to_vec()
+    };
+    Ok(trace::Request {
+        at: Duration::ZERO,
+        client: 0,
+        method: method.to_owned(),
+        uri: target,
+        headers,
+        body: Some(body).filter(|body| !body.is_empty()).map(Body),
+        status: None,
+        took: None,
+    })
+}
+
+/// The target without scheme and host.
+fn origin_form(target: &[u8]) -> Option<String> {
+    if target == b"*" {
+        return Some("*".to_owned());
+    }
+    let at = if target.starts_with(b"/") {
+        0
+    } else {
+        let host = memchr::memmem::find(target, b"://")? + 3;
+        match memchr::memchr(b'/', target.get(host..)?) {
+            Some(at) => host + at,
+            None => return Some("/".to_owned()),
+        }
+    };
+    Some(target_text(target.get(at..)?))
+}
+
+/// The content of a body in chunks; `None` if it is not complete.
+fn unchunked(mut body: &[u8]) -> Option<Vec<u8>> {
+    let mut content = Vec::new();
+    loop {
+        let end = memchr::memchr(b'\n', body)?;
+        let size = std::str::from_utf8(trimmed(body.get(..=end)?)).ok()?;
+        let size = usize::from_str_radix(size.split(';').next()?.trim(), 16).ok()?;
+        body = body.get(end + 1..)?;
+        if size == 0 {
+            return Some(content);
+        }
+        let (chunk, rest) = body.split_at_checked(size)?;
+        content.extend_from_slice(chunk);
+        body = rest.strip_prefix(b"\r\n")?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn message(head: &str, payload: &str) -> String {
+        format!("{head}\n{payload}\n🐵🙈🙉\n")
+    }
+
+    fn import(text: &str) -> Result<(Vec<String>, Report), String> {
+        let options = Options { by: By::default(), idle: Duration::from_secs(60) };
+        let mut out = Vec::new();
+        let report = to_trace(text.as_bytes(), options, &mut out).map_err(|error| error.about("a.gor"))?;
+        let lines = String::from_utf8(out).unwrap().lines().map(str::to_owned).collect();
+        Ok((lines, report))
+    }
+
+    #[test]
+    fn requests_have_their_recorded_response() {
+        let text = [
+            message(
+                "1 b 2000000500 0",
+                "GET /later HTTP/1.1\r\nHost: a\r\nUser-Agent: x\r\nX-Forwarded-For: 10.0.0.1, 10.0.0.2\r\n\r\n",
+            ),
+            message(
+                "1 a 1000000000",
+                "POST http://a/x?y HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nCookie: s=1\r\n\r\na\nb\nc",
+            ),
+            message("2 a 1000000900 700", "HTTP/1.1 201 Created\r\n\r\n"),
+            message("3 a 1000009900 9000", "HTTP/1.1 500 No\r\n\r\n"),
+            message("3 b 2000000900", "HTTP/1.1 404 Not Found\r\n\r\n"),
+            message("2 c 1 1", "HTTP/1.1 404 Not Found\r\n\r\n"),
+            message(
+                "1 d 3000000000 0",
+                "PUT /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n1;x\r\n\n\r\n0\r\n\r\n",
+            ),
+        ];
+        let (lines, report) = import(&text.concat()).unwrap();
+        assert_eq!(
+            lines,
+            [
+                r#"{"httperf-trace":1,"from":"goreplay","resolution_ns":1,"stamps":"start","began":"1970-01-01T00:00:01Z"}"#,
+                r#"{"at":0.0,"client":0,"method":"POST","uri":"/x?y","headers":[["Cookie","s=1"]],"body":"a\nb\nc","status":201,"took":7e-7}"#,
+                r#"{"at":1.0000005,"client":1,"method":"GET","uri":"/later","headers":[["User-Agent","x"],["X-Forwarded-For","10.0.0.1, 10.0.0.2"]],"status":404,"took":4e-7}"#,
+                r#"{"at":2.0,"client":2,"method":"PUT","uri":"/c","body":"hi\n"}"#,
+            ]
+        );
+        assert_eq!((report.carried, report.left_out_count()), (3, 0));
+        assert!(report.notes.iter().any(|note| note.starts_with("1 responses have no request")), "{report}");
+    }
+
+    #[test]
+    fn what_is_broken_is_left_out_by_reason() {
+        let fine = "GET / HTTP/1.1\r\n\r\n";
+        let text = [
+            message("1 a 1", fine),
+            message("one a 1", fine),
+            message("1 a", fine),
+            message("1 b 2", "\u{16}\u{3}"),
+            message("1 b 2", "CONNECT a:443 HTTP/1.1\r\n\r\n"),
+            message("1 b 2", "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nabc"),
+            message("1 b 2", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc"),
+            message("1 b 2", &format!("POST / HTTP/1.1\r\n\r\n{}", "x".repeat(MESSAGE_MAX))),
+        ];
+        let (_, report) = import(&text.concat()).unwrap();
+        let reasons: Vec<(&str, u64)> =
+            report.left_out.iter().map(|group| (&group.reason[..], group.count)).collect();
+        assert_eq!(
+            reasons,
+            [
+                ("messages without the line `KIND ID TIME` before them", 2),
+                ("messages that are not requests of HTTP/1", 1),
+                ("CONNECT requests", 1),
+                ("requests whose body is cut off", 2),
+                ("requests that are too long", 1),
+            ]
+        );
+    }
+
+    #[test]
+    fn files_without_requests_are_refused() {
+        for (text, message) in [
+            ("", "a.gor: expected a file of GoReplay with requests, got none"),
+            (
+                "hello\nworld\n",
+                "a.gor: expected a file of GoReplay with requests, got none; 1 messages without the line `KIND ID \
+                 TIME` before them",
+            ),
+        ] {
+            assert_eq!(import(text).map(|(lines, _)| lines), Err(message.to_owned()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in any::<Vec<u8>>()) {
+            let options = Options { by: By::default(), idle: Duration::from_secs(60) };
+            for before in [&b""[..], b"1 a 1\n", b"1 a 1\nGET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"] {
+                let _ = to_trace(&[before, &bytes].concat()[..], options, Vec::new());
+            }
+        }
+    }
+}

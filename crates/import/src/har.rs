@@ -1,0 +1,473 @@
+//! Recordings of browsers: HTTP Archives, version 1.2.
+//!
+//! Each page becomes a file of steps and a scenario; entries without a page make one of their own. Requests follow
+//! each other in the order in which they started. A pause of [`PAUSE_MIN`] or more between the end of all earlier
+//! requests of the page and the next start becomes a think time; shorter ones are the browser's own.
+//!
+//! <http://www.softwareishard.com/blog/har-12-spec/>
+
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, Deserializer};
+use serde_json::Value;
+use url::Url;
+
+use crate::clock;
+use crate::error::{Error, Flaw};
+use crate::headers::{is_method, is_name, is_of_the_browser, is_of_the_connection};
+use crate::report::Report;
+use crate::workload::{Body, Entry, Part, Scenario, Step, StepFile, Text, Workload, file_stem};
+
+/// The shortest pause that is a think time.
+pub const PAUSE_MIN: Duration = Duration::from_millis(100);
+
+/// The choices about an import of an archive.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// True to carry over requests to all origins, and not to the main one alone.
+    pub all_origins: bool,
+}
+
+/// Reads an archive.
+///
+/// # Errors
+/// If it cannot be read, or has no request that can be carried over.
+pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), Error> {
+    let archive: Archive = serde_json::from_reader(reader).map_err(|error| {
+        if error.is_io() { Error::Read(error.into()) } else { Flaw::json(&error, 1).into() }
+    })?;
+    let mut report = Report::default();
+    let log = archive.log;
+    if log.entries.is_empty() {
+        return Err(Flaw::whole("expected an archive with entries, got none").into());
+    }
+    let requests: Vec<Request> =
+        log.entries.into_iter().filter_map(|entry| Request::of(entry, &mut report)).collect();
+    let main = main_origin(&requests).ok_or_else(|| no_requests(&report))?;
+    let requests = requests.into_iter().filter(|request| {
+        let stays = options.all_origins || request.origin() == main;
+        if !stays {
+            report.leave_out("requests to other origins (--all-origins takes them)", || {
+                request.url.to_string()
+            });
+        }
+        stays
+    });
+    let pages = by_page(requests.collect(), &log.pages);
+    let mut importer = Importer { base: main.clone(), cookies: false, credentials: 0 };
+    let mut workload = Workload {
+        comments: vec!["Made by httperf import har: a scenario for each page of the recording.".to_owned()],
+        base: Some(main),
+        ..Workload::default()
+    };
+    let mut taken = HashSet::new();
+    let mut whole = Vec::new();
+    let mut end_of_page: Option<i64> = None;
+    for page in pages {
+        let name = file_stem(&page.title, "page", &mut taken);
+        let file = format!("{name}.hurl");
+        let begin = page.requests.iter().map(|request| request.start).min().unwrap_or(0);
+        let mut steps = vec![Step::Run(file.clone())];
+        if let Some(pause) = end_of_page.and_then(|end| pause(end, begin)) {
+            whole.push(Step::Think(pause));
+            // The pause before this page follows the page before.
+            if let Some(Scenario { steps, .. }) = workload.scenarios.last_mut() {
+                steps.push(Step::Think(pause));
+            }
+        }
+        end_of_page = page.requests.iter().map(Request::end).chain(end_of_page).max();
+        report.carried += u64::try_from(page.requests.len()).unwrap_or(u64::MAX);
+        let entries = importer.entries(page.requests, &mut report);
+        workload.files.push(StepFile { name: file.clone(), comments: vec![page.title.clone()], entries });
+        whole.push(Step::Run(file));
+        workload.scenarios.push(Scenario {
+            name: page.title,
+            steps: std::mem::take(&mut steps),
+            disabled: None,
+        });
+    }
+    unique_names(&mut workload.scenarios);
+    if workload.scenarios.len() > 1 {
+        let disabled = Some("Instead of the scenarios above: the recording as one visit.".to_owned());
+        workload.scenarios.push(Scenario { name: "recording".to_owned(), steps: whole, disabled });
+    }
+    if importer.cookies {
+        workload.options.push(("cookies".to_owned(), "true".to_owned()));
+        report.note("recorded cookies are left out: a visit keeps those that the server sets");
+    }
+    if importer.credentials > 0 {
+        report.note(format!(
+            "{} requests have the recorded Authorization: it may have expired, and is a secret",
+            importer.credentials
+        ));
+    }
+    Ok((workload, report))
+}
+
+fn no_requests(report: &Report) -> Flaw {
+    let reason =
+        report.left_out.first().map_or_else(String::new, |first| format!(", as of {}", first.reason));
+    Flaw::whole(format!(
+        "expected requests that can be carried over, got {} others{reason}",
+        report.left_out_count()
+    ))
+}
+
+/// A request that can be carried over.
+#[derive(Debug)]
+struct Request {
+    url: Url,
+    /// The start and the duration, in nanoseconds.
+    start: i64,
+    took: i64,
+    page: Option<String>,
+    request: HarRequest,
+    status: Option<u16>,
+}
+
+impl Request {
+    /// The request of an entry, unless it is of a kind that is left out.
+    fn of(entry: HarEntry, report: &mut Report) -> Option<Self> {
+        let shown = format!("{} {}", entry.request.method, entry.request.url);
+        let mut leave = |reason: &str| {
+            report.leave_out(reason, || shown.clone());
+            None
+        };
+        let Some((scheme, _)) = entry.request.url.split_once(':') else {
+            return leave("entries without a URL");
+        };
+        let status = entry.response.status;
+        match &scheme.to_ascii_lowercase()[..] {
+            "ws" | "wss" => return leave("web sockets"),
+            "http" | "https" => {}
+            "data" | "blob" => return leave("data: and blob: URLs"),
+            _ => return leave("URLs that are not of HTTP"),
+        }
+        if status == 101 || entry.resource_type.eq_ignore_ascii_case("websocket") {
+            return leave("web sockets");
+        }
+        if is_true(&entry.from_cache) || is_true(&entry.response.from_disk_cache) {
+            return leave("replies from the browser's cache");
+        }
+        if status == 0 {
+            return leave("requests that failed or were blocked");
+        }
+        if !is_method(&entry.request.method) || entry.request.method == "CONNECT" {
+            return leave("entries without a method");
+        }
+        let Ok(url) = Url::parse(&entry.request.url) else { return leave("entries without a URL") };
+        let start = clock::from_rfc3339(entry.started.as_bytes());
+        if start.is_none() {
+            report.note("some entries do not tell when they started: they have no pause before them");
+        }
+        // A reply from the cache of a browser that asked whether it is still valid; the new request does not ask.
+        let status = if status == 304 { Some(200) } else { Some(status) };
+        let status = status
+            .and_then(|status| u16::try_from(status).ok())
+            .filter(|status| (100..1000).contains(status));
+        let took = Duration::try_from_secs_f64(entry.time / 1e3).unwrap_or_default();
+        let took = i64::try_from(took.as_nanos()).unwrap_or(i64::MAX);
+        let page = Some(entry.page).filter(|page| !page.is_empty());
+        Some(Self { url, start: start.unwrap_or(i64::MIN), took, page, request: entry.request, status })
+    }
+
+    fn origin(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+
+    fn end(&self) -> i64 {
+        self.start.saturating_add(self.took)
+    }
+}
+
+/// The origin of most requests; of several, that of the first.
+fn main_origin(requests: &[Request]) -> Option<String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for request in requests {
+        *counts.entry(request.origin()).or_default() += 1;
+    }
+    let most = counts.values().max().copied()?;
+    // The first page's own origin, unless it is only a step on the way, such as a redirect.
+    let first = requests.first().map(Request::origin)?;
+    if counts.get(&first).is_some_and(|count| count * 4 >= most) {
+        return Some(first);
+    }
+    requests.iter().map(Request::origin).find(|origin| counts.get(origin) == Some(&most))
+}
+
+/// The requests of a page.
+struct Page {
+    title: String,
+    requests: Vec<Request>,
+}
+
+/// Groups requests by page. Pages, and the requests of each, are in order of start.
+fn by_page(requests: Vec<Request>, pages: &[HarPage]) -> Vec<Page> {
+    let mut groups: Vec<(Option<String>, Page)> = Vec::new();
+    let mut places: HashMap<Option<String>, usize> = HashMap::new();
+    for request in requests {
+        let at = *places.entry(request.page.clone()).or_insert_with(|| {
+            let page = pages.iter().find(|page| Some(&page.id) == request.page.as_ref());
+            let title = page.map(|page| title(&page.title)).unwrap_or_default();
+            let fallback = request.page.clone().unwrap_or_else(|| "no page".to_owned());
+            let title = if title.is_empty() { fallback } else { title };
+            groups.push((request.page.clone(), Page { title, requests: Vec::new() }));
+            groups.len() - 1
+        });
+        if let Some((_, page)) = groups.get_mut(at) {
+            page.requests.push(request);
+        }
+    }
+    let mut pages: Vec<Page> = groups.into_iter().map(|(_, page)| page).collect();
+    for page in &mut pages {
+        page.requests.sort_by_key(|request| request.start);
+    }
+    pages.sort_by_key(|page| page.requests.first().map(|request| request.start));
+    pages
+}
+
+/// A page's title; browsers write the URL, and its path says more.
+fn title(title: &str) -> String {
+    match Url::parse(title) {
+        Ok(url) if url.has_host() => match url.path().trim_matches('/') {
+            "" => "home".to_owned(),
+            path => path.to_owned(),
+        },
+        _ => title.trim().to_owned(),
+    }
+}
+
+/// Gives scenarios with the same name numbers.
+fn unique_names(scenarios: &mut [Scenario]) {
+    let mut taken = HashSet::new();
+    for scenario in scenarios {
+        let name = scenario.name.clone();
+        let mut number = 2;
+        while !taken.insert(scenario.name.clone()) {
+            scenario.name = format!("{name} ({number})");
+            number += 1;
+        }
+    }
+}
+
+/// The pause between two instants, if it is long enough.
+fn pause(end: i64, start: i64) -> Option<Duration> {
+    let pause = u64::try_from(start.saturating_sub(end)).ok().map(Duration::from_nanos)?;
+    // An entry without a time has none.
+    let known = end > 0 && start > 0;
+    (known && pause >= PAUSE_MIN).then_some(pause)
+}
+
+struct Importer {
+    base: String,
+    /// True if a recorded request had cookies.
+    cookies: bool,
+    /// The number of requests with credentials.
+    credentials: u64,
+}
+
+impl Importer {
+    fn entries(&mut self, requests: Vec<Request>, report: &mut Report) -> Vec<Entry> {
+        let mut end: Option<i64> = None;
+        let mut entries = Vec::with_capacity(requests.len());
+        for request in requests {
+            let think = end.and_then(|end| pause(end, request.start));
+            end = Some(request.end()).max(end);
+            entries.push(Entry { think, ..self.entry(request, report) });
+        }
+        entries
+    }
+
+    fn entry(&mut self, request: Request, report: &mut Report) -> Entry {
+        let Request { url, request, status, .. } = request;
+        let mut entry =
+            Entry { method: request.method, url: relative(&url, &self.base), status, ..Entry::default() };
+        for HarField { name, value } in request.headers {
+            if is_of_the_connection(&name) || is_of_the_browser(&name) {
+                continue;
+            }
+            if name.eq_ignore_ascii_case("cookie") {
+                self.cookies = true;
+                continue;
+            }
+            if !is_name(&name) {
+                report.leave_out("header fields without a proper name", || name.clone());
+                continue;
+            }
+            self.credentials += u64::from(name.eq_ignore_ascii_case("authorization"));
+            entry.headers.push((name, Text::literal(value)));
+        }
+        if let Some(data) = request.body {
+            let body = body(data, report);
+            entry.set_body(body);
+        }
+        entry
+    }
+}
+
+/// A URL that begins with the variable of the server, if it is of this one.
+pub(crate) fn relative(url: &Url, base: &str) -> Text {
+    let mut whole = url.clone();
+    whole.set_fragment(None);
+    let origin = url.origin().ascii_serialization();
+    if origin != base {
+        return Text::literal(whole);
+    }
+    let target = &whole[url::Position::BeforePath..];
+    Text::variable("base").then(target)
+}
+
+fn body(data: HarData, report: &mut Report) -> Option<Body> {
+    let kind = data.mime_type.to_ascii_lowercase();
+    if !data.text.is_empty() {
+        let is_base64 = data.encoding.eq_ignore_ascii_case("base64");
+        let bytes = if is_base64 { decoded(&data.text) } else { None };
+        let bytes = bytes.unwrap_or_else(|| data.text.into_bytes());
+        return Body::of(&bytes, Some(&kind));
+    }
+    if data.params.is_empty() {
+        return None;
+    }
+    if kind.starts_with("multipart/") {
+        let parts = data.params.into_iter().map(|param| {
+            if !param.file_name.is_empty() && param.value.is_empty() {
+                report.note(format!(
+                    "the file {} of a form is not in the archive: put it next to the workload",
+                    param.file_name
+                ));
+                return (param.name, Part::File(param.file_name));
+            }
+            (param.name, Part::Text(param.value))
+        });
+        return Some(Body::Multipart(parts.collect()));
+    }
+    Some(Body::Form(
+        data.params.into_iter().map(|param| (unquoted(&param.name), unquoted(&param.value))).collect(),
+    ))
+}
+
+/// A parameter of a form, which browsers write as it was encoded.
+fn unquoted(text: &str) -> String {
+    if !text.contains(['%', '+']) {
+        return text.to_owned();
+    }
+    let encoded = format!("={}", text.replace('&', "%26"));
+    let mut pairs = url::form_urlencoded::parse(encoded.as_bytes());
+    pairs.next().map_or_else(|| text.to_owned(), |(_, value)| value.into_owned())
+}
+
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.decode(text).ok()
+}
+
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Bool(value) => *value,
+        Value::String(text) => !text.is_empty(),
+        _ => false,
+    }
+}
+
+#[derive(Deserialize)]
+struct Archive {
+    log: HarLog,
+}
+
+#[derive(Deserialize)]
+struct HarLog {
+    #[serde(default, deserialize_with = "lenient")]
+    pages: Vec<HarPage>,
+    #[serde(default)]
+    entries: Vec<HarEntry>,
+}
+
+#[derive(Default, Deserialize)]
+struct HarPage {
+    #[serde(default, deserialize_with = "lenient")]
+    id: String,
+    #[serde(default, deserialize_with = "lenient")]
+    title: String,
+}
+
+/// An entry. What is not named here, such as the replies' bodies, is skipped without being kept.
+#[derive(Deserialize)]
+struct HarEntry {
+    #[serde(rename = "pageref", default, deserialize_with = "lenient")]
+    page: String,
+    #[serde(rename = "startedDateTime", default, deserialize_with = "lenient")]
+    started: String,
+    /// Milliseconds.
+    #[serde(default, deserialize_with = "lenient")]
+    time: f64,
+    #[serde(default)]
+    request: HarRequest,
+    #[serde(default)]
+    response: HarResponse,
+    #[serde(rename = "_fromCache", default, deserialize_with = "lenient")]
+    from_cache: Value,
+    #[serde(rename = "_resourceType", default, deserialize_with = "lenient")]
+    resource_type: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct HarRequest {
+    #[serde(default, deserialize_with = "lenient")]
+    method: String,
+    #[serde(default, deserialize_with = "lenient")]
+    url: String,
+    #[serde(default, deserialize_with = "lenient")]
+    headers: Vec<HarField>,
+    #[serde(rename = "postData", default, deserialize_with = "lenient")]
+    body: Option<HarData>,
+}
+
+#[derive(Default, Deserialize)]
+struct HarResponse {
+    #[serde(default, deserialize_with = "lenient")]
+    status: i64,
+    #[serde(rename = "_fromDiskCache", default, deserialize_with = "lenient")]
+    from_disk_cache: Value,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct HarField {
+    #[serde(default, deserialize_with = "lenient")]
+    name: String,
+    #[serde(default, deserialize_with = "lenient")]
+    value: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct HarData {
+    #[serde(rename = "mimeType", default, deserialize_with = "lenient")]
+    mime_type: String,
+    #[serde(default, deserialize_with = "lenient")]
+    text: String,
+    #[serde(default, deserialize_with = "lenient")]
+    encoding: String,
+    #[serde(default, deserialize_with = "lenient")]
+    params: Vec<HarParam>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct HarParam {
+    #[serde(default, deserialize_with = "lenient")]
+    name: String,
+    #[serde(default, deserialize_with = "lenient")]
+    value: String,
+    #[serde(rename = "fileName", default, deserialize_with = "lenient")]
+    file_name: String,
+}
+
+/// Reads a value, or takes the default for one of another kind: exports have nulls and texts in odd places.
+fn lenient<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(deserializer: D) -> Result<T, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(T::deserialize(value).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,335 @@
+//! Access logs, as nginx, Apache, Caddy and AWS's load balancers write them.
+//!
+//! [`Format`] says how a line is taken apart, and which instant its stamp is of. [`Log`] reads the lines: each gives a
+//! [`Record`] with the instant at which the request started, roughly in order of end, as the log has them.
+//! [`crate::order`] puts them in order of start.
+
+mod apache;
+pub(crate) mod escapes;
+mod format;
+mod line;
+mod nginx;
+mod pattern;
+mod spread;
+mod stamp;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::io::{BufRead, Write};
+use std::time::Duration;
+
+use crate::clients::{By, Clients};
+use crate::error::{Error, Flaw};
+use crate::lines::{Ended, Lines, trimmed};
+use crate::order::Order;
+use crate::report::{Report, shortened};
+use crate::trace::{self, Head};
+
+use self::line::NoRecord;
+use self::spread::Spread;
+
+pub use self::format::Format;
+pub use self::stamp::{Resolution, Stamps};
+
+/// A logged request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The start, in nanoseconds since the epoch; the end, if nothing tells the start.
+    pub start: i64,
+    /// The time from the start to the end.
+    pub duration: Option<Duration>,
+    /// The method.
+    pub method: String,
+    /// The target in origin form.
+    pub uri: String,
+    /// The version, as `HTTP/1.1`.
+    pub version: Option<String>,
+    /// The status of the reply.
+    pub status: Option<u16>,
+    /// The size of the reply.
+    pub size: Option<u64>,
+    /// The client's address.
+    pub client: Option<String>,
+    /// The user agent.
+    pub agent: Option<String>,
+    /// The value of a cookie or of another field that tells users apart.
+    pub user: Option<String>,
+}
+
+/// The length of a line that is read; longer ones are left out.
+pub const LINE_MAX: usize = 256 * 1024;
+
+/// The number of lines that the format is told from.
+const SAMPLE: usize = 50;
+
+/// The records of a log.
+#[derive(Debug)]
+pub struct Log<R> {
+    lines: Lines<R>,
+    format: Format,
+    /// Lines that were read to tell the format, with how they ended.
+    sample: VecDeque<(Vec<u8>, Ended)>,
+    taken: u64,
+    spread: Spread,
+    line: Vec<u8>,
+    matched: u64,
+    without_duration: u64,
+    first_flaw: Option<String>,
+    report: Report,
+    done: bool,
+}
+
+impl<R: BufRead> Log<R> {
+    /// Opens a log. Without a format it is told from the first lines.
+    ///
+    /// # Errors
+    /// If the log cannot be read, or its format is not given and not a well-known one.
+    pub fn open(reader: R, format: Option<Format>) -> Result<Self, Error> {
+        let mut lines = Lines::new(reader, LINE_MAX);
+        let mut sample = VecDeque::new();
+        let (format, detected) = match format {
+            Some(format) => (format, false),
+            None => {
+                let mut line = Vec::new();
+                while sample.len() < SAMPLE
+                    && let Some(ended) = lines.read(&mut line)?
+                {
+                    sample.push_back((line.clone(), ended));
+                }
+                (detected(&sample)?, true)
+            }
+        };
+        let mut report = Report::default();
+        if detected {
+            report.note(format!("the log's format is {}", format.name()));
+        }
+        if format.is_of_either_server() {
+            report.note(
+                "nginx stamps the end of a request and Apache its start; the stamps are taken for the end, and \
+                 nothing tells the start (--format apache takes them for the start)",
+            );
+        } else if format.stamps() == Stamps::EndWithoutDuration {
+            report.note(
+                "the stamps are of the end of a request, and no duration tells the start: slow requests start too \
+                 late",
+            );
+        }
+        if format.resolution() == Resolution::Second {
+            report.note("recorded to 1 s; the requests of a second are spread evenly within it");
+        }
+        let is_end = format.stamps() == Stamps::EndWithDuration;
+        Ok(Self {
+            lines,
+            spread: Spread::new(format.resolution(), is_end),
+            format,
+            sample,
+            taken: 0,
+            line: Vec::new(),
+            matched: 0,
+            without_duration: 0,
+            first_flaw: None,
+            report,
+            done: false,
+        })
+    }
+
+    /// The format, given or told from the first lines.
+    pub fn format(&self) -> &Format {
+        &self.format
+    }
+
+    /// The account so far. It is complete when the last record has been read.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Reads the next record. Returns `None` at the end.
+    ///
+    /// # Errors
+    /// If the log cannot be read, or none of its lines is of the format.
+    pub fn read(&mut self) -> Result<Option<Record>, Error> {
+        loop {
+            if let Some(record) = self.spread.pop() {
+                self.report.carried += 1;
+                return Ok(Some(record));
+            }
+            if self.done {
+                return Ok(None);
+            }
+            let Some(ended) = self.next_line()? else {
+                self.finish()?;
+                continue;
+            };
+            self.take_line(ended);
+        }
+    }
+
+    /// Reads the next line into the buffer.
+    fn next_line(&mut self) -> Result<Option<Ended>, Error> {
+        if let Some((line, ended)) = self.sample.pop_front() {
+            self.taken += 1;
+            self.line = line;
+            return Ok(Some(ended));
+        }
+        let ended = self.lines.read(&mut self.line)?;
+        self.taken = self.lines.number();
+        Ok(ended)
+    }
+
+    fn take_line(&mut self, ended: Ended) {
+        let line = trimmed(&self.line);
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        let number = self.taken;
+        let read = match ended {
+            Ended::Whole => line::read(&self.format, line),
+            Ended::Cut => Err(NoRecord::Malformed(format!("expected at most {LINE_MAX} bytes"))),
+        };
+        let shown = || shortened(&String::from_utf8_lossy(line), 60);
+        match read {
+            Ok(stamped) => {
+                self.matched += 1;
+                let lacks = stamped.ends && stamped.record.duration.is_none();
+                self.without_duration += u64::from(lacks);
+                self.spread.push(stamped);
+            }
+            Err(NoRecord::Malformed(reason)) => {
+                self.first_flaw.get_or_insert_with(|| format!("line {number}: {reason}"));
+                self.report
+                    .leave_out("lines that are not of the format", || format!("line {number}: {reason}"));
+            }
+            Err(NoRecord::NotARequest) => {
+                self.matched += 1;
+                self.report.leave_out("lines without a request", || format!("line {number}: {}", shown()));
+            }
+            Err(NoRecord::Connect) => {
+                self.matched += 1;
+                self.report.leave_out("CONNECT requests", || format!("line {number}: {}", shown()));
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        self.done = true;
+        self.spread.finish();
+        if self.matched == 0 {
+            let name = self.format.name();
+            let flaw = match &self.first_flaw {
+                Some(reason) => format!("expected lines in the format {name}, got none; {reason}"),
+                None => "expected a log, got no lines".to_owned(),
+            };
+            return Err(Flaw::whole(flaw).into());
+        }
+        if self.without_duration > 0 && self.format.stamps() == Stamps::EndWithDuration {
+            let count = self.without_duration;
+            self.report
+                .note(format!("{count} requests have no duration; their end is taken for their start"));
+        }
+        Ok(())
+    }
+}
+
+/// Tells the format from the first lines: the one that most of them fit, and of these the most specific.
+fn detected(sample: &VecDeque<(Vec<u8>, Ended)>) -> Result<Format, Flaw> {
+    let lines = || sample.iter().map(|(line, _)| trimmed(line)).filter(|line| !line.trim_ascii().is_empty());
+    let mut best: Option<(usize, Format)> = None;
+    for format in Format::detectable() {
+        let fits = |line: &&[u8]| !matches!(line::read(&format, line), Err(NoRecord::Malformed(_)));
+        let count = lines().filter(fits).count();
+        if count > best.as_ref().map_or(0, |(most, _)| *most) {
+            best = Some((count, format));
+        }
+    }
+    best.map(|(_, format)| format).ok_or_else(|| {
+        let first = lines().next().map_or_else(
+            || "no lines".to_owned(),
+            |line| format!("`{}`", shortened(&String::from_utf8_lossy(line), 60)),
+        );
+        Flaw::whole(format!("expected a log in the form of combined, common, caddy or alb, got {first}"))
+            .hint("--format takes the server's own log_format or LogFormat")
+    })
+}
+
+/// The choices about an import of a log.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The format; told from the first lines if `None`.
+    pub format: Option<Format>,
+    /// The parts of a record by which clients are told apart.
+    pub by: By,
+    /// The pause that ends a client's session.
+    pub idle: Duration,
+}
+
+/// Reads a log and writes it as a trace.
+///
+/// # Errors
+/// If the log cannot be read, none of its lines is of the format, or the trace cannot be written.
+pub fn to_trace(reader: impl BufRead, options: &Options, out: impl Write) -> Result<Report, Error> {
+    let mut log = Log::open(reader, options.format.clone())?;
+    let head = Head {
+        from: log.format().name().to_owned(),
+        resolution: log.format().resolution().duration(),
+        stamps: log.format().stamps(),
+        began: 0,
+    };
+    let mut clients = Clients::new(options.by, options.idle);
+    let mut writer = trace::Ordered::new(out, head);
+    let mut order = Order::new();
+    let mut bodiless = 0u64;
+    while let Some(record) = log.read()? {
+        let took = record.duration.and_then(|took| i64::try_from(took.as_nanos()).ok()).unwrap_or(0);
+        let end = record.start.saturating_add(took);
+        bodiless += u64::from(matches!(&record.method[..], "POST" | "PUT" | "PATCH"));
+        order.push(record.start, end, record);
+        while let Some((at, record)) = order.pop() {
+            writer.write(at, &request(&mut clients, at, record)).map_err(Error::Write)?;
+        }
+    }
+    order.finish();
+    while let Some((at, record)) = order.pop() {
+        writer.write(at, &request(&mut clients, at, record)).map_err(Error::Write)?;
+    }
+    writer.finish().map_err(Error::Write)?;
+    let mut report = std::mem::take(&mut log.report);
+    order.account(&mut report);
+    clients.account(&mut report);
+    if bodiless > 0 {
+        report.note(format!("{bodiless} POST, PUT and PATCH requests have no body: a log does not have it"));
+    }
+    Ok(report)
+}
+
+fn request(clients: &mut Clients, at: i64, record: Record) -> trace::Request {
+    let client =
+        clients.number(at, record.client.as_deref(), record.agent.as_deref(), record.user.as_deref());
+    let headers = record.agent.map(|agent| ("User-Agent".to_owned(), agent)).into_iter().collect();
+    trace::Request {
+        at: Duration::ZERO,
+        client,
+        method: record.method,
+        uri: record.uri,
+        headers,
+        body: None,
+        status: record.status,
+        took: record.duration,
+    }
+}
+
+/// Reads arbitrary bytes: the first line as a format, the others as a log. It must not panic, and every record that is
+/// read must have a method and a target.
+pub fn check_bytes(input: &[u8]) {
+    let at = memchr::memchr(b'\n', input).unwrap_or(input.len());
+    let (first, rest) = input.split_at_checked(at).unwrap_or((input, b""));
+    let format = Format::parse(&String::from_utf8_lossy(first)).ok();
+    for format in [format, None] {
+        let Ok(mut log) = Log::open(rest.get(1..).unwrap_or_default(), format) else { continue };
+        while let Ok(Some(record)) = log.read() {
+            assert!(!record.method.is_empty() && record.uri.starts_with(['/', '*']), "{record:?}");
+            assert!(record.uri.is_ascii(), "{record:?}");
+        }
+        assert!(log.report().to_string().lines().all(|line| line.chars().count() <= 80));
+    }
+}

@@ -1,0 +1,423 @@
+//! Descriptions of an API: OpenAPI 3.0 and later, in JSON or YAML.
+//!
+//! Each operation becomes a file of one request, with the examples of the description, or values made from its
+//! schemas. The scenario calls those operations that only read; the others are comments in it.
+
+mod refs;
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::Read;
+
+use serde_json::Value;
+use url::{Url, form_urlencoded};
+
+use crate::error::{Error, Flaw};
+use crate::report::{Report, shortened};
+use crate::text::read_text;
+use crate::workload::{Body, Entry, Part, Scenario, Step, StepFile, Text, Workload, file_stem};
+
+use self::refs::{Broken, resolved};
+use self::sample::Sampler;
+
+/// The maximum number of operations; further ones are left out.
+pub const OPERATIONS_MAX: usize = 5_000;
+
+/// The methods of operations, those that only read first.
+const METHODS: [&str; 8] = ["get", "head", "options", "post", "put", "patch", "delete", "trace"];
+
+/// Reads a description into a workload with a scenario of this name.
+///
+/// # Errors
+/// If it cannot be read, or does not describe an API in OpenAPI 3.
+pub fn read(reader: impl Read, name: &str) -> Result<(Workload, Report), Error> {
+    let text = read_text(reader)?;
+    let document = parsed(&text)?;
+    check_version(&document)?;
+    let mut importer = Importer {
+        document: &document,
+        report: Report::default(),
+        variables: BTreeMap::new(),
+        api_keys: Vec::new(),
+        taken: HashSet::new(),
+        files: Vec::new(),
+        choices: Vec::new(),
+    };
+    importer.operations();
+    Ok(importer.workload(name)?)
+}
+
+/// Reads JSON or YAML.
+fn parsed(text: &str) -> Result<Value, Flaw> {
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text).map_err(|error| Flaw::json(&error, 1));
+    }
+    yaml_serde::from_str(text).map_err(|error| {
+        let whole = error.to_string();
+        let Some(location) = error.location() else { return Flaw::whole(whole) };
+        let suffix = format!(" at line {} column {}", location.line(), location.column());
+        let sentence = whole.replace(&suffix, "");
+        Flaw::at(u64::try_from(location.line()).unwrap_or(u64::MAX), sentence).column(location.column())
+    })
+}
+
+fn check_version(document: &Value) -> Result<(), Flaw> {
+    const EXPECTED: &str = "expected a description in OpenAPI 3";
+    if document.get("swagger").is_some() {
+        return Err(Flaw::whole(format!("{EXPECTED}, got one in Swagger 2"))
+            .hint("converters such as swagger2openapi turn it into OpenAPI 3"));
+    }
+    let version = match document.get("openapi") {
+        Some(Value::String(version)) => version.clone(),
+        Some(Value::Number(version)) => version.to_string(),
+        _ => return Err(Flaw::whole(format!("{EXPECTED}, got none with the field `openapi`"))),
+    };
+    if !version.starts_with("3.") && version != "3" {
+        return Err(Flaw::whole(format!("{EXPECTED}, got version `{}`", shortened(&version, 20))));
+    }
+    if !document.get("paths").is_some_and(Value::is_object) {
+        return Err(Flaw::whole(format!("{EXPECTED} with paths, got none")));
+    }
+    Ok(())
+}
+
+struct Importer<'d> {
+    document: &'d Value,
+    report: Report,
+    /// The variables that credentials stand for, with placeholders.
+    variables: BTreeMap<String, String>,
+    /// The names of schemes with a key of their own, in the order of their variables.
+    api_keys: Vec<String>,
+    taken: HashSet<String>,
+    files: Vec<StepFile>,
+    /// The files with the reasons for which they are only comments.
+    choices: Vec<(String, Option<String>)>,
+}
+
+impl<'d> Importer<'d> {
+    fn operations(&mut self) {
+        let document = self.document;
+        let mut made_up = 0u64;
+        for (path, item) in document.get("paths").and_then(Value::as_object).into_iter().flatten() {
+            let item = match resolved(document, item) {
+                Ok(item) => item,
+                Err(broken) => {
+                    self.report.leave_out(broken.reason(), || path.clone());
+                    continue;
+                }
+            };
+            for method in METHODS {
+                let Some(operation) = item.get(method).filter(|operation| operation.is_object()) else {
+                    continue;
+                };
+                let method = method.to_ascii_uppercase();
+                if self.files.len() >= OPERATIONS_MAX {
+                    self.report.leave_out("operations beyond the maximum", || format!("{method} {path}"));
+                    continue;
+                }
+                match self.entry(path, &method, item, operation) {
+                    Ok((entry, is_made_up)) => {
+                        made_up += u64::from(is_made_up);
+                        self.add(path, &method, operation, entry);
+                    }
+                    Err(broken) => self.report.leave_out(broken.reason(), || format!("{method} {path}")),
+                }
+            }
+        }
+        if made_up > 0 {
+            self.report.note(format!(
+                "{made_up} operations have made-up values, as the description has no examples: put real ones in, or \
+                 replies will be 404"
+            ));
+        }
+    }
+
+    fn add(&mut self, path: &str, method: &str, operation: &Value, entry: Entry) {
+        let id = operation.get("operationId").and_then(Value::as_str);
+        let title = format!("{method} {path}");
+        let stem = file_stem(id.unwrap_or(&title), "operation", &mut self.taken);
+        let name = format!("{stem}.hurl");
+        let comments =
+            operation.get("summary").and_then(Value::as_str).map(str::to_owned).into_iter().collect();
+        let entry = Entry { name: Some(id.unwrap_or(&title).to_owned()), ..entry };
+        let reason = (method != "GET").then(|| format!("{method}: may change data"));
+        self.choices.push((name.clone(), reason));
+        self.files.push(StepFile { name, comments, entries: vec![entry] });
+        self.report.carried += 1;
+    }
+
+    /// The request of an operation, and whether some of its values are made up.
+    fn entry(
+        &mut self,
+        path: &str,
+        method: &str,
+        item: &'d Value,
+        operation: &'d Value,
+    ) -> Result<(Entry, bool), Broken> {
+        let mut sampler = Sampler::new(self.document);
+        let mut entry = Entry { method: method.to_owned(), ..Entry::default() };
+        let mut path = path.to_owned();
+        let mut cookies = Vec::new();
+        for parameter in self.parameters(item, operation)? {
+            let text = |name: &str| parameter.get(name).and_then(Value::as_str).unwrap_or_default();
+            let name = text("name");
+            let is_required = parameter.get("required") == Some(&Value::Bool(true));
+            if !is_required && text("in") != "path" && sampler.example(parameter)?.is_none() {
+                continue;
+            }
+            let value =
+                match parameter.get("content").and_then(Value::as_object).and_then(|all| all.values().next())
+                {
+                    Some(media) => sampler.of_holder(media)?.map(|value| Value::String(value.to_string())),
+                    None => sampler.of_holder(parameter)?,
+                };
+            let value = value.unwrap_or(Value::String("text".to_owned()));
+            match text("in") {
+                "path" => path = path.replace(&format!("{{{name}}}"), &path_text(&joined(&value))),
+                "query" => entry.query.extend(query(name, &value)),
+                // These three are described elsewhere in the document.
+                "header"
+                    if ["accept", "content-type", "authorization"]
+                        .contains(&&name.to_ascii_lowercase()[..]) => {}
+                "header" => entry.headers.push((name.to_owned(), Text::literal(joined(&value)))),
+                "cookie" => cookies.push(format!("{name}={}", joined(&value))),
+                _ => {}
+            }
+        }
+        entry.url = Text::variable("base").then(path);
+        let (status, accept) = self.expected(operation)?;
+        entry.status = status;
+        if let Some(accept) = accept {
+            entry.headers.push(("Accept".to_owned(), Text::literal(accept)));
+        }
+        if !cookies.is_empty() {
+            entry.headers.push(("Cookie".to_owned(), Text::literal(cookies.join("; "))));
+        }
+        self.secure(operation, &mut entry)?;
+        if let Some(body) = operation.get("requestBody") {
+            self.set_body(resolved(self.document, body)?, &mut entry, &mut sampler)?;
+        }
+        Ok((entry, sampler.made_up))
+    }
+
+    /// The parameters of an operation with those of its path, which it may replace.
+    fn parameters(&self, item: &'d Value, operation: &'d Value) -> Result<Vec<&'d Value>, Broken> {
+        let mut parameters: Vec<&Value> = Vec::new();
+        let lists = [item, operation].map(|holder| holder.get("parameters").and_then(Value::as_array));
+        for parameter in lists.into_iter().flatten().flatten() {
+            let parameter = resolved(self.document, parameter)?;
+            let key = |parameter: &'d Value| (parameter.get("name"), parameter.get("in"));
+            parameters.retain(|known| key(known) != key(parameter));
+            parameters.push(parameter);
+        }
+        Ok(parameters)
+    }
+
+    /// The first status of success that is listed, and the type of its content.
+    fn expected(&self, operation: &'d Value) -> Result<(Option<u16>, Option<String>), Broken> {
+        let responses = operation.get("responses").and_then(Value::as_object);
+        let Some((status, response)) =
+            responses.into_iter().flatten().find(|(status, _)| status.starts_with('2'))
+        else {
+            return Ok((None, None));
+        };
+        let content = resolved(self.document, response)?.get("content").and_then(Value::as_object);
+        let accept = content.and_then(|content| content.keys().next().cloned());
+        Ok((status.parse().ok().filter(|status| (200..300).contains(status)), accept))
+    }
+
+    /// Adds the credentials that an operation asks for, as variables.
+    fn secure(&mut self, operation: &'d Value, entry: &mut Entry) -> Result<(), Broken> {
+        let alternatives = operation.get("security").or_else(|| self.document.get("security"));
+        let Some(first) = alternatives.and_then(Value::as_array).and_then(|list| list.first()) else {
+            return Ok(());
+        };
+        for name in first.as_object().into_iter().flat_map(|schemes| schemes.keys()) {
+            let schemes =
+                self.document.get("components").and_then(|components| components.get("securitySchemes"));
+            let Some(scheme) = schemes.and_then(|schemes| schemes.get(name)) else { continue };
+            let scheme = resolved(self.document, scheme)?;
+            let text = |name: &str| scheme.get(name).and_then(Value::as_str).unwrap_or_default();
+            match (text("type"), &text("scheme").to_ascii_lowercase()[..]) {
+                ("http", "basic") => {
+                    self.set_variable("user", "USER");
+                    self.set_variable("password", "PASSWORD");
+                    entry.basic_auth = Some((Text::variable("user"), Text::variable("password")));
+                }
+                ("http", "bearer") | ("oauth2" | "openIdConnect", _) => {
+                    self.set_variable("token", "TOKEN");
+                    let bearer = Text::literal("Bearer ").then_variable("token");
+                    entry.headers.push(("Authorization".to_owned(), bearer));
+                }
+                ("apiKey", _) => {
+                    let variable = self.api_key(name);
+                    let value = Text::variable(&variable);
+                    match text("in") {
+                        "query" => entry.query.push((text("name").to_owned(), value)),
+                        "cookie" => {
+                            let cookie = Text::literal(format!("{}=", text("name"))).then_variable(&variable);
+                            entry.headers.push(("Cookie".to_owned(), cookie));
+                        }
+                        _ => entry.headers.push((text("name").to_owned(), value)),
+                    }
+                }
+                (kind, scheme) => self.report.note(format!(
+                    "the security scheme {} ({}) is not carried over",
+                    shortened(name, 40),
+                    shortened(if scheme.is_empty() { kind } else { scheme }, 20)
+                )),
+            }
+        }
+        Ok(())
+    }
+
+    fn set_variable(&mut self, name: &str, placeholder: &str) {
+        self.variables.entry(name.to_owned()).or_insert_with(|| placeholder.to_owned());
+    }
+
+    /// The variable of a scheme with a key.
+    fn api_key(&mut self, scheme: &str) -> String {
+        let at = self.api_keys.iter().position(|known| known == scheme).unwrap_or_else(|| {
+            self.api_keys.push(scheme.to_owned());
+            self.api_keys.len() - 1
+        });
+        let variable = if at == 0 { "api_key".to_owned() } else { format!("api_key_{}", at + 1) };
+        self.set_variable(&variable, "API-KEY");
+        variable
+    }
+
+    fn set_body(
+        &mut self,
+        body: &'d Value,
+        entry: &mut Entry,
+        sampler: &mut Sampler<'d>,
+    ) -> Result<(), Broken> {
+        let content = body.get("content").and_then(Value::as_object);
+        let Some((kind, media)) = content.into_iter().flatten().min_by_key(|(kind, _)| preference(kind))
+        else {
+            return Ok(());
+        };
+        let value = sampler.of_holder(media)?.unwrap_or(Value::Null);
+        let body = match (preference(kind), value) {
+            (Preference::Json, value) => serde_json::to_string_pretty(&value)
+                .ok()
+                .and_then(|text| Body::of(text.as_bytes(), Some(kind))),
+            (Preference::Form, Value::Object(object)) => {
+                Some(Body::Form(object.iter().map(|(name, value)| (name.clone(), joined(value))).collect()))
+            }
+            (Preference::Multipart, Value::Object(object)) => {
+                let parts = object.iter().map(|(name, value)| (name.clone(), Part::Text(joined(value))));
+                Some(Body::Multipart(parts.collect()))
+            }
+            (_, Value::String(text)) => Some(Body::Text(text)),
+            _ => {
+                self.report.note(format!("a body of {} has no example: it is left out", shortened(kind, 40)));
+                None
+            }
+        };
+        if body.is_some() {
+            entry.headers.push(("Content-Type".to_owned(), Text::literal(kind)));
+        }
+        entry.set_body(body);
+        Ok(())
+    }
+
+    fn workload(mut self, name: &str) -> Result<(Workload, Report), Flaw> {
+        if self.files.is_empty() {
+            let reason = self.report.left_out.first();
+            let reason =
+                reason.map_or_else(String::new, |first| format!("; {} {}", first.count, first.reason));
+            return Err(Flaw::whole(format!("expected a description with operations, got none{reason}")));
+        }
+        let base = self.server();
+        let mut comments = vec!["Made by httperf import openapi.".to_owned()];
+        if base.is_none() {
+            comments.push("The description names no server: give one with --base.".to_owned());
+            self.report.note("the description names no server: give one with --base");
+        }
+        if !self.variables.is_empty() {
+            let names: Vec<&str> = self.variables.keys().map(String::as_str).collect();
+            self.report.note(format!("set the variables {} in the workload", names.join(", ")));
+        }
+        let skipped = self.choices.iter().filter(|(_, reason)| reason.is_some()).count();
+        if skipped > 0 {
+            self.report
+                .note(format!("{skipped} operations may change data: they are comments in the scenario"));
+        }
+        let disabled = (skipped == self.choices.len()).then(|| "No operation only reads.".to_owned());
+        let scenario = Scenario { name: name.to_owned(), steps: vec![Step::Choose(self.choices)], disabled };
+        let workload = Workload {
+            comments,
+            base,
+            variables: self.variables.into_iter().collect(),
+            files: self.files,
+            scenarios: vec![scenario],
+            options: Vec::new(),
+        };
+        Ok((workload, self.report))
+    }
+
+    /// The URL of the first server, if it has a host.
+    fn server(&self) -> Option<String> {
+        let server = self.document.get("servers")?.as_array()?.first()?;
+        let mut url = server.get("url")?.as_str()?.to_owned();
+        for (name, variable) in server.get("variables").and_then(Value::as_object).into_iter().flatten() {
+            let default = variable.get("default").and_then(Value::as_str).unwrap_or_default();
+            url = url.replace(&format!("{{{name}}}"), default);
+        }
+        let url =
+            Url::parse(&url).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())?;
+        let path = url.path().trim_end_matches('/');
+        Some(format!("{}{path}", url.origin().ascii_serialization()))
+    }
+}
+
+/// The kinds of bodies, those that can be written best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Preference {
+    Json,
+    Form,
+    Multipart,
+    Other,
+}
+
+fn preference(kind: &str) -> Preference {
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match &kind[..] {
+        "application/json" | "*/*" => Preference::Json,
+        "application/x-www-form-urlencoded" => Preference::Form,
+        "multipart/form-data" => Preference::Multipart,
+        kind if kind.ends_with("+json") => Preference::Json,
+        _ => Preference::Other,
+    }
+}
+
+/// A value as one text: lists with commas.
+fn joined(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(list) => list.iter().map(joined).collect::<Vec<_>>().join(","),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// A parameter of the query: lists repeat its name, and the fields of objects stand for themselves.
+fn query(name: &str, value: &Value) -> Vec<(String, Text)> {
+    match value {
+        Value::Array(list) => {
+            list.iter().map(|item| (name.to_owned(), Text::literal(joined(item)))).collect()
+        }
+        Value::Object(object) => {
+            object.iter().map(|(name, value)| (name.clone(), Text::literal(joined(value)))).collect()
+        }
+        value => vec![(name.to_owned(), Text::literal(joined(value)))],
+    }
+}
+
+/// A text as a segment of a path.
+fn path_text(text: &str) -> String {
+    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+}

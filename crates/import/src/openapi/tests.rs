@@ -1,0 +1,199 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const SHOP: &str = r##"
+openapi: 3.0.3
+info: { title: Shop, version: "1" }
+servers:
+  - url: https://{region}.shop.example/v1/
+    variables: { region: { default: eu } }
+security: [ { bearer: [] } ]
+paths:
+  /pets/{petId}:
+    parameters:
+      - $ref: "#/components/parameters/PetId"
+    get:
+      operationId: getPet
+      summary: One pet
+      parameters:
+        - { name: fields, in: query, schema: { type: string } }
+        - { name: tags, in: query, required: true, example: [a, "b c"] }
+        - { name: X-Trace, in: header, required: true, schema: { type: string, format: uuid } }
+      responses:
+        404: { description: none }
+        200: { description: ok, content: { application/json: {} } }
+    delete:
+      security: []
+      responses: { default: { description: any } }
+  /pets:
+    post:
+      security: [ { key: [], basic: [] } ]
+      requestBody:
+        content:
+          text/plain: { example: x }
+          application/json:
+            schema: { $ref: "#/components/schemas/Pet" }
+      responses: { 2XX: { description: ok } }
+    put:
+      security: [ { inQuery: [] } ]
+      requestBody:
+        $ref: "#/components/requestBodies/Form"
+      responses: { 204: { description: ok } }
+  /other:
+    get:
+      parameters: [ { $ref: "other.yaml#/x" } ]
+      responses: {}
+  /lost: { get: { parameters: [ { $ref: "#/nowhere" } ] } }
+components:
+  parameters:
+    PetId: { name: petId, in: path, required: true, schema: { type: integer, minimum: 7 } }
+  requestBodies:
+    Form: { content: { application/x-www-form-urlencoded: { schema: { properties: { a: { default: "1 2" } } } } } }
+  securitySchemes:
+    bearer: { type: http, scheme: bearer }
+    basic: { type: http, scheme: basic }
+    key: { type: apiKey, in: header, name: X-Key }
+    inQuery: { type: apiKey, in: query, name: key }
+  schemas:
+    Named: { type: object, properties: { name: { type: string, minLength: 6 } } }
+    Pet:
+      allOf:
+        - $ref: "#/components/schemas/Named"
+        - type: object
+          properties:
+            id: { type: integer, readOnly: true }
+            kind: { enum: [cat, dog] }
+            born: { type: [string, "null"], format: date }
+            weight: { type: number, exclusiveMinimum: 2 }
+            friends: { type: array, items: { $ref: "#/components/schemas/Pet" } }
+"##;
+
+fn import(text: &str) -> Result<(Workload, Report), String> {
+    read(text.as_bytes(), "shop").map_err(|error| error.about("api.yaml"))
+}
+
+#[test]
+fn each_operation_is_a_file_and_those_that_read_are_called() {
+    let (workload, report) = import(SHOP).unwrap();
+    let files: Vec<(&str, String)> =
+        workload.files.iter().map(|file| (&file.name[..], file.written())).collect();
+    assert_eq!(
+        files[2],
+        (
+            "getpet.hurl",
+            "# One pet\n\n# @name getPet\nGET {{base}}/pets/7\nX-Trace: 123e4567-e89b-42d3-a456-426614174000\n\
+             Accept: application/json\nAuthorization: Bearer {{token}}\n[Query]\ntags: a\ntags: b c\nHTTP 200\n"
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        files[3],
+        (
+            "delete-pets-petid.hurl",
+            "# @name DELETE /pets/{petId}\nDELETE {{base}}/pets/7\nHTTP *\n".to_owned()
+        )
+    );
+    assert_eq!(
+        files[1],
+        (
+            "put-pets.hurl",
+            "# @name PUT /pets\nPUT {{base}}/pets\n[Query]\nkey: {{api_key_2}}\n[Form]\na: 1 2\nHTTP 204\n"
+                .to_owned()
+        )
+    );
+    let (name, post) = &files[0];
+    assert_eq!(*name, "post-pets.hurl");
+    let start = "# @name POST /pets\nPOST {{base}}/pets\nX-Key: {{api_key}}\nContent-Type: \
+                 application/json\n[BasicAuth]\n{{user}}: {{password}}\n{\n";
+    assert!(post.starts_with(start) && post.ends_with("}\nHTTP *\n"), "{post}");
+    let toml: toml::Table = workload.toml().parse().unwrap();
+    assert_eq!(toml["base"].as_str(), Some("https://eu.shop.example/v1"));
+    let steps = toml["scenario"][0]["steps"].as_array().unwrap();
+    let choices = steps[0]["choose"].as_array().unwrap();
+    assert_eq!((choices.len(), choices[0]["run"].as_str()), (1, Some("getpet.hurl")));
+    let names: Vec<&String> = toml["variables"].as_table().unwrap().keys().collect();
+    assert_eq!(names, ["api_key", "api_key_2", "password", "token", "user"]);
+    assert_eq!(report.carried, 4);
+    let reasons: Vec<(&str, u64)> =
+        report.left_out.iter().map(|group| (&group.reason[..], group.count)).collect();
+    assert_eq!(
+        reasons,
+        [
+            ("operations with references that lead nowhere", 1),
+            ("operations with references to other documents", 1)
+        ]
+    );
+}
+
+#[test]
+fn bodies_are_made_from_schemas_that_refer_to_themselves() {
+    let (workload, _) = import(SHOP).unwrap();
+    let Some(Body::Json(text)) = &workload.files[0].entries[0].body else { panic!("no JSON") };
+    let body: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(
+        (&body["name"], &body["kind"], &body["born"], &body["weight"], body.get("id")),
+        (&"textxx".into(), &"cat".into(), &"2026-01-02".into(), &3.into(), None)
+    );
+    assert_eq!(body["friends"][0]["name"], "textxx");
+    assert!(text.len() < 5_000, "{}", text.len());
+}
+
+#[test]
+fn json_is_read_as_well() {
+    let text = r##"{"openapi":"3.1.0","paths":{"/a":{"get":{"parameters":[{"name":"q","in":"query",
+        "examples":{"one":{"value":"x y"}}}]}}}}"##;
+    let (workload, report) = import(text).unwrap();
+    assert_eq!(workload.files[0].written(), "# @name GET /a\nGET {{base}}/a\n[Query]\nq: x y\nHTTP *\n");
+    assert_eq!(workload.base, None);
+    assert!(report.notes.iter().any(|note| note.contains("--base")));
+}
+
+#[test]
+fn bad_descriptions_are_refused() {
+    for (text, message) in [
+        ("", "api.yaml: expected a description in OpenAPI 3, got none with the field `openapi`"),
+        (
+            "swagger: \"2.0\"",
+            "api.yaml: expected a description in OpenAPI 3, got one in Swagger 2\nhint: converters such as \
+             swagger2openapi turn it into OpenAPI 3",
+        ),
+        ("openapi: 4.0.0", "api.yaml: expected a description in OpenAPI 3, got version `4.0.0`"),
+        ("openapi: 3.0.0", "api.yaml: expected a description in OpenAPI 3 with paths, got none"),
+        ("openapi: 3.0.0\npaths: {}", "api.yaml: expected a description with operations, got none"),
+        ("{\"openapi\":\n", "api.yaml:2:0: EOF while parsing a value"),
+        (
+            "a: [1",
+            "api.yaml:2:1: did not find expected ',' or ']', while parsing a flow sequence at line 1 column 4",
+        ),
+        (
+            "openapi: 3.0.0\npaths: {/a: {$ref: \"#/paths/~1a\"}}",
+            "api.yaml: expected a description with operations, got none; 1 operations with references that lead \
+             nowhere",
+        ),
+    ] {
+        assert_eq!(import(text).map(|(workload, _)| workload), Err(message.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn a_document_that_grows_with_each_alias_is_refused() {
+    let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let list = format!("*a{}, ", level - 1).repeat(9);
+        text += &format!("a{level}: &a{level} [{list}]\n");
+    }
+    assert!(import(&text).unwrap_err().contains("repetition limit exceeded"));
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_panic(bytes in any::<Vec<u8>>(), at in 0usize..2000, removed in 0usize..30) {
+        let _ = read(&bytes[..], "x");
+        let mut text = SHOP.as_bytes().to_vec();
+        let at = at.min(text.len());
+        let end = (at + removed).min(text.len());
+        text.splice(at..end, bytes.iter().copied().take(5));
+        let _ = read(&text[..], "x");
+    }
+}

@@ -1,0 +1,694 @@
+//! Workload files: the steps as Hurl files, and the load as TOML.
+//!
+//! What comes from a recording is escaped, so that nothing in it is taken for a template, a comment or the end of a
+//! value.
+//!
+//! <https://hurl.dev/docs/grammar.html>
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// A workload: files of steps, and the scenarios that run them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Workload {
+    /// Sentences for the head of the file.
+    pub comments: Vec<String>,
+    /// The variable `{{base}}`: the server.
+    pub base: Option<String>,
+    /// Other variables with their values.
+    pub variables: Vec<(String, String)>,
+    /// The files of steps.
+    pub files: Vec<StepFile>,
+    /// The scenarios.
+    pub scenarios: Vec<Scenario>,
+    /// Options of the command line, with values that TOML takes as they are.
+    pub options: Vec<(String, String)>,
+}
+
+/// A file of steps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepFile {
+    /// Its name without a folder.
+    pub name: String,
+    /// Sentences for the head of the file.
+    pub comments: Vec<String>,
+    /// The requests, in order.
+    pub entries: Vec<Entry>,
+}
+
+/// A request of a file, with the status that is expected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Entry {
+    /// The name of the step, if it has one.
+    pub name: Option<String>,
+    /// The pause before the request.
+    pub think: Option<Duration>,
+    /// The method.
+    pub method: String,
+    /// The URL.
+    pub url: Text,
+    /// The header fields.
+    pub headers: Vec<(String, Text)>,
+    /// Parameters that are added to the URL.
+    pub query: Vec<(String, Text)>,
+    /// User and password.
+    pub basic_auth: Option<(Text, Text)>,
+    /// The body.
+    pub body: Option<Body>,
+    /// The expected status; `None` for any.
+    pub status: Option<u16>,
+    /// True if redirects are followed.
+    pub follows_redirects: bool,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body {
+    /// JSON, written as it is.
+    Json(String),
+    /// Text.
+    Text(String),
+    /// Any bytes.
+    Bytes(Vec<u8>),
+    /// The fields of a form, encoded as in a URL.
+    Form(Vec<(String, String)>),
+    /// The fields of a form in parts.
+    Multipart(Vec<(String, Part)>),
+    /// The content of a file next to the workload.
+    File(String),
+}
+
+/// A field of a form in parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A value.
+    Text(String),
+    /// The content of a file next to the workload.
+    File(String),
+}
+
+/// A text in which variables stand for their values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text(Vec<Piece>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Literal(String),
+    Variable(String),
+}
+
+/// A scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// Its steps.
+    pub steps: Vec<Step>,
+    /// The reason for which it is only a comment, if it is.
+    pub disabled: Option<String>,
+}
+
+/// A step of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Runs a file.
+    Run(String),
+    /// Pauses.
+    Think(Duration),
+    /// Runs one of several files, each as often as the others. Those with a reason are comments.
+    Choose(Vec<(String, Option<String>)>),
+}
+
+/// A file that is ready to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Its name without a folder.
+    pub name: String,
+    /// Its content.
+    pub content: String,
+}
+
+impl Text {
+    /// A text without variables.
+    #[must_use]
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self(vec![Piece::Literal(text.into())])
+    }
+
+    /// The value of a variable.
+    #[must_use]
+    pub fn variable(name: impl Into<String>) -> Self {
+        Self(vec![Piece::Variable(name.into())])
+    }
+
+    /// Adds a text.
+    #[must_use]
+    pub fn then(mut self, text: impl Into<String>) -> Self {
+        self.0.push(Piece::Literal(text.into()));
+        self
+    }
+
+    /// Adds the value of a variable.
+    #[must_use]
+    pub fn then_variable(mut self, name: impl Into<String>) -> Self {
+        self.0.push(Piece::Variable(name.into()));
+        self
+    }
+
+    /// The text with each literal escaped.
+    fn written(&self, escape: impl Fn(&str) -> String) -> String {
+        let pieces = self.0.iter().map(|piece| match piece {
+            Piece::Literal(text) => escape(text),
+            Piece::Variable(name) => format!("{{{{{name}}}}}"),
+        });
+        pieces.collect()
+    }
+}
+
+impl Workload {
+    /// All files: the workload under this name with `.toml`, and the files of steps.
+    #[must_use]
+    pub fn written(&self, name: &str) -> Vec<Written> {
+        let toml = Written { name: format!("{name}.toml"), content: self.toml() };
+        let files =
+            self.files.iter().map(|file| Written { name: file.name.clone(), content: file.written() });
+        std::iter::once(toml).chain(files).collect()
+    }
+
+    /// The workload file.
+    #[must_use]
+    pub fn toml(&self) -> String {
+        let mut toml = String::new();
+        for comment in &self.comments {
+            line(&mut toml, &format!("# {}", one_line(comment)));
+        }
+        if let Some(base) = &self.base {
+            line(&mut toml, &format!("base = {}", quoted(base)));
+        }
+        if !self.variables.is_empty() {
+            line(&mut toml, "\n[variables]");
+            for (name, value) in &self.variables {
+                line(&mut toml, &format!("{} = {}", quoted(name), quoted(value)));
+            }
+        }
+        line(&mut toml, "\n# An import does not know the load: this is one visit a second for a minute.");
+        line(&mut toml, "[arrivals]\nrate = \"1/s\"\nfor = \"1m\"");
+        for scenario in &self.scenarios {
+            line(&mut toml, "");
+            scenario.write(&mut toml);
+        }
+        if !self.options.is_empty() {
+            line(&mut toml, "\n[options]");
+            for (name, value) in &self.options {
+                line(&mut toml, &format!("{name} = {value}"));
+            }
+        }
+        toml
+    }
+}
+
+impl Scenario {
+    fn write(&self, toml: &mut String) {
+        let prefix = match &self.disabled {
+            Some(reason) => {
+                line(toml, &format!("# {}", one_line(reason)));
+                "# "
+            }
+            None => "",
+        };
+        line(toml, &format!("{prefix}[[scenario]]"));
+        line(toml, &format!("{prefix}name = {}", quoted(&self.name)));
+        line(toml, &format!("{prefix}steps = ["));
+        for step in &self.steps {
+            match step {
+                Step::Run(file) => line(toml, &format!("{prefix}  {{ run = {} }},", quoted(file))),
+                Step::Think(pause) => {
+                    line(toml, &format!("{prefix}  {{ think = {} }},", quoted(&duration(*pause))));
+                }
+                Step::Choose(files) => {
+                    line(toml, &format!("{prefix}  {{ choose = ["));
+                    for (file, reason) in files {
+                        let choice = format!("{{ weight = 1, run = {} }},", quoted(file));
+                        let choice = match reason {
+                            Some(reason) => format!("# {choice} # {}", one_line(reason)),
+                            None => choice,
+                        };
+                        line(toml, &format!("{prefix}    {choice}"));
+                    }
+                    line(toml, &format!("{prefix}  ] }},"));
+                }
+            }
+        }
+        line(toml, &format!("{prefix}]"));
+    }
+}
+
+impl StepFile {
+    /// The content of the file.
+    #[must_use]
+    pub fn written(&self) -> String {
+        let mut hurl = String::new();
+        for comment in &self.comments {
+            line(&mut hurl, &format!("# {}", one_line(comment)));
+        }
+        for entry in &self.entries {
+            if !hurl.is_empty() {
+                hurl.push('\n');
+            }
+            entry.write(&mut hurl);
+        }
+        hurl
+    }
+}
+
+impl Entry {
+    /// Sets the body, and leaves out the header field that names its type where the body brings its own.
+    pub(crate) fn set_body(&mut self, body: Option<Body>) {
+        if matches!(body, Some(Body::Form(_) | Body::Multipart(_))) {
+            self.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+        }
+        self.body = body;
+    }
+
+    fn write(&self, hurl: &mut String) {
+        if let Some(name) = self.name.as_deref().map(one_line).filter(|name| !name.is_empty()) {
+            line(hurl, &format!("# @name {name}"));
+        }
+        if let Some(think) = self.think {
+            line(hurl, &format!("# @think {}", duration(think)));
+        }
+        line(hurl, &format!("{} {}", self.method, self.url.written(url_text)));
+        fields(hurl, &self.headers);
+        if !self.query.is_empty() {
+            line(hurl, "[Query]");
+            fields(hurl, &self.query);
+        }
+        if let Some((user, password)) = &self.basic_auth {
+            line(hurl, "[BasicAuth]");
+            field(hurl, &user.written(key), &password.written(value));
+        }
+        if self.follows_redirects {
+            line(hurl, "[Options]\nlocation: true");
+        }
+        if let Some(body) = &self.body {
+            body.write(hurl);
+        }
+        let status = self.status.map_or_else(|| "*".to_owned(), |status| status.to_string());
+        line(hurl, &format!("HTTP {status}"));
+    }
+}
+
+impl Body {
+    fn write(&self, hurl: &mut String) {
+        match self {
+            Self::Json(text) => line(hurl, &json(text)),
+            Self::Text(text) => line(hurl, &format!("`{}`", one_line_string(text))),
+            Self::Bytes(bytes) => line(hurl, &format!("base64,{};", STANDARD.encode(bytes))),
+            Self::File(name) => line(hurl, &format!("file,{};", file_name(name))),
+            Self::Form(form) => {
+                line(hurl, "[Form]");
+                for (name, text) in form {
+                    field(hurl, &key(name), &value(text));
+                }
+            }
+            Self::Multipart(parts) => {
+                line(hurl, "[Multipart]");
+                for (name, part) in parts {
+                    let text = match part {
+                        // A value that begins so names a file.
+                        Part::Text(text) if text.starts_with("file,") => {
+                            format!("\\u{{66}}{}", value(&text[1..]))
+                        }
+                        Part::Text(text) => value(text),
+                        Part::File(name) => format!("file,{};", file_name(name)),
+                    };
+                    field(hurl, &key(name), &text);
+                }
+            }
+        }
+    }
+
+    /// The body as JSON or text, or as bytes if it is not UTF-8. `None` if there is none.
+    #[must_use]
+    pub fn of(bytes: &[u8], content_type: Option<&str>) -> Option<Self> {
+        let Ok(text) = std::str::from_utf8(bytes) else { return Some(Self::Bytes(bytes.to_vec())) };
+        if text.is_empty() {
+            return None;
+        }
+        let content_type = content_type.unwrap_or_default().to_ascii_lowercase();
+        let is_object = text.starts_with(['{', '[']) && text.ends_with(['}', ']']);
+        if is_object && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() && is_plain_json(text) {
+            return Some(Self::Json(text.to_owned()));
+        }
+        if content_type.starts_with("application/x-www-form-urlencoded")
+            && let Some(form) = form(text)
+        {
+            return Some(Self::Form(form));
+        }
+        Some(Self::Text(text.to_owned()))
+    }
+}
+
+/// The fields of an encoded form, if encoding them gives the same text again.
+fn form(text: &str) -> Option<Vec<(String, String)>> {
+    let pairs: Vec<(String, String)> = url::form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+    let decoded = |text: &str| text.replace('+', "%20").to_ascii_lowercase();
+    let again = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
+    let names = pairs.iter().all(|(name, _)| !name.is_empty());
+    (names && !pairs.is_empty() && decoded(&again) == decoded(text)).then_some(pairs)
+}
+
+/// Returns whether JSON is written without what a parser of Hurl may read otherwise: control characters and line ends
+/// other than line feeds.
+fn is_plain_json(text: &str) -> bool {
+    !text.contains(|letter: char| letter.is_control() && letter != '\n') && !text.contains("\n\n")
+}
+
+/// A pause as workload files write it.
+#[must_use]
+pub fn duration(pause: Duration) -> String {
+    let millis = pause.as_millis();
+    if millis < 1000 {
+        return format!("{millis}ms");
+    }
+    let fraction = format!("{:03}", millis % 1000);
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{}{point}{fraction}s", millis / 1000)
+}
+
+/// A name for a file, made of lower-case letters, digits and dashes, that is not taken yet.
+pub(crate) fn file_stem(text: &str, fallback: &str, taken: &mut HashSet<String>) -> String {
+    const STEM_MAX: usize = 60;
+    let mut stem = String::new();
+    for letter in text.chars() {
+        if stem.len() >= STEM_MAX {
+            break;
+        }
+        match letter {
+            'a'..='z' | '0'..='9' => stem.push(letter),
+            'A'..='Z' => stem.push(letter.to_ascii_lowercase()),
+            _ if stem.is_empty() || stem.ends_with('-') => {}
+            _ => stem.push('-'),
+        }
+    }
+    let stem = stem.trim_end_matches('-');
+    let stem = if stem.is_empty() { fallback } else { stem };
+    let mut unique = stem.to_owned();
+    let mut number = 2;
+    while !taken.insert(unique.clone()) {
+        unique = format!("{stem}-{number}");
+        number += 1;
+    }
+    unique
+}
+
+fn fields(hurl: &mut String, fields: &[(String, Text)]) {
+    for (name, text) in fields {
+        field(hurl, &key(name), &text.written(value));
+    }
+}
+
+fn field(hurl: &mut String, name: &str, value: &str) {
+    let separator = if value.is_empty() { "" } else { " " };
+    // Blanks at the ends would not be part of the value.
+    let (first, value) = value.strip_prefix(' ').map_or(("", value), |rest| ("\\u{20}", rest));
+    let (value, last) = value.strip_suffix(' ').map_or((value, ""), |rest| (rest, "\\u{20}"));
+    line(hurl, &format!("{name}:{separator}{first}{value}{last}"));
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
+
+/// The text of a comment. An `@` at its start would make it an instruction.
+fn one_line(text: &str) -> String {
+    let line: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+    line.trim_start_matches(['@', ' ']).trim_end().to_owned()
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            letter if letter.is_control() => {
+                let _ = write!(quoted, "\\u{:04X}", u32::from(letter));
+            }
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A URL, with what no URL has percent-encoded.
+fn url_text(text: &str) -> String {
+    let mut url = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b":/?[]@!$&'()*+,;=-._~%".contains(&byte) {
+            url.push(char::from(byte));
+        } else {
+            let _ = write!(url, "%{byte:02X}");
+        }
+    }
+    url
+}
+
+fn escaped(out: &mut String, letter: char) {
+    let _ = write!(out, "\\u{{{:x}}}", u32::from(letter));
+}
+
+/// The name of a field.
+fn key(text: &str) -> String {
+    let mut key = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' | '.' => key.push(letter),
+            ']' | '@' | '$' if !key.is_empty() => key.push(letter),
+            // At the start of a line it would begin a section.
+            '[' if !key.is_empty() => key.push(letter),
+            letter => escaped(&mut key, letter),
+        }
+    }
+    key
+}
+
+/// The value of a field.
+fn value(text: &str) -> String {
+    escaped_text(text, |letter| letter == '#')
+}
+
+/// The content of a string in backticks.
+fn one_line_string(text: &str) -> String {
+    escaped_text(text, |letter| matches!(letter, '#' | '`'))
+}
+
+/// The text with backslashes, control characters and what would be a template escaped, and these letters as well.
+fn escaped_text(text: &str, is_special: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = None;
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_brace = letter == '{' && (before == Some('{') || letters.peek() == Some(&'{'));
+        // A variable may come behind.
+        let is_brace = is_brace || letter == '{' && letters.peek().is_none();
+        match letter {
+            '\\' => out.push_str("\\\\"),
+            letter if letter.is_control() || is_brace => escaped(&mut out, letter),
+            letter if is_special(letter) => out.extend(['\\', letter]),
+            letter => out.push(letter),
+        }
+        before = Some(letter);
+    }
+    out
+}
+
+/// JSON without templates: braces that stand together are in strings, where they can be escaped.
+fn json(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("{{") {
+        let (before, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        out.push_str(before);
+        let next = behind.trim_start_matches('{');
+        for _ in 0..behind.len() - next.len() {
+            out.push_str("\\u007b");
+        }
+        rest = next;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// The name of a file. Letters that the grammar has no way to write become `_`.
+fn file_name(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for letter in name.chars() {
+        match letter {
+            ' ' => out.push_str("\\ "),
+            letter if letter.is_alphanumeric() || "._-/+@=,%~".contains(letter) => out.push(letter),
+            _ => out.push('_'),
+        }
+    }
+    if out.is_empty() { "file".to_owned() } else { out }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(entry: Entry) -> String {
+        StepFile { name: "a.hurl".to_owned(), comments: Vec::new(), entries: vec![entry] }.written()
+    }
+
+    fn post(body: Body) -> Entry {
+        Entry {
+            method: "POST".to_owned(),
+            url: Text::variable("base").then("/x"),
+            body: Some(body),
+            ..Entry::default()
+        }
+    }
+
+    #[test]
+    fn an_entry_has_its_parts_in_the_order_of_the_grammar() {
+        let entry = Entry {
+            name: Some("add to\ncart".to_owned()),
+            think: Some(Duration::from_millis(1250)),
+            method: "POST".to_owned(),
+            url: Text::variable("base").then("/a b?c={d}&e=[1]"),
+            headers: vec![
+                ("Accept".to_owned(), Text::literal("text/html; q=\"1\" # {{x}}")),
+                ("X-Empty".to_owned(), Text::literal("")),
+                ("Authorization".to_owned(), Text::literal("Bearer ").then_variable("token")),
+            ],
+            query: vec![("q r".to_owned(), Text::literal(" a\\b\t "))],
+            basic_auth: Some((Text::literal("me"), Text::variable("password"))),
+            body: Some(Body::Form(vec![("[0]a[b]".to_owned(), "1\n2".to_owned())])),
+            status: Some(201),
+            follows_redirects: true,
+        };
+        let expected = r#"# @name add to cart
+# @think 1.25s
+POST {{base}}/a%20b?c=%7Bd%7D&e=[1]
+Accept: text/html; q="1" \# \u{7b}\u{7b}x}}
+X-Empty:
+Authorization: Bearer {{token}}
+[Query]
+q\u{20}r: \u{20}a\\b\u{9}\u{20}
+[BasicAuth]
+me: {{password}}
+[Options]
+location: true
+[Form]
+\u{5b}0]a[b]: 1\u{a}2
+HTTP 201
+"#;
+        assert_eq!(written(entry), expected);
+    }
+
+    #[test]
+    fn comments_give_no_instructions() {
+        let file = StepFile {
+            name: "a.hurl".to_owned(),
+            comments: vec!["@think 5s\nGET /x".to_owned()],
+            entries: vec![Entry { name: Some(" ".to_owned()), ..post(Body::Text("x".to_owned())) }],
+        };
+        assert_eq!(file.written(), "# think 5s GET /x\n\nPOST {{base}}/x\n`x`\nHTTP *\n");
+    }
+
+    #[test]
+    fn bodies_are_written_so_that_their_bytes_stay() {
+        for (bytes, kind, expected) in [
+            (
+                &b"{\"a\": {\"b\": \"{{{x}}\"}}"[..],
+                "application/json",
+                "{\"a\": {\"b\": \"\\u007b\\u007b\\u007bx}}\"}}",
+            ),
+            (b"{not json}", "application/json", "`{not json}`"),
+            (b"a=1&b=x+y%21", "application/x-www-form-urlencoded; charset=UTF-8", "[Form]\na: 1\nb: x y!"),
+            (b"a=1&&b", "application/x-www-form-urlencoded", "`a=1&&b`"),
+            (b"one`two#\r\n{{x}}\\", "text/plain", "`one\\`two\\#\\u{d}\\u{a}\\u{7b}\\u{7b}x}}\\\\`"),
+            (b"\xff\x00", "image/png", "base64,/wA=;"),
+            ("é".as_bytes(), "text/plain", "`é`"),
+        ] {
+            let entry = post(Body::of(bytes, Some(kind)).unwrap());
+            assert_eq!(written(entry), format!("POST {{{{base}}}}/x\n{expected}\nHTTP *\n"));
+        }
+        assert_eq!(Body::of(b"", None), None);
+        let parts = vec![
+            ("a".to_owned(), Part::Text("file,x;".to_owned())),
+            ("b".to_owned(), Part::File("my file{1}.png".to_owned())),
+        ];
+        let expected = "POST {{base}}/x\n[Multipart]\na: \\u{66}ile,x;\nb: file,my\\ file_1_.png;\nHTTP *\n";
+        assert_eq!(written(post(Body::Multipart(parts))), expected);
+    }
+
+    #[test]
+    fn a_workload_is_toml() {
+        let workload = Workload {
+            comments: vec!["Made of\na recording.".to_owned()],
+            base: Some("https://shop.example".to_owned()),
+            variables: vec![("token".to_owned(), "a\"b\\c\u{7}é".to_owned())],
+            files: Vec::new(),
+            scenarios: vec![
+                Scenario {
+                    name: "page \"1\"".to_owned(),
+                    steps: vec![
+                        Step::Run("page-1.hurl".to_owned()),
+                        Step::Think(Duration::from_millis(80)),
+                        Step::Choose(vec![
+                            ("a.hurl".to_owned(), None),
+                            ("b.hurl".to_owned(), Some("changes data".to_owned())),
+                        ]),
+                    ],
+                    disabled: None,
+                },
+                Scenario {
+                    name: "whole".to_owned(),
+                    steps: vec![Step::Run("page-1.hurl".to_owned())],
+                    disabled: Some("Instead of the above".to_owned()),
+                },
+            ],
+            options: vec![("cookies".to_owned(), "true".to_owned())],
+        };
+        let text = workload.toml();
+        let table: toml::Table = text.parse().unwrap();
+        assert_eq!(table["base"].as_str(), Some("https://shop.example"));
+        assert_eq!(table["variables"]["token"].as_str(), Some("a\"b\\c\u{7}é"));
+        let scenarios = table["scenario"].as_array().unwrap();
+        assert_eq!(scenarios.len(), 1, "{text}");
+        assert_eq!(scenarios[0]["name"].as_str(), Some("page \"1\""));
+        let steps = scenarios[0]["steps"].as_array().unwrap();
+        assert_eq!(steps[1]["think"].as_str(), Some("80ms"));
+        assert_eq!(steps[2]["choose"].as_array().unwrap().len(), 1, "{text}");
+        assert_eq!(table["options"]["cookies"].as_bool(), Some(true));
+        // The comments are a workload as well.
+        let enabled =
+            text.replace("# [[scen", "[[scen").replace("# name", "name").replace("# steps", "steps");
+        let enabled = enabled.replace("#   {", "  {").replace("# ]", "]");
+        assert_eq!(
+            enabled.parse::<toml::Table>().unwrap()["scenario"].as_array().unwrap().len(),
+            2,
+            "{enabled}"
+        );
+    }
+
+    #[test]
+    fn names_of_files_are_plain_and_different() {
+        let mut taken = HashSet::new();
+        let mut stem = |text| file_stem(text, "page", &mut taken);
+        assert_eq!(
+            [stem("GET /pets/{id}"), stem("get-pets id"), stem("../../etc"), stem("é"), stem("")],
+            ["get-pets-id", "get-pets-id-2", "etc", "page", "page-2"]
+        );
+    }
+}
