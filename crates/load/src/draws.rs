@@ -12,7 +12,7 @@ use httperf_plan::Client;
 ///
 /// <https://doi.org/10.1145/2714064.2660195>
 #[derive(Clone, Debug)]
-pub(crate) struct Draws {
+pub struct Draws {
     state: u64,
 }
 
@@ -21,12 +21,25 @@ const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
 impl Draws {
     /// Random numbers of a client's call.
-    pub(crate) fn new(client: Client, call: u64) -> Self {
+    #[must_use]
+    pub fn new(client: Client, call: u64) -> Self {
         let mut state = mix(u64::from(client.index).wrapping_add(1).wrapping_mul(GAMMA));
         if client.stream > 0 {
             state = mix(state ^ u64::from(client.stream).wrapping_mul(GAMMA));
         }
         Self { state: mix(state.wrapping_add(call.wrapping_add(1).wrapping_mul(GAMMA))) }
+    }
+
+    /// Random numbers of a client's visit, which differ from those of its calls.
+    pub(crate) fn of_visit(client: Client, seed: u64, visit: u64) -> Self {
+        let Self { state } = Self::new(client, visit);
+        Self { state: mix(state ^ mix(seed.wrapping_add(1).wrapping_mul(GAMMA))) }
+    }
+
+    /// Draws a number from 0 to 1, without 1.
+    pub(crate) fn fraction(&mut self) -> f64 {
+        // The 53 bits that a floating-point number can represent.
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// Draws the next number, uniform over 64 bits.

@@ -6,6 +6,7 @@ pub mod cookies;
 pub mod page;
 pub mod random;
 pub mod requests;
+pub mod scenario;
 pub mod schedule;
 pub mod uris;
 pub mod visit;

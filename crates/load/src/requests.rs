@@ -15,6 +15,9 @@ use crate::uris::Uris;
 /// Maximum number of constant requests of a list that are cached.
 const KEPT_MAX: usize = 1024;
 
+/// Header line that asks for the content codings that the program decodes.
+pub(crate) const ACCEPT_ENCODING: &[u8] = b"Accept-Encoding: gzip, br, zstd\r\n";
+
 /// Requests of calls, by number. Nothing is allocated per call once the buffers have grown.
 ///
 /// The value of a placeholder depends only on the client, the number of the call and the position in the
@@ -289,13 +292,10 @@ impl SharedHeaders<'_> {
             replaced.user_agent |= header.is("User-Agent");
             replaced.connection |= header.is("Connection");
             asks_for_coding |= header.is("Accept-Encoding");
-            lines.extend_from_slice(header.name.as_bytes());
-            lines.extend_from_slice(b": ");
-            fill.write(&header.value, lines);
-            lines.extend_from_slice(b"\r\n");
+            fill.write_line(header, lines);
         }
         if self.compressed && !asks_for_coding {
-            lines.extend_from_slice(b"Accept-Encoding: gzip, br, zstd\r\n");
+            lines.extend_from_slice(ACCEPT_ENCODING);
         }
         replaced
     }
@@ -340,14 +340,27 @@ impl<'p> Payload<'p> {
 }
 
 /// Fills in the placeholders of one call, in the order of their positions.
-struct Fill {
+pub(crate) struct Fill {
     number: u64,
     draws: Draws,
 }
 
 impl Fill {
-    fn new(client: Client, number: u64) -> Self {
+    pub(crate) fn new(client: Client, number: u64) -> Self {
         Self { number, draws: Draws::new(client, number) }
+    }
+
+    /// Fills in the placeholders of a visit's `nth` call, from 0. `{seq}` is the number of the visit.
+    pub(crate) fn of_call(client: Client, visit: u64, nth: u64) -> Self {
+        Self { number: visit, draws: Draws::of_visit(client, nth, visit) }
+    }
+
+    /// Appends a header line.
+    pub(crate) fn write_line(&mut self, header: &Header, lines: &mut Vec<u8>) {
+        lines.extend_from_slice(header.name.as_bytes());
+        lines.extend_from_slice(b": ");
+        self.write(&header.value, lines);
+        lines.extend_from_slice(b"\r\n");
     }
 
     fn write(&mut self, template: &Template, out: &mut Vec<u8>) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use httperf_plan::{Arrivals, Client, NonEmpty, Step};
+use httperf_plan::{Arrivals, Client, LoadPhase, NonEmpty, Phased, Process, Step};
 
 use crate::random::Erand48;
 
@@ -40,8 +40,14 @@ impl Schedule {
             Arrivals::Uniform { min, max } => Intervals::Uniform { random, min, max },
             Arrivals::Exponential { mean } => Intervals::Exponential { random, mean },
             Arrivals::Variable(ref steps) => Intervals::Stepped(Cycle::new(steps)),
+            Arrivals::Phased(ref phased) => Intervals::Phased(Phases::new(phased, random)),
         };
-        Self { intervals, next_at: 0.0 }
+        let mut schedule = Self { intervals, next_at: 0.0 };
+        if let Intervals::Phased(phases) = &mut schedule.intervals {
+            // Nothing may arrive in the first phase.
+            schedule.next_at = phases.due(0.0);
+        }
+        schedule
     }
 }
 
@@ -76,6 +82,7 @@ enum Intervals {
         mean: f64,
     },
     Stepped(Cycle),
+    Phased(Phases),
 }
 
 impl Intervals {
@@ -88,6 +95,10 @@ impl Intervals {
                 return Some((*period, product(*period, *started)));
             }
             Self::Stepped(cycle) => return Some(cycle.step()),
+            Self::Phased(phases) => {
+                let next = phases.next();
+                return Some((next - now, next));
+            }
             Self::Uniform { random, min, max } => *min + (*max - *min) * random.next(),
             Self::Exponential { random, mean } => -*mean * (1.0 - random.next()).ln(),
         };
@@ -133,6 +144,82 @@ impl Cycle {
         }
         (period, ends_at)
     }
+}
+
+/// Arrivals at a rate that changes: those of a process with the rate 1, due when as many arrivals are expected.
+///
+/// With `N(t)` arrivals expected until the instant `t`, the arrival after `x` intervals of mean 1 is due at the first
+/// `t` with `N(t) = x`. For a Poisson process, this is exact (E. Çinlar, *Introduction to Stochastic Processes*, 1975,
+/// section 4.7); even arrivals are due at the whole numbers.
+#[derive(Clone, Debug)]
+struct Phases {
+    phases: NonEmpty<LoadPhase>,
+    process: Process,
+    random: Erand48,
+    /// The number of arrivals expected until the next arrival.
+    expected: f64,
+    /// The phase in which it is due, if any, with its start in seconds and the arrivals expected until then.
+    index: usize,
+    start: f64,
+    before: f64,
+}
+
+impl Phases {
+    fn new(phased: &Phased, random: Erand48) -> Self {
+        let Phased { process, phases } = phased;
+        Self {
+            phases: phases.clone(),
+            process: *process,
+            random,
+            expected: 0.0,
+            index: 0,
+            start: 0.0,
+            before: 0.0,
+        }
+    }
+
+    /// Returns the instant of the next arrival in seconds.
+    fn next(&mut self) -> f64 {
+        let interval = match self.process {
+            Process::Even => 1.0,
+            Process::Uniform => 2.0 * self.random.next(),
+            Process::Poisson => -(1.0 - self.random.next()).ln(),
+        };
+        self.due(self.expected + interval)
+    }
+
+    /// Returns the instant until which this many arrivals are expected; it must not decrease from call to call. Infinite
+    /// if there are fewer in all phases.
+    fn due(&mut self, expected: f64) -> f64 {
+        self.expected = expected;
+        while let Some(phase) = self.phases.get(self.index) {
+            let arrivals = phase.arrivals();
+            // What is due at the very end of a phase belongs to the next.
+            if expected - self.before < arrivals * (1.0 - ROUNDING) {
+                return self.start + into(phase, expected - self.before);
+            }
+            self.before += arrivals;
+            self.start += phase.length.as_secs_f64();
+            self.index += 1;
+        }
+        f64::INFINITY
+    }
+}
+
+/// The share of a phase's arrivals that rounding errors may add or take away.
+const ROUNDING: f64 = 1e-12;
+
+/// Returns how many seconds after the beginning of a phase `count` of its arrivals are expected: the root of
+/// `from · t + (to - from) / 2 · t² / length = count`.
+fn into(phase: &LoadPhase, count: f64) -> f64 {
+    let slope = (phase.to - phase.from) / phase.length.as_secs_f64();
+    let count = count.max(0.0);
+    if count == 0.0 && phase.from == 0.0 {
+        return 0.0;
+    }
+    let root = (phase.from * phase.from + 2.0 * slope * count).max(0.0).sqrt();
+    // This form does not cancel where the slope is small or negative.
+    2.0 * count / (phase.from + root)
 }
 
 /// Returns `period · count`, but 0 if the period is 0, even for an infinite count.
@@ -265,6 +352,100 @@ mod tests {
         ] {
             let starts: Vec<Duration> = schedule(&arrivals).take(4).map(|arrival| arrival.at).collect();
             assert_eq!(starts, [Duration::ZERO, Duration::MAX, Duration::MAX, Duration::MAX], "{arrivals:?}");
+        }
+    }
+
+    fn phased(process: Process, phases: &[(u64, f64, f64)]) -> Arrivals {
+        let phases = phases.iter().enumerate().map(|(index, &(milliseconds, from, to))| LoadPhase {
+            name: index.to_string(),
+            length: Duration::from_millis(milliseconds),
+            from,
+            to,
+        });
+        let phases: Vec<LoadPhase> = phases.collect();
+        Arrivals::Phased(Phased { process, phases: phases.try_into().expect("there is a phase") })
+    }
+
+    /// Due times in seconds, to the end of the last phase.
+    fn due(arrivals: &Arrivals) -> Vec<f64> {
+        let due = schedule(arrivals).map(|arrival| arrival.at).take_while(|&at| at < Duration::MAX);
+        due.map(|at| at.as_secs_f64()).collect()
+    }
+
+    #[test]
+    fn even_arrivals_of_a_ramp_are_due_as_soon_as_as_many_are_expected() {
+        // From 0 to 10/s within 20 s: t²/4 are expected until t.
+        let due_times = due(&phased(Process::Even, &[(20_000, 0.0, 10.0)]));
+        assert_eq!(due_times.len(), 100);
+        for (number, at) in due_times.iter().enumerate() {
+            let expected = (4.0 * number as f64).sqrt();
+            assert!((at - expected).abs() < 1e-9, "arrival {number} at {at}, expected {expected}");
+        }
+        // From 10/s to 0: the same, seen from the end, but the last arrival is the beginning of the first interval.
+        let falling = due(&phased(Process::Even, &[(20_000, 10.0, 0.0)]));
+        for (number, at) in falling.iter().enumerate() {
+            let expected = 20.0 - (4.0 * (100.0 - number as f64)).sqrt();
+            assert!((at - expected).abs() < 1e-6, "arrival {number} at {at}, expected {expected}");
+        }
+        assert_eq!(falling.len(), 100);
+    }
+
+    #[test]
+    fn nothing_arrives_in_a_phase_of_rate_0_and_the_next_begins_at_its_start() {
+        for first in [0.0, 2.0] {
+            let due_times =
+                due(&phased(Process::Even, &[(1000, first, first), (5000, 0.0, 0.0), (1000, 2.0, 2.0)]));
+            let expected: &[f64] = if first > 0.0 { &[0.0, 0.5, 6.0, 6.5] } else { &[6.0, 6.5] };
+            assert_eq!(due_times, expected);
+        }
+        assert_eq!(due(&phased(Process::Poisson, &[(1000, 0.0, 0.0)])), [0.0; 0]);
+    }
+
+    #[test]
+    fn phases_have_as_many_random_arrivals_as_their_rates_say() {
+        let phases = [(100_000, 0.0, 40.0), (50_000, 40.0, 40.0), (100_000, 40.0, 20.0)];
+        let ends = [100.0, 150.0, 250.0];
+        for (process, variance) in [(Process::Poisson, 1.0), (Process::Uniform, 1.0 / 3.0)] {
+            let due_times = due(&phased(process, &phases));
+            let mut start = 0.0;
+            for ((length, from, to), end) in phases.into_iter().zip(ends) {
+                let count = due_times.iter().filter(|&&at| at >= start && at < end).count() as f64;
+                let expected = length as f64 / 1000.0 * f64::midpoint(from, to);
+                let bound = 5.0 * (variance * expected).sqrt();
+                assert!(
+                    (count - expected).abs() <= bound,
+                    "{process:?}: {count}, expected {expected} within {bound}"
+                );
+                start = end;
+            }
+        }
+    }
+
+    fn any_phases() -> impl Strategy<Value = Vec<(u64, f64, f64)>> {
+        let rate = || prop_oneof![2 => 0.0..50.0_f64, 1 => Just(0.0), 1 => (0..50_u32).prop_map(f64::from)];
+        prop::collection::vec((1..10_000_u64, rate(), rate()), 1..5)
+    }
+
+    proptest! {
+        #[test]
+        fn phases_have_no_more_and_no_fewer_even_arrivals_than_expected(phases in any_phases()) {
+            let due_times = due(&phased(Process::Even, &phases));
+            prop_assert!(due_times.is_sorted());
+            let expected: f64 =
+                phases.iter().map(|&(length, from, to)| length as f64 / 1000.0 * f64::midpoint(from, to)).sum();
+            let count = due_times.len() as f64;
+            // The first of them is due at once.
+            prop_assert!(count >= (expected - 1e-6).floor() && count <= (expected + 1e-6).floor() + 1.0, "{count} {expected}");
+            let end: u64 = phases.iter().map(|(length, ..)| length).sum();
+            prop_assert!(due_times.iter().all(|&at| at <= end as f64 / 1000.0));
+        }
+
+        #[test]
+        fn random_arrivals_of_phases_never_decrease(phases in any_phases(), index: u32, is_poisson: bool) {
+            let process = if is_poisson { Process::Poisson } else { Process::Uniform };
+            let schedule = Schedule::new(&phased(process, &phases), Client::new(index, u32::MAX));
+            let due_times: Vec<Duration> = schedule.map(|arrival| arrival.at).take(3000).collect();
+            prop_assert!(due_times.is_sorted());
         }
     }
 

@@ -84,8 +84,10 @@ impl<'p> Visit<'p> {
                     depth => Pace::Pipelined(depth.into()),
                 },
             },
-            // Calls are assigned to it as they become due.
-            Workload::Calls(_) => Position::Counted { left: 0, burst: 1, pace: Pace::Together(None) },
+            // Calls are assigned to it as they become due; those of a scenario, as its steps follow each other.
+            Workload::Calls(_) | Workload::Scenarios(_) => {
+                Position::Counted { left: 0, burst: 1, pace: Pace::Together(None) }
+            }
             Workload::Sessions(sessions) => match &sessions.script {
                 Script::Uniform { calls, burst, think } => Position::Counted {
                     left: (*calls).max(1),

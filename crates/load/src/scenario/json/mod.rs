@@ -1,0 +1,139 @@
+//! Paths into JSON (RFC 9535).
+//!
+//! A path of names and indexes is found by one pass over the bytes ([`tree`]); any other by `serde_json_path` in a parsed
+//! document. Both give the same: a test runs the compliance suite through both.
+
+mod brackets;
+mod scan;
+mod tree;
+
+use compact_str::CompactString;
+use httperf_plan::scenario::Value;
+use serde_json_path::{JsonPath, NodeList};
+
+pub(super) use self::scan::read;
+pub(super) use self::tree::{Span, Step, Tree};
+use super::value::{Found, Outcome};
+
+/// The maximum number of opening brackets in a path, which bounds the depth of its parser.
+const BRACKETS_MAX: usize = 64;
+
+/// The maximum number of steps of a path that is found by a pass over the bytes, which bounds the depth of the pass.
+const STEPS_MAX: usize = 32;
+
+/// A compiled path.
+#[derive(Debug)]
+pub(super) struct Path {
+    general: JsonPath,
+    /// The names and indexes if there is nothing else.
+    steps: Option<Vec<Step>>,
+}
+
+impl Path {
+    pub(super) fn new(text: &str) -> Result<Self, String> {
+        if text.bytes().filter(|byte| matches!(byte, b'(' | b'[')).count() > BRACKETS_MAX {
+            return Err(format!("expected at most {BRACKETS_MAX} brackets"));
+        }
+        let general = JsonPath::parse(text).map_err(|error| error.to_string())?;
+        Ok(Self { general, steps: simple_steps(text) })
+    }
+
+    /// Returns the names and indexes that the path consists of.
+    pub(super) fn steps(&self) -> Option<&[Step]> {
+        self.steps.as_deref()
+    }
+
+    /// Finds the nodes in a parsed document.
+    pub(super) fn query(&self, document: &serde_json::Value) -> Option<Found<'static>> {
+        collapse(&self.general.query(document)).map(Found::Owned)
+    }
+
+    /// Finds the nodes in a document that only this path looks at.
+    pub(super) fn query_text(&self, text: &[u8]) -> Outcome<'static> {
+        let document = serde_json::from_slice(text).map_err(|_| super::value::Mismatch)?;
+        Ok(self.query(&document))
+    }
+}
+
+/// Checks a path (RFC 9535); the error is the reason why it cannot be used.
+pub fn check_jsonpath(text: &str) -> Result<(), String> {
+    Path::new(text).map(drop)
+}
+
+/// Takes one node for itself and several as a list, as Hurl does from version 8 on.
+fn collapse(nodes: &NodeList<'_>) -> Option<Value> {
+    match nodes.len() {
+        0 => None,
+        1 => nodes.first().map(value_of),
+        _ => Some(Value::List(nodes.iter().map(|node| value_of(node)).collect())),
+    }
+}
+
+/// Converts a value that JSON has. Whole numbers beyond 64 bits with a sign become floats.
+pub(super) fn value_of(json: &serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::Null => Value::Null,
+        serde_json::Value::Bool(value) => Value::Boolean(*value),
+        serde_json::Value::Number(number) => {
+            number.as_i64().map_or_else(|| Value::Float(number.as_f64().unwrap_or_default()), Value::Integer)
+        }
+        serde_json::Value::String(text) => Value::Text(CompactString::new(text)),
+        serde_json::Value::Array(list) => Value::List(list.iter().map(value_of).collect()),
+        serde_json::Value::Object(members) => {
+            Value::Object(members.iter().map(|(name, value)| (name.into(), value_of(value))).collect())
+        }
+    }
+}
+
+/// Converts a value into one that JSON has; `None` for bytes, and for a float that is not finite.
+pub(super) fn json_of(value: &Value) -> Option<serde_json::Value> {
+    Some(match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Boolean(value) => (*value).into(),
+        Value::Integer(value) => (*value).into(),
+        Value::Float(value) => serde_json::Number::from_f64(*value)?.into(),
+        Value::Text(text) => text.as_str().into(),
+        Value::Bytes(_) => return None,
+        Value::List(list) => list.iter().map(json_of).collect::<Option<Vec<_>>>()?.into(),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| Some((name.to_string(), json_of(value)?)));
+            serde_json::Value::Object(members.collect::<Option<_>>()?)
+        }
+    })
+}
+
+/// Reads a path of names and indexes that is well-formed. `None` for any other, and for one with blanks or escapes.
+fn simple_steps(path: &str) -> Option<Vec<Step>> {
+    let mut rest = path.strip_prefix('$')?;
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        let step = if let Some(tail) = rest.strip_prefix('.') {
+            let end = tail.find(['.', '[']).unwrap_or(tail.len());
+            let name = &tail[..end];
+            let is_name = name
+                .chars()
+                .all(|letter| letter.is_ascii_alphanumeric() || letter == '_' || !letter.is_ascii());
+            rest = &tail[end..];
+            Step::Name((is_name && !name.is_empty()).then_some(name)?.into())
+        } else {
+            let inner = rest.strip_prefix('[')?;
+            let quote = inner.chars().next()?;
+            if quote == '"' || quote == '\'' {
+                let end = inner[1..].find(quote)? + 1;
+                rest = inner[end + 1..].strip_prefix(']')?;
+                let name = &inner[1..end];
+                Step::Name((!name.contains('\\')).then_some(name)?.into())
+            } else {
+                let end = inner.find(']')?;
+                rest = &inner[end + 1..];
+                let digits = &inner[..end];
+                Step::Index(digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())??)
+            }
+        };
+        steps.push(step);
+    }
+    (steps.len() <= STEPS_MAX).then_some(steps)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! Looks at replies: captures and checks, and conditions on variables.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use compact_str::CompactString;
+use httperf_plan::scenario::{Check, Filter, Query, StepRequest, Value};
+
+use super::filter::{CompiledFilter, filtered};
+use super::json::Tree;
+use super::query::{CompiledQuery, Seen};
+use super::scratch::Scratch;
+use super::test::CompiledPredicate;
+use super::text::Filling;
+use super::value::Outcome;
+use crate::draws::Draws;
+
+/// The compiled captures and checks of a request, with the status that is expected.
+#[derive(Debug)]
+pub struct Look<'p> {
+    status: Option<u16>,
+    needs: Needs,
+    captures: Box<[CompiledCapture<'p>]>,
+    checks: Box<[CompiledCheck<'p>]>,
+    tree: Tree,
+}
+
+/// The compiled form of a condition on variables.
+#[derive(Debug)]
+pub struct Condition<'p> {
+    check: CompiledCheck<'p>,
+}
+
+/// A regular expression or path that cannot be compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The expression.
+    pub text: String,
+    /// The reason, for a message.
+    pub reason: String,
+}
+
+/// The parts of a reply that a [`Look`] reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs {
+    /// The header fields.
+    pub head: bool,
+    /// The body.
+    pub body: bool,
+}
+
+/// Reads a header block: calls a function with name and value of each field, in order, without blanks around them.
+pub type ReadFields = for<'h> fn(&'h [u8], &mut dyn FnMut(&'h [u8], &'h [u8]));
+
+/// A reply to judge.
+#[derive(Clone, Copy)]
+pub struct Reply<'r> {
+    /// The status code.
+    pub status: u16,
+    /// The header block.
+    pub head: &'r [u8],
+    /// The reader of the header block.
+    pub read_fields: ReadFields,
+    /// The body, without content codings.
+    pub body: &'r [u8],
+    /// The time from the first byte of the request to the end of the reply.
+    pub duration: Duration,
+    /// The targets of the redirects followed, in order.
+    pub redirects: &'r [CompactString],
+}
+
+/// The result of a [`Look`] at a reply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// The status is not the expected one. No captures and checks were made.
+    pub status_differs: bool,
+    /// The number of checks that failed.
+    pub failed_checks: u32,
+    /// The capture that found no value, by its place. Those after it and the checks were not made.
+    pub failed_capture: Option<usize>,
+}
+
+#[derive(Debug)]
+struct CompiledCapture<'p> {
+    slot: usize,
+    place: Place<'p>,
+}
+
+#[derive(Debug)]
+struct CompiledCheck<'p> {
+    place: Place<'p>,
+    predicate: CompiledPredicate<'p>,
+}
+
+/// A query with its filters.
+#[derive(Debug)]
+struct Place<'p> {
+    query: CompiledQuery<'p>,
+    filters: Box<[CompiledFilter<'p>]>,
+}
+
+impl<'p> Look<'p> {
+    /// Compiles the captures and checks of a request.
+    pub fn new(request: &'p StepRequest) -> Result<Self, Malformed> {
+        let mut tree = Tree::default();
+        let mut captures = Vec::with_capacity(request.captures.len());
+        for capture in &request.captures {
+            let place = Place::new(&capture.query, &capture.filters, &mut tree)?;
+            captures.push(CompiledCapture { slot: capture.slot as usize, place });
+        }
+        let checks: Result<_, _> =
+            request.checks.iter().map(|check| CompiledCheck::new(check, &mut tree)).collect();
+        let needs = Needs { head: request.queries().any(Query::reads_head), body: request.looks_at_body() };
+        Ok(Self { status: request.status, needs, captures: captures.into(), checks: checks?, tree })
+    }
+
+    /// Returns the parts of a reply that must be there to judge it.
+    #[must_use]
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    /// Judges a reply as Hurl does: compares the status, then takes the captures into `values`, then makes the checks.
+    /// A status that differs ends the judgement, and so does a capture without a value.
+    ///
+    /// Calls `on_failed_check` with the place of each check that failed.
+    pub fn judge(
+        &self,
+        reply: &Reply<'_>,
+        values: &mut [Option<Value>],
+        draws: &mut Draws,
+        now: &mut dyn FnMut() -> SystemTime,
+        scratch: &mut Scratch,
+        on_failed_check: &mut dyn FnMut(usize),
+    ) -> Judgement {
+        if self.status.is_some_and(|status| status != reply.status) {
+            return Judgement { status_differs: true, ..Judgement::default() };
+        }
+        let mut spans = std::mem::take(&mut scratch.spans);
+        let found = if self.tree.is_empty() { None } else { self.tree.find(reply.body, &mut spans) };
+        let seen = Seen::new(Some(reply), found.map(|()| &spans[..]));
+        let judgement = self.judge_seen(&seen, values, draws, now, scratch, on_failed_check);
+        drop(seen);
+        scratch.spans = spans;
+        judgement
+    }
+
+    fn judge_seen(
+        &self,
+        seen: &Seen<'_>,
+        values: &mut [Option<Value>],
+        draws: &mut Draws,
+        now: &mut dyn FnMut() -> SystemTime,
+        scratch: &mut Scratch,
+        on_failed_check: &mut dyn FnMut(usize),
+    ) -> Judgement {
+        for (index, capture) in self.captures.iter().enumerate() {
+            let mut filling = Filling { values, draws: &mut *draws, now: &mut *now };
+            let Ok(Some(found)) = capture.place.find(seen, &mut filling, scratch) else {
+                return Judgement { failed_capture: Some(index), ..Judgement::default() };
+            };
+            let value = found.into_value();
+            if let Some(variable) = values.get_mut(capture.slot) {
+                *variable = Some(value);
+            }
+        }
+        let mut judgement = Judgement::default();
+        let mut filling = Filling { values, draws, now };
+        for (index, check) in self.checks.iter().enumerate() {
+            if !check.holds(seen, &mut filling, scratch) {
+                judgement.failed_checks += 1;
+                on_failed_check(index);
+            }
+        }
+        judgement
+    }
+}
+
+impl<'p> Condition<'p> {
+    /// Compiles a condition.
+    pub fn new(check: &'p Check) -> Result<Self, Malformed> {
+        // There is no body to find paths in.
+        Ok(Self { check: CompiledCheck::new(check, &mut Tree::default())? })
+    }
+
+    /// Returns true if the condition holds. One on anything but a variable never holds.
+    pub fn holds(&self, filling: &mut Filling<'_>, scratch: &mut Scratch) -> bool {
+        let Filling { values, draws, now } = filling;
+        self.check.holds(&Seen::new(None, None), &mut Filling { values, draws, now: &mut **now }, scratch)
+    }
+}
+
+impl<'p> CompiledCheck<'p> {
+    fn new(check: &'p Check, tree: &mut Tree) -> Result<Self, Malformed> {
+        let place = Place::new(&check.query, &check.filters, tree)?;
+        Ok(Self { place, predicate: CompiledPredicate::new(&check.predicate, 0)? })
+    }
+
+    fn holds<'a>(&self, seen: &'a Seen<'_>, filling: &mut Filling<'a>, scratch: &mut Scratch) -> bool {
+        let found = self.place.find(seen, filling, scratch);
+        found.is_ok_and(|found| self.predicate.holds(found.as_ref(), filling, scratch))
+    }
+}
+
+impl<'p> Place<'p> {
+    fn new(query: &'p Query, filters: &'p [Filter], tree: &mut Tree) -> Result<Self, Malformed> {
+        Ok(Self { query: CompiledQuery::new(query, tree)?, filters: CompiledFilter::all(filters, 0)? })
+    }
+
+    fn find<'a>(&self, seen: &'a Seen<'_>, filling: &mut Filling<'a>, scratch: &mut Scratch) -> Outcome<'a> {
+        match self.query.find(seen, filling, scratch)? {
+            Some(found) => filtered(&self.filters, found, filling, scratch),
+            None if self.filters.is_empty() => Ok(None),
+            None => Err(super::value::Mismatch),
+        }
+    }
+}
+
+impl Malformed {
+    /// Makes an error of a reason, for this expression.
+    pub(super) fn of(text: &str) -> impl FnOnce(String) -> Self {
+        move |reason| Self { text: text.to_owned(), reason }
+    }
+}
+
+impl fmt::Debug for Reply<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply")
+            .field("status", &self.status)
+            .field("body", &self.body.len())
+            .field("duration", &self.duration)
+            .field("redirects", &self.redirects)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}`: {}", self.text, self.reason)
+    }
+}
+
+impl std::error::Error for Malformed {}

@@ -1,0 +1,39 @@
+//! Scenarios: texts that steps fill in, and looks at replies (captures, checks).
+//!
+//! A plan describes them ([`httperf_plan::scenario`]); here they are compiled and evaluated. The meaning is that of Hurl
+//! (<https://hurl.dev/docs/asserting-response.html>). Deviations:
+//!
+//! * A body is read as UTF-8, whatever charset its type names; other bytes become U+FFFD.
+//! * A whole number beyond 64 bits with a sign is read as a float.
+//! * `count` also counts the members of an object.
+//! * `[Secure]` and `[HttpOnly]` of a cookie are `true` if present.
+//! * Of cookies with the same name the last one is found, and only that one.
+//! * In JSON, what no path of the step leads through is not checked for mistakes.
+
+mod filter;
+mod json;
+mod look;
+mod pattern;
+mod program;
+mod query;
+mod request;
+mod scratch;
+mod test;
+mod text;
+mod value;
+mod visit;
+
+pub use self::json::check_jsonpath;
+pub use self::look::{Condition, Judgement, Look, Malformed, Needs, ReadFields, Reply};
+pub use self::pattern::check_regex;
+pub use self::program::{Program, RowsTaken};
+pub use self::request::RequestBuffers;
+pub use self::scratch::Scratch;
+pub use self::text::{Filling, Text, Unset};
+pub use self::visit::{Action, REDIRECTS_MAX, Visit};
+pub use crate::draws::Draws;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod walks;

@@ -1,0 +1,205 @@
+//! Queries: the places of values in a reply.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+
+use compact_str::CompactString;
+use httperf_plan::scenario::{Attribute, Query, Value};
+use sha2::{Digest, Sha256};
+
+use super::filter::{PathSource, PatternSource};
+use super::json::{Span, Tree, read};
+use super::look::{Malformed, Reply};
+use super::scratch::Scratch;
+use super::text::{Filling, Text};
+use super::value::{Found, Mismatch, Outcome};
+
+/// A compiled [`Query`].
+#[derive(Debug)]
+pub(super) enum CompiledQuery<'p> {
+    Status,
+    Header(Text<'p>),
+    Cookie {
+        name: Text<'p>,
+        attribute: Attribute,
+    },
+    Body,
+    Bytes,
+    Sha256,
+    /// A path of names and indexes, by its place in the tree.
+    Span(usize),
+    JsonPath(PathSource<'p>),
+    Regex(PatternSource<'p>),
+    Variable(u32),
+    Duration,
+    Redirects,
+}
+
+/// A reply with what was made of it so far.
+#[derive(Debug)]
+pub(super) struct Seen<'a> {
+    reply: Option<&'a Reply<'a>>,
+    /// The places of the values in the body that the tree finds; `None` if the body is no JSON.
+    spans: Option<&'a [Option<Span>]>,
+    text: OnceCell<Cow<'a, str>>,
+    document: OnceCell<Option<serde_json::Value>>,
+}
+
+impl<'p> CompiledQuery<'p> {
+    /// Compiles a query. Paths of names and indexes go to the tree.
+    pub(super) fn new(query: &'p Query, tree: &mut Tree) -> Result<Self, Malformed> {
+        Ok(match query {
+            Query::Status => Self::Status,
+            Query::Header(name) => Self::Header(Text::new(name)?),
+            Query::Cookie { name, attribute } => {
+                Self::Cookie { name: Text::new(name)?, attribute: attribute.unwrap_or(Attribute::Value) }
+            }
+            Query::Body => Self::Body,
+            Query::Bytes => Self::Bytes,
+            Query::Sha256 => Self::Sha256,
+            Query::JsonPath(path) => match PathSource::new(path, 0)? {
+                PathSource::Fixed(path) if path.steps().is_some() => {
+                    Self::Span(tree.add(path.steps().unwrap_or_default()))
+                }
+                source => Self::JsonPath(source),
+            },
+            Query::Regex(pattern) => Self::Regex(PatternSource::new(pattern, 0)?),
+            Query::Variable(slot) => Self::Variable(*slot),
+            Query::Duration => Self::Duration,
+            Query::Redirects => Self::Redirects,
+        })
+    }
+
+    pub(super) fn find<'a>(
+        &self,
+        seen: &'a Seen<'_>,
+        filling: &mut Filling<'a>,
+        scratch: &mut Scratch,
+    ) -> Outcome<'a> {
+        if let Self::Variable(slot) = self {
+            return Ok(filling.values.get(*slot as usize).and_then(Option::as_ref).map(Found::Known));
+        }
+        let reply = seen.reply.ok_or(Mismatch)?;
+        let owned = |value| Ok(Some(Found::Owned(value)));
+        match self {
+            Self::Variable(_) => Ok(None),
+            Self::Status => owned(Value::Integer(i64::from(reply.status))),
+            Self::Header(name) => scratch.fill(name, filling, |name, _| Ok(header(reply, name)))?,
+            Self::Cookie { name, attribute } => {
+                scratch.fill(name, filling, |name, _| Ok(cookie(reply, name, *attribute)))?
+            }
+            Self::Body => Ok(Some(Found::Text(seen.text(reply)))),
+            Self::Bytes => Ok(Some(Found::Bytes(reply.body))),
+            Self::Sha256 => owned(Value::Bytes(Sha256::digest(reply.body).to_vec())),
+            Self::Span(place) => seen.at(*place, reply),
+            Self::JsonPath(source) => {
+                let path = source.get(filling, scratch)?;
+                Ok(path.query(seen.document(reply).ok_or(Mismatch)?))
+            }
+            Self::Regex(source) => {
+                let pattern = source.get(filling, scratch)?;
+                Ok(match pattern.first_group_in_bytes(reply.body) {
+                    Some(group) => group.map(Found::text_lossy),
+                    None => pattern.first_group(seen.text(reply)).map(Found::Text),
+                })
+            }
+            Self::Duration => {
+                owned(Value::Integer(i64::try_from(reply.duration.as_millis()).unwrap_or(i64::MAX)))
+            }
+            Self::Redirects => owned(Value::List(reply.redirects.iter().map(redirect).collect())),
+        }
+    }
+}
+
+impl<'r> Seen<'r> {
+    pub(super) fn new(reply: Option<&'r Reply<'r>>, spans: Option<&'r [Option<Span>]>) -> Self {
+        Self { reply, spans, text: OnceCell::new(), document: OnceCell::new() }
+    }
+
+    /// Returns the body as text; bytes that are not UTF-8 are replaced by U+FFFD.
+    fn text(&self, reply: &Reply<'r>) -> &str {
+        self.text.get_or_init(|| match std::str::from_utf8(reply.body) {
+            // By far faster than the search for bytes to replace.
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(reply.body),
+        })
+    }
+
+    /// Returns the body as JSON, which is parsed once.
+    fn document(&self, reply: &Reply<'r>) -> Option<&serde_json::Value> {
+        self.document.get_or_init(|| serde_json::from_slice(reply.body).ok()).as_ref()
+    }
+
+    fn at(&self, place: usize, reply: &Reply<'r>) -> Outcome<'r> {
+        let spans = self.spans.ok_or(Mismatch)?;
+        let Some(span) = spans.get(place).cloned().flatten() else { return Ok(None) };
+        let raw = reply.body.get(span).ok_or(Mismatch)?;
+        read(raw).ok_or(Mismatch).map(Some)
+    }
+}
+
+/// Finds the value of a header field, or the list of values if the field occurs more than once.
+fn header<'a>(reply: &Reply<'a>, name: &str) -> Option<Found<'a>> {
+    let mut first = None;
+    let mut list = Vec::new();
+    (reply.read_fields)(reply.head, &mut |field, value| {
+        if !field.eq_ignore_ascii_case(name.as_bytes()) {
+            return;
+        }
+        let value = Found::text_lossy(value);
+        match first.take() {
+            None if list.is_empty() => first = Some(value),
+            earlier => list.extend(earlier.into_iter().chain([value]).map(Found::into_value)),
+        }
+    });
+    first.or_else(|| (!list.is_empty()).then_some(Found::Owned(Value::List(list))))
+}
+
+/// Finds a cookie that the reply sets. Of those with the same name, the last one replaces the others (RFC 6265, section 5.3).
+fn cookie<'a>(reply: &Reply<'a>, name: &str, attribute: Attribute) -> Option<Found<'a>> {
+    let mut last = None;
+    (reply.read_fields)(reply.head, &mut |field, value| {
+        if !field.eq_ignore_ascii_case(b"set-cookie") {
+            return;
+        }
+        let mut parts = value.split(|&byte| byte == b';').map(name_and_value);
+        if let Some((own, value)) = parts.next()
+            && own == name.as_bytes()
+        {
+            last = Some((value.unwrap_or_default(), parts));
+        }
+    });
+    let (value, mut parts) = last?;
+    let wanted: &[u8] = match attribute {
+        Attribute::Value => return Some(Found::text_lossy(value)),
+        Attribute::Expires => b"expires",
+        Attribute::MaxAge => b"max-age",
+        Attribute::Domain => b"domain",
+        Attribute::Path => b"path",
+        Attribute::Secure => b"secure",
+        Attribute::HttpOnly => b"httponly",
+        Attribute::SameSite => b"samesite",
+    };
+    let (_, value) = parts.find(|(name, _)| name.eq_ignore_ascii_case(wanted))?;
+    let value = value.unwrap_or_default();
+    match attribute {
+        Attribute::Secure | Attribute::HttpOnly => Some(Found::Owned(Value::Boolean(true))),
+        Attribute::MaxAge => {
+            let number = std::str::from_utf8(value).ok()?.parse().ok()?;
+            Some(Found::Owned(Value::Integer(number)))
+        }
+        _ => Some(Found::text_lossy(value)),
+    }
+}
+
+/// Splits a part of a `Set-Cookie` field at its first `=`.
+fn name_and_value(part: &[u8]) -> (&[u8], Option<&[u8]>) {
+    match memchr::memchr(b'=', part) {
+        Some(place) => (part[..place].trim_ascii(), Some(part[place + 1..].trim_ascii())),
+        None => (part.trim_ascii(), None),
+    }
+}
+
+fn redirect(location: &CompactString) -> Value {
+    Value::Object(vec![(CompactString::const_new("location"), Value::Text(location.clone()))])
+}
