@@ -12,7 +12,7 @@ mod stop;
 mod worker;
 
 pub use network::{Network, Ready, Received, SentStamp};
-pub use observer::{Observation, Observer, Silent};
+pub use observer::{Observation, Observer, Silent, StepSeen};
 pub use os::{OsNetwork, SocketError, raise_descriptor_limit, rehearse, try_sources};
 pub use secure::{TlsError, tls_context};
 pub use stop::StopRequest;

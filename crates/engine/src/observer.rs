@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use httperf_load::scenario::Judgement;
+use httperf_plan::scenario::Value;
 use httperf_proto::ReplySize;
-use httperf_stats::{Instant, Interval, Sample, TickRates};
+use httperf_stats::{Fate, Instant, Interval, Sample, TickRates};
 
 /// A receiver of observations. The worker waits for it, so slow work belongs on another thread.
 pub trait Observer {
@@ -81,6 +83,17 @@ pub enum Observation<'a> {
         /// The start of the run.
         start: Instant,
     },
+    /// A reply to a step of a scenario was judged.
+    Step(&'a StepSeen<'a>),
+    /// A visit of a scenario has ended.
+    Visit {
+        /// Its number, from 0.
+        visit: u64,
+        /// The number of its scenario.
+        scenario: u32,
+        /// The way in which it ended.
+        fate: Fate,
+    },
     /// An interval of the series has ended, some time ago if the worker was late. Always reported.
     Interval {
         /// The interval's figures.
@@ -125,6 +138,29 @@ pub enum Observation<'a> {
         /// The error.
         error: &'a httperf_proto::ProtocolError,
     },
+}
+
+/// A step of a scenario with the judgement of its reply.
+#[derive(Clone, Copy, Debug)]
+pub struct StepSeen<'a> {
+    /// The number of the visit, from 0.
+    pub visit: u64,
+    /// The number of its scenario.
+    pub scenario: u32,
+    /// The place of the request in the plan.
+    pub request: u32,
+    /// The method and the request target that were sent.
+    pub sent: (&'a [u8], &'a [u8]),
+    /// The status of the reply.
+    pub status: u16,
+    /// The time from the first byte of the request to the end of the reply.
+    pub duration: Duration,
+    /// The judgement; `None` of a redirect that is followed.
+    pub judgement: Option<Judgement>,
+    /// The checks that failed, by their places.
+    pub failed_checks: &'a [usize],
+    /// The values of the visit's variables, by slot, with the captures of this reply.
+    pub values: &'a [Option<Value>],
 }
 
 /// An observer that ignores all observations.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Instant, KernelTimes, Mismatch};
+use crate::{Instant, KernelTimes, Mismatch, StepPlace};
 
 /// A call that has ended, with or without a reply.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +45,10 @@ pub struct Sample<'a> {
     pub receive_lag: Option<Duration>,
     /// Kernel's times, if they were requested for this call.
     pub kernel: Option<KernelTimes>,
+    /// Step of a scenario that made the call, if one did.
+    pub step: Option<StepPlace>,
+    /// True if the step expects the status that the reply has.
+    pub expected: bool,
 }
 
 /// Connection that carried a call.
@@ -64,7 +68,7 @@ impl Sample<'_> {
     pub fn outcome(&self) -> CallOutcome {
         match (self.status, self.mismatch) {
             (Some(_), Some(_)) => CallOutcome::Unexpected,
-            (Some(status), None) if status < 400 => CallOutcome::Success,
+            (Some(status), None) if status < 400 || self.expected => CallOutcome::Success,
             (Some(_), None) => CallOutcome::HttpError,
             (None, _) => CallOutcome::Failure,
         }
@@ -88,9 +92,9 @@ impl Sample<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
-    /// Reply with status 399 or below.
+    /// Reply with status 399 or below, or with the status that a step of a scenario expects.
     Success,
-    /// Reply with status 400 or above.
+    /// Reply with status 400 or above that no step expects.
     HttpError,
     /// No reply.
     Failure,
@@ -301,6 +305,8 @@ mod tests {
             carrier: None,
             receive_lag: None,
             kernel: None,
+            step: None,
+            expected: false,
         }
     }
 

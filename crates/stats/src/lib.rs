@@ -31,6 +31,7 @@ mod summary;
 mod timing;
 mod tls;
 mod usage;
+mod visits;
 mod window;
 
 pub use batches::BatchedEstimate;
@@ -61,4 +62,5 @@ pub use tls::{
     HandshakeKind, Tally, TlsSummary,
 };
 pub use usage::{Counters, CpuTime, ThreadUsage, Usage};
+pub use visits::{Fate, PhaseVisits, ScenarioVisits, StepFigures, StepPlace, VisitEnd, Visits, VisitsShape};
 pub use window::{Throughput, Window};

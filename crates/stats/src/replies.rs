@@ -17,11 +17,16 @@ pub enum Mismatch {
     Size,
     /// Unexpected digest of the body.
     Hash,
+    /// Reply without the value of a capture.
+    Capture,
+    /// Reply that failed a check of its step.
+    Check,
 }
 
 impl Mismatch {
     /// All checks, in order.
-    pub const ALL: [Self; 4] = [Self::Status, Self::Undecodable, Self::Size, Self::Hash];
+    pub const ALL: [Self; 6] =
+        [Self::Status, Self::Undecodable, Self::Size, Self::Hash, Self::Capture, Self::Check];
 }
 
 /// Name of the check in the report.
@@ -32,6 +37,8 @@ impl fmt::Display for Mismatch {
             Self::Undecodable => "undecodable",
             Self::Size => "size",
             Self::Hash => "hash",
+            Self::Capture => "capture",
+            Self::Check => "check",
         })
     }
 }
@@ -47,6 +54,12 @@ pub struct Mismatches {
     pub size: u64,
     /// Replies whose body has an unexpected digest.
     pub hash: u64,
+    /// Replies without the value of a capture.
+    #[serde(default)]
+    pub capture: u64,
+    /// Replies that failed a check of their step.
+    #[serde(default)]
+    pub check: u64,
 }
 
 impl Mismatches {
@@ -56,6 +69,8 @@ impl Mismatches {
             Mismatch::Undecodable => self.undecodable += 1,
             Mismatch::Size => self.size += 1,
             Mismatch::Hash => self.hash += 1,
+            Mismatch::Capture => self.capture += 1,
+            Mismatch::Check => self.check += 1,
         }
     }
 
@@ -67,6 +82,8 @@ impl Mismatches {
             Mismatch::Undecodable => self.undecodable,
             Mismatch::Size => self.size,
             Mismatch::Hash => self.hash,
+            Mismatch::Capture => self.capture,
+            Mismatch::Check => self.check,
         }
     }
 
@@ -81,6 +98,8 @@ impl Mismatches {
         self.undecodable += other.undecodable;
         self.size += other.size;
         self.hash += other.hash;
+        self.capture += other.capture;
+        self.check += other.check;
     }
 }
 
@@ -115,7 +134,7 @@ mod tests {
         }
         let mut twice = mismatches;
         twice.merge(&mismatches);
-        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8]);
-        assert_eq!(twice.total(), 20);
+        assert_eq!(Mismatch::ALL.map(|mismatch| twice.count(mismatch)), [2, 4, 6, 8, 10, 12]);
+        assert_eq!(twice.total(), 42);
     }
 }

@@ -69,7 +69,7 @@ impl Group {
         self.outcomes.iter().sum()
     }
 
-    fn add(&mut self, sample: &Sample<'_>) {
+    pub(crate) fn add(&mut self, sample: &Sample<'_>) {
         self.outcomes[sample.outcome() as usize] += 1;
         if sample.outcome().is_completed() {
             self.latency.add(sample.latency());
@@ -77,7 +77,7 @@ impl Group {
         }
     }
 
-    fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.outcomes.iter_mut().zip(other.outcomes).for_each(|(own, their)| *own += their);
         self.latency.merge(&other.latency);
         self.service.merge(&other.service);
@@ -110,6 +110,8 @@ mod tests {
             carrier: None,
             receive_lag: None,
             kernel: None,
+            step: None,
+            expected: false,
         }
     }
 

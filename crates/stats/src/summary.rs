@@ -11,7 +11,7 @@ use crate::call::merge_slowest;
 use crate::{
     CallOutcome, Compressed, Errors, Groups, Http2Summary, KernelFigures, Lifetimes, Mismatches, Pauses,
     RateSamples, RateWindows, ReceiveFigures, Series, SlowCall, Stall, StatusCodes, Throughput, Timing,
-    TlsSummary, Usage, Window,
+    TlsSummary, Usage, Visits, Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -130,6 +130,9 @@ pub struct Summary {
     pub slowest: Vec<SlowCall>,
     /// Calls by group, if the plan requests it.
     pub groups: Option<Groups>,
+    /// Visits of scenarios, if the workload has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits: Option<Box<Visits>>,
     /// Calls that could not be reported to an observer.
     pub calls_not_logged: u64,
     /// True if a worker gave up, as the server did not speak the protocol of the run, HTTP/2 or TLS, on its
@@ -536,6 +539,7 @@ impl Summary {
         self.series.merge(&other.series);
         merge_slowest(&mut self.slowest, &other.slowest, slowest_kept);
         merge_option(&mut self.groups, other.groups.as_ref(), Groups::merge);
+        merge_option(&mut self.visits, other.visits.as_ref(), |own, their| own.merge(their));
         self.calls_not_logged += other.calls_not_logged;
     }
 

@@ -12,6 +12,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
+use httperf_plan::scenario::{Reach, Scenarios};
 use httperf_plan::{Endpoint, Plan, Target, UNLIMITED, Workload};
 
 /// The first port that needs no privilege.
@@ -94,11 +95,23 @@ impl Ports {
     }
 }
 
+/// Estimates the number of connections that a visit makes to one server.
+fn connections_of_visit(scenarios: &Scenarios) -> u32 {
+    match scenarios.connections {
+        Reach::Visit => 1,
+        Reach::Call => {
+            let calls = scenarios.scenarios.iter().map(|scenario| scenario.calls().len()).max();
+            calls.and_then(|calls| u32::try_from(calls).ok()).unwrap_or(1)
+        }
+    }
+}
+
 /// Estimates the number of connections that a plan makes from one local address to one server.
 fn connections(plan: &Plan) -> f64 {
     let each = match &plan.workload {
         Workload::Connections(_) => 1,
         Workload::Sessions(sessions) => sessions.max_connections.get(),
+        Workload::Scenarios(scenarios) => connections_of_visit(scenarios),
         Workload::Calls(calls) => return f64::from(calls.connections.get()),
     };
     let count = |count: u64| if count == UNLIMITED { f64::INFINITY } else { count as f64 };

@@ -24,9 +24,10 @@ mod ticks;
 use std::io;
 use std::time::Duration;
 
-use httperf_plan::{Plan, Shard, Workload};
+use httperf_plan::scenario::Scenario;
+use httperf_plan::{Arrivals, Plan, Shard, Workload};
 use httperf_proto::tls::Context;
-use httperf_stats::{End, Instant, Phase, RecordedFigures, Recorder, Summary};
+use httperf_stats::{End, Instant, Phase, RecordedFigures, Recorder, Summary, VisitsShape};
 use slotmap::new_key_type;
 
 use self::connections::{Connections, Cx, Sinks};
@@ -90,7 +91,10 @@ impl<'a, N: Network> Worker<'a, N> {
     ) -> Self {
         let start = network.now();
         let phases = Phases::new(plan, start);
-        let recorder = Recorder::new(start, phases.measured_from(), figures(plan));
+        let mut recorder = Recorder::new(start, phases.measured_from(), figures(plan));
+        if let Some(shape) = visits(plan) {
+            recorder.record_visits(&shape);
+        }
         Self {
             run: Run::new(plan, shard, recorder, observer, start),
             dispatch: Dispatch::new(plan, shard, start),
@@ -346,7 +350,7 @@ impl<'a, N: Network> Worker<'a, N> {
 /// Returns the figures that a plan asks for.
 fn figures(plan: &Plan) -> RecordedFigures {
     RecordedFigures {
-        sessions: matches!(plan.workload, Workload::Sessions(_)),
+        sessions: matches!(plan.workload, Workload::Sessions(_) | Workload::Scenarios(_)),
         tls: plan.tls.is_some(),
         http2: plan.request.version.may_be_http2(),
         detail: plan.recording.detail,
@@ -354,4 +358,26 @@ fn figures(plan: &Plan) -> RecordedFigures {
         slowest: plan.recording.slowest as usize,
         kernel: plan.recording.kernel_sends.is_some(),
     }
+}
+
+/// Returns the load phases and the steps whose figures a plan asks for.
+fn visits(plan: &Plan) -> Option<VisitsShape> {
+    let Workload::Scenarios(scenarios) = &plan.workload else { return None };
+    let mut end = Duration::ZERO;
+    let phase_ends = match &plan.arrivals {
+        Arrivals::Phased(phased) => {
+            let ends = phased.phases.iter().map(|phase| {
+                end += phase.length;
+                end
+            });
+            ends.collect()
+        }
+        _ => Vec::new(),
+    };
+    let step = |call: u32| {
+        let request = &scenarios.requests[call as usize];
+        (request.checks.len(), request.captures.len())
+    };
+    let steps = |scenario: &Scenario| scenario.calls().into_iter().map(step).collect();
+    Some(VisitsShape { phase_ends, scenarios: scenarios.scenarios.iter().map(steps).collect() })
 }

@@ -48,7 +48,7 @@ impl Ticks {
             let rates = run.recorder.tick(now);
             self.next_sample = self.next_sample + SAMPLE_INTERVAL;
             if run.plan.watch.verbose >= 1 {
-                let sessions = matches!(run.plan.workload, Workload::Sessions(_));
+                let sessions = matches!(run.plan.workload, Workload::Sessions(_) | Workload::Scenarios(_));
                 run.observe(Observation::Rates { rates, sessions });
             }
         }

@@ -160,7 +160,9 @@ proptest! {
                     prop_assert_eq!(summary.replies + failed + summary.calls_not_offered, offered);
                 }
             }
-            Workload::Calls(_) => unreachable!("no plan here has calls of their own"),
+            Workload::Calls(_) | Workload::Scenarios(_) => {
+                unreachable!("no plan here has calls of their own or scenarios")
+            }
             Workload::Sessions(sessions) => {
                 let ended = summary.sessions.as_ref().expect("the plan has sessions");
                 prop_assert_eq!(ended.completed + ended.failed, sessions.count);

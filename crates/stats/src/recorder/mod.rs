@@ -6,10 +6,11 @@ use std::time::Duration;
 use crate::call::Slowest;
 use crate::series::SeriesRecorder;
 use crate::stall::Silence;
+use crate::visits::VisitsRecorder;
 use crate::{
     CallOutcome, Certificate, EarlyRequests, Failure, Groups, Handshake, HandshakeFailure, Http2Summary,
-    Instant, Interval, Pauses, Phase, RateWindows, Sample, SessionSummary, SlowDetail, Summary, TlsSummary,
-    Usage, WarmUp, Window,
+    Instant, Interval, Pauses, Phase, RateWindows, Sample, SessionSummary, SlowDetail, StepFigures,
+    StepPlace, Summary, TlsSummary, Usage, VisitEnd, VisitsShape, WarmUp, Window,
 };
 
 /// Data of a session that ended.
@@ -111,6 +112,8 @@ pub struct Recorder {
     arrivals: Option<[(Instant, Instant); 2]>,
     /// Arrivals due in the measured phase that were not started.
     arrivals_missed: u64,
+    /// Visits of scenarios that were due in the measured phase, if the workload has any.
+    visits: Option<VisitsRecorder>,
 }
 
 /// Connects initiated in one turn of the loop.
@@ -152,7 +155,13 @@ impl Recorder {
             slowest: Slowest::new(if figures.detail { figures.slowest } else { 0 }),
             arrivals: None,
             arrivals_missed: 0,
+            visits: None,
         }
+    }
+
+    /// Records visits of scenarios as well.
+    pub fn record_visits(&mut self, shape: &VisitsShape) {
+        self.visits = Some(VisitsRecorder::new(shape, self.start));
     }
 
     /// Moves the start of the run. Events recorded so far belong to the first phase: the warm-up or the
@@ -168,6 +177,9 @@ impl Recorder {
         self.series = SeriesRecorder::new(start, if has_warmup { Phase::WarmUp } else { Phase::Measured });
         self.series.current().errors = errors;
         self.silence = Silence::new(start);
+        if let Some(visits) = &mut self.visits {
+            visits.restart(start);
+        }
     }
 
     /// Ends the warm-up.
@@ -434,7 +446,7 @@ impl Recorder {
         match sample.status {
             Some(status) => {
                 interval.replies += 1;
-                interval.http_errors += u64::from(status >= 400);
+                interval.http_errors += u64::from(status >= 400 && !sample.expected);
                 interval.unexpected += u64::from(outcome == CallOutcome::Unexpected);
             }
             None => interval.failed_calls += 1,
@@ -463,6 +475,33 @@ impl Recorder {
         }
         if let (Some(groups), Some(group)) = (&mut summary.groups, group) {
             groups.add(group, sample);
+        }
+        if let (Some(visits), Some(place), true) = (&mut self.visits, sample.step, is_measured) {
+            visits.add_call(place, sample);
+        }
+    }
+
+    /// Returns the figures of a step, to count its failed checks and captures; `None` in the warm-up.
+    pub fn step(&mut self, place: StepPlace, due: Instant) -> Option<&mut StepFigures> {
+        let is_measured = self.is_measured(due);
+        self.visits.as_mut().filter(|_| is_measured).map(|visits| visits.step(place, due))
+    }
+
+    /// Records a call of a step that is neither answered nor given up when the run ends.
+    pub fn step_unfinished(&mut self, place: StepPlace, due: Instant, now: Instant) {
+        if self.is_measured(due)
+            && let Some(visits) = &mut self.visits
+        {
+            visits.add_unfinished(place, due, now);
+        }
+    }
+
+    /// Records the end of a visit.
+    pub fn visit_ended(&mut self, end: &VisitEnd) {
+        if self.is_measured(end.intended)
+            && let Some(visits) = &mut self.visits
+        {
+            visits.end_visit(end);
         }
     }
 
@@ -691,6 +730,7 @@ impl Recorder {
             summary.series = self.series.finish(end.at, self.open);
             summary.slowest = self.slowest.into_sorted();
         }
+        summary.visits = self.visits.map(|visits| Box::new(visits.finish()));
         summary
     }
 }

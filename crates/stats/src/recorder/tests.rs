@@ -24,6 +24,8 @@ fn reply(status: u16) -> Sample<'static> {
         carrier: None,
         receive_lag: None,
         kernel: None,
+        step: None,
+        expected: false,
     }
 }
 

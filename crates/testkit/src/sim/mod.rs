@@ -23,7 +23,9 @@ use self::world::World;
 
 pub use http::{HttpPeer, RequestSeen, reply};
 pub use http2::{Deed, Heard, Http2Peer, StreamSeen};
-pub use plans::{Edit, at_once, calls, connections, file_session, listed, nonzero, sessions, uniform};
+pub use plans::{
+    Edit, at_once, calls, connections, file_session, listed, nonzero, scenarios, sessions, uniform,
+};
 pub use tls::{Goodbye, TlsPeer, tls_server};
 
 /// The other end of every connection. Times are since the start of the run.

@@ -1,11 +1,16 @@
 //! Plans to start from: defaults are those of a run without options.
 
+use std::io;
 use std::num::{NonZeroU32, NonZeroU64};
+use std::path::Path;
 use std::time::Duration;
 
+use httperf_plan::scenario::Scenarios;
+use httperf_plan::url::HttpUrl;
+use httperf_plan::workload_file::{Files, Given, read};
 use httperf_plan::{
     Arrivals, Assignment, Burst, Calls, Connections, Endpoint, NonEmpty, Plan, PlanFields, Request,
-    RequestTemplate, Script, ScriptedSession, Sessions, Target, Workload,
+    RequestTemplate, Script, ScriptedSession, Sessions, Target, UNLIMITED, Workload,
 };
 
 /// Edits of plans.
@@ -31,7 +36,9 @@ pub trait Edit: Sized {
     fn change_connections(&mut self, change: impl FnOnce(&mut Connections)) {
         self.change(|plan| match &mut plan.workload {
             Workload::Connections(connections) => change(connections),
-            Workload::Sessions(_) | Workload::Calls(_) => panic!("the plan has connections"),
+            Workload::Sessions(_) | Workload::Calls(_) | Workload::Scenarios(_) => {
+                panic!("the plan has connections")
+            }
         });
     }
 
@@ -43,7 +50,23 @@ pub trait Edit: Sized {
     fn change_sessions(&mut self, change: impl FnOnce(&mut Sessions)) {
         self.change(|plan| match &mut plan.workload {
             Workload::Sessions(sessions) => change(sessions),
-            Workload::Connections(_) | Workload::Calls(_) => panic!("the plan has sessions"),
+            Workload::Connections(_) | Workload::Calls(_) | Workload::Scenarios(_) => {
+                panic!("the plan has sessions")
+            }
+        });
+    }
+
+    /// Changes the scenarios in place.
+    ///
+    /// # Panics
+    /// If it is another workload, or no run can have it.
+    #[track_caller]
+    fn change_scenarios(&mut self, change: impl FnOnce(&mut Scenarios)) {
+        self.change(|plan| match &mut plan.workload {
+            Workload::Scenarios(scenarios) => change(scenarios),
+            Workload::Connections(_) | Workload::Sessions(_) | Workload::Calls(_) => {
+                panic!("the plan has scenarios")
+            }
         });
     }
 
@@ -55,7 +78,9 @@ pub trait Edit: Sized {
     fn change_calls(&mut self, change: impl FnOnce(&mut Calls)) {
         self.change(|plan| match &mut plan.workload {
             Workload::Calls(calls) => change(calls),
-            Workload::Connections(_) | Workload::Sessions(_) => panic!("the plan has calls"),
+            Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => {
+                panic!("the plan has calls")
+            }
         });
     }
 }
@@ -131,6 +156,44 @@ pub fn calls(count: u64, per_second: f64, connections: u32) -> Plan {
     let workload = Calls { count, connections, pipeline: NonZeroU32::MIN, assignment: Assignment::AnyFree };
     let arrivals = Arrivals::Deterministic { period: 1.0 / per_second };
     plan(Workload::Calls(workload)).with(|plan| plan.arrivals = arrivals)
+}
+
+/// The scenarios, arrivals and servers of a workload file that names these files. Unless the file says otherwise, visits
+/// follow each other, and one is made.
+///
+/// # Panics
+/// If something is wrong in a file.
+#[must_use]
+#[track_caller]
+pub fn scenarios(toml: &str, files: &[(&str, &str)]) -> Plan {
+    let file = match read(Path::new("load.toml"), toml, &mut Folder(files), &Given::default()) {
+        Ok(file) => file,
+        Err(problems) => {
+            panic!("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+        }
+    };
+    let mut scenarios = file.scenarios;
+    if scenarios.count == UNLIMITED && file.runtime.is_none() && !scenarios.end_with_rows() {
+        scenarios.count = 1;
+    }
+    let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 80).into());
+    let target = |url: &HttpUrl| Target::direct(url.authority(), None, endpoint.clone());
+    Plan::builder(target(&file.origins[0]), Workload::Scenarios(Box::new(scenarios)))
+        .targets(listed(file.origins.iter().map(target)))
+        .arrivals(file.arrivals.unwrap_or(Arrivals::Sequential))
+        .runtime(file.runtime)
+        .build()
+        .expect("it is a plan")
+}
+
+/// Files by their names.
+struct Folder<'a>(&'a [(&'a str, &'a str)]);
+
+impl Files for Folder<'_> {
+    fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+        let file = self.0.iter().find(|(name, _)| Path::new(name) == path);
+        Ok(file.ok_or(io::ErrorKind::NotFound)?.1.as_bytes().to_vec())
+    }
 }
 
 /// A session of a session file: bursts of URIs, with a pause after each.

@@ -365,7 +365,10 @@ impl<N: Network> Connections<N> {
                     to.run.plan.recording.asks_of(to.run.call(call).serial()).then(|| {
                         connection.transport.kernel_times(&mut self.network, call, self.stamp, to.run)
                     });
-                let answer = Answer { size, now, stamp: self.stamp, kernel };
+                let received_at = to.run.received_at(now, self.stamp);
+                let mut wall_clock = || self.network.wall_clock();
+                let mismatch = to.handler.judge(call, received_at, &mut wall_clock, to.run);
+                let answer = Answer { size, now, stamp: self.stamp, kernel, mismatch };
                 let status = to.run.reply_done(call, answer, || SlowDetail {
                     transport: self.network.transport(connection.transport.socket()),
                     server_timing: text(connection.engine.server_timing()),

@@ -30,7 +30,7 @@ use httperf_load::page::Link;
 use httperf_plan::Plan;
 use httperf_proto::tls::{Context, Session};
 use httperf_proto::{CallId, Reuse, http1};
-use httperf_stats::{Failure, Instant};
+use httperf_stats::{Failure, Instant, Mismatch};
 use slotmap::{Key, KeyData, SlotMap};
 
 use self::connection::Connection;
@@ -139,6 +139,15 @@ pub(super) struct Lost {
 pub(super) trait Handler<N: Network> {
     /// Handles an event. On return, the connection may be gone.
     fn handle(&mut self, event: Event, cx: &mut Cx<'_, '_, N>);
+
+    /// Judges a complete reply before it is recorded. Returns the check that it failed, if the handler makes any.
+    fn judge(
+        &mut self,
+        call: CallKey,
+        received_at: Instant,
+        wall_clock: &mut dyn FnMut() -> SystemTime,
+        run: &mut Run<'_>,
+    ) -> Option<Mismatch>;
 }
 
 /// The parts of a worker to which inputs of connections go.

@@ -70,6 +70,8 @@ fn http1_options(plan: &Plan) -> http1::Options {
             };
             (sessions.cookies, matches!(sessions.script, Script::Pages { .. }), pipeline)
         }
+        // The header block of each reply may set cookies, or have the address of a redirect.
+        Workload::Scenarios(scenarios) => (true, scenarios.look_at_bodies(), 1),
     };
     let watched = plan.watch.replies;
     let reads_bodies = pages || plan.replies.reads_bodies();
@@ -87,7 +89,7 @@ fn http2_options(plan: &Plan, http1: &http1::Options) -> http2::Options {
     let scripted = matches!(
         &plan.workload,
         Workload::Sessions(sessions) if !matches!(sessions.script, Script::Uniform { .. })
-    );
+    ) || matches!(&plan.workload, Workload::Scenarios(_));
     http2::Options {
         streams: http1.pipeline,
         scheme: if plan.tls.is_some() { Scheme::Https } else { Scheme::Http },
@@ -118,7 +120,7 @@ fn undecided(plan: &Plan, options: http1::Options) -> http1::Options {
     let bounds_streams = match &plan.workload {
         Workload::Calls(_) => true,
         Workload::Connections(connections) => connections.pipeline.get() > 1,
-        Workload::Sessions(_) => false,
+        Workload::Sessions(_) | Workload::Scenarios(_) => false,
     };
     let is_open = plan.request.version == HttpVersion::Auto;
     let pipeline = if is_open && bounds_streams || plan.http2.upgrade { 1 } else { options.pipeline };

@@ -229,6 +229,7 @@ impl Cap {
                 connections.max_open.map(|cap| (cap.connections, cap.excess))?
             }
             Workload::Sessions(sessions) => (sessions.max_open?, Excess::Waits),
+            Workload::Scenarios(scenarios) => (scenarios.max_open?, Excess::Waits),
             Workload::Calls(_) => return None,
         };
         Some(Self { most: shard.share(most.get().into()), excess, room_since: None })

@@ -7,23 +7,26 @@
 //! ```
 
 mod arrivals;
+mod jars;
 mod numbers;
 mod page;
 mod pool;
+mod scenario;
 mod sessions;
 mod source;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use httperf_plan::{Arrivals as Pacing, Excess, HttpVersion, Limits, Plan, Sessions, Shard, Workload};
 use httperf_proto::Reuse;
-use httperf_stats::Instant;
+use httperf_stats::{Fate, Instant, Mismatch};
 use slotmap::SlotMap;
 
 use self::arrivals::{Arrivals, Cap};
 use self::pool::{ConnectionPool, Waiting};
+use self::scenario::Scenario;
 use self::sessions::Session;
 use self::source::Source;
 use super::connections::{Cx, Event, EventKind, Handler, Owner};
@@ -72,6 +75,8 @@ enum Policy<'a> {
     },
     /// Calls are due by themselves.
     Pool(ConnectionPool<'a>),
+    /// A session makes the calls of a scenario one after the other.
+    Scenarios(Box<Scenario<'a>>),
 }
 
 /// An action at an instant that always comes.
@@ -97,6 +102,7 @@ impl<'a> Dispatch<'a> {
                 Policy::Sessions { sessions, closes_after_reply: plan.request.version == HttpVersion::Http10 }
             }
             Workload::Calls(calls) => Policy::Pool(ConnectionPool::new(plan, calls, shard)),
+            Workload::Scenarios(scenarios) => Policy::Scenarios(Box::new(Scenario::new(plan, scenarios))),
         };
         Self {
             plan,
@@ -152,13 +158,18 @@ impl<'a> Dispatch<'a> {
     fn open_count(&self, run: &Run<'_>) -> usize {
         match &self.policy {
             Policy::Pool(pool) => run.calls_count() + pool.waiting_count(),
-            Policy::Connections { .. } | Policy::Sessions { .. } => self.sessions.len(),
+            Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Scenarios(_) => {
+                self.sessions.len()
+            }
         }
     }
 
     #[inline]
     fn requests_are_used_up(&mut self) -> bool {
         let arrivals = &mut self.arrivals;
+        if let Policy::Scenarios(scenario) = &mut self.policy {
+            return arrivals.next_index().is_some_and(|visit| scenario.is_used_up(visit));
+        }
         self.source.is_used_up(|| arrivals.next_index())
     }
 
@@ -193,7 +204,7 @@ impl<'a> Dispatch<'a> {
         let cap = self.cap.as_ref()?;
         cap.excess(match &self.policy {
             Policy::Connections { .. } | Policy::Pool(_) => run.recorder.open(),
-            Policy::Sessions { .. } => self.sessions.len() as u64,
+            Policy::Sessions { .. } | Policy::Scenarios(_) => self.sessions.len() as u64,
         })
     }
 
@@ -244,7 +255,7 @@ impl<'a> Dispatch<'a> {
                         None => cx.run.recorder.arrival_held(arrival.at),
                     }
                 }
-                Policy::Connections { .. } | Policy::Sessions { .. } => {
+                Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Scenarios(_) => {
                     let is_late = phases.draining_since().is_some();
                     self.start_session(arrival.index, arrival.at, is_late, cx);
                 }
@@ -307,7 +318,7 @@ impl<'a> Dispatch<'a> {
     pub(super) fn pool_size(&self) -> usize {
         match &self.policy {
             Policy::Pool(pool) => pool.connections(),
-            Policy::Connections { .. } | Policy::Sessions { .. } => 0,
+            Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Scenarios(_) => 0,
         }
     }
 
@@ -399,6 +410,7 @@ impl<'a> Dispatch<'a> {
         }
         for session in self.sessions.values() {
             run.recorder.session_unfinished(session.intended(), now);
+            Self::record_fate(session, Fate::Cut, now, run);
         }
     }
 
@@ -452,6 +464,20 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
                     self.give_up();
                 }
             }
+        }
+    }
+
+    #[inline]
+    fn judge(
+        &mut self,
+        call: CallKey,
+        received_at: Instant,
+        wall_clock: &mut dyn FnMut() -> SystemTime,
+        run: &mut Run<'_>,
+    ) -> Option<Mismatch> {
+        match self.policy {
+            Policy::Scenarios(_) => self.judge_step(call, received_at, wall_clock, run),
+            Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Pool(_) => None,
         }
     }
 }

@@ -5,14 +5,15 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
-use httperf_load::cookies::Jar;
 use httperf_load::page::Link;
+use httperf_load::scenario;
 use httperf_load::visit::{Next, Step, Visit};
 use httperf_plan::{Plan, Script, UNLIMITED, Workload};
 use httperf_proto::{http1, tls};
 use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
 
+use super::jars::Jars;
 use super::page::Page;
 use super::pool::Waiting;
 use super::{Dispatch, Policy, Timer, retry_pause};
@@ -24,32 +25,36 @@ use crate::{Network, Observation};
 /// One session.
 pub(super) struct Session<'a> {
     visit: Visit<'a>,
+    /// Its way through a scenario, if it follows one. `visit` is empty then.
+    pub(super) scenario: Option<Box<scenario::Visit>>,
     /// The number of its arrival; in a pool, of the last call that it was given.
     index: u64,
     /// Calls made for that arrival so far, with a URI of the run's source.
     issued: u64,
     /// Its group in a pool.
     group: usize,
-    /// The place of its target among the plan's.
+    /// The place of its target among the plan's; in a scenario, of that of its last call.
     target: usize,
     started: Instant,
     /// The instant at which it was due.
     intended: Instant,
     /// The instant at which the calls that are ready became so: they are due since then.
-    ready_at: Instant,
+    pub(super) ready_at: Instant,
     slots: SmallVec<[Slot; 1]>,
     /// Connections that take no further calls, but answer those that they have.
     draining: Vec<ConnectionKey>,
     /// Calls that pause before another attempt.
     pausing: Vec<CallKey>,
-    cookies: Option<Box<Jar>>,
+    pub(super) jars: Jars,
     page: Option<Box<Page>>,
-    /// The TLS session that its next connection offers to resume.
-    tls_session: Option<tls::Session>,
+    /// The TLS session that its next connection to a target offers to resume, with that target.
+    tls_session: Option<(usize, tls::Session)>,
     replies: u64,
     established: u64,
+    /// A step of its scenario is under way.
+    is_calling: bool,
     /// The run's time was over before it had issued all its calls.
-    is_cut: bool,
+    pub(super) is_cut: bool,
     /// Its last attempt to connect came to no server.
     is_unreached: bool,
 }
@@ -57,6 +62,8 @@ pub(super) struct Session<'a> {
 /// A place for a connection, and the calls that are to travel on it.
 #[derive(Debug, Default)]
 struct Slot {
+    /// The place of its target, where a session has a slot for each.
+    target: usize,
     connection: Option<ConnectionKey>,
     /// Calls that the connection does not have yet, in order.
     queue: VecDeque<CallKey>,
@@ -70,6 +77,7 @@ impl<'a> Session<'a> {
     fn new(plan: &'a Plan, index: u64, target: usize, intended: Instant, now: Instant) -> Self {
         let (cookies, pages) = match &plan.workload {
             Workload::Connections(_) | Workload::Calls(_) => (false, false),
+            Workload::Scenarios(scenarios) => (scenarios.cookies, false),
             Workload::Sessions(sessions) => {
                 (sessions.cookies, matches!(sessions.script, Script::Pages { .. }))
             }
@@ -77,6 +85,7 @@ impl<'a> Session<'a> {
         let port = plan.targets[target].port();
         Self {
             visit: Visit::new(&plan.workload, index),
+            scenario: None,
             index,
             issued: 0,
             group: 0,
@@ -87,11 +96,12 @@ impl<'a> Session<'a> {
             slots: SmallVec::new(),
             draining: Vec::new(),
             pausing: Vec::new(),
-            cookies: cookies.then(|| Box::new(Jar::new(plan.limits.cookies))),
+            jars: Jars::new(cookies.then_some(plan.limits.cookies)),
             page: pages.then(|| Box::new(Page::new(&plan.targets[target].host, port, plan.tls.is_some()))),
             tls_session: None,
             replies: 0,
             established: 0,
+            is_calling: false,
             is_cut: false,
             is_unreached: false,
         }
@@ -130,7 +140,7 @@ impl<'a> Session<'a> {
 
     /// Returns whether anything depends on which URI a call has.
     pub(super) fn needs_uris(&self) -> bool {
-        self.cookies.is_some() || self.page.is_some()
+        self.jars.are_used() || self.page.is_some()
     }
 
     pub(super) fn start_page(&mut self, uri: &[u8], objects_max: usize) {
@@ -141,11 +151,11 @@ impl<'a> Session<'a> {
 
     /// Returns the cookies for a URI, as a header field has them.
     pub(super) fn cookie(&mut self, uri: &[u8], clock: impl FnOnce() -> SystemTime) -> Option<Vec<u8>> {
-        self.cookies.as_mut().and_then(|jar| jar.header(uri, clock()))
+        self.jars.header(self.target, uri, clock)
     }
 
     pub(super) fn keep_tls_session(&mut self, session: tls::Session) {
-        self.tls_session = Some(session);
+        self.tls_session = Some((self.target, session));
     }
 
     /// Its connection came to a server.
@@ -168,7 +178,23 @@ impl<'a> Session<'a> {
 
     /// Makes no further calls. It is cut if there were any to make.
     fn stop_issuing(&mut self) {
-        self.is_cut |= self.visit.stop_issuing();
+        self.is_cut |= self.scenario.is_some() || self.visit.stop_issuing();
+    }
+
+    /// Returns whether nothing of it is under way but a pause.
+    fn is_idle(&self) -> bool {
+        !self.is_calling && self.visit.is_idle()
+    }
+
+    /// Queues the call of a step in the slot of a target. Returns the slot.
+    pub(super) fn queue_step(&mut self, target: usize, call: CallKey) -> usize {
+        (self.target, self.is_calling) = (target, true);
+        let slot = self.slots.iter().position(|slot| slot.target == target).unwrap_or_else(|| {
+            self.slots.push(Slot { target, ..Slot::default() });
+            self.slots.len() - 1
+        });
+        self.slots[slot].queue.push_back(call);
+        slot
     }
 
     /// Returns all its connections.
@@ -188,7 +214,14 @@ impl<'a> Dispatch<'a> {
         cx: &mut Cx<'_, '_, N>,
     ) {
         let target = self.plan.target_of(index);
-        let key = self.sessions.insert(Session::new(self.plan, index, target, intended, cx.now));
+        let mut session = Session::new(self.plan, index, target, intended, cx.now);
+        if let Policy::Scenarios(scenario) = &mut self.policy {
+            session.scenario = Some(Box::new(scenario.visit(index)));
+            let key = self.sessions.insert(session);
+            self.advance_visit(key, cx);
+            return;
+        }
+        let key = self.sessions.insert(session);
         if self.opens_without_calls() {
             self.sessions[key].slots.push(Slot::default());
             self.open_connection(Owner { session: key, slot: 0 }, cx);
@@ -210,7 +243,15 @@ impl<'a> Dispatch<'a> {
     }
 
     fn closes_after_reply(&self) -> bool {
-        matches!(self.policy, Policy::Sessions { closes_after_reply: true, .. })
+        match &self.policy {
+            Policy::Sessions { closes_after_reply, .. } => *closes_after_reply,
+            Policy::Scenarios(scenario) => scenario.closes_after_reply,
+            Policy::Connections { .. } | Policy::Pool(_) => false,
+        }
+    }
+
+    fn is_made_of_sessions(&self) -> bool {
+        matches!(self.policy, Policy::Sessions { .. } | Policy::Scenarios(_))
     }
 
     fn is_made_of_connections(&self) -> bool {
@@ -218,7 +259,10 @@ impl<'a> Dispatch<'a> {
     }
 
     pub(super) fn resume_session<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
-        if let Some(session) = self.sessions.get_mut(key) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        if session.scenario.is_some() {
+            self.advance_visit(key, cx);
+        } else {
             session.visit.resume();
             self.pump(key, cx);
         }
@@ -267,7 +311,8 @@ impl<'a> Dispatch<'a> {
         let session = &mut self.sessions[key];
         let clock = || cx.connections.wall_clock();
         let Some(request) = self.source.next(next, session, clock, cx.run) else { return false };
-        let call = cx.run.create_call(NewCall { session: key, intended: session.ready_at, request });
+        let intended = session.ready_at;
+        let call = cx.run.create_call(NewCall { session: key, intended, request, look: None });
         session.slots[slot].queue.push_back(call);
         true
     }
@@ -275,7 +320,7 @@ impl<'a> Dispatch<'a> {
     /// Returns the first slot that takes another call; a new one if the session may have more.
     fn free_slot<N: Network>(&mut self, key: SessionKey, cx: &Cx<'_, '_, N>) -> Option<usize> {
         let (slots_max, calls_max) = match &self.policy {
-            Policy::Connections { .. } | Policy::Pool(_) => (1, usize::MAX),
+            Policy::Connections { .. } | Policy::Pool(_) | Policy::Scenarios(_) => (1, usize::MAX),
             Policy::Sessions { sessions, .. } => {
                 (sessions.max_connections.get() as usize, sessions.max_piped_calls.get() as usize)
             }
@@ -318,8 +363,10 @@ impl<'a> Dispatch<'a> {
     /// Opens a connection for a slot.
     pub(super) fn open_connection<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
         let session = &mut self.sessions[owner.session];
-        let tls_session = session.tls_session.clone();
-        let opening = Opening { owner, target: session.target, due: session.ready_at, tls_session };
+        let target = session.target;
+        let known = session.tls_session.as_ref().filter(|(server, _)| *server == target);
+        let tls_session = known.map(|(_, session)| session.clone());
+        let opening = Opening { owner, target, due: session.ready_at, tls_session };
         match cx.connections.open(opening, cx.run) {
             Ok(connection) => session.slots[owner.slot].connection = Some(connection),
             Err(failure) => {
@@ -366,11 +413,11 @@ impl<'a> Dispatch<'a> {
         let session_key = call.session();
         let session = &mut self.sessions[session_key];
         let uri = call.request().target();
-        if let Some(jar) = &mut session.cookies {
-            let wall_clock = cx.connections.wall_clock();
+        if session.jars.are_used() {
+            let (target, wall_clock) = (session.target, cx.connections.wall_clock());
             for (_, value) in http1::fields(head).filter(|(name, _)| name.eq_ignore_ascii_case(b"set-cookie"))
             {
-                jar.store(value, uri, wall_clock);
+                session.jars.store(target, value, uri, wall_clock);
             }
         }
         let Some(page) = &session.page else { return };
@@ -454,6 +501,11 @@ impl<'a> Dispatch<'a> {
     fn go_on<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
         let key = owner.session;
         let session = &mut self.sessions[key];
+        if session.scenario.is_some() {
+            (session.ready_at, session.is_calling) = (cx.now, false);
+            self.advance_visit(key, cx);
+            return;
+        }
         // Calls that only wait for room on a connection have been due since before this reply.
         let had_ready = session.visit.is_ready();
         match session.visit.handle_reply() {
@@ -486,7 +538,7 @@ impl<'a> Dispatch<'a> {
         behind.retain(|&call| cx.run.call(call).is_written());
         let calls = cx.connections.retire(connection, cx.now, cx.run);
         self.detach(connection, owner, &calls, cx);
-        if !matches!(self.policy, Policy::Sessions { .. }) {
+        if !self.is_made_of_sessions() {
             behind.into_iter().for_each(|call| cx.run.keep_written(call));
         }
     }
@@ -568,7 +620,7 @@ impl<'a> Dispatch<'a> {
 
     /// A connection was closed.
     fn make_room_of_connection<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
-        if !matches!(self.policy, Policy::Sessions { .. }) {
+        if !self.is_made_of_sessions() {
             self.make_room(cx.run.recorder.open() + 1, cx.connections.stamp(), cx.now);
         }
     }
@@ -582,8 +634,9 @@ impl<'a> Dispatch<'a> {
         count: usize,
         cx: &mut Cx<'_, '_, N>,
     ) {
-        let sessions = match &self.policy {
-            Policy::Sessions { sessions, .. } => sessions,
+        let retries = match &self.policy {
+            Policy::Sessions { sessions, .. } => sessions.retry_on_failure,
+            Policy::Scenarios(_) => false,
             Policy::Connections { .. } => {
                 self.end_session(owner.session, false, cx);
                 return;
@@ -600,7 +653,7 @@ impl<'a> Dispatch<'a> {
             // It was idle: the next call opens another.
         } else if has_answered {
             self.drive_slot(owner, cx);
-        } else if sessions.retry_on_failure {
+        } else if retries {
             slot.failures += 1;
             let failures = slot.failures;
             self.wait_and_retry(owner, failures, cx);
@@ -730,7 +783,7 @@ impl<'a> Dispatch<'a> {
                     self.end_session(owner.session, false, cx);
                 }
             }
-            Policy::Sessions { .. } => {
+            Policy::Sessions { .. } | Policy::Scenarios(_) => {
                 cx.run.abandon_call(call, cx.now);
                 self.end_session(owner.session, false, cx);
             }
@@ -769,11 +822,12 @@ impl<'a> Dispatch<'a> {
         completed: bool,
         cx: &mut Cx<'_, '_, N>,
     ) {
-        if matches!(self.policy, Policy::Sessions { .. }) {
+        if self.is_made_of_sessions() {
             self.make_room(self.sessions.len() as u64, cx.connections.stamp(), cx.now);
         }
         let Some(session) = self.sessions.remove(key) else { return };
-        let connections = session.slots.iter().filter_map(|slot| slot.connection).chain(session.draining);
+        let connections =
+            session.slots.iter().filter_map(|slot| slot.connection).chain(session.draining.iter().copied());
         for connection in connections {
             cx.connections.keep_transport(connection, cx.now, cx.run);
             for call in cx.connections.close(connection, cx.now, cx.run) {
@@ -785,6 +839,7 @@ impl<'a> Dispatch<'a> {
         for call in queued.chain(&session.pausing) {
             cx.run.abandon_call(*call, cx.now);
         }
+        Self::record_visit(&session, completed, cx.now, cx.run);
         if !session.is_cut || !completed {
             cx.run.recorder.session_ended(SessionEnd {
                 completed,
@@ -811,7 +866,7 @@ impl<'a> Dispatch<'a> {
         for key in self.sessions.keys().collect::<Vec<SessionKey>>() {
             let session = &mut self.sessions[key];
             session.stop_issuing();
-            if session.visit.is_idle() && !opens_without_calls {
+            if session.is_idle() && !opens_without_calls {
                 self.end_session(key, true, cx);
             }
         }

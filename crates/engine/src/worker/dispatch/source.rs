@@ -91,32 +91,54 @@ impl<'a> Source<'a> {
             session.start_page(uri, plan.limits.page_objects);
         }
         let cookie = session.cookie(uri, clock);
-        let template = &plan.request;
-        let forward = self.forwards.as_ref().map(|forwards| Forward {
-            origin: &forwards.origins[target],
-            authorization: forwards.authorization,
-        });
-        let parts = RequestParts {
-            method,
-            uri,
-            http10: template.version == HttpVersion::Http10,
-            keep_alive: !replaces.connection,
-            user_agent: (!replaces.user_agent).then_some(&template.user_agent),
-            host: (template.host_header && !replaces.host).then_some(&plan.targets[target].host),
-            forward,
-            extra_headers: &template.extra_headers,
-            headers,
-            cookie: cookie.as_deref(),
-            body: match body {
-                Content::None => RequestBody::None,
-                Content::Rendered(bytes) => RequestBody::Copied(bytes),
-                Content::Shared(bytes) => RequestBody::Shared(bytes),
-            },
-        };
-        let request = parts.request();
+        let material = Material { method, uri, headers, replaces, body };
+        let request = request_of(plan, self.forwards.as_ref(), target, &material, cookie.as_deref());
         if let Some(place) = place {
             self.kept[place] = Some(request.clone());
         }
         Some(request)
     }
+
+    /// Makes the request of a step to a target.
+    pub(super) fn step_request(
+        &self,
+        plan: &Plan,
+        target: usize,
+        material: &Material<'_>,
+        cookie: Option<&[u8]>,
+    ) -> Request {
+        request_of(plan, self.forwards.as_ref(), target, material, cookie)
+    }
+}
+
+/// Makes a request to a target.
+fn request_of(
+    plan: &Plan,
+    forwards: Option<&Forwards<'_>>,
+    target: usize,
+    material: &Material<'_>,
+    cookie: Option<&[u8]>,
+) -> Request {
+    let Material { method, uri, headers, replaces, body } = *material;
+    let template = &plan.request;
+    let forward = forwards
+        .map(|forwards| Forward { origin: &forwards.origins[target], authorization: forwards.authorization });
+    let parts = RequestParts {
+        method,
+        uri,
+        http10: template.version == HttpVersion::Http10,
+        keep_alive: !replaces.connection,
+        user_agent: (!replaces.user_agent).then_some(&template.user_agent),
+        host: (template.host_header && !replaces.host).then_some(&plan.targets[target].host),
+        forward,
+        extra_headers: &template.extra_headers,
+        headers,
+        cookie,
+        body: match body {
+            Content::None => RequestBody::None,
+            Content::Rendered(bytes) => RequestBody::Copied(bytes),
+            Content::Shared(bytes) => RequestBody::Shared(bytes),
+        },
+    };
+    parts.request()
 }

@@ -6,11 +6,14 @@ use httperf_load::page::{Link, Scanner};
 use httperf_plan::{Plan, ReplyClock, Split};
 use httperf_proto::ReplySize;
 use httperf_proto::request::Request;
-use httperf_stats::{Carrier, Instant, KernelTimes, Recorder, Sample, SlowDetail, Transport};
+use httperf_stats::{
+    Carrier, Instant, KernelTimes, Mismatch, Recorder, Sample, SlowDetail, StepPlace, Transport,
+};
 
 use super::super::{CallKey, SessionKey};
 use super::Run;
 use super::inspection::{self, Finding, Inspection};
+use super::kept::Kept;
 use crate::{Observation, Observer};
 
 /// One call.
@@ -46,6 +49,20 @@ pub(in crate::worker) struct Call {
     scanner: Option<Box<Scanner>>,
     /// The state of its reply's body, if bodies are inspected.
     inspection: Option<Box<Inspection>>,
+    /// The step that made it, if one did.
+    look: Option<Look>,
+    /// The parts of its reply that the step looks at.
+    kept: Option<Box<Kept>>,
+}
+
+/// The step of a call, and what it looks at.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::worker) struct Look {
+    pub(in crate::worker) place: StepPlace,
+    /// The status that the step expects, if it expects one.
+    pub(in crate::worker) expects: Option<u16>,
+    pub(in crate::worker) wants_head: bool,
+    pub(in crate::worker) wants_body: bool,
 }
 
 /// Progress of a call on its present connection.
@@ -59,12 +76,17 @@ enum Phase {
     Answering { at: Instant, status: u16 },
 }
 
+/// Replies whose memory is kept for others: those that arrive at once, at most.
+const SPARE_MAX: usize = 256;
+
 /// A call to create.
 pub(in crate::worker) struct NewCall {
     pub(in crate::worker) session: SessionKey,
     /// The instant at which it is due.
     pub(in crate::worker) intended: Instant,
     pub(in crate::worker) request: Request,
+    /// The step that makes it, if one does.
+    pub(in crate::worker) look: Option<Look>,
 }
 
 /// A complete reply, as its connection saw it.
@@ -75,6 +97,8 @@ pub(in crate::worker) struct Answer {
     /// The kernel's stamp of the last segment.
     pub(in crate::worker) stamp: Option<Instant>,
     pub(in crate::worker) kernel: Option<KernelTimes>,
+    /// The check that the reply failed, if its step made any.
+    pub(in crate::worker) mismatch: Option<Mismatch>,
 }
 
 impl Call {
@@ -135,7 +159,15 @@ impl Call {
             carrier: self.carrier,
             receive_lag: None,
             kernel: None,
+            step: self.look.map(|look| look.place),
+            expected: false,
         }
+    }
+
+    /// Returns when it was due, the status of its reply, and its service time if it is complete at `done`.
+    pub(in crate::worker) fn answer_by(&self, done: Instant) -> Option<(Instant, u16, Duration)> {
+        let Phase::Answering { status, .. } = self.phase else { return None };
+        Some((self.intended, status, self.sent.map_or(Duration::ZERO, |sent| done - sent)))
     }
 
     fn is_answering(&self) -> bool {
@@ -151,13 +183,14 @@ impl Call {
         self.status_line_due = None;
         self.scanner = None;
         self.inspection = None;
+        self.kept = None;
     }
 }
 
 /// Creation and the ways to end.
 impl Run<'_> {
     pub(in crate::worker) fn create_call(&mut self, call: NewCall) -> CallKey {
-        let NewCall { session, intended, request } = call;
+        let NewCall { session, intended, request, look } = call;
         let serial = self.next_serial();
         self.calls_created += 1;
         self.recorder.call_made(intended);
@@ -178,6 +211,8 @@ impl Run<'_> {
             attempts: 0,
             scanner: None,
             inspection: None,
+            look,
+            kept: None,
         })
     }
 
@@ -224,7 +259,12 @@ impl Run<'_> {
 
     /// Records the calls that have not ended, now that the run is over.
     pub(in crate::worker) fn record_unfinished_calls(&mut self, now: Instant) {
-        self.calls.values().for_each(|call| self.recorder.unfinished(call.intended, now));
+        for call in self.calls.values() {
+            self.recorder.unfinished(call.intended, now);
+            if let Some(look) = call.look {
+                self.recorder.step_unfinished(look.place, call.intended, now);
+            }
+        }
     }
 
     /// Takes a call back from a connection that does not answer it.
@@ -321,7 +361,7 @@ impl Run<'_> {
 /// Replies.
 impl Run<'_> {
     /// Returns the arrival of a segment, by the clock that measures replies.
-    fn received_at(&self, now: Instant, stamp: Option<Instant>) -> Instant {
+    pub(in crate::worker) fn received_at(&self, now: Instant, stamp: Option<Instant>) -> Instant {
         match (self.plan.recording.clock, stamp) {
             (ReplyClock::Kernel, Some(stamp)) => stamp,
             (ReplyClock::Program, _) | (_, None) => now,
@@ -354,6 +394,30 @@ impl Run<'_> {
         if self.plan.replies.reads_bodies() {
             call.inspection = Some(Box::new(Inspection::new(head, self.plan)));
         }
+        if let Some(look) = call.look
+            && (look.wants_head || look.wants_body)
+        {
+            let mut kept = self.spare.pop().unwrap_or_default();
+            kept.start(head, look.wants_body, self.plan.limits.kept_body_size);
+            call.kept = Some(kept);
+        }
+    }
+
+    /// Takes the parts of a complete reply that its step looks at. Hand them back with [`Run::give_back`].
+    pub(in crate::worker) fn take_kept(&mut self, key: CallKey) -> Option<Box<Kept>> {
+        let mut kept = self.calls[key].kept.take()?;
+        kept.finish();
+        Some(kept)
+    }
+
+    /// Keeps memory for the next reply that is looked at.
+    pub(in crate::worker) fn give_back(&mut self, kept: Option<Box<Kept>>) {
+        if let Some(mut kept) = kept
+            && self.spare.len() < SPARE_MAX
+        {
+            kept.trim();
+            self.spare.push(kept);
+        }
     }
 
     /// Looks for links in the body of a reply from here on.
@@ -370,6 +434,9 @@ impl Run<'_> {
         if let Some(inspection) = &mut call.inspection {
             inspection.push(data);
         }
+        if let Some(kept) = &mut call.kept {
+            kept.push(data);
+        }
         let Some(scanner) = &mut call.scanner else { return Vec::new() };
         scanner.push(data);
         scanner.take_found()
@@ -383,7 +450,7 @@ impl Run<'_> {
         answer: Answer,
         detail: impl FnOnce() -> SlowDetail,
     ) -> u16 {
-        let Answer { size, now, stamp, kernel } = answer;
+        let Answer { size, now, stamp, kernel, mismatch: failed_check } = answer;
         let received_at = self.received_at(now, stamp);
         let call = &mut self.calls[key];
         let Phase::Answering { at, status } = call.phase else {
@@ -399,7 +466,8 @@ impl Run<'_> {
             content_size: size.content,
             footer_size: size.footer,
             decoded_size,
-            mismatch,
+            mismatch: mismatch.or(failed_check),
+            expected: call.look.is_some_and(|look| look.expects == Some(status)),
             receive_lag: stamp.map(|stamp| now - stamp),
             kernel,
             ..call.sample(received_at.max(at))

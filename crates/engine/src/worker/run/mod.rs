@@ -2,6 +2,7 @@
 
 mod calls;
 mod inspection;
+mod kept;
 
 use std::io;
 use std::time::Duration;
@@ -11,7 +12,8 @@ use httperf_proto::ProtocolError;
 use httperf_stats::{End, Failure, Instant, Recorder, Summary};
 use slotmap::SlotMap;
 
-pub(super) use self::calls::{Answer, Call, NewCall};
+pub(super) use self::calls::{Answer, Call, Look, NewCall};
+use self::kept::Kept;
 use super::CallKey;
 use crate::{Observation, Observer, failure};
 
@@ -26,6 +28,9 @@ pub(super) struct Run<'a> {
     observer: &'a mut dyn Observer,
     start: Instant,
     calls: SlotMap<CallKey, Call>,
+    /// Memory for replies that are looked at.
+    #[expect(clippy::vec_box, reason = "a box moves between this list and calls, and is not made anew")]
+    spare: Vec<Box<Kept>>,
     /// Calls created so far.
     calls_created: u64,
     told: Told,
@@ -60,6 +65,7 @@ impl<'a> Run<'a> {
             observer,
             start,
             calls: SlotMap::with_key(),
+            spare: Vec::new(),
             calls_created: 0,
             told: Told::default(),
             strangers: 0,

@@ -1,0 +1,209 @@
+//! Visits of scenarios: calls one after the other, each judged before the next.
+
+use std::time::SystemTime;
+
+use httperf_load::scenario::{Action, Program, Reply, RequestBuffers, RowsTaken, Scratch, Visit};
+use httperf_plan::scenario::{Reach, Scenarios};
+use httperf_plan::{HttpVersion, Plan};
+use httperf_proto::http1;
+use httperf_proto::request::Request;
+use httperf_stats::{Fate, Instant, Mismatch, StepPlace, VisitEnd};
+
+use super::sessions::Session;
+use super::{Dispatch, Policy, Timer};
+use crate::worker::connections::{Cx, Owner};
+use crate::worker::run::{Look, NewCall, Run};
+use crate::worker::{CallKey, SessionKey};
+use crate::{Network, Observation, StepSeen};
+
+/// The scenarios of a shard.
+pub(super) struct Scenario<'a> {
+    pub(super) program: Program<'a>,
+    rows: RowsTaken,
+    scratch: Scratch,
+    buffers: RequestBuffers,
+    /// Requests that never change, at their places.
+    kept: Vec<Option<Request>>,
+    /// The checks that a reply failed, if the plan asks to see them.
+    failed: Vec<usize>,
+    /// A connection is closed after each reply.
+    pub(super) closes_after_reply: bool,
+}
+
+impl<'a> Scenario<'a> {
+    /// `scenarios`: those of the plan.
+    pub(super) fn new(plan: &'a Plan, scenarios: &'a Scenarios) -> Self {
+        let program = Program::new(plan, scenarios).expect("scenarios are compiled once before a run starts");
+        let connections = scenarios.connections;
+        Self {
+            rows: RowsTaken::new(&program),
+            program,
+            scratch: Scratch::default(),
+            buffers: RequestBuffers::default(),
+            kept: vec![None; scenarios.requests.len()],
+            failed: Vec::new(),
+            closes_after_reply: connections == Reach::Call || plan.request.version == HttpVersion::Http10,
+        }
+    }
+
+    /// Returns whether a feed has no row left for the visit with this number, or had none for one before it.
+    pub(super) fn is_used_up(&mut self, visit: u64) -> bool {
+        self.rows.are_used_up(&self.program, visit)
+    }
+
+    /// Starts the visit with this number.
+    pub(super) fn visit(&mut self, index: u64) -> Visit {
+        Visit::new(&self.program, index, &mut self.rows)
+    }
+}
+
+/// Reads the fields of a header block.
+fn read_fields<'h>(head: &'h [u8], take: &mut dyn FnMut(&'h [u8], &'h [u8])) {
+    http1::fields(head).for_each(|(name, value)| take(name, value));
+}
+
+impl Dispatch<'_> {
+    /// Takes the next step of a visit. Nothing of it is under way.
+    pub(super) fn advance_visit<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        let Policy::Scenarios(scenario) = &mut self.policy else { return };
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let Some(visit) = &mut session.scenario else { return };
+        let mut clock = || cx.connections.wall_clock();
+        match visit.advance(&scenario.program, &mut clock, &mut scenario.scratch) {
+            Action::Finished => {
+                session.is_cut = false;
+                self.end_session(key, true, cx);
+            }
+            Action::Failed => self.end_session(key, false, cx),
+            Action::Call(_) | Action::Think(_) if session.is_cut => self.end_session(key, true, cx),
+            Action::Call(request) => self.make_step(key, request, cx),
+            Action::Think(pause) => {
+                let at = session.ready_at + pause;
+                session.ready_at = at;
+                self.set_timer(at, Timer::Think(key));
+            }
+        }
+    }
+
+    /// Makes the call of a step.
+    fn make_step<N: Network>(&mut self, key: SessionKey, place: u32, cx: &mut Cx<'_, '_, N>) {
+        let Policy::Scenarios(scenario) = &mut self.policy else { return };
+        let session = &mut self.sessions[key];
+        let Session { scenario: Some(visit), jars, .. } = session else { return };
+        let target = scenario.program.target(visit, place);
+        let needs = scenario.program.needs(place);
+        let expects = scenario.program.status(place);
+        let step = visit.step().map(|step| StepPlace { scenario: visit.scenario(), step });
+        // Most requests of a scenario send the same bytes every time.
+        let is_unchanging = scenario.program.is_unchanging(place) && !jars.have(target);
+        let kept = &mut scenario.kept[place as usize];
+        let request = if is_unchanging && let Some(request) = kept {
+            visit.count_call();
+            request.clone()
+        } else {
+            let mut clock = || cx.connections.wall_clock();
+            let filled = scenario.program.fill(visit, place, &mut clock, &mut scenario.buffers);
+            let Ok(material) = filled else {
+                // A variable has no value: the step cannot be made.
+                self.end_session(key, false, cx);
+                return;
+            };
+            let cookie = jars.header(target, material.uri, clock);
+            let request = self.source.step_request(self.plan, target, &material, cookie.as_deref());
+            if is_unchanging {
+                *kept = Some(request.clone());
+            }
+            request
+        };
+        let look = step.map(|place| Look { place, expects, wants_head: needs.head, wants_body: needs.body });
+        let call = cx.run.create_call(NewCall { session: key, intended: session.ready_at, request, look });
+        let slot = session.queue_step(target, call);
+        self.drive_slot(Owner { session: key, slot }, cx);
+    }
+
+    /// Judges a complete reply to a step of a scenario. Returns its first failure.
+    pub(super) fn judge_step(
+        &mut self,
+        call: CallKey,
+        now: Instant,
+        wall_clock: &mut dyn FnMut() -> SystemTime,
+        run: &mut Run<'_>,
+    ) -> Option<Mismatch> {
+        let Policy::Scenarios(scenario) = &mut self.policy else { return None };
+        let kept = run.take_kept(call);
+        let (head, body, is_unreadable) = kept
+            .as_deref()
+            .map_or((&b""[..], &b""[..], false), |kept| (kept.head(), kept.body(), kept.is_unreadable()));
+        let (intended, status, duration) = run.call(call).answer_by(now)?;
+        let session = run.call(call).session();
+        let visit = self.sessions.get_mut(session)?.scenario.as_mut()?;
+        let place = StepPlace { scenario: visit.scenario(), step: visit.step()? };
+        let reply = Reply { status, head, read_fields, body, duration, redirects: &[] };
+        let is_shown = self.plan.watch.steps;
+        let failed = &mut scenario.failed;
+        failed.clear();
+        let mut figures = run.recorder.step(place, intended);
+        let judgement =
+            visit.judge(&scenario.program, &reply, wall_clock, &mut scenario.scratch, &mut |check| {
+                if let Some(figures) = &mut figures {
+                    figures.failed_checks[check + 1] += 1;
+                }
+                if is_shown {
+                    failed.push(check);
+                }
+            });
+        let mismatch = judgement.and_then(|judgement| {
+            if let Some(figures) = figures {
+                figures.checks_made += scenario.program.checks_made(visit, &judgement);
+                figures.failed_checks[0] += u64::from(judgement.status_differs);
+                if let Some(capture) = judgement.failed_capture {
+                    figures.failed_captures[capture] += 1;
+                }
+            }
+            match judgement {
+                judgement if judgement.status_differs => Some(Mismatch::Status),
+                _ if is_unreadable => Some(Mismatch::Undecodable),
+                judgement if judgement.failed_capture.is_some() => Some(Mismatch::Capture),
+                judgement if judgement.failed_checks > 0 => Some(Mismatch::Check),
+                _ => None,
+            }
+        });
+        if is_shown && let Some(request) = visit.request() {
+            let sent = run.call(call).request().clone();
+            run.observe(Observation::Step(&StepSeen {
+                visit: visit.index(),
+                scenario: visit.scenario(),
+                request,
+                sent: (sent.method(), sent.target()),
+                status,
+                duration,
+                judgement,
+                failed_checks: failed,
+                values: visit.values(),
+            }));
+        }
+        run.give_back(kept);
+        mismatch
+    }
+
+    /// Records the end of a visit.
+    pub(super) fn record_visit(session: &Session<'_>, completed: bool, now: Instant, run: &mut Run<'_>) {
+        let Some(visit) = &session.scenario else { return };
+        let fate = match (completed, session.is_cut) {
+            (true, false) => Fate::Completed,
+            (true, true) => Fate::Cut,
+            (false, _) => Fate::Abandoned(visit.step()),
+        };
+        Self::record_fate(session, fate, now, run);
+    }
+
+    /// Records the end of a visit, and how it ended.
+    pub(super) fn record_fate(session: &Session<'_>, fate: Fate, now: Instant, run: &mut Run<'_>) {
+        let Some(visit) = &session.scenario else { return };
+        let end = VisitEnd { scenario: visit.scenario(), intended: session.intended(), ended: now, fate };
+        run.recorder.visit_ended(&end);
+        if run.plan.watch.steps {
+            run.observe(Observation::Visit { visit: visit.index(), scenario: visit.scenario(), fate });
+        }
+    }
+}

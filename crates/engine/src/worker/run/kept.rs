@@ -1,0 +1,178 @@
+//! Replies that the steps of scenarios look at: header block and decompressed body, kept until they are judged.
+
+use std::io::{self, Write};
+
+use httperf_proto::content::{Coding, Decoder};
+
+/// The parts of a reply that its step looks at.
+#[derive(Debug, Default)]
+pub(in crate::worker) struct Kept {
+    head: Vec<u8>,
+    body: Body,
+    /// The decompressor of a compressed body, which has the body once a byte of it arrived.
+    decoder: Option<Decoder<Body>>,
+    state: State,
+}
+
+/// Progress of a body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Nobody looks at it.
+    #[default]
+    Unwanted,
+    /// None of it has arrived. A reply to HEAD, for one, has a coding and no body.
+    Awaited(Option<Coding>),
+    /// It arrives.
+    Arriving,
+    /// It cannot be decompressed, or is too large.
+    Unreadable,
+}
+
+/// A body of bounded size.
+#[derive(Debug, Default)]
+struct Body {
+    bytes: Vec<u8>,
+    size_max: usize,
+}
+
+/// The size of a buffer above which it is not used again, so that a few large replies do not fill the memory for good.
+const REUSED_SIZE_MAX: usize = 256 * 1024;
+
+impl Kept {
+    /// Begins with the header block of a reply. Its body may have `size_max` bytes.
+    pub(super) fn start(&mut self, head: &[u8], wants_body: bool, size_max: usize) {
+        self.head.clear();
+        self.head.extend_from_slice(head);
+        self.body.bytes.clear();
+        self.body.size_max = size_max;
+        self.state = if wants_body { State::Awaited(Coding::of(head)) } else { State::Unwanted };
+    }
+
+    /// Takes the next bytes of the body.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if let State::Awaited(coding) = self.state {
+            self.state = State::Arriving;
+            match coding {
+                Some(Coding::Identity) => {}
+                Some(coding) => match Decoder::new(coding, std::mem::take(&mut self.body)) {
+                    Ok(decoder) => self.decoder = Some(decoder),
+                    Err(_) => self.give_up(),
+                },
+                None => self.give_up(),
+            }
+        }
+        if self.state != State::Arriving {
+            return;
+        }
+        let taken = match &mut self.decoder {
+            Some(decoder) => decoder.push(bytes),
+            None => self.body.write_all(bytes),
+        };
+        if taken.is_err() {
+            self.give_up();
+        }
+    }
+
+    /// Ends the body.
+    pub(super) fn finish(&mut self) {
+        match self.decoder.take().map(Decoder::finish) {
+            None => {}
+            Some(Ok(body)) => self.body = body,
+            Some(Err(_)) => self.give_up(),
+        }
+    }
+
+    fn give_up(&mut self) {
+        self.state = State::Unreadable;
+        self.decoder = None;
+        self.body.bytes.clear();
+    }
+
+    pub(in crate::worker) fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Returns the body without content codings; empty if it is unreadable.
+    pub(in crate::worker) fn body(&self) -> &[u8] {
+        &self.body.bytes
+    }
+
+    /// Returns whether the body could not be decompressed, or was too large.
+    pub(in crate::worker) fn is_unreadable(&self) -> bool {
+        self.state == State::Unreadable
+    }
+
+    /// Frees a buffer that grew too large to be kept for other replies.
+    pub(super) fn trim(&mut self) {
+        if self.body.bytes.capacity() > REUSED_SIZE_MAX {
+            self.body.bytes = Vec::new();
+        }
+    }
+}
+
+impl Write for Body {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.size_max - self.bytes.len() {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `abc` as `gzip -n` has it.
+    const GZIP: &[u8] =
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x4c\x4a\x06\x00\xc2\x41\x24\x35\x03\x00\x00\x00";
+
+    #[track_caller]
+    fn check(header: &str, body: &[u8], size_max: usize, expected: Option<&[u8]>) {
+        let head = format!("HTTP/1.1 200 OK\r\n{header}\r\n");
+        for cut in 0..=body.len() {
+            let mut kept = Kept::default();
+            // What the reply before left behind must not show.
+            kept.start(b"", true, 9);
+            kept.push(b"before");
+            kept.start(head.as_bytes(), true, size_max);
+            kept.push(&body[..cut]);
+            kept.push(&body[cut..]);
+            kept.finish();
+            assert_eq!((!kept.is_unreadable()).then(|| kept.body()), expected, "{header:?} cut at {cut}");
+            assert_eq!(kept.head(), head.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_body_is_kept_without_its_coding() {
+        check("", b"abc", 3, Some(b"abc"));
+        check("Content-Encoding: gzip\r\n", GZIP, 3, Some(b"abc"));
+        check("Content-Encoding: gzip\r\n", b"", 3, Some(b""));
+    }
+
+    #[test]
+    fn a_body_that_is_too_large_or_cannot_be_decompressed_is_unreadable() {
+        check("", b"abcd", 3, None);
+        check("Content-Encoding: gzip\r\n", GZIP, 2, None);
+        check("Content-Encoding: gzip\r\n", &GZIP[..20], 3, None);
+        check("Content-Encoding: compress\r\n", b"abc", 3, None);
+    }
+
+    #[test]
+    fn an_unwanted_body_is_not_kept() {
+        let mut kept = Kept::default();
+        kept.start(b"HTTP/1.1 200 OK\r\n\r\n", false, 10);
+        kept.push(b"abc");
+        kept.finish();
+        assert_eq!((kept.body(), kept.is_unreadable()), (&b""[..], false));
+    }
+}

@@ -1,0 +1,329 @@
+//! Visits of scenarios, by load phase, scenario and step.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{DurationMoments, Group, Instant, Sample, Timing};
+
+/// Visits of scenarios, by the load phase in which the visit, or the call, was due.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Visits {
+    /// Figures of each load phase, in order.
+    pub phases: Vec<PhaseVisits>,
+}
+
+/// Visits of one load phase.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseVisits {
+    /// Figures of each scenario, in the order of the plan.
+    pub scenarios: Vec<ScenarioVisits>,
+}
+
+/// Visits that followed one scenario.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioVisits {
+    /// Durations of completed visits, from the instant at which each was due to its end.
+    pub completed: Timing,
+    /// Durations of abandoned visits: those that ended at a step that failed.
+    pub abandoned: Timing,
+    /// Number of visits that the end of the run cut short.
+    pub cut: u64,
+    /// Figures of each step, in the order of the plan.
+    pub steps: Vec<StepFigures>,
+}
+
+/// Calls of one step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepFigures {
+    /// Calls, by outcome, with their times.
+    pub calls: Group,
+    /// Latency of all calls, whatever their outcome.
+    pub time: DurationMoments,
+    /// Number of checks made, the expected status among them. After a failed status or capture, no others are made.
+    pub checks_made: u64,
+    /// Number of replies that failed each check, in the order of the plan. The first is the expected status.
+    pub failed_checks: Vec<u64>,
+    /// Number of replies without the value of each capture, in the order of the plan.
+    pub failed_captures: Vec<u64>,
+    /// Number of visits that ended at this step because it failed.
+    pub abandoned: u64,
+    /// Times for which calls that the end of the run left unfinished had been due.
+    #[serde(default)]
+    pub unfinished: Option<Box<Timing>>,
+}
+
+/// Place of a step among the steps of all scenarios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepPlace {
+    /// Number of the scenario.
+    pub scenario: u32,
+    /// Number of the step within the scenario.
+    pub step: u32,
+}
+
+/// Numbers of steps, checks and captures of a plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VisitsShape {
+    /// Ends of the load phases, as offsets from the start; later work belongs to the last one.
+    pub phase_ends: Vec<Duration>,
+    /// For each step of each scenario, the number of its checks and of its captures.
+    pub scenarios: Vec<Vec<(usize, usize)>>,
+}
+
+/// Data of a visit that ended.
+#[derive(Clone, Copy, Debug)]
+pub struct VisitEnd {
+    /// Number of the scenario.
+    pub scenario: u32,
+    /// Instant at which the visit was due.
+    pub intended: Instant,
+    /// Instant at which it ended.
+    pub ended: Instant,
+    /// Way in which it ended.
+    pub fate: Fate,
+}
+
+/// Way in which a visit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// All steps were made.
+    Completed,
+    /// A step failed, if it is known which.
+    Abandoned(Option<u32>),
+    /// The run ended.
+    Cut,
+}
+
+impl Visits {
+    /// Figures of nothing yet.
+    #[must_use]
+    pub fn new(shape: &VisitsShape) -> Self {
+        let step = |&(checks, captures): &(usize, usize)| StepFigures {
+            failed_checks: vec![0; checks + 1],
+            failed_captures: vec![0; captures],
+            ..StepFigures::default()
+        };
+        let scenario = |steps: &Vec<(usize, usize)>| ScenarioVisits {
+            steps: steps.iter().map(step).collect(),
+            ..ScenarioVisits::default()
+        };
+        let phase = PhaseVisits { scenarios: shape.scenarios.iter().map(scenario).collect() };
+        Self { phases: vec![phase; shape.phase_ends.len().max(1)] }
+    }
+
+    /// Figures of all phases together.
+    #[must_use]
+    pub fn total(&self) -> PhaseVisits {
+        let mut phases = self.phases.iter();
+        let mut total = phases.next().cloned().unwrap_or_default();
+        phases.for_each(|phase| total.merge(phase));
+        total
+    }
+
+    /// Adds the figures of another part of the same plan.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.phases.iter_mut().zip(&other.phases).for_each(|(own, their)| own.merge(their));
+    }
+}
+
+impl PhaseVisits {
+    fn merge(&mut self, other: &Self) {
+        self.scenarios.iter_mut().zip(&other.scenarios).for_each(|(own, their)| own.merge(their));
+    }
+}
+
+impl ScenarioVisits {
+    /// Number of visits that ended or were cut short.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.completed.moments.count() + self.abandoned.moments.count() + self.cut
+    }
+
+    /// Total of the durations of visits that ended, in seconds.
+    #[must_use]
+    pub fn time(&self) -> f64 {
+        self.completed.moments.sum() + self.abandoned.moments.sum()
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.completed.merge(&other.completed);
+        self.abandoned.merge(&other.abandoned);
+        self.cut += other.cut;
+        self.steps.iter_mut().zip(&other.steps).for_each(|(own, their)| own.merge(their));
+    }
+}
+
+impl StepFigures {
+    /// Number of checks that failed.
+    #[must_use]
+    pub fn checks_failed(&self) -> u64 {
+        self.failed_checks.iter().sum()
+    }
+
+    /// Adds the figures of the same step.
+    pub fn merge(&mut self, other: &Self) {
+        self.calls.merge(&other.calls);
+        self.time.merge(&other.time);
+        self.checks_made += other.checks_made;
+        add_each(&mut self.failed_checks, &other.failed_checks);
+        add_each(&mut self.failed_captures, &other.failed_captures);
+        self.abandoned += other.abandoned;
+        if let Some(unfinished) = &other.unfinished {
+            self.unfinished.get_or_insert_default().merge(unfinished);
+        }
+    }
+}
+
+fn add_each(own: &mut [u64], other: &[u64]) {
+    own.iter_mut().zip(other).for_each(|(own, their)| *own += their);
+}
+
+/// Collects the figures of visits.
+#[derive(Debug)]
+pub(crate) struct VisitsRecorder {
+    start: Instant,
+    phase_ends: Vec<Duration>,
+    figures: Visits,
+}
+
+impl VisitsRecorder {
+    pub(crate) fn new(shape: &VisitsShape, start: Instant) -> Self {
+        Self { start, phase_ends: shape.phase_ends.clone(), figures: Visits::new(shape) }
+    }
+
+    /// Moves the start of the run.
+    pub(crate) fn restart(&mut self, start: Instant) {
+        self.start = start;
+    }
+
+    /// Scenario figures of the phase in which something was due.
+    fn scenario(&mut self, scenario: u32, due: Instant) -> &mut ScenarioVisits {
+        let offset = due - self.start;
+        let phase = self.phase_ends.iter().position(|&end| offset < end);
+        let last = self.figures.phases.len() - 1;
+        &mut self.figures.phases[phase.unwrap_or(last)].scenarios[scenario as usize]
+    }
+
+    pub(crate) fn step(&mut self, place: StepPlace, due: Instant) -> &mut StepFigures {
+        &mut self.scenario(place.scenario, due).steps[place.step as usize]
+    }
+
+    pub(crate) fn add_call(&mut self, place: StepPlace, sample: &Sample<'_>) {
+        let step = self.step(place, sample.intended);
+        step.calls.add(sample);
+        step.time.add(sample.latency());
+    }
+
+    pub(crate) fn add_unfinished(&mut self, place: StepPlace, due: Instant, now: Instant) {
+        self.step(place, due).unfinished.get_or_insert_default().add(now - due);
+    }
+
+    pub(crate) fn end_visit(&mut self, end: &VisitEnd) {
+        let time = end.ended - end.intended;
+        let scenario = self.scenario(end.scenario, end.intended);
+        match end.fate {
+            Fate::Completed => scenario.completed.add(time),
+            Fate::Cut => scenario.cut += 1,
+            Fate::Abandoned(step) => {
+                scenario.abandoned.add(time);
+                if let Some(step) = step {
+                    // The step may have been due in a later phase than the visit. It counts with its visit.
+                    scenario.steps[step as usize].abandoned += 1;
+                }
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Visits {
+        self.figures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Instant {
+        Instant::from_nanos(ms * 1_000_000)
+    }
+
+    fn shape() -> VisitsShape {
+        VisitsShape {
+            phase_ends: vec![Duration::from_millis(100), Duration::from_millis(300)],
+            scenarios: vec![vec![(0, 0)], vec![(2, 1), (0, 0)]],
+        }
+    }
+
+    fn sample(intended: Instant, status: Option<u16>) -> Sample<'static> {
+        Sample {
+            call: 0,
+            uri: b"/",
+            status,
+            intended,
+            sent: Some(intended),
+            stalled: Duration::ZERO,
+            first_byte: None,
+            done: intended + Duration::from_millis(7),
+            header_size: 0,
+            content_size: 0,
+            footer_size: 0,
+            decoded_size: None,
+            mismatch: None,
+            carrier: None,
+            receive_lag: None,
+            kernel: None,
+            step: None,
+            expected: false,
+        }
+    }
+
+    #[test]
+    fn work_belongs_to_the_phase_in_which_it_was_due() {
+        let start = at(1000);
+        let mut recorder = VisitsRecorder::new(&shape(), at(0));
+        recorder.restart(start);
+        let place = StepPlace { scenario: 1, step: 0 };
+        for due in [1000, 1099, 1100, 1299, 1300, 9000] {
+            recorder.add_call(place, &sample(at(due), Some(200)));
+        }
+        let figures = recorder.finish();
+        let calls: Vec<u64> =
+            figures.phases.iter().map(|phase| phase.scenarios[1].steps[0].calls.calls()).collect();
+        assert_eq!(calls, [2, 4], "what is due after the end counts with the last phase");
+        assert_eq!(figures.total().scenarios[1].steps[0].calls.calls(), 6);
+    }
+
+    #[test]
+    fn visits_are_counted_by_their_end() {
+        let mut recorder = VisitsRecorder::new(&shape(), at(0));
+        let end = |fate, ended| VisitEnd { scenario: 1, intended: at(0), ended: at(ended), fate };
+        recorder.end_visit(&end(Fate::Completed, 40));
+        recorder.end_visit(&end(Fate::Abandoned(Some(0)), 10));
+        recorder.end_visit(&end(Fate::Abandoned(None), 20));
+        recorder.end_visit(&end(Fate::Cut, 50));
+        let figures = recorder.finish();
+        let scenario = &figures.phases[0].scenarios[1];
+        assert_eq!((scenario.count(), scenario.cut), (4, 1));
+        assert_eq!(scenario.completed.moments.count(), 1);
+        assert_eq!(scenario.abandoned.moments.count(), 2);
+        assert_eq!(scenario.steps[0].abandoned, 1);
+        assert!((scenario.time() - 0.07).abs() < 1e-12);
+    }
+
+    #[test]
+    fn parts_add_up_check_by_check() {
+        let mut own = Visits::new(&shape());
+        let step = &mut own.phases[1].scenarios[1].steps[0];
+        (step.checks_made, step.failed_checks[1], step.failed_captures[0]) = (12, 3, 1);
+        let twice = {
+            let mut twice = own.clone();
+            twice.merge(&own);
+            twice
+        };
+        let step = &twice.total().scenarios[1].steps[0];
+        assert_eq!((step.checks_made, step.checks_failed()), (24, 6));
+        assert_eq!((&step.failed_checks[..], &step.failed_captures[..]), (&[0, 6, 0][..], &[2][..]));
+    }
+}
