@@ -135,7 +135,7 @@ impl Answer<'_> {
                 let unknown = if judged.outcome == Kept::Unknown { " is unknown" } else { "" };
                 let others =
                     if all.len() > 1 { format!("; {met} of {} met", all.len()) } else { String::new() };
-                format!("{}{unknown}: {judged}{others}", judged.objective)
+                format!("{}{unknown}: {judged}{others}", judged.name())
             }
         };
         self.line(f, tone, "objectives", outcome.headline(), &what)
@@ -148,6 +148,7 @@ impl Answer<'_> {
             Workload::Connections(_) => ("connection", "connections"),
             Workload::Sessions(_) => ("session", "sessions"),
             Workload::Calls(_) => ("call", "calls"),
+            Workload::Scenarios(_) => ("visit", "visits"),
         };
         let length = time(figures.duration_s * 1e3);
         let Some(rate) = figures.offered_rate else {

@@ -12,7 +12,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
 /// the percentage of failed connections.
-pub(crate) const COLUMNS: [&str; 80] = [
+pub(crate) const COLUMNS: [&str; 82] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -93,6 +93,8 @@ pub(crate) const COLUMNS: [&str; 80] = [
     "reply_rate",
     "ended_early",
     "statuses",
+    "unexpected_capture",
+    "unexpected_check",
 ];
 
 /// Header line with the column names, including the line end.
@@ -121,7 +123,7 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     let calls_per_connection = match &plan.workload {
         Workload::Connections(connections) => Some(connections.calls).filter(|&calls| calls != UNLIMITED),
         Workload::Calls(_) => Some(1),
-        Workload::Sessions(_) => None,
+        Workload::Sessions(_) | Workload::Scenarios(_) => None,
     };
     let demanded = figures.rate_asked.zip(calls_per_connection).map(|(rate, calls)| rate * calls as f64);
     let failed_percent = 100.0 * ratio(figures.errors as f64, summary.connections as f64);
@@ -156,12 +158,13 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
         row.extend([times.p50, times.p99].map(ms));
     }
     row.extend([fixed(cpu, 1), verdict.level.to_string(), names.join("; ")]);
-    row.extend(Mismatch::ALL.map(|mismatch| summary.mismatches.count(mismatch).to_string()));
+    let unexpected = |mismatch| summary.mismatches.count(mismatch).to_string();
+    row.extend([Mismatch::Status, Mismatch::Undecodable, Mismatch::Size, Mismatch::Hash].map(unexpected));
     row.extend([summary.compressed.bytes, summary.compressed.decoded_bytes].map(|bytes| bytes.to_string()));
     row.push(summary.usage.workers.len().to_string());
     let objectives = document.objectives.iter();
     let objectives: Vec<String> =
-        objectives.map(|judged| format!("{} {}", judged.objective, judged.outcome)).collect();
+        objectives.map(|judged| format!("{} {}", judged.name(), judged.outcome)).collect();
     row.push(objectives.join("; "));
     row.extend([figures.receive_lag_ms.p50, figures.receive_lag_ms.p99].map(ms));
     row.push(percent(figures.receive_lag_share));
@@ -188,11 +191,12 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     );
     let statuses = statuses(summary).into_iter().map(|(name, replies)| format!("{name} {replies}"));
     row.push(statuses.collect::<Vec<_>>().join("; "));
+    row.extend([Mismatch::Capture, Mismatch::Check].map(unexpected));
     debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }
 
-fn record(values: Vec<String>) -> String {
+pub(crate) fn record(values: impl IntoIterator<Item = String>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(values).expect("writing to memory does not fail");
     let bytes = writer.into_inner().expect("writing to memory does not fail");

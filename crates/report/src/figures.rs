@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::all_calls::AllCalls;
 use crate::number::{in_ms, quantile_name};
+use crate::visits::VisitFigures;
 
 /// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -86,6 +87,9 @@ pub struct RunFigures {
     pub unfinished_ms: Times,
     /// From the instants at which completed sessions were due to their ends; `None` if there are no sessions.
     pub session_ms: Option<Times>,
+    /// Visits of scenarios, by scenario, step and load phase; `None` if the workload has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits: Option<VisitFigures>,
     /// Confidence intervals of the latency.
     pub confidence: Vec<Confidence>,
     /// Point at which the run became steady.
@@ -199,6 +203,7 @@ impl RunFigures {
             failed_ms: Times::of(&summary.calls_with(CallOutcome::Failure).latency),
             unfinished_ms: Times::of(&summary.unfinished),
             session_ms: summary.sessions.as_ref().map(|sessions| Times::of(&sessions.latency)),
+            visits: VisitFigures::of(plan, summary),
             confidence: confidence(summary),
             steady: Steady::of(summary),
         }

@@ -5,11 +5,15 @@
 
 use std::time::Duration;
 
+use httperf_plan::Workload;
+use httperf_plan::scenario::StepRequest;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use crate::number::count;
 use crate::objectives::{Judged, Kept};
 use crate::result::{Document, EarlyEnd};
 use crate::verdict::Level;
+use crate::visits::{ScenarioRow, StepRow, looks_of};
 
 /// A group of cases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,18 +75,20 @@ impl Case {
         };
         // The message of a failed case already says this.
         let output = if status == Status::Passed { judged.to_string() } else { String::new() };
-        Self { output, ..Self::new("objective", judged.objective.to_string(), status) }
+        Self { output, ..Self::new("objective", judged.name(), status) }
     }
 }
 
 impl Suite {
-    /// Creates a suite for a run: one case per objective and one for the verdict. An INVALID run is an error,
+    /// Creates a suite for a run: one case per objective, per check and capture of a step, and per scenario; and one for
+    /// the verdict. An INVALID run is an error,
     /// since its figures say nothing about the server; a SUSPECT one passes, with its reasons.
     #[must_use]
     pub fn of(document: &Document) -> Self {
         let target = &document.plan.targets.first().host;
         let time = document.summary.duration;
         let mut cases: Vec<Case> = document.objectives.iter().map(Case::of_objective).collect();
+        cases.extend(visits(document));
         if document.parts.iter().any(|part| part.ended_early == Some(EarlyEnd::Missed)) {
             let status = Status::Failed(format!("the run {}", EarlyEnd::Missed));
             cases.push(Case::new("run", "abort-on-slo", status));
@@ -99,6 +105,55 @@ impl Suite {
             cases,
         }
     }
+}
+
+/// Cases of visits: each scenario, and each check and capture of its steps.
+fn visits(document: &Document) -> Vec<Case> {
+    let Workload::Scenarios(scenarios) = &document.plan.workload else { return Vec::new() };
+    let rows = document.figures.visits.iter().flat_map(|visits| &visits.total);
+    let mut cases = Vec::new();
+    for (scenario, row) in scenarios.scenarios.iter().zip(rows) {
+        cases.push(Case::new("visits", format!("{}: visits completed", row.scenario), abandoned(row)));
+        let calls = scenario.calls();
+        let requests = calls.iter().filter_map(|&call| scenarios.requests.get(call as usize));
+        for (request, step) in requests.zip(&row.steps) {
+            cases.extend(looks(&row.scenario, request, step));
+        }
+    }
+    cases
+}
+
+fn abandoned(row: &ScenarioRow) -> Status {
+    let ended = row.completed + row.abandoned;
+    match row.abandoned {
+        0 if ended == 0 => Status::Skipped("no visit ended".to_owned()),
+        0 => Status::Passed,
+        abandoned => {
+            Status::Failed(format!("{} of {} visits were abandoned", count(abandoned), count(ended)))
+        }
+    }
+}
+
+/// Cases of the checks and captures of a step. One that is written twice is one case.
+fn looks(scenario: &str, request: &StepRequest, step: &StepRow) -> Vec<Case> {
+    let replies = step.calls - step.failed;
+    let mut seen: Vec<String> = Vec::new();
+    let mut cases = Vec::new();
+    for look in looks_of(request) {
+        if seen.contains(&look) {
+            continue;
+        }
+        let failed: u64 =
+            step.failures.iter().filter(|failed| failed.look == look).map(|failed| failed.replies).sum();
+        let status = match failed {
+            0 if replies == 0 => Status::Skipped("no reply was checked".to_owned()),
+            0 => Status::Passed,
+            failed => Status::Failed(format!("failed by {} of {} replies", count(failed), count(replies))),
+        };
+        cases.push(Case::new("check", format!("{scenario}/{}: {look}", step.step), status));
+        seen.push(look);
+    }
+    cases
 }
 
 fn verdict(document: &Document) -> Case {

@@ -34,6 +34,7 @@ mod text;
 mod times;
 mod tls;
 mod verdict;
+mod visits;
 
 pub use all_calls::{AllCalls, NoReply, Percentile};
 pub use answer::answer;
@@ -53,3 +54,4 @@ pub use saved::Saved;
 pub use times::times;
 pub use tls::tls;
 pub use verdict::{Finding, Level, Reason, Verdict, verdict, verdict_section};
+pub use visits::{FailedLook, PhaseRows, ScenarioRow, StepRow, VisitFigures, steps_csv};

@@ -10,6 +10,7 @@ use crate::result::Document;
 use crate::times::times;
 use crate::tls::tls;
 use crate::verdict::verdict_section;
+use crate::visits::visits;
 
 impl Document {
     /// The classic report with the objectives; if `full`, with the additions of the full one.
@@ -26,7 +27,9 @@ impl Document {
 /// last the answer, which has a layout of its own.
 pub(crate) fn additions(document: &Document, screen: Screen) -> String {
     let Document { plan, summary, verdict, .. } = document;
-    let mut text = format!("{}{}{}", times(summary), tls(plan, summary), http2(summary));
+    let mut text = times(summary).to_string();
+    text += &visits(document.figures.visits.as_ref(), screen);
+    text += &format!("{}{}", tls(plan, summary), http2(summary));
     text += &format!("{}{}{}", details(document), verdict_section(verdict), section(document));
     format!("{}{}", screen.fitted(text), answer(document, screen.colours))
 }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use httperf_plan::{
-    Arrivals, Assignment, HttpVersion, Plan, Script, Target, ThinkTime, UNLIMITED, UriSource, Workload,
+    Arrivals, Assignment, HttpVersion, Plan, Process, Script, Target, ThinkTime, UNLIMITED, UriSource,
+    Workload,
 };
 
 use crate::number::{count, grouped, time};
@@ -221,6 +222,14 @@ fn arrivals(arrivals: &Arrivals) -> String {
         Arrivals::Uniform { .. } => format!("{} on average, at uniform intervals", rate()),
         Arrivals::Exponential { .. } => format!("{} on average, as a Poisson process", rate()),
         Arrivals::Variable(steps) => format!("in a cycle of {} rates", steps.len()),
+        Arrivals::Phased(phased) => {
+            let process = match phased.process {
+                Process::Even => "evenly spaced",
+                Process::Uniform => "at uniform intervals",
+                Process::Poisson => "as a Poisson process",
+            };
+            format!("{} on average over {} phases, {process}", rate(), phased.phases.len())
+        }
     }
 }
 
@@ -250,6 +259,10 @@ fn workload(workload: &Workload) -> String {
             }
             text
         }
+        Workload::Scenarios(scenarios) => match &scenarios.scenarios[..] {
+            [scenario] => format!("a visit of the scenario {}", cut(&scenario.name, NAME_LENGTH)),
+            several => format!("a visit of one of {} scenarios", several.len()),
+        },
         Workload::Sessions(sessions) => match &sessions.script {
             Script::Uniform { calls, burst, think } => format!(
                 "a session of {} calls in bursts of {}, {} between them",

@@ -19,6 +19,7 @@ mod sweep;
 mod tables;
 mod tiles;
 mod tls_lab;
+mod visits;
 
 use askama::Template;
 
@@ -36,6 +37,7 @@ use self::slowest::SlowestCalls;
 use self::style::STYLE;
 use self::tables::Table;
 use self::tiles::Tile;
+use self::visits::Visits;
 
 pub(crate) use self::about::title;
 pub use self::capacity::capacity_page;
@@ -78,6 +80,7 @@ pub fn page(document: &Document) -> String {
         statuses: tables::statuses(summary),
         mismatches: tables::mismatches(summary),
         compressed: tables::compressed(summary),
+        visits: document.figures.visits.as_ref().map(Visits::of),
         times: tables::times(document),
         slowest: SlowestCalls::of(&summary.slowest, plan.recording.clock, only_failure(summary)),
         groups: summary.groups.as_ref().map(tables::groups),
@@ -117,6 +120,7 @@ struct Page {
     statuses: Option<Table>,
     mismatches: Option<Table>,
     compressed: Option<Table>,
+    visits: Option<Visits>,
     times: Table,
     slowest: Option<SlowestCalls>,
     groups: Option<Table>,
@@ -231,7 +235,7 @@ impl Objective {
             Kept::Missed => "invalid",
             Kept::Unknown => "suspect",
         };
-        let (word, objective) = (judged.outcome.to_string(), judged.objective.to_string());
+        let (word, objective) = (judged.outcome.to_string(), judged.name());
         Self { class, word, objective, text: judged.to_string() }
     }
 }

@@ -17,7 +17,7 @@ use super::about::Fact;
 use super::cut;
 
 /// Maximum number of characters of a name in a table.
-const NAME_LENGTH: usize = 200;
+pub(super) const NAME_LENGTH: usize = 200;
 
 /// Maximum number of names in a list.
 const NAMES_MAX: usize = 20;
@@ -134,7 +134,7 @@ fn all_calls_row(all: &AllCalls) -> Row {
 }
 
 /// Formats a time for a column of ms.
-fn in_ms(ms: Option<f64>) -> String {
+pub(super) fn in_ms(ms: Option<f64>) -> String {
     ms.map_or_else(|| "n/a".to_owned(), |ms| grouped(ms, 3))
 }
 
@@ -189,10 +189,12 @@ pub(super) fn mismatches(summary: &Summary) -> Option<Table> {
     let rows: Vec<Row> = kinds
         .map(|mismatch| {
             let about = match mismatch {
-                Mismatch::Status => "not as given by --expect-status",
+                Mismatch::Status => "not the expected status",
                 Mismatch::Undecodable => "a body that cannot be decompressed",
                 Mismatch::Size => "size of the body not as given by --expect-size",
                 Mismatch::Hash => "digest of the body not as given by --expect-body-hash",
+                Mismatch::Capture => "without the value of a capture",
+                Mismatch::Check => "failed a check of its step",
             };
             counted(mismatch.to_string(), about, summary.mismatches.count(mismatch), summary.replies)
         })

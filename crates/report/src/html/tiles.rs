@@ -42,6 +42,7 @@ fn rate(document: &Document) -> Tile {
         Workload::Connections(_) => ("Connections started", "connections"),
         Workload::Sessions(_) => ("Sessions started", "sessions"),
         Workload::Calls(_) => ("Calls offered", "calls"),
+        Workload::Scenarios(_) => ("Visits started", "visits"),
     };
     let started = match (&plan.workload, summary.arrivals.started) {
         // Connections that waited for room may have started in the drain.

@@ -5,13 +5,15 @@
 //! pending when the run ended counts likewise once it has been due for longer than the bound; before that,
 //! its outcome is unknown.
 
+mod parts;
 mod section;
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
 
-use httperf_plan::objective::{Clock, Figure, Metric, Objective, Share};
-use httperf_stats::{CallOutcome, Summary, Timing, samples_needed};
+use httperf_plan::Plan;
+use httperf_plan::objective::{Clock, Figure, Metric, Objective, Scope, Share};
+use httperf_stats::{CallOutcome, StepFigures, Summary, Timing, samples_needed};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,9 @@ pub(crate) use self::section::section;
 pub struct Judged {
     /// Objective, such as `p99<50ms`.
     pub objective: Objective,
+    /// Part of the run that it is for; `None` for the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<Scope>,
     /// Measured value of its figure.
     pub measured: Measured,
     /// Time in seconds that the latency exceeds for certain, if calls without a usable reply leave its value open;
@@ -61,13 +66,35 @@ pub enum Kept {
     Unknown,
 }
 
-/// Judges all objectives of a plan, in order.
+/// Judges all objectives of a plan: those of the whole run, then those of its parts.
+#[must_use]
+pub(crate) fn judge_all(plan: &Plan, summary: &Summary) -> Vec<Judged> {
+    let mut judged = judge(&plan.objectives.all, summary);
+    judged.extend(parts::judge(plan, summary));
+    judged
+}
+
+/// Judges objectives of a whole run, in order.
 #[must_use]
 pub fn judge(objectives: &[Objective], summary: &Summary) -> Vec<Judged> {
     objectives.iter().map(|&objective| Judged::of(objective, summary)).collect()
 }
 
 impl Judged {
+    /// Name in reports: the objective, behind the part of the run that it is for, if it is for one.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match &self.scope {
+            None => self.objective.to_string(),
+            Some(Scope::Scenario(name)) => format!("{name}: {}", self.objective),
+            Some(Scope::Step { scenario: Some(scenario), step }) => {
+                format!("{scenario}/{step}: {}", self.objective)
+            }
+            Some(Scope::Step { scenario: None, step }) => format!("{step}: {}", self.objective),
+            Some(Scope::Phase(name)) => format!("phase {name}: {}", self.objective),
+        }
+    }
+
     /// Judges an objective of a run.
     #[must_use]
     pub fn of(objective: Objective, summary: &Summary) -> Self {
@@ -121,7 +148,7 @@ impl Judged {
             _ if is_missed(measured) => Kept::Missed,
             _ => Kept::Met,
         };
-        Self { objective, measured, at_least: None, samples, outcome }
+        Self { objective, scope: None, measured, at_least: None, samples, outcome }
     }
 
     /// Judges an exact figure, given with its number of samples; `None` if there is none.
@@ -133,7 +160,7 @@ impl Judged {
             Some((figure, _)) if objective.is_met_by(figure) => Kept::Met,
             Some(_) => Kept::Missed,
         };
-        Self { objective, measured, at_least: None, samples, outcome }
+        Self { objective, scope: None, measured, at_least: None, samples, outcome }
     }
 
     /// Number of samples that the figure needs.
@@ -273,6 +300,13 @@ fn of_share(share: Share, summary: &Summary) -> Option<(f64, u64)> {
         Share::Errors => (errors, ended),
         Share::Failed => (failed, ended),
         Share::Unexpected => (unexpected, ended),
+        Share::Checks => {
+            let visits = summary.visits.as_ref()?.total();
+            let steps = || visits.scenarios.iter().flat_map(|scenario| &scenario.steps);
+            let made: u64 = steps().map(|step| step.checks_made).sum();
+            let failed: u64 = steps().map(StepFigures::checks_failed).sum();
+            (made - failed.min(made), made)
+        }
         Share::Status(class) => (summary.statuses[usize::from(class) - 1], summary.replies),
     };
     (whole > 0).then(|| (ratio(part as f64, whole as f64), whole))

@@ -31,7 +31,7 @@ impl Display for Section<'_> {
         }
         let met = all.iter().filter(|judged| judged.outcome == Kept::Met).count();
         writeln!(f, "\nObjectives: {met} of {} met", all.len())?;
-        let names: Vec<String> = all.iter().map(|judged| judged.objective.to_string()).collect();
+        let names: Vec<String> = all.iter().map(Judged::name).collect();
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(NAME_WIDTH);
         for (judged, name) in all.iter().zip(names) {
             writeln!(f, "  {:<8} {name:<width$}  {judged}", judged.outcome)?;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use crate::document;
 use crate::figures::RunFigures;
 use crate::json::count_beyond;
-use crate::objectives::{Judged, Kept, judge};
+use crate::objectives::{Judged, Kept, judge_all};
 use crate::read::{self, Kind, ReadError};
 use crate::verdict::{Verdict, verdict};
 
@@ -142,7 +142,7 @@ impl Document {
             format: Kind::Result.format().to_owned(),
             version: Kind::Result.version(),
             verdict: verdict(&plan, &summary),
-            objectives: judge(&plan.objectives.all, &summary),
+            objectives: judge_all(&plan, &summary),
             figures: RunFigures::of(&plan, &summary, parts.len()),
             parts,
             plan,

@@ -22,7 +22,9 @@ pub fn answered_share(result: &Document) -> Option<f64> {
     }
     let offering = Offering::of(plan, summary);
     let share = match (&plan.workload, &summary.sessions) {
-        (Workload::Sessions(_), Some(sessions)) => sessions_share(&offering, sessions, arrivals),
+        (Workload::Sessions(_) | Workload::Scenarios(_), Some(sessions)) => {
+            sessions_share(&offering, sessions, arrivals)
+        }
         (Workload::Connections(connections), _) if connections.calls == 0 => {
             let established = summary.connect.moments.count() as f64;
             established / arrivals * offering.in_time(&summary.connect, 1.0)

@@ -231,7 +231,9 @@ fn achieved(result: &Document, unit: Unit) -> f64 {
     match unit {
         Unit::Connections => result.figures.connection_rate,
         Unit::Calls => result.figures.request_rate,
-        Unit::Sessions => ratio(result.summary.arrivals.started as f64, result.figures.duration_s),
+        Unit::Sessions | Unit::Visits => {
+            ratio(result.summary.arrivals.started as f64, result.figures.duration_s)
+        }
     }
 }
 

@@ -312,6 +312,8 @@ pub enum Unit {
     Sessions,
     /// Calls on persistent connections.
     Calls,
+    /// Visits of scenarios.
+    Visits,
 }
 
 impl Unit {
@@ -322,6 +324,7 @@ impl Unit {
             Workload::Connections(_) => Self::Connections,
             Workload::Sessions(_) => Self::Sessions,
             Workload::Calls(_) => Self::Calls,
+            Workload::Scenarios(_) => Self::Visits,
         }
     }
 
@@ -332,6 +335,7 @@ impl Unit {
             Self::Connections => "connections",
             Self::Sessions => "sessions",
             Self::Calls => "calls",
+            Self::Visits => "visits",
         }
     }
 }

@@ -7,6 +7,7 @@ use httperf_report::result::{Document, merge};
 use httperf_report::{AllCalls, Kept, Times};
 use httperf_testkit::sim::{Edit, listed};
 use lol_html::{HtmlRewriter, Settings, element};
+use serde_json::Value;
 
 use crate::documents;
 use crate::sweeps;
@@ -59,6 +60,8 @@ fn every_kind() -> Vec<Document> {
         documents::without_detail(),
         documents::slow_to_connect(),
         documents::with_objectives(),
+        documents::visits(),
+        documents::hostile_visits(),
     ]
 }
 
@@ -152,6 +155,100 @@ fn http2_has_a_section_and_rows_of_its_own() {
         assert!(text.contains(part), "{part}");
     }
     assert!(!visible(&page(&documents::one_second())).contains("id=\"http2\""));
+}
+
+/// Texts of the cells in the body of a table, row by row.
+fn rows(table: &str) -> Vec<Vec<String>> {
+    let without_tags = |cell: &str| -> String {
+        let mut pieces = cell.split('<');
+        let first = pieces.next().unwrap_or_default();
+        let rest = pieces.map(|piece| piece.split_once('>').map_or("", |(_, text)| text.trim()));
+        std::iter::once(first.trim()).chain(rest).collect()
+    };
+    let body = table.split_once("<tbody>").and_then(|(_, rest)| rest.split_once("</tbody>"));
+    let rows = body.expect("a table has a body").0.split("</tr>");
+    let cells = |row: &str| -> Vec<String> {
+        let row = row.replace("</th>", "</td>");
+        let ended = row.rsplit_once("</td>").map_or("", |(ended, _)| ended);
+        ended.split("</td>").map(without_tags).collect()
+    };
+    rows.filter(|row| row.contains("</td>")).map(cells).collect()
+}
+
+/// Compares a row of a table with figures of the JSON document.
+#[track_caller]
+fn check_row(row: &[String], name: &str, figures: &[&Value]) {
+    assert!(row[0].starts_with(name), "{row:?}: {name}");
+    assert_eq!(row.len(), figures.len() + 1, "{row:?}");
+    for (cell, figure) in row[1..].iter().zip(figures) {
+        let number = |text: &str| text.replace(',', "").parse().unwrap_or(f64::NAN);
+        let figure = figure.as_f64().unwrap_or(f64::NAN);
+        let (cell, figure, tolerance) = match cell.strip_suffix(" %") {
+            Some(percent) => (number(percent), 100.0 * figure, 0.051),
+            None => (number(cell), figure, 0.000_51),
+        };
+        assert!(
+            (cell - figure).abs() <= tolerance || cell.is_nan() && figure.is_nan(),
+            "{row:?}: {cell} {figure}"
+        );
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("it is a list")
+}
+
+#[test]
+fn figures_of_visits_are_those_of_the_document() {
+    let document = documents::visits();
+    let json: Value = serde_json::from_str(&document.json()).expect("it is JSON");
+    let figures = &json["figures"]["visits"];
+    let text = visible(&page(&document));
+    let (_, section) = text.split_once("id=\"visits\"").expect("there is a section");
+    let (section, _) = section.split_once("</section>").expect("what begins ends");
+    let tables: Vec<Vec<Vec<String>>> = section.split("<table").skip(1).map(rows).collect();
+    // Those of the run, that of failures, and those of each phase.
+    let (phases, failed) = (list(&figures["phases"]), &tables[2]);
+    assert_eq!((phases.len(), tables.len()), (2, 7));
+    check_visits(&figures["total"], &tables[..2]);
+    for (phase, tables) in phases.iter().zip(tables[3..].chunks(2)) {
+        check_visits(&phase["scenarios"], tables);
+        let name = phase["phase"].as_str().expect("it has a name");
+        assert!(section.contains(&format!("<summary>Phase {name}</summary>")), "{name}");
+    }
+    let steps = list(&figures["total"]).iter().flat_map(|scenario| list(&scenario["steps"]));
+    let failures: Vec<&Value> = steps.flat_map(|step| list(&step["failures"])).collect();
+    assert!(failures.len() > 4 && failures.len() == failed.len(), "{failures:?} {failed:?}");
+    for (row, failure) in failed.iter().zip(failures) {
+        let look = failure["look"].as_str().expect("it is text");
+        assert_eq!(row[1], look.replace('"', "&#34;").replace('<', "&#60;").replace('>', "&#62;"));
+        assert_eq!(row[2].replace(',', ""), failure["replies"].to_string());
+    }
+    assert!(!visible(&page(&documents::one_second())).contains("id=\"visits\""));
+}
+
+/// Compares the tables of visits and of steps with the figures of the JSON document.
+#[track_caller]
+fn check_visits(scenarios: &Value, tables: &[Vec<Vec<String>>]) {
+    let scenarios = list(scenarios);
+    assert_eq!(tables[0].len(), scenarios.len());
+    let mut steps = tables[1].iter();
+    for (row, scenario) in tables[0].iter().zip(scenarios) {
+        let name = scenario["scenario"].as_str().expect("it has a name");
+        let counts = ["completed", "abandoned", "cut"].map(|key| &scenario[key]);
+        let times = ["mean", "p50", "p90", "p99", "max"].map(|key| &scenario["duration_ms"][key]);
+        check_row(row, name, &[&counts[..], &times].concat());
+        for step in list(&scenario["steps"]) {
+            let name = format!("{name}/{}", step["step"].as_str().expect("it has a name"));
+            let errors = ["failed", "http_errors", "unexpected"].map(|key| step[key].as_u64());
+            let errors = Value::from(errors.into_iter().map(|count| count.expect("a count")).sum::<u64>());
+            let counts = [&step["calls"], &errors, &step["checks_failed"], &step["abandoned"]];
+            let times = ["latency_ms", "service_ms"].map(|clock| [&step[clock]["p50"], &step[clock]["p99"]]);
+            let figures = [&counts[..], &times[0], &times[1], &[&step["time_share"]]].concat();
+            check_row(steps.next().expect("each step has a row"), &name, &figures);
+        }
+    }
+    assert_eq!(steps.next(), None);
 }
 
 #[test]

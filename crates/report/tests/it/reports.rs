@@ -50,6 +50,8 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
         carrier: None,
         receive_lag: None,
         kernel: None,
+        step: None,
+        expected: false,
     }
 }
 

@@ -65,7 +65,7 @@ fn row(run: &Run, unit: Unit, repeats: u32) -> Row {
     let offered = match unit {
         Unit::Connections => figures.connection_rate,
         Unit::Calls => figures.request_rate,
-        Unit::Sessions => ratio(summary.arrivals.started as f64, figures.duration_s),
+        Unit::Sessions | Unit::Visits => ratio(summary.arrivals.started as f64, figures.duration_s),
     };
     let ms = |ms: Option<f64>| ms.map_or_else(|| "n/a".to_owned(), |ms| grouped(ms, 2));
     let latency = &figures.latency_ms;

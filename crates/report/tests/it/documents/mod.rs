@@ -2,18 +2,50 @@
 
 #![allow(dead_code, reason = "each test file uses some of them")]
 
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 use httperf_plan::objective::{Objective, Objectives};
-use httperf_plan::{Arrivals, HttpVersion, Phases, Plan, Split, Timeouts, Tls, UriSource};
+use httperf_plan::{
+    Arrivals, HttpVersion, Phases, Plan, Split, Timeouts, Tls, UriSource, Workload, workload_file,
+};
 use httperf_report::result::{Document, EarlyEnd, Machine, Part};
 use httperf_stats::{
     Compression, CpuTime, Http2Summary, ServerSettings, Summary, Tally, ThreadUsage, Transport, Usage,
 };
 use httperf_testkit::sim::{
-    Action, Edit, Goodbye, HttpPeer, Link, Peer, TlsPeer, connections, reply, run, sessions, tls_server,
-    uniform,
+    Action, Edit, Goodbye, HttpPeer, Link, Peer, RequestSeen, TlsPeer, connections, reply, run, sessions,
+    tls_server, uniform,
 };
+
+/// Step files of [`visits`], by name.
+const STEP_FILES: [(&str, &str); 2] = [
+    (
+        "browse.hurl",
+        "# @name browse\nGET {{base}}/list?of={{category}}\nHTTP 200\n[Captures]\nsku: regex /sku=([A-Z0-9]+)/\n\
+         [Asserts]\nheader \"X-Stock\" exists\nduration < 2000\n",
+    ),
+    (
+        "cart.hurl",
+        "# @name add to cart\nPOST {{base}}/cart\n{\"sku\": \"{{sku}}\"}\nHTTP 201\n[Asserts]\n\
+         body contains \"<script>\"\n# @think 50ms\nGET {{base}}/checkout\nHTTP 200\n",
+    ),
+];
+
+/// Workload of [`visits`].
+const WORKLOAD: &str = "base = 'http://server'
+[arrivals]
+phases = [{ name = 'ramp', for = '2s', rate = '5..40/s' }, { name = 'hold', for = '4s', rate = '40/s' }]
+[[scenario]]
+name = 'buyer'
+weight = 2
+steps = [{ run = 'browse.hurl', with = { category = 'shoes' } }, { think = '100ms' }, { run = 'cart.hurl' }]
+[[scenario]]
+name = 'visitor'
+weight = 5
+steps = [{ repeat = '1..3', steps = [{ run = 'browse.hurl', with = { category = 'hats' } }] }]
+";
 
 /// Markup and script that an attacker might send.
 pub(crate) const HOSTILE: [&str; 4] = [
@@ -164,10 +196,73 @@ pub(crate) fn with_objectives() -> Document {
     let Document { mut plan, summary, .. } = a_busy_moment();
     let all = "p50<5ms, p99<50ms, p99.9<1500ms, max<1s, service.p90<=20ms, errors<0.1%, 5xx<=1%, replies>=100, p99.99<3s";
     plan.change(|plan| {
-        plan.objectives = Objectives { all: Objective::parse_list(all).expect("objectives"), abort: true };
+        let all = Objective::parse_list(all).expect("objectives");
+        plan.objectives = Objectives { all, abort: true, ..Objectives::default() };
     });
     let part = Part { ended_early: Some(EarlyEnd::Missed), ..part() };
     Document::new(part, plan, summary)
+}
+
+/// Reads the step files of [`visits`].
+struct StepFiles;
+
+impl workload_file::Files for StepFiles {
+    fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+        let file = STEP_FILES.into_iter().find(|(name, _)| Path::new(name) == path);
+        Ok(file.ok_or(io::ErrorKind::NotFound)?.1.into())
+    }
+}
+
+/// Visits of two scenarios in two load phases, some of which fail checks and captures.
+pub(crate) fn visits() -> Document {
+    simulated(visits_plan(), HttpPeer::new(shop))
+}
+
+/// The same, with markup in all names.
+pub(crate) fn hostile_visits() -> Document {
+    let plan = visits_plan().with(|plan| {
+        let Workload::Scenarios(scenarios) = &mut plan.workload else { unreachable!("it has scenarios") };
+        for (scenario, name) in scenarios.scenarios.iter_mut().zip(HOSTILE) {
+            scenario.name = name.to_owned();
+        }
+        for request in &mut scenarios.requests {
+            request.name = HOSTILE[1].to_owned();
+            request.origin = HOSTILE[2].to_owned();
+            request.checks.iter_mut().for_each(|check| check.label = HOSTILE[3].to_owned());
+            request.captures.iter_mut().for_each(|capture| capture.label = HOSTILE[0].to_owned());
+        }
+        let Arrivals::Phased(phased) = &mut plan.arrivals else { unreachable!("it has phases") };
+        phased.phases.iter_mut().zip(HOSTILE).for_each(|(phase, name)| phase.name = name.to_owned());
+    });
+    simulated(plan, HttpPeer::new(shop))
+}
+
+fn visits_plan() -> Plan {
+    let path = Path::new("shop.toml");
+    let file = workload_file::read(path, WORKLOAD, &mut StepFiles, &workload_file::Given::default());
+    let file = file.expect("it is a workload");
+    sessions(1, uniform(1, 1, ms(0))).with(|plan| {
+        plan.workload = Workload::Scenarios(Box::new(file.scenarios));
+        plan.arrivals = file.arrivals.expect("it has arrivals");
+        plan.runtime = file.runtime;
+    })
+}
+
+fn shop(request: &RequestSeen) -> Vec<Action> {
+    let took = Duration::from_secs_f64(1e-3 * (1.0 + 8.0 * chance(request.connection, 7).powi(4)));
+    let share = chance(3 * request.connection + request.index, 8);
+    let reply = match request.uri() {
+        _ if share < 0.01 => return vec![Action::Reset(took)],
+        _ if share < 0.02 => reply(503, "", "busy"),
+        "/cart" => reply(201, "", if share < 0.1 { "none" } else { "<script>" }),
+        "/checkout" => reply(200, "", "thanks"),
+        _ => reply(
+            200,
+            if share < 0.2 { "" } else { "X-Stock: 3\r\n" },
+            if share < 0.05 { "" } else { "sku=A1" },
+        ),
+    };
+    vec![Action::Send(took, reply)]
 }
 
 /// Sessions over TLS whose connections resume, some of which break.

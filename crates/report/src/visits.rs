@@ -1,0 +1,358 @@
+//! Visits of scenarios: figures by load phase, scenario and step, and the section of the report.
+
+use std::fmt::Write as _;
+
+use httperf_plan::scenario::{Scenarios, StepRequest};
+use httperf_plan::{Arrivals, Plan, Workload};
+use httperf_stats::{CallOutcome, ScenarioVisits, StepFigures, Summary};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::csv_row::record;
+use crate::figures::Times;
+use crate::forms::Screen;
+use crate::grid::{Column, Grid};
+use crate::number::{count, fixed, percent, ratio};
+
+/// Figures of the visits of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct VisitFigures {
+    /// Figures of the whole run.
+    pub total: Vec<ScenarioRow>,
+    /// Figures of each load phase, if there is more than one.
+    pub phases: Vec<PhaseRows>,
+}
+
+/// Figures of a load phase.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseRows {
+    /// Name of the phase.
+    pub phase: String,
+    /// Figures of each scenario, of the visits and calls that were due in the phase.
+    pub scenarios: Vec<ScenarioRow>,
+}
+
+/// Visits that followed a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ScenarioRow {
+    /// Name of the scenario.
+    pub scenario: String,
+    /// Visits whose steps were all made.
+    pub completed: u64,
+    /// Visits that ended at a step that failed.
+    pub abandoned: u64,
+    /// Visits that the end of the run cut short.
+    pub cut: u64,
+    /// Durations of completed visits in milliseconds, from the instants at which they were due.
+    pub duration_ms: Times,
+    /// Figures of its steps.
+    pub steps: Vec<StepRow>,
+}
+
+/// Calls of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepRow {
+    /// Name of the step.
+    pub step: String,
+    /// File and line of the step.
+    pub origin: String,
+    /// Calls that ended.
+    pub calls: u64,
+    /// Calls without a reply.
+    pub failed: u64,
+    /// Replies of status 400 and above that failed no check.
+    pub http_errors: u64,
+    /// Replies that failed a check or lacked the value of a capture.
+    pub unexpected: u64,
+    /// Calls that the end of the run left unfinished.
+    pub unfinished: u64,
+    /// Visits that ended at this step because it failed.
+    pub abandoned: u64,
+    /// Checks made, the expected status among them.
+    pub checks_made: u64,
+    /// Checks that failed.
+    pub checks_failed: u64,
+    /// Latencies of completed calls in milliseconds, from the instants at which they were due.
+    pub latency_ms: Times,
+    /// Service times of the same calls in milliseconds, from the first byte sent.
+    pub service_ms: Times,
+    /// Share (0 to 1) of the time of visits that ended; `None` if none ended.
+    pub time_share: Option<f64>,
+    /// Checks and captures that failed.
+    pub failures: Vec<FailedLook>,
+}
+
+/// A check or a capture that failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FailedLook {
+    /// The check or the capture, as it is written.
+    pub look: String,
+    /// Number of replies that failed it.
+    pub replies: u64,
+}
+
+impl VisitFigures {
+    /// Figures of a run; `None` if its workload has no scenarios.
+    #[must_use]
+    pub fn of(plan: &Plan, summary: &Summary) -> Option<Self> {
+        let Workload::Scenarios(scenarios) = &plan.workload else { return None };
+        let visits = summary.visits.as_ref()?;
+        let rows = |figures: &[ScenarioVisits]| -> Vec<ScenarioRow> {
+            let pairs = scenarios.scenarios.iter().zip(figures);
+            pairs.map(|(scenario, figures)| scenario_row(scenario, scenarios, figures)).collect()
+        };
+        let phases = match &plan.arrivals {
+            Arrivals::Phased(phased) if phased.phases.len() > 1 => {
+                let pairs = phased.phases.iter().zip(&visits.phases);
+                pairs
+                    .map(|(phase, figures)| PhaseRows {
+                        phase: phase.name.clone(),
+                        scenarios: rows(&figures.scenarios),
+                    })
+                    .collect()
+            }
+            _ => Vec::new(),
+        };
+        Some(Self { total: rows(&visits.total().scenarios), phases })
+    }
+
+    /// Rows of all phases and then of the whole run, which has an empty name.
+    fn all(&self) -> impl Iterator<Item = (&str, &[ScenarioRow])> {
+        let phases = self.phases.iter().map(|phase| (&phase.phase[..], &phase.scenarios[..]));
+        phases.chain(std::iter::once(("", &self.total[..])))
+    }
+
+    /// Rows of the whole run and then of all phases, each with a heading.
+    pub(crate) fn headed(&self) -> impl Iterator<Item = (String, &[ScenarioRow])> {
+        let phases = self.phases.iter().map(|phase| (format!("phase {}", phase.phase), &phase.scenarios[..]));
+        std::iter::once(("all phases".to_owned(), &self.total[..])).chain(phases)
+    }
+}
+
+impl StepRow {
+    /// Calls without a reply, with an HTTP error, or with a reply that was not as expected.
+    pub(crate) fn errors(&self) -> u64 {
+        self.failed + self.http_errors + self.unexpected
+    }
+}
+
+fn scenario_row(
+    scenario: &httperf_plan::scenario::Scenario,
+    scenarios: &Scenarios,
+    figures: &ScenarioVisits,
+) -> ScenarioRow {
+    let time = figures.time();
+    let calls = scenario.calls();
+    let requests = calls.iter().filter_map(|&call| scenarios.requests.get(call as usize));
+    ScenarioRow {
+        scenario: scenario.name.clone(),
+        completed: figures.completed.moments.count(),
+        abandoned: figures.abandoned.moments.count(),
+        cut: figures.cut,
+        duration_ms: Times::of(&figures.completed),
+        steps: requests
+            .zip(&figures.steps)
+            .map(|(request, figures)| step_row(request, figures, time))
+            .collect(),
+    }
+}
+
+fn step_row(request: &StepRequest, figures: &StepFigures, visits_s: f64) -> StepRow {
+    let outcome = |outcome: CallOutcome| figures.calls.outcomes[outcome as usize];
+    let counts = figures.failed_checks.iter().skip(usize::from(request.status.is_none()));
+    let looks = looks_of(request)
+        .zip(counts.chain(&figures.failed_captures))
+        .filter(|&(_, &replies)| replies > 0)
+        .map(|(look, &replies)| FailedLook { look, replies });
+    StepRow {
+        step: request.name.clone(),
+        origin: request.origin.clone(),
+        calls: figures.calls.calls(),
+        failed: outcome(CallOutcome::Failure),
+        http_errors: outcome(CallOutcome::HttpError),
+        unexpected: outcome(CallOutcome::Unexpected),
+        unfinished: figures.unfinished.as_ref().map_or(0, |unfinished| unfinished.moments.count()),
+        abandoned: figures.abandoned,
+        checks_made: figures.checks_made,
+        checks_failed: figures.checks_failed(),
+        latency_ms: Times::of(&figures.calls.latency),
+        service_ms: Times::of(&figures.calls.service),
+        time_share: (visits_s > 0.0).then(|| ratio(figures.time.sum(), visits_s)),
+        failures: looks.collect(),
+    }
+}
+
+/// Expectations of a step, as they are written: the status, the checks, then the captures.
+pub(crate) fn looks_of(request: &StepRequest) -> impl Iterator<Item = String> {
+    let status = request.status.map(|status| format!("HTTP {status}"));
+    let checks = request.checks.iter().map(|check| check.label.clone());
+    let captures = request.captures.iter().map(|capture| capture.label.clone());
+    status.into_iter().chain(checks).chain(captures)
+}
+
+/// Section of the report, starting with an empty line; empty without scenarios.
+pub(crate) fn visits(figures: Option<&VisitFigures>, screen: Screen) -> String {
+    let Some(figures) = figures else { return String::new() };
+    let mut out = String::from("\n");
+    write_scenarios(&mut out, figures, screen.columns);
+    write_steps(&mut out, figures, screen.columns);
+    write_failures(&mut out, figures);
+    out
+}
+
+/// Visits of each scenario: of the whole run, then phase by phase.
+fn write_scenarios(out: &mut String, figures: &VisitFigures, room: Option<usize>) {
+    let columns = vec![
+        Column::new("visits", "completed", 9),
+        Column::new("", "abandoned", 9),
+        Column::new("", "cut", 6).rank(2),
+        Column::new("duration", "p50 ms", 9),
+        Column::new("", "p90 ms", 9).rank(1),
+        Column::new("", "p99 ms", 9),
+    ];
+    let grid = Grid::new(columns, "scenario", room);
+    *out += &grid.head();
+    for (heading, scenarios) in figures.headed() {
+        if !figures.phases.is_empty() {
+            writeln!(out, "{heading}").expect("a String takes everything");
+        }
+        for row in scenarios {
+            let times = &row.duration_ms;
+            let cells = [
+                count(row.completed),
+                count(row.abandoned),
+                count(row.cut),
+                ms(times.p50),
+                ms(times.p90),
+                ms(times.p99),
+            ];
+            *out += &grid.row(&cells, &row.scenario);
+        }
+    }
+}
+
+/// Calls of each step: of the whole run, then phase by phase, scenario by scenario.
+fn write_steps(out: &mut String, figures: &VisitFigures, room: Option<usize>) {
+    let columns = vec![
+        Column::new("calls", "", 7),
+        Column::new("errors", "", 6),
+        Column::new("checks", "failed", 6),
+        Column::new("latency", "p50 ms", 8),
+        Column::new("latency", "p99 ms", 8),
+        Column::new("service", "p50 ms", 8).rank(2),
+        Column::new("service", "p99 ms", 8).rank(1),
+        Column::new("of time", "", 7).rank(3),
+    ];
+    let grid = Grid::new(columns, "step", room);
+    out.push('\n');
+    *out += &grid.head();
+    for (heading, scenarios) in figures.headed() {
+        for scenario in scenarios {
+            match figures.phases.is_empty() {
+                true => writeln!(out, "{}", scenario.scenario),
+                false => writeln!(out, "{heading}, {}", scenario.scenario),
+            }
+            .expect("a String takes everything");
+            scenario.steps.iter().for_each(|row| *out += &grid.row(&step_cells(row), &row.step));
+        }
+    }
+}
+
+fn step_cells(row: &StepRow) -> [String; 8] {
+    [
+        count(row.calls),
+        count(row.errors()),
+        count(row.checks_failed),
+        ms(row.latency_ms.p50),
+        ms(row.latency_ms.p99),
+        ms(row.service_ms.p50),
+        ms(row.service_ms.p99),
+        row.time_share.map_or_else(|| "n/a".to_owned(), percent),
+    ]
+}
+
+/// Checks and captures that failed, and the steps at which visits ended.
+fn write_failures(out: &mut String, figures: &VisitFigures) {
+    let steps =
+        || figures.total.iter().flat_map(|scenario| scenario.steps.iter().map(move |step| (scenario, step)));
+    if steps().all(|(_, step)| step.failures.is_empty() && step.abandoned == 0) {
+        return;
+    }
+    out.push('\n');
+    for (scenario, step) in steps() {
+        let name = format!("{}/{}", scenario.scenario, step.step);
+        for failed in &step.failures {
+            let what = format!("{} of {} replies", count(failed.replies), count(step.calls - step.failed));
+            writeln!(out, "failed: {name}: {} ({what})", failed.look).expect("a String takes everything");
+        }
+        if step.abandoned > 0 {
+            writeln!(out, "abandoned at {name}: {} visits", count(step.abandoned))
+                .expect("a String takes everything");
+        }
+    }
+}
+
+fn ms(value: Option<f64>) -> String {
+    value.map_or_else(|| "n/a".to_owned(), |value| fixed(value, 2))
+}
+
+/// Names of the columns of [`steps_csv`].
+const COLUMNS: [&str; 20] = [
+    "phase",
+    "scenario",
+    "step",
+    "origin",
+    "calls",
+    "failed",
+    "http_errors",
+    "unexpected",
+    "unfinished",
+    "abandoned",
+    "checks_made",
+    "checks_failed",
+    "latency_p50_ms",
+    "latency_p90_ms",
+    "latency_p99_ms",
+    "service_p50_ms",
+    "service_p90_ms",
+    "service_p99_ms",
+    "time_share_percent",
+    "failures",
+];
+
+/// Figures of all steps as CSV, a row for each phase and step; the rows of the whole run come last, with an empty phase.
+#[must_use]
+pub fn steps_csv(figures: &VisitFigures) -> String {
+    let mut out = record(COLUMNS.map(str::to_owned));
+    let number = |value: Option<f64>| value.map_or_else(String::new, |value| fixed(value, 3));
+    for (phase, scenario) in figures.all().flat_map(|(phase, rows)| rows.iter().map(move |row| (phase, row)))
+    {
+        for row in &scenario.steps {
+            let failures: Vec<String> =
+                row.failures.iter().map(|failed| format!("{}: {}", failed.look, failed.replies)).collect();
+            out += &record([
+                phase.to_owned(),
+                scenario.scenario.clone(),
+                row.step.clone(),
+                row.origin.clone(),
+                row.calls.to_string(),
+                row.failed.to_string(),
+                row.http_errors.to_string(),
+                row.unexpected.to_string(),
+                row.unfinished.to_string(),
+                row.abandoned.to_string(),
+                row.checks_made.to_string(),
+                row.checks_failed.to_string(),
+                number(row.latency_ms.p50),
+                number(row.latency_ms.p90),
+                number(row.latency_ms.p99),
+                number(row.service_ms.p50),
+                number(row.service_ms.p90),
+                number(row.service_ms.p99),
+                row.time_share.map_or_else(String::new, |share| fixed(100.0 * share, 2)),
+                failures.join("; "),
+            ]);
+        }
+    }
+    out
+}
