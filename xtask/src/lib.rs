@@ -1,4 +1,4 @@
-//! Chores around the documents: generates the manual page and the option reference, finds out whether they are up to date, draws
+//! Chores around the documents: generates the manual page and the references of options and workload files, finds out whether they are up to date, draws
 //! the pictures, and reads the commands in what people wrote.
 
 pub mod markdown;
@@ -6,6 +6,7 @@ pub mod pictures;
 
 mod manual;
 mod reference;
+mod workload_file;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ pub fn generated() -> Vec<Generated> {
     vec![
         Generated { path: "docs/man/httperf.1", contents: manual::page(&commands) },
         Generated { path: "docs/reference/options.md", contents: reference::page(&commands) },
+        Generated { path: "docs/reference/workload-file.md", contents: workload_file::page() },
     ]
 }
 

@@ -10,6 +10,7 @@ use httperf::command_line::grammar::ParseStop;
 use httperf::command_line::grammar::help::HelpForm;
 use httperf::command_line::hints;
 use httperf::command_line::planning;
+use httperf::command_line::workload_file;
 use httperf::commands::{self, SUBCOMMANDS};
 use httperf::runner;
 use httperf::terminal::messages::Program;
@@ -34,6 +35,11 @@ fn main() -> ExitCode {
 fn offer_load(program: &Program, words: &[OsString]) -> Result<ExitCode, ExitCode> {
     let args = parse(program, words)?;
     let program = &program.quieted(args.quiet);
+    if args.prints_workload {
+        let text = workload_file::text(&args)
+            .map_err(|stop| program.stop(&commands::program_description(), &stop))?;
+        return program.print(text.as_bytes()).map(|()| ExitCode::SUCCESS);
+    }
     if !args.results.document_on_stdout() {
         program.print(&echo::line(program.name(), &args))?;
     }

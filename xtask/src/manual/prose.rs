@@ -249,6 +249,9 @@ pub(super) const SEVERAL_RUNS: &[&str] = &[
     "`httperf compare` reports which figures of results written by `--output` are better or worse than those of \
      the first one, with 95 % confidence intervals. `httperf ab` makes alternating runs against two servers, or \
      with two sets of options, and compares them. `--fail-if` sets the changes that count as failures.",
+    "`httperf import` makes a workload or a trace of a recording: access logs of nginx, Apache, Caddy and AWS's load \
+     balancers, HTTP Archives of browsers, curl commands, OpenAPI descriptions, and GoReplay's files. What could not be \
+     carried over is counted on standard error.",
     "`httperf plot` draws results and sweeps as SVG or PNG. The guides in docs/guide explain the methods.",
 ];
 

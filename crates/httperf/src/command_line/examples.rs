@@ -123,6 +123,13 @@ const EXAMPLES: &[(&str, [Example; 2])] = &[
         ],
     ),
     (
+        "import",
+        [
+            example("The requests of an nginx log, with their times", "httperf import log access.log"),
+            example("A workload of what a browser recorded", "httperf import har shop.har -o shop"),
+        ],
+    ),
+    (
         "report",
         [
             example("The report of a saved run", "httperf report run.json"),
@@ -164,6 +171,26 @@ const EXAMPLES: &[(&str, [Example; 2])] = &[
                 "For every fish to come",
                 "httperf completions fish > ~/.config/fish/completions/httperf.fish",
             ),
+        ],
+    ),
+    (
+        "run",
+        [
+            example(
+                "The load that a file describes, with a page of charts",
+                "httperf run shop.toml --html shop.html",
+            ),
+            example(
+                "Ten visits per second to one server, each making the requests of a Hurl file",
+                "httperf run login.hurl --base http://127.0.0.1:8080 --rate 10 --duration 30s",
+            ),
+        ],
+    ),
+    (
+        "new",
+        [
+            example("A workload for the test server", "httperf new shop"),
+            example("A workload for a server of one's own", "httperf new shop --base https://shop.example"),
         ],
     ),
     (

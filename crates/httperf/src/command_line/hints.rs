@@ -12,7 +12,9 @@ use super::grammar::Command;
 
 /// Names of all commands, as `commands::SUBCOMMANDS` has them: what is typed is understood without knowing what a command
 /// does.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 19] = [
+    "run",
+    "new",
     "sweep",
     "capacity",
     "compare",
@@ -22,6 +24,7 @@ const COMMANDS: [&str; 16] = [
     "doctor",
     "self-check",
     "like",
+    "import",
     "report",
     "plot",
     "merge",
@@ -365,7 +368,6 @@ const REQUEST: &str = "the method is an option, GET by default: httperf http://H
 
 /// Commands of other tools, and words that stand for options.
 const WORDS: &[Habit] = &[
-    habit("run", RUN),
     habit("attack", RUN),
     habit("load", RUN),
     habit("bench", RUN),

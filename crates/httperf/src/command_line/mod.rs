@@ -10,3 +10,4 @@ pub mod planning;
 pub mod printf;
 pub mod table;
 pub mod values;
+pub mod workload_file;

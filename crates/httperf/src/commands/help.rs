@@ -95,11 +95,14 @@ const fn task(purpose: &'static str, command: &'static str) -> Task {
 
 const TASKS: &[Task] = &[
     task("Offer load to a server and see how it answers", ""),
+    task("Run visits of several steps, with logins and checks, from Hurl files", "run"),
+    task("Write such a workload to begin with", "new"),
     task("See how a server behaves as the load grows", "sweep"),
     task("Find the highest rate at which a server meets objectives", "capacity"),
     task("Find out whether a new version is slower: compare two servers in turns", "ab"),
     task("Compare two results that were saved", "compare"),
     task("Do what a command line of another load tool does", "like"),
+    task("Make a load of a recording: a log, a HAR, curl commands, an OpenAPI description", "import"),
     task("Have a server to test against", "serve"),
     task("Find out what TLS handshakes cost", "tls-lab"),
     task("Check that this machine is fit for a test", "doctor"),

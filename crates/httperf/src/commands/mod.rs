@@ -6,8 +6,11 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod help;
+pub mod import;
 pub mod like;
+pub mod new;
 pub mod plot;
+pub mod run;
 pub mod saved;
 pub mod schema;
 pub mod self_check;
@@ -37,6 +40,8 @@ pub struct Subcommand {
 
 /// All commands that have a name, in the order in which documents show them.
 pub const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand { name: run::COMMAND.name, describe: || run::COMMAND.describe(), main: run::main },
+    Subcommand { name: new::COMMAND.name, describe: || new::COMMAND.describe(), main: new::main },
     Subcommand { name: sweep::COMMAND.name, describe: || sweep::COMMAND.describe(), main: sweep::main },
     Subcommand {
         name: capacity::COMMAND.name,
@@ -54,6 +59,7 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         main: self_check::main,
     },
     Subcommand { name: like::COMMAND.name, describe: || like::COMMAND.describe(), main: like::main },
+    Subcommand { name: import::COMMAND.name, describe: || import::COMMAND.describe(), main: import::main },
     Subcommand { name: report::COMMAND.name, describe: || report::COMMAND.describe(), main: report::main },
     Subcommand { name: plot::COMMAND.name, describe: || plot::COMMAND.describe(), main: plot::main },
     Subcommand { name: merge::COMMAND.name, describe: || merge::COMMAND.describe(), main: merge::main },

@@ -1,4 +1,4 @@
-//! `httperf schema`: prints the JSON Schema of a document that the program writes.
+//! `httperf schema`: prints the JSON Schema of a document that the program writes, or of the workload files that it reads.
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -9,7 +9,7 @@ use crate::terminal::messages::Program;
 /// The command line of `httperf schema`.
 pub const COMMAND: Command<SchemaArgs> = Command {
     name: "schema",
-    summary: "Prints the JSON Schema of a document that a command writes.",
+    summary: "Prints the JSON Schema of a document that a command writes, or of workload files.",
     words: "NAME",
     groups: &[Group { title: "General", options: &[Opt::help()] }],
     also: None,
@@ -38,7 +38,7 @@ pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
 }
 
 fn schema(args: &SchemaArgs) -> Result<String, ParseStop> {
-    const NAMES: &str = "result, sweep, capacity, comparison or tls-lab";
+    const NAMES: &str = "result, sweep, capacity, comparison, tls-lab or workload";
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words[..] {
         ["result"] => Ok(httperf_report::result::schema()),
@@ -46,6 +46,7 @@ fn schema(args: &SchemaArgs) -> Result<String, ParseStop> {
         ["capacity"] => Ok(httperf_report::capacity::schema()),
         ["comparison"] => Ok(httperf_report::compare::schema()),
         ["tls-lab"] => Ok(httperf_report::tls_lab::schema()),
+        ["workload"] => Ok(format!("{:#}\n", httperf_plan::workload_file::schema())),
         [] => Err(ParseStop::rejected(format!("expected the name of a document, {NAMES}; got none"))),
         _ => Err(ParseStop::rejected(format!("expected {NAMES}, got `{}`", words.join(" ")))),
     }

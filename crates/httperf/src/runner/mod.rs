@@ -14,6 +14,7 @@ pub(crate) mod probe;
 pub mod results;
 mod run;
 mod signals;
+mod trace;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

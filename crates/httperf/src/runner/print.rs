@@ -256,7 +256,10 @@ impl Observer for Printer<'_> {
                     program.say(format_args!("the proxy refused a tunnel with status {status}"));
                 }
             }
-            Observation::Call { .. } | Observation::Interval { .. } => {}
+            Observation::Call { .. }
+            | Observation::Interval { .. }
+            | Observation::Step(_)
+            | Observation::Visit { .. } => {}
         }
     }
 

@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 use std::time::Duration;
 
+use httperf_plan::scenario::{Scenario, Scenarios, Step};
 use httperf_plan::{
     Arrivals, Burst, Connections, Objectives, Phases, Plan, Recording, Script, ScriptedSession, Sessions,
     Workload,
@@ -28,6 +29,12 @@ pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
             retry_on_failure: false,
             ..sessions.clone()
         }),
+        Workload::Scenarios(scenarios) => Workload::Scenarios(Box::new(Scenarios {
+            count: calls,
+            scenarios: scenarios.scenarios.map(first_step),
+            max_open: None,
+            ..(**scenarios).clone()
+        })),
     };
     let recording = Recording { detail: true, split: None, slowest: 0, ..plan.recording };
     plan.clone()
@@ -43,6 +50,15 @@ pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
             plan.spin = false;
         })
         .expect("whoever may make many calls may make one after the other")
+}
+
+/// A scenario that makes only its first call.
+fn first_step(scenario: &Scenario) -> Scenario {
+    let needs_no_call = |step: &&Step| matches!(step, Step::Set { .. } | Step::Row(_));
+    let mut steps: Vec<Step> = scenario.steps.iter().take_while(needs_no_call).cloned().collect();
+    let first = scenario.calls().first().copied();
+    steps.extend(first.map(|request| Step::Call { request, ends_on_failure: false }));
+    Scenario { steps, ..scenario.clone() }
 }
 
 /// The first call of each of the first `count` sessions, or its first page.

@@ -17,7 +17,8 @@ use crate::terminal::messages::Program;
 use super::Runner;
 use super::monitor::{self, Feed, Monitor};
 use super::print::{Printer, Printing};
-use super::results::{CallLog, CallSender, ResultFiles};
+use super::results::{CallLog, CallSender, ResultFiles, steps_of};
+use super::trace;
 
 /// Carries out the plan, prints its report and writes the files that were asked for.
 ///
@@ -73,7 +74,7 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     }
     match form(args) {
         Printed::Classic => tell_verdict(program, &document.verdict),
-        Printed::Document => tell_objectives(program, &document),
+        Printed::Document | Printed::Steps => tell_objectives(program, &document),
         Printed::Full => {}
     }
     reported?;
@@ -113,7 +114,7 @@ fn tell_verdict(program: &Program, verdict: &Verdict) {
 /// Says why the exit status is what it is, where standard output carries a document that only programs read.
 fn tell_objectives(program: &Program, document: &Document) {
     for judged in document.objectives.iter().filter(|judged| judged.outcome != Kept::Met) {
-        program.warn(format_args!("objective: {} {}: {judged}", judged.outcome, judged.objective));
+        program.warn(format_args!("objective: {} {}: {judged}", judged.outcome, judged.name()));
     }
 }
 
@@ -172,6 +173,7 @@ fn carry_out(
     let printing = Printing::new(program, plan.watch, workers);
     let mut watchers: Vec<Watcher<'_>> = (0..workers)
         .map(|worker| Watcher {
+            plan,
             printer: printing.printer(worker),
             calls: calls.map(CallLog::sender),
             feed: None,
@@ -203,6 +205,7 @@ fn carry_out(
 
 /// Hands on what happens in a worker to those who want to know.
 struct Watcher<'a> {
+    plan: &'a Plan,
     printer: Printer<'a>,
     calls: Option<CallSender>,
     feed: Option<Feed>,
@@ -215,6 +218,10 @@ impl Observer for Watcher<'_> {
                 if let Some(calls) = &mut self.calls {
                     calls.add(sample, start);
                 }
+            }
+            Observation::Step(seen) => trace::show_step(self.plan, seen),
+            Observation::Visit { visit, scenario, fate } => {
+                trace::show_end(self.plan, visit, scenario, fate);
             }
             Observation::Interval { interval } => {
                 if let Some(feed) = &mut self.feed {
@@ -245,11 +252,14 @@ enum Printed {
     Full,
     /// The document.
     Document,
+    /// The figures of steps.
+    Steps,
 }
 
 fn form(args: &Args) -> Printed {
     match args.report {
         _ if args.results.document_on_stdout() => Printed::Document,
+        _ if args.results.steps_on_stdout() => Printed::Steps,
         ReportForm::Classic => Printed::Classic,
         ReportForm::Full => Printed::Full,
         ReportForm::Auto if io::stdout().is_terminal() => Printed::Full,
@@ -260,6 +270,7 @@ fn form(args: &Args) -> Printed {
 fn write_report(out: &mut dyn Write, args: &Args, document: &Document) -> io::Result<()> {
     match form(args) {
         Printed::Document => out.write_all(document.json().as_bytes()),
+        Printed::Steps => out.write_all(steps_of(document).as_bytes()),
         Printed::Classic => out.write_all(document.text(false).as_bytes()),
         Printed::Full => {
             let colours = args.colour.of(&io::stdout());

@@ -16,6 +16,7 @@ use crate::support::running::{Running, find, optional};
 use crate::support::words;
 use httperf::command_line::args::Args;
 use httperf::command_line::{planning, table};
+use httperf::commands::run;
 use httperf::terminal::messages::Program;
 use httperf_certificates::Identity;
 use httperf_testkit::tcp;
@@ -726,6 +727,7 @@ fn the_guide_names_options_that_exist() {
     let names = codes.flat_map(str::split_whitespace).filter_map(|word| word.strip_prefix("--"));
     for name in names {
         let name = name.split(['=', '[']).next().unwrap_or(name);
-        assert!(table::COMMAND.options().any(|option| option.long == name), "--{name}");
+        let mut known = table::COMMAND.options().chain(run::COMMAND.options());
+        assert!(known.any(|option| option.long == name), "--{name}");
     }
 }

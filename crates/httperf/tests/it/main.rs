@@ -14,6 +14,7 @@ mod first_commands;
 mod generated;
 mod http2_options;
 mod http2_servers;
+mod import;
 mod like;
 mod material;
 mod monitor;
@@ -23,6 +24,7 @@ mod plot;
 mod printed;
 mod real_servers;
 mod results;
+mod scenarios;
 mod serve;
 mod sources;
 mod strangers;
@@ -30,6 +32,7 @@ mod tls_both_ends;
 mod tls_lab;
 mod tls_servers;
 mod transcripts;
+mod workload_files;
 
 #[path = "../support/mod.rs"]
 mod support;

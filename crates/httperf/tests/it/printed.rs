@@ -72,9 +72,12 @@ fn other_words_are_refused_in_one_sentence() {
         ("completions bash zsh", "expected bash, zsh or fish, got `bash zsh`"),
         (
             "schema",
-            "expected the name of a document, result, sweep, capacity, comparison or tls-lab; got none",
+            "expected the name of a document, result, sweep, capacity, comparison, tls-lab or workload; got none",
         ),
-        ("schema results", "expected result, sweep, capacity, comparison or tls-lab, got `results`"),
+        (
+            "schema results",
+            "expected result, sweep, capacity, comparison, tls-lab or workload, got `results`",
+        ),
     ] {
         let outcome = run(arguments);
         let command = arguments.split(' ').next().expect("a command");

@@ -101,7 +101,18 @@ const SAMPLES: &[(&str, &str, Check)] = &[
     ),
     ("compare.md", "--fail-if ", Check::NotCompared("options")),
     ("http2.md", "HTTP/2 streams ", Check::Compared(check_http2)),
+    ("import.md", "{\"httperf-trace\"", Check::NotCompared("tests/it/import.rs compares traces")),
     ("objectives.md", "Objectives: ", Check::Compared(check_objectives)),
+    (
+        "scenarios.md",
+        "# @name sign-in page",
+        Check::NotCompared("a file, which tests/it/workload_files.rs runs"),
+    ),
+    ("scenarios.md", "# @name browse", Check::NotCompared("a file")),
+    ("scenarios.md", "# @name add to cart", Check::NotCompared("a file")),
+    ("scenarios.md", "user,country", Check::NotCompared("a file")),
+    ("scenarios.md", "sku", Check::NotCompared("a file")),
+    ("scenarios.md", "base = ", Check::NotCompared("a file")),
     ("serve.md", "connections HTTP/1 ", Check::NotCompared("tests/it/serve.rs looks for these counters")),
     (
         "sweep.md",
@@ -364,7 +375,7 @@ fn failure(command: &str, shorter: &str, files: &[(String, Vec<u8>)]) -> Option<
     Some(format!("{command}\n{shorter}\n{}{said}\n{:?}\n", stdout(&outcome), outcome.exit))
 }
 
-/// The files that the README's commands read: results, and requests for these servers.
+/// The files that the README's commands read: results, requests for these servers, and a workload.
 fn files(servers: &Servers) -> Vec<(String, Vec<u8>)> {
     let result = |options: &str| {
         let command = format!(
@@ -377,6 +388,9 @@ fn files(servers: &Servers) -> Vec<(String, Vec<u8>)> {
         printed.as_bytes()[begin..].to_vec()
     };
     let requests = servers.reached_by("GET http://127.0.0.1:8080/\nGET http://127.0.0.1:8080/other\n");
+    let workload = servers.reached_by(
+        "base = 'http://127.0.0.1:8080/'\n[[scenario]]\nname = 'visitor'\nsteps = [{ run = 'shop.hurl' }]\n",
+    );
     let simulated = simulated().into_bytes();
     let sweep =
         "httperf sweep http://127.0.0.1:8080/ --rates 20,40 --duration 1 --warmup 0 --pause 0 --json --quiet";
@@ -389,6 +403,8 @@ fn files(servers: &Servers) -> Vec<(String, Vec<u8>)> {
         ("new.json", simulated),
         ("requests.txt", requests.into_bytes()),
         ("sweep.json", sweep),
+        ("shop.toml", workload.into_bytes()),
+        ("shop.hurl", b"GET {{base}}size/10\nHTTP 200\n".to_vec()),
     ]
     .map(|(name, contents)| (name.to_owned(), contents))
     .into()

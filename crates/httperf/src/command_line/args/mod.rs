@@ -148,6 +148,8 @@ pub struct Args {
 
     /// The options of a run as they were typed, in order.
     pub given: Vec<Given>,
+    /// `--print-workload`.
+    pub prints_workload: bool,
     /// The notices of options, in the order in which they were typed.
     pub notices: Vec<String>,
     /// Words that are neither options nor URLs.
@@ -274,6 +276,7 @@ impl Default for Args {
             live: false,
             quiet: false,
             given: Vec::new(),
+            prints_workload: false,
             notices: Vec::new(),
             stray_words: Vec::new(),
         }
@@ -426,6 +429,15 @@ impl Args {
                 "--kernel-sends: needs TCP, as the kernel stamps nothing that goes by --unix-socket",
             ));
         }
+        self.check_stdout()
+    }
+
+    /// Returns whether standard output is asked to carry one thing at most.
+    ///
+    /// # Errors
+    /// The option that leaves no room for others.
+    pub(crate) fn check_stdout(&self) -> Result<(), ParseStop> {
+        let results = &self.results;
         let prints = self.verbose > 0
             || self.print_reply.is_some()
             || self.print_request.is_some()
@@ -434,6 +446,10 @@ impl Args {
         if results.document_on_stdout() && prints {
             let message = "--output=-: standard output cannot carry the result and what is printed while the run goes \
                            on";
+            return Err(ParseStop::rejected(message));
+        }
+        if results.steps_on_stdout() && (prints || results.document_on_stdout()) {
+            let message = "--steps=-: standard output cannot carry the figures of steps and something else";
             return Err(ParseStop::rejected(message));
         }
         Ok(())

@@ -28,6 +28,8 @@ pub struct ResultArgs {
     pub png: Option<OsString>,
     /// `--junit`.
     pub junit: Option<OsString>,
+    /// `--steps` of `httperf run`.
+    pub steps: Option<OsString>,
     /// `--calls`.
     pub calls: Option<OsString>,
     /// `--exemplars`.
@@ -60,6 +62,7 @@ impl Default for ResultArgs {
             svg: None,
             png: None,
             junit: None,
+            steps: None,
             calls: None,
             exemplars: recording.slowest,
             split: None,
@@ -77,6 +80,12 @@ impl ResultArgs {
     #[must_use]
     pub fn document_on_stdout(&self) -> bool {
         self.output.as_deref().is_some_and(|file| file == STDOUT)
+    }
+
+    /// Returns whether standard output carries the figures of steps and nothing else.
+    #[must_use]
+    pub fn steps_on_stdout(&self) -> bool {
+        self.steps.as_deref().is_some_and(|file| file == STDOUT)
     }
 
     /// The recording that was asked for.

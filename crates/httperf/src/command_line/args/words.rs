@@ -110,7 +110,7 @@ mod tests {
     fn a_stray_word_is_refused_unless_an_option_names_the_server() {
         check(&["example.com"], "did you mean http://example.com/?");
         check(&["--rate=5", "12"], "");
-        check(&["run"], "a run needs no command: httperf http://HOST:8080/path --rate 100 --duration 10s");
+        check(&["attack"], "a run needs no command: httperf http://HOST:8080/path --rate 100 --duration 10s");
         check(&["--rate=5", "sweep"], "a command comes first: httperf sweep ...");
         check(&["--port=8080", "word"], "did you mean http://word/?");
         for option in ["--server=a", "--servers=f", "--unix-socket=s", "--targets=f"] {
@@ -124,8 +124,8 @@ mod tests {
             (&["http://a/", "foo"][..], "foo", ""),
             (&["foo", "http://a/"], "foo", ""),
             (
-                &["run", "http://a/"],
-                "run",
+                &["attack", "http://a/"],
+                "attack",
                 "a run needs no command: httperf http://HOST:8080/path --rate 100 --duration 10s",
             ),
             (&["http://a/", "sweep"], "sweep", "a command comes first: httperf sweep ..."),

@@ -134,6 +134,17 @@ pub enum ParseStop {
 }
 
 impl ParseStop {
+    /// The message of a mistake; empty for what is no mistake.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Usage(message) | Self::Rejected { message, .. } => {
+                String::from_utf8_lossy(message).trim_end().to_owned()
+            }
+            Self::Print(_) | Self::Help(_) | Self::Version => String::new(),
+        }
+    }
+
     /// The classic wording `TEXT VALUE`, with the value as it was typed.
     #[must_use]
     pub fn illegal(text: &str, value: Value<'_>) -> Self {

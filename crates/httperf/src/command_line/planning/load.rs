@@ -144,14 +144,14 @@ pub(super) fn check_warmup(plan: &Plan) -> Result<(), LoadError> {
     let count = match &plan.workload {
         Workload::Calls(calls) => calls.count,
         Workload::Connections(connections) if connections.calls <= 1 => connections.count,
-        Workload::Connections(_) | Workload::Sessions(_) => return Ok(()),
+        Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => return Ok(()),
     };
     let later = count.saturating_sub(1) as f64;
     // The longest time in which the last is due, or nearly so where intervals have no bound.
     let last_s = match &plan.arrivals {
         Arrivals::Sequential if count <= 1 => 0.0,
         Arrivals::Concurrent(most) if count <= most.get().into() => 0.0,
-        Arrivals::Sequential | Arrivals::Concurrent(_) => return Ok(()),
+        Arrivals::Sequential | Arrivals::Concurrent(_) | Arrivals::Phased(_) => return Ok(()),
         Arrivals::Deterministic { period } => later * period,
         Arrivals::Uniform { max, .. } => later * max,
         Arrivals::Exponential { mean } => later * mean * 2.0,
@@ -193,11 +193,14 @@ fn wanted_by(plan: &Plan, processors: NonZeroU32) -> NonZeroU32 {
     if interval <= 0.0 {
         return processors;
     }
-    let calls = plan.calls_per_arrival().min(u32::MAX.into()) as u32;
+    let calls = match &plan.workload {
+        Workload::Scenarios(scenarios) => scenarios.requests.len() as u32,
+        _ => plan.calls_per_arrival().min(u32::MAX.into()) as u32,
+    };
     let handshake = if plan.tls.is_some() { HANDSHAKE_COST } else { Duration::ZERO };
     let cost = match plan.workload {
         Workload::Calls(_) => CALL_COST,
-        Workload::Connections(_) | Workload::Sessions(_) => {
+        Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => {
             CONNECTION_COST + handshake + CALL_COST.saturating_mul(calls)
         }
     };

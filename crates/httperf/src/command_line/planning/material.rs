@@ -9,8 +9,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use httperf_plan::scenario::{Feed, StepBodyPart};
 use httperf_plan::targets_file::{self, ListedBody, ListedTarget};
 use httperf_plan::template::BadRange;
+use httperf_plan::workload_file::read_rows;
 use httperf_plan::{
     Body, BodyFile, BodyPart, Header, ListedRequest, NonEmpty, Plan, Sha256, Target, Template, UriSource,
     Workload,
@@ -382,13 +384,13 @@ pub(super) fn check_servers(
     let has_several = targets.len() > 1 && matches!(uris, UriSource::Requests(_));
     let can_be_apart = match workload {
         Workload::Connections(connections) => connections.calls <= 1,
-        Workload::Sessions(_) => false,
+        Workload::Sessions(_) | Workload::Scenarios(_) => false,
         Workload::Calls(_) => true,
     };
     if has_several && !can_be_apart { Err(MaterialError::Servers(targets.len())) } else { Ok(()) }
 }
 
-/// Reads the files again whose contents a saved plan does not have.
+/// Reads the files again whose contents a saved plan does not have: bodies and feeds.
 ///
 /// # Errors
 /// If one cannot be read, or has changed.
@@ -399,21 +401,53 @@ pub fn read_files_again(plan: Plan) -> anyhow::Result<Plan> {
         _ => &mut [],
     };
     let bodies = listed.iter_mut().filter_map(|request| request.body.as_mut()).chain(&mut plan.request.body);
-    let mut known: HashMap<PathBuf, BodyFile> = HashMap::new();
-    for file in bodies.flat_map(Body::files_mut) {
-        let shown = file.path.display();
-        let read = match known.get(&file.path) {
-            Some(read) => read.clone(),
-            None => read(&file.path).map_err(|error| anyhow::anyhow!("cannot read {shown}: {error}"))?,
-        };
-        anyhow::ensure!(
-            read.sha256 == file.sha256,
-            "expected {shown} to be what it was, got a file of another SHA-256"
-        );
-        known.insert(file.path.clone(), read.clone());
-        *file = read;
+    let mut again = ReadAgain::default();
+    bodies.flat_map(Body::files_mut).try_for_each(|file| again.body(file))?;
+    if let Workload::Scenarios(scenarios) = &mut plan.workload {
+        let parts = scenarios.requests.iter_mut().filter_map(|request| request.body.as_mut()).flatten();
+        for part in parts {
+            if let StepBodyPart::File(file) = part {
+                again.body(file)?;
+            }
+        }
+        scenarios.feeds.iter_mut().try_for_each(|feed| again.feed(feed))?;
     }
     Ok(plan.try_into()?)
+}
+
+/// Files that were read again, by their paths.
+#[derive(Default)]
+struct ReadAgain(HashMap<PathBuf, BodyFile>);
+
+impl ReadAgain {
+    fn body(&mut self, file: &mut BodyFile) -> anyhow::Result<()> {
+        *file = self.file(&file.path, file.sha256)?;
+        Ok(())
+    }
+
+    fn feed(&mut self, feed: &mut Feed) -> anyhow::Result<()> {
+        let file = self.file(&feed.path, feed.sha256)?;
+        let rows = read_rows(feed, &file.contents);
+        feed.rows = rows.map_err(|problems| {
+            anyhow::anyhow!("{}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+        })?;
+        Ok(())
+    }
+
+    /// Reads a file, which must have this digest.
+    fn file(&mut self, path: &Path, sha256: Sha256) -> anyhow::Result<BodyFile> {
+        let shown = path.display();
+        let file = match self.0.get(path) {
+            Some(file) => file.clone(),
+            None => read(path).map_err(|error| anyhow::anyhow!("cannot read {shown}: {error}"))?,
+        };
+        anyhow::ensure!(
+            file.sha256 == sha256,
+            "expected {shown} to be what it was, got a file of another SHA-256"
+        );
+        self.0.insert(path.to_owned(), file.clone());
+        Ok(file)
+    }
 }
 
 #[cfg(test)]

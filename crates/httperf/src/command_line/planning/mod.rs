@@ -6,6 +6,7 @@ mod load;
 pub mod material;
 mod objectives;
 mod saved;
+mod scenario;
 mod sources;
 mod tls;
 
@@ -18,6 +19,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use httperf_plan::workload_file::WorkloadFile;
 use httperf_plan::{
     HttpVersion, NonEmpty, Phases, Plan, PlanError, RequestTemplate, Script, Sessions, Target, Timeouts,
     UriSource, Watch, WorkingSet, Workload, header_escapes, session_file, uri_list,
@@ -55,6 +57,29 @@ const FOREVER: Duration = Duration::from_secs(SECONDS_MAX as u64);
 ///
 /// A file, a name or a combination of options that cannot be used.
 pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
+    plan_of(program, args, None, warn)
+}
+
+/// Turns a workload file, with the options of its run, into a plan.
+///
+/// # Errors
+///
+/// As [`plan`].
+pub(crate) fn plan_of_file(
+    program: &Program,
+    args: &Args,
+    file: &WorkloadFile,
+    warn: &mut dyn FnMut(String),
+) -> Result<Plan, Error> {
+    plan_of(program, args, Some(file), warn)
+}
+
+fn plan_of(
+    program: &Program,
+    args: &Args,
+    file: Option<&WorkloadFile>,
+    warn: &mut dyn FnMut(String),
+) -> Result<Plan, Error> {
     args.unused_url_warning().into_iter().for_each(&mut *warn);
     let version = http_version(args.version())?;
     let list = RequestList::read(args)?;
@@ -62,9 +87,10 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
     let http2 = http2::plan(args)?;
     let sources = source_addresses(&args.my_addresses)?;
     let route = Route::new(args, &sources)?;
-    let (targets, listed) = match &list {
-        Some(list) => list.plan(args, &route).map(|(targets, requests)| (targets, Some(requests)))?,
-        None => (targets(args, &route)?, None),
+    let (targets, listed) = match (&list, file) {
+        (Some(list), _) => list.plan(args, &route).map(|(targets, requests)| (targets, Some(requests)))?,
+        (None, Some(file)) => (scenario::targets(args, &route, file)?, None),
+        (None, None) => (targets(args, &route)?, None),
     };
     route.warn_of_unused(&targets, warn);
     let proxy = route.proxy();
@@ -80,7 +106,10 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         headers,
         body,
     };
-    let workload = workload(args, version, targets.len(), warn)?;
+    let workload = match file {
+        Some(file) => scenario::workload(args, file),
+        None => workload(args, version, targets.len(), warn)?,
+    };
     let uris = listed.map_or_else(|| uris(args), Ok)?;
     let tls = tls::plan(args, warn)?;
     let sockets = sockets(args, sources)?;
@@ -89,7 +118,7 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         .targets(targets)
         .program(program.name_text())
         .client(args.client)
-        .arrivals(load::arrivals(args))
+        .arrivals(file.map_or_else(|| load::arrivals(args), |file| scenario::arrivals(args, file)))
         .uris(uris)
         .request(request)
         .replies(args.material.replies.clone())
@@ -98,10 +127,10 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
         .http2(http2)
         .proxy(proxy)
         .sockets(sockets)
-        .runtime(limit(load::runtime(args)))
+        .runtime(file.and_then(|file| scenario::runtime(args, file)).or(limit(load::runtime(args))))
         .phases(Phases { warmup: pause(args.results.warmup), drain: pause(args.results.drain) })
         .until(args.results.until)
-        .objectives(args.results.objectives.clone())
+        .objectives(scenario::objectives(args, file, warn))
         .recording(args.results.recording())
         .spin(args.spin)
         .watch(Watch {
@@ -111,12 +140,14 @@ pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Res
             lifetimes: args.print_lifetimes,
             periodic: args.periodic_stats,
             calls: args.results.calls.is_some(),
+            steps: false,
         })
         .build()?;
     load::check_warmup(&plan)?;
     let threads = load::threads(args, &plan)?;
     let plan = plan.into_builder().threads(threads).build()?;
     http2::check_requests(args, &plan, warn)?;
+    scenario::check(&plan)?;
     objectives::check(&plan)?;
     Ok(plan)
 }
@@ -145,6 +176,12 @@ pub enum Error {
     /// A plan that cannot be.
     #[error(transparent)]
     Plan(#[from] PlanError),
+    /// A regular expression or JSONPath that is malformed.
+    #[error("{0}")]
+    Scenario(String),
+    /// A workload file without requests.
+    #[error("expected at least one request in the workload file, got none")]
+    NoRequests,
     /// A version of HTTP that cannot be spoken.
     #[error("unexpected version code {:x}", .major.wrapping_mul(0x1_0000).wrapping_add(*.minor))]
     HttpVersion {
@@ -217,6 +254,8 @@ impl Error {
             | Self::Objective(_)
             | Self::Http2(_)
             | Self::Plan(_)
+            | Self::Scenario(_)
+            | Self::NoRequests
             | Self::HttpVersion { .. }
             | Self::Unreadable(_)
             | Self::Empty(_)

@@ -54,6 +54,7 @@ pub(crate) fn can_watch(objective: Objective, plan: &Plan) -> bool {
             Metric::Time { clock, .. } => clock == Clock::Latency,
             Metric::Share(Share::Errors | Share::Failed | Share::Unexpected) => is_upper,
             Metric::Share(Share::Status(class)) => class < 4 && !is_upper,
+            Metric::Share(Share::Checks) => false,
             Metric::Replies => true,
         }
 }
@@ -68,14 +69,19 @@ fn lacking(metric: Metric, plan: &Plan) -> Option<&'static str> {
         Metric::Time { clock: Clock::Handshake, .. } => {
             plan.tls.is_none().then_some("TLS, which an https:// URL or --ssl asks for")
         }
-        Metric::Time { clock: Clock::Session, .. } => (!matches!(plan.workload, Workload::Sessions(_)))
-            .then_some("a session workload (--wsess, --wsesslog or --wsesspage)"),
+        Metric::Time { clock: Clock::Session, .. } => {
+            (!matches!(plan.workload, Workload::Sessions(_) | Workload::Scenarios(_)))
+                .then_some("a session workload (--wsess, --wsesslog or --wsesspage)")
+        }
         Metric::Time { clock: Clock::Lag, .. } => {
             (!is_scheduled).then_some("arrivals on a schedule (--rate, --period or --request-rate)")
         }
         Metric::Time { .. } | Metric::Share(Share::Status(_)) | Metric::Replies => {
             (!plan.makes_calls()).then_some(CALLS)
         }
+        Metric::Share(Share::Checks) => (!matches!(plan.workload, Workload::Scenarios(_)))
+            .then_some("a workload file with checks (`httperf run FILE`)"),
+        Metric::Share(Share::Unexpected) if matches!(plan.workload, Workload::Scenarios(_)) => None,
         Metric::Share(Share::Unexpected) if !plan.makes_calls() => Some(CALLS),
         Metric::Share(Share::Unexpected) => {
             (!checks_replies).then_some("an option that says what is expected, such as --expect-status")

@@ -4,7 +4,7 @@ use httperf_plan::Plan;
 
 use super::material::read_files_again;
 
-/// Completes a plan that was saved, so that it can be run again: reads the files of its bodies.
+/// Completes a plan that was saved, so that it can be run again: reads the files of its bodies and feeds.
 ///
 /// # Errors
 /// The reason why a saved plan cannot be run.

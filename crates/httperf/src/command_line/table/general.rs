@@ -15,6 +15,15 @@ pub(super) const OPTIONS: &[Opt<Args>] = &[
         .short('V')
         .classic()
         .apply(|_, _| Err(ParseStop::Version)),
+    Opt::flag("print-workload", "prints the command line as a workload file, and ends; nothing is sent")
+        .details(&[
+            "`httperf run FILE` makes the same run, and options typed there override those of the file. Names of files \
+             stay as they were typed.",
+        ])
+        .apply(|args, _| {
+            args.prints_workload = true;
+            Ok(())
+        }),
     Opt::with_value("debug", "N", "does nothing but say what to use instead")
         .short('d')
         .classic()

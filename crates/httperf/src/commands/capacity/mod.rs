@@ -108,6 +108,7 @@ fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, CapacitySettings) {
         match &mut plan.workload {
             Workload::Connections(connections) => connections.count = UNLIMITED,
             Workload::Sessions(sessions) => sessions.count = UNLIMITED,
+            Workload::Scenarios(scenarios) => scenarios.count = UNLIMITED,
             Workload::Calls(calls) => calls.count = UNLIMITED,
         }
     });

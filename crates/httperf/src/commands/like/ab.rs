@@ -1,8 +1,9 @@
 //! ab, the ApacheBench of Apache httpd.
 
+use httperf_import::words::{Expected, Syntax, ToolOption, flag, positive, read, seconds, value};
+
 use super::Tool;
 use super::translation::{Body, Load, Version};
-use super::words::{Expected, Syntax, ToolOption, flag, positive, read, seconds, value};
 
 pub(super) const AB: Tool = Tool {
     name: "ab",

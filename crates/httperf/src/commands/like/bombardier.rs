@@ -1,8 +1,9 @@
 //! bombardier.
 
+use httperf_import::words::{Expected, Syntax, ToolOption, duration, flag, positive, read, value};
+
 use super::Tool;
 use super::translation::{Body, Load, Pace, Version};
-use super::words::{Expected, Syntax, ToolOption, duration, flag, positive, read, value};
 
 pub(super) const BOMBARDIER: Tool = Tool {
     name: "bombardier",

@@ -3,11 +3,11 @@
 use std::fs;
 use std::net::IpAddr;
 
-use url::form_urlencoded;
+use httperf_import::curl::encoded;
+use httperf_import::words::{Expected, Syntax, ToolOption, flag, read, seconds, value};
 
 use super::Tool;
 use super::translation::{Body, Load, Pace, Version};
-use super::words::{Expected, Syntax, ToolOption, flag, read, seconds, value};
 
 pub(super) const CURL: Tool = Tool {
     name: "curl",
@@ -474,17 +474,6 @@ fn data(state: &mut State, text: &str, joins_lines: bool) -> Result<(), Expected
         None => Data::Text(text.to_owned()),
     });
     Ok(())
-}
-
-/// Encodes the value of `NAME=VALUE`, or all of a text without a name.
-fn encoded(text: &str) -> Result<String, Expected> {
-    let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    match text.find(['=', '@']) {
-        Some(at) if text[at..].starts_with('@') => Err(Expected("text, and no file")),
-        Some(0) => Ok(encode(&text[1..])),
-        Some(at) => Ok(format!("{}={}", &text[..at], encode(&text[at + 1..]))),
-        None => Ok(encode(text)),
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! h2load, of nghttp2.
 
+use httperf_import::words::{Expected, Syntax, ToolOption, duration, flag, positive, read, value};
+
 use super::Tool;
 use super::translation::{Body, Load, Pace, Target, Version};
-use super::words::{Expected, Syntax, ToolOption, duration, flag, positive, read, value};
 
 pub(super) const H2LOAD: Tool = Tool {
     name: "h2load",
@@ -87,7 +88,7 @@ const OPTIONS: &[ToolOption<State>] = &[
         Ok(())
     }),
     value(&["--rps"], |state, text| {
-        let rate = super::words::rate(text)?;
+        let rate = httperf_import::words::rate(text)?;
         state.load.pace = Pace::Requests { rate, per_connection: true };
         Ok(())
     }),

@@ -1,8 +1,11 @@
 //! hey.
 
+use httperf_import::words::{
+    Syntax, ToolOption, duration, flag, positive, rate, read, seconds, truth, value,
+};
+
 use super::Tool;
 use super::translation::{Body, Load, Pace, Version};
-use super::words::{Syntax, ToolOption, duration, flag, positive, rate, read, seconds, truth, value};
 
 pub(super) const HEY: Tool = Tool {
     name: "hey",

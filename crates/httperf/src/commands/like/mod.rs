@@ -1,6 +1,6 @@
 //! `httperf like`: the command that does what another tool's command line does.
 //!
-//! `words` reads other tools' command lines, each by a table in the file of the tool; `translation` has the form that they
+//! `httperf_import::words` reads other tools' command lines, each by a table in the file of the tool; `translation` has the form that they
 //! share, and turns it into options of httperf.
 
 mod ab;
@@ -11,7 +11,6 @@ mod hey;
 mod oha;
 mod translation;
 mod vegeta;
-mod words;
 mod wrk;
 
 use std::ffi::{OsStr, OsString};

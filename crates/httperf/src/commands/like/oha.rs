@@ -1,8 +1,9 @@
 //! oha.
 
+use httperf_import::words::{Expected, Syntax, ToolOption, duration, flag, rate, read, scaled, value};
+
 use super::Tool;
 use super::translation::{Body, Load, Pace, Version};
-use super::words::{Expected, Syntax, ToolOption, duration, flag, rate, read, scaled, value};
 
 pub(super) const OHA: Tool = Tool {
     name: "oha",

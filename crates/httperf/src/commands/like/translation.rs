@@ -1,8 +1,7 @@
 //! A load in the form that all tools share, and the command line of httperf that offers it.
 
+use httperf_import::words::Expected;
 use httperf_plan::url::HttpUrl;
-
-use super::words::Expected;
 
 /// A load as another tool's command line describes it.
 #[derive(Clone, Debug, PartialEq)]

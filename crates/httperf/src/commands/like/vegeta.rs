@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use httperf_import::words::{Expected, Syntax, ToolOption, duration, flag, positive, read, truth, value};
+
 use super::Tool;
 use super::translation::{Load, Pace, Target, Version};
-use super::words::{Expected, Syntax, ToolOption, duration, flag, positive, read, truth, value};
 
 pub(super) const VEGETA: Tool = Tool {
     name: "vegeta",

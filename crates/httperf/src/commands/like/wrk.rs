@@ -1,8 +1,9 @@
 //! wrk, and wrk2, which adds a rate to it.
 
+use httperf_import::words::{Expected, Syntax, ToolOption, duration, flag, read, scaled, value};
+
 use super::Tool;
 use super::translation::{Load, Pace};
-use super::words::{Expected, Syntax, ToolOption, duration, flag, read, scaled, value};
 
 /// wrk, or wrk2 under the name that its program has when it is built.
 pub(super) const WRK: Tool = Tool { name: "wrk", translate };

@@ -122,6 +122,8 @@ mod tests {
                 carrier: None,
                 receive_lag: None,
                 kernel: None,
+                step: None,
+                expected: false,
             };
             watch.observe(Observation::Call { sample: &sample, start: at(5) });
         }

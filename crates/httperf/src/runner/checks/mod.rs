@@ -50,6 +50,7 @@ impl Need {
         let count = match &plan.workload {
             Workload::Connections(connections) => connections.count,
             Workload::Sessions(sessions) => sessions.count,
+            Workload::Scenarios(scenarios) => scenarios.count,
             Workload::Calls(calls) => calls.connections.get().into(),
         };
         let interval = plan.arrivals.mean_interval();

@@ -35,6 +35,7 @@ impl Outline {
         let arrival = match &plan.workload {
             Workload::Connections(_) => "conn",
             Workload::Sessions(_) => "sess",
+            Workload::Scenarios(_) => "visits",
             Workload::Calls(_) => "call",
         };
         let measured_until = plan.runtime.map(|runtime| plan.phases.warmup.saturating_add(runtime));

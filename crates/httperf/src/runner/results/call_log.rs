@@ -213,6 +213,8 @@ mod tests {
                 send_lag: Some(Duration::from_nanos(1_500)),
                 service: Some(Duration::from_micros(430)),
             }),
+            step: None,
+            expected: false,
         }
     }
 

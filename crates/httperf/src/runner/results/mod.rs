@@ -12,7 +12,7 @@ use std::hash::{BuildHasher, RandomState};
 use anyhow::Context;
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd, MachineCapacity, Part};
-use httperf_report::{Form, csv_header, csv_row};
+use httperf_report::{Form, csv_header, csv_row, steps_csv};
 use httperf_stats::Summary;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -80,8 +80,17 @@ pub struct ResultFiles {
 struct ResultFile {
     option: &'static str,
     name: OsString,
-    form: FileForm,
+    content: Content,
     file: Writable,
+}
+
+/// Content of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    /// The document in some form.
+    Document(FileForm),
+    /// The figures of steps.
+    Steps,
 }
 
 impl ResultFiles {
@@ -101,17 +110,20 @@ impl ResultFiles {
             ("--png", args.png.as_ref(), FileForm::Png),
             ("--junit", args.junit.as_ref(), FileForm::Text(Form::Junit)),
         ];
+        let forms = all.into_iter().map(|(option, name, form)| (option, name, Content::Document(form)));
+        let steps = args.steps.as_ref().filter(|_| !args.steps_on_stdout());
+        let forms = forms.chain([("--steps", steps, Content::Steps)]);
         let named: Vec<_> =
-            all.into_iter().filter_map(|(option, name, form)| Some((option, name?, form))).collect();
+            forms.filter_map(|(option, name, content)| Some((option, name?, content))).collect();
         let names = named.iter().map(|&(option, name, _)| (option, name.as_os_str()));
         ensure_distinct(names.chain(meanwhile.iter().copied()))?;
         let mut files = Vec::new();
-        for (option, name, form) in named {
+        for (option, name, content) in named {
             let file = Writable::new(name).with_context(|| cannot_write(option, name))?;
-            if form == FileForm::Text(Form::Csv) && !file.is_special() {
+            if content == Content::Document(FileForm::Text(Form::Csv)) && !file.is_special() {
                 ensure_takes_rows(option, name)?;
             }
-            files.push(ResultFile { option, name: name.clone(), form, file });
+            files.push(ResultFile { option, name: name.clone(), content, file });
         }
         files.sort_by_key(|output| output.file.is_special());
         Ok(Self { files })
@@ -133,13 +145,21 @@ impl ResultFiles {
 
 impl ResultFile {
     fn write(&self, document: &Document) -> anyhow::Result<()> {
-        let outcome = match self.form {
+        let outcome = match self.content {
             // Results gather in a table.
-            FileForm::Text(Form::Csv) => self.file.append(&csv_header(), &csv_row(document)),
-            form => self.file.replace(&form.contents(document)),
+            Content::Document(FileForm::Text(Form::Csv)) => {
+                self.file.append(&csv_header(), &csv_row(document))
+            }
+            Content::Document(form) => self.file.replace(&form.contents(document)),
+            Content::Steps => self.file.replace(steps_of(document).as_bytes()),
         };
         outcome.with_context(|| cannot_write(self.option, &self.name))
     }
+}
+
+/// Returns the figures of a run's steps as CSV.
+pub(crate) fn steps_of(document: &Document) -> String {
+    document.figures.visits.as_ref().map(steps_csv).unwrap_or_default()
 }
 
 /// Refuses a file that two options name: what one writes, the other would replace.

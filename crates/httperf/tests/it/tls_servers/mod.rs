@@ -135,19 +135,25 @@ fn handshakes_alone_can_resume_too() {
 #[test]
 fn safe_requests_travel_as_early_data_to_a_server_that_takes_it() {
     let nginx = peer!(Peer::nginx("ssl_early_data on;"));
-    let get = run(nginx.port, "--tls-early-data --uri /small.txt --num-conns 20");
-    get.handshakes(1, 0, 19);
-    get.check("replies=20 2xx=20 errors=0");
-    assert_eq!(get.line("early requests"), "accepted 19, rejected 0, replayed 0");
-    let log = nginx.log(20);
-    // nginx says so only of requests that it comes to before the client's last message.
-    assert!(log.iter().any(|line| line.contains("early=1")), "{log:?}");
-    assert_eq!(log.iter().filter(|line| line.contains("reused=r")).count(), 19, "{log:?}");
+    // nginx says so only of requests that it comes to before the client's last message: on a busy machine perhaps of none.
+    let mut seen = 0;
+    let is_told = (0..10).any(|_| {
+        let get = run(nginx.port, "--tls-early-data --uri /small.txt --num-conns 20");
+        get.handshakes(1, 0, 19);
+        get.check("replies=20 2xx=20 errors=0");
+        assert_eq!(get.line("early requests"), "accepted 19, rejected 0, replayed 0");
+        let log = nginx.log(seen + 20);
+        let log = &log[seen..];
+        seen += 20;
+        assert_eq!(log.iter().filter(|line| line.contains("reused=r")).count(), 19, "{log:?}");
+        log.iter().any(|line| line.contains("early=1"))
+    });
+    assert!(is_told, "of none of {seen} requests");
     let post = run(nginx.port, "--tls-early-data --uri /small.txt --num-conns 20 --method POST");
     post.check("replies=20 4xx=20 errors=0");
     assert_eq!(post.line("early requests"), "accepted 0, rejected 0, replayed 0");
-    let log = nginx.log(40);
-    assert!(log[20..].iter().all(|line| line.contains("early=- POST")), "{log:?}");
+    let log = nginx.log(seen + 20);
+    assert!(log[seen..].iter().all(|line| line.contains("early=- POST")), "{log:?}");
 }
 
 #[test]

@@ -1,0 +1,139 @@
+//! `httperf run`: a workload described by a file.
+//!
+//! `options` has its options and joins those of the file with those of the command line, `files` reads the files, `shown`
+//! prints what visits would send.
+
+mod files;
+mod options;
+mod shown;
+
+use std::ffi::OsString;
+use std::io;
+use std::io::IsTerminal;
+use std::path::Path;
+use std::process::ExitCode;
+
+use httperf_plan::workload_file::{self, FileProblem, OptionsFile, WorkloadFile};
+use httperf_plan::{Arrivals, Plan, Workload};
+
+use self::files::FileReader;
+use self::options::RunArgs;
+use crate::command_line::args::{Args, ReportForm};
+use crate::command_line::grammar::ParseStop;
+use crate::command_line::planning;
+use crate::runner;
+use crate::terminal::messages::Program;
+
+pub use self::options::COMMAND;
+
+/// Runs `httperf run` with these words behind it. `program` is the program itself.
+#[must_use]
+pub fn main(program: &Program, words: &[OsString]) -> ExitCode {
+    let program = program.subcommand(COMMAND.name);
+    match RunArgs::parse(words) {
+        Ok(args) => run(&program.quieted(args.run.quiet), &args, words).unwrap_or_else(|status| status),
+        Err(stop) => program.stop(&COMMAND.describe(), &stop),
+    }
+}
+
+/// Reads the file and makes of it what was asked for. An early end has been explained when its exit status comes back.
+fn run(program: &Program, args: &RunArgs, words: &[OsString]) -> Result<ExitCode, ExitCode> {
+    let text = FileReader::text(&args.file).map_err(|error| program.fail(&error))?;
+    let options = if is_hurl(&args.file) { Ok(None) } else { workload_file::read_options(&args.file, &text) };
+    if let Some(file) = options.map_err(|problems| tell(program, &problems))? {
+        return run_options(program, args, &file, words);
+    }
+    options::check_fit(words).map_err(|stop| program.stop(&COMMAND.describe(), &stop))?;
+    let file = read(args, &text).map_err(|problems| tell(program, &problems))?;
+    let mut joined = options::join(&file, words).map_err(|problems| tell(program, &problems))?;
+    report_in_full(&mut joined);
+    let plan = planning::plan_of_file(program, &joined, &file, &mut |warning| program.warn(warning))
+        .map_err(|error| error.explain(program))?;
+    if args.checks_only {
+        return Ok(nothing_is_wrong(program, args));
+    }
+    if args.shows_only {
+        return program.print(&shown::visits(&plan, args.visits_shown())).map(|()| ExitCode::SUCCESS);
+    }
+    let plan =
+        plan.edit(|plan| plan.watch.steps = args.traces).map_err(|error| program.fail(&error.into()))?;
+    warn_of_closed_loop(program, &plan);
+    let is_single = matches!(&plan.workload, Workload::Scenarios(scenarios) if scenarios.count == 1);
+    let status = runner::run(program, &joined, plan);
+    if is_single && is_plain(args) && io::stderr().is_terminal() {
+        program.warn("one visit was made; --rate 10 --duration 30s offers load");
+    }
+    status
+}
+
+/// Makes the run of a file without scenarios: that of the program itself with the same options.
+fn run_options(
+    program: &Program,
+    args: &RunArgs,
+    file: &OptionsFile,
+    words: &[OsString],
+) -> Result<ExitCode, ExitCode> {
+    let stop = |stop: ParseStop| program.stop(&COMMAND.describe(), &stop);
+    options::check_without_scenarios(args).map_err(stop)?;
+    let line = options::command_line(file, words).map_err(|problems| tell(program, &problems))?;
+    let mut joined = Args::default();
+    joined.parse(&line).map_err(stop)?;
+    joined.notices.iter().for_each(|notice| program.warn(notice));
+    report_in_full(&mut joined);
+    let plan = planning::plan(program, &joined, &mut |warning| program.warn(warning))
+        .map_err(|error| error.explain(program))?;
+    if args.checks_only {
+        return Ok(nothing_is_wrong(program, args));
+    }
+    runner::run(program, &joined, plan)
+}
+
+/// Has the full report printed everywhere: no script knows this command from the classic tool.
+fn report_in_full(args: &mut Args) {
+    if args.report == ReportForm::Auto {
+        args.report = ReportForm::Full;
+    }
+}
+
+fn nothing_is_wrong(program: &Program, args: &RunArgs) -> ExitCode {
+    program.say_bare(format!("{}: nothing is wrong", args.file_name()));
+    ExitCode::SUCCESS
+}
+
+fn is_hurl(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("hurl"))
+}
+
+/// Returns whether nothing was said about how many visits to make.
+fn is_plain(args: &RunArgs) -> bool {
+    args.visits.is_none() && args.run.arrivals == Arrivals::Sequential
+}
+
+fn read(args: &RunArgs, text: &str) -> Result<WorkloadFile, Vec<FileProblem>> {
+    let path = &args.file;
+    let mut files = FileReader::beside(path);
+    let read = if is_hurl(path) { workload_file::of_hurl } else { workload_file::read };
+    read(path, text, &mut files, &args.given())
+}
+
+/// Prints all problems, with their number if there are several.
+fn tell(program: &Program, problems: &[FileProblem]) -> ExitCode {
+    for problem in problems {
+        program.say_bare(problem);
+    }
+    match problems.len() {
+        0 | 1 => {}
+        count => program.say(format_args!("{count} problems")),
+    }
+    ExitCode::FAILURE
+}
+
+/// A closed loop slows down when the server does, and does not see it.
+fn warn_of_closed_loop(program: &Program, plan: &Plan) {
+    if let (Arrivals::Concurrent(users), Workload::Scenarios(_)) = (&plan.arrivals, &plan.workload) {
+        program.warn(format_args!(
+            "{users} users wait for replies before they go on: a slow server is asked less, and its latency looks \
+             better than visitors would find it"
+        ));
+    }
+}

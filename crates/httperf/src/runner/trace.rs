@@ -1,0 +1,86 @@
+//! The steps of visits as they are judged (`httperf run --trace`), on standard error.
+
+use std::fmt::Write as _;
+
+use httperf_engine::StepSeen;
+use httperf_plan::scenario::{Scenarios, Value};
+use httperf_plan::{Plan, Workload};
+use httperf_stats::Fate;
+
+/// The most characters of a value that are shown.
+const VALUE_MAX: usize = 60;
+
+/// Prints a step: what was sent, what came, each capture and each check.
+pub(super) fn show_step(plan: &Plan, seen: &StepSeen<'_>) {
+    if let Workload::Scenarios(scenarios) = &plan.workload {
+        eprint!("{}", step(scenarios, seen));
+    }
+}
+
+/// Prints the end of a visit.
+pub(super) fn show_end(plan: &Plan, visit: u64, scenario: u32, fate: Fate) {
+    let Workload::Scenarios(scenarios) = &plan.workload else { return };
+    let scenario = &scenarios.scenarios[scenario as usize];
+    let step = |place: u32| {
+        let call = scenario.calls()[place as usize];
+        scenarios.requests[call as usize].name.clone()
+    };
+    let how = match fate {
+        Fate::Completed => "completed".to_owned(),
+        Fate::Cut => "cut short by the end of the run".to_owned(),
+        Fate::Abandoned(None) => "abandoned before its first step".to_owned(),
+        Fate::Abandoned(Some(place)) => format!("abandoned at {}", step(place)),
+    };
+    eprintln!("visit {visit} ({}): {how}", scenario.name);
+}
+
+fn step(scenarios: &Scenarios, seen: &StepSeen<'_>) -> String {
+    let request = &scenarios.requests[seen.request as usize];
+    let name = &scenarios.scenarios[seen.scenario as usize].name;
+    let (method, target) = seen.sent;
+    let mut out = format!("visit {} ({name}): {}", seen.visit, request.name);
+    let sent = format!("{} {}", method.escape_ascii(), target.escape_ascii());
+    let taken_ms = seen.duration.as_secs_f64() * 1e3;
+    let mut put = |line: String| writeln!(out, "{line}").expect("a String takes everything");
+    put(String::new());
+    put(format!("  {sent}: {} in {taken_ms:.3} ms", seen.status));
+    let Some(judgement) = seen.judgement else {
+        put("  a redirect, which is followed".to_owned());
+        return out;
+    };
+    if let Some(status) = request.status {
+        put(verdict(!judgement.status_differs, &format!("HTTP {status}")));
+    }
+    if judgement.status_differs {
+        return out;
+    }
+    for (place, capture) in request.captures.iter().enumerate() {
+        if judgement.failed_capture == Some(place) {
+            put(verdict(false, &format!("{} (no value)", capture.label)));
+            return out;
+        }
+        let value = seen.values.get(capture.slot as usize).and_then(Option::as_ref);
+        let variable = &scenarios.variables[capture.slot as usize].name;
+        put(format!("  captured  {variable} = {}", value.map_or_else(|| "nothing".to_owned(), shown)));
+    }
+    for (place, check) in request.checks.iter().enumerate() {
+        put(verdict(!seen.failed_checks.contains(&place), &check.label));
+    }
+    out
+}
+
+fn verdict(is_met: bool, what: &str) -> String {
+    format!("  {:<8}  {what}", if is_met { "ok" } else { "FAILED" })
+}
+
+/// A value in a line, cut if it is long.
+fn shown(value: &Value) -> String {
+    let text = match value {
+        Value::Text(text) => format!("{text:?}"),
+        other => serde_json::to_string(other).unwrap_or_default(),
+    };
+    match text.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
