@@ -19,7 +19,7 @@ CHECKS = bootstrap format lints tests docs licences fuzz-minute
 .NOTPARALLEL:
 .DEFAULT_GOAL := build
 .PHONY: help build demo test test-long bootstrap format lints tests docs generated licences fuzz-minute bench-smoke \
-        instructions bench fuzz generate pictures fmt install uninstall clean
+        instructions bench fuzz oracle generate pictures fmt install uninstall clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
@@ -65,13 +65,16 @@ generated: ## check that generated files are up to date
 licences: ## check licences and sources of the dependencies
 	scripts/licences.sh
 
-fuzz-minute: ## fuzz replies, TLS handshakes, lists of requests and documents for a minute, if the tools are there
-	scripts/fuzz.sh --if-possible --seconds 15 http1_reply
-	scripts/fuzz.sh --if-possible --seconds 12 http2_reply
+fuzz-minute: ## fuzz replies, TLS handshakes, lists of requests, Hurl and workload files, documents and logs for a minute, if the tools are there
+	scripts/fuzz.sh --if-possible --seconds 12 http1_reply
+	scripts/fuzz.sh --if-possible --seconds 10 http2_reply
 	scripts/fuzz.sh --if-possible --seconds 6 hpack
-	scripts/fuzz.sh --if-possible --seconds 7 targets_file
+	scripts/fuzz.sh --if-possible --seconds 6 targets_file
+	scripts/fuzz.sh --if-possible --seconds 6 hurl_file
+	scripts/fuzz.sh --if-possible --seconds 6 workload_file
 	scripts/fuzz.sh --if-possible --seconds 12 tls_handshake
 	scripts/fuzz.sh --if-possible --seconds 8 documents
+	scripts/fuzz.sh --if-possible --seconds 6 access_log
 
 bench-smoke: ## run every bench for a moment, to see that it works
 	$(CARGO) test --workspace --locked --test bench
@@ -85,6 +88,10 @@ bench: ## measure: all tables of bench/README.md (BENCH_ARGS, say --save)
 
 fuzz: ## fuzz the reply parser until stopped
 	scripts/fuzz.sh
+
+# Not part of the workspace, nor of `make test`: hurl_core needs libxml2 (apt install libxml2-dev clang).
+oracle: ## compare our parser for Hurl files with that of Hurl
+	cd crates/hurl/oracle && $(CARGO) test --locked
 
 generate: ## write the generated files anew
 	$(CARGO) xtask generate
