@@ -16,7 +16,7 @@ pub use observer::{Observation, Observer, Silent, StepSeen};
 pub use os::{OsNetwork, SocketError, raise_descriptor_limit, rehearse, try_sources};
 pub use secure::{TlsError, tls_context};
 pub use stop::StopRequest;
-pub use worker::Worker;
+pub use worker::{RecordedRequests, Worker};
 
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -38,6 +38,9 @@ pub enum Error {
     /// The TLS settings of the plan cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The recording of a replay cannot be read.
+    #[error("cannot read the recording again")]
+    Recording(#[source] io::Error),
     /// Waiting for events failed.
     #[error("cannot wait for events")]
     Wait(#[source] io::Error),
@@ -59,11 +62,37 @@ pub fn run(
     observers: &mut [&mut (dyn Observer + Send)],
     stop: &StopRequest,
 ) -> Result<Summary, Error> {
+    run_recorded(plan, None, observers, stop)
+}
+
+/// A recording whose requests a replay makes.
+pub trait Recording: Sync {
+    /// Opens the recording for a shard, which then reads it at its own pace.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    fn requests(&self, shard: Shard) -> io::Result<RecordedRequests>;
+}
+
+/// Carries out a plan as [`run`] does, with the recording that its workload replays, if it is a replay.
+///
+/// # Errors
+/// As [`run`], and if the recording cannot be opened.
+///
+/// # Panics
+/// As [`run`].
+pub fn run_recorded(
+    plan: &Plan,
+    recording: Option<&dyn Recording>,
+    observers: &mut [&mut (dyn Observer + Send)],
+    stop: &StopRequest,
+) -> Result<Summary, Error> {
+    let work = Work { plan, recording, stop };
     let count = u32::try_from(observers.len()).expect("there are fewer threads than that");
     if let [observer] = observers
         && plan.threads.is_none()
     {
-        let mut worker = worker(plan, Shard::WHOLE, *observer, stop)?;
+        let mut worker = work.worker(Shard::WHOLE, *observer)?;
         worker.prepare().map_err(Error::Wait)?;
         return worker.run().map_err(Error::Wait);
     }
@@ -76,7 +105,7 @@ pub fn run(
                 let (shard, starting) = (Shard { index, count }, &starting);
                 let thread = std::thread::Builder::new()
                     .name(format!("worker {index}"))
-                    .spawn_scoped(scope, move || run_shard(plan, shard, *observer, stop, starting));
+                    .spawn_scoped(scope, move || work.run_shard(shard, *observer, starting));
                 if thread.is_err() {
                     starting.give_up(stop);
                 }
@@ -162,48 +191,60 @@ impl Drop for EndsOthers<'_> {
     }
 }
 
-fn run_shard(
-    plan: &Plan,
-    shard: Shard,
-    observer: &mut dyn Observer,
-    stop: &StopRequest,
-    starting: &Starting,
-) -> Result<Summary, Error> {
-    let _others = EndsOthers(starting, stop);
-    let outcome = carry_out(plan, shard, &mut *observer, stop, starting);
-    if outcome.is_err() {
-        starting.give_up(stop);
-    }
-    observer.ended();
-    outcome
-}
-
-/// Carries out a shard on a thread of its own. Returns an empty summary if another worker cannot start, which then
-/// reports the error.
-fn carry_out(
-    plan: &Plan,
-    shard: Shard,
-    observer: &mut dyn Observer,
-    stop: &StopRequest,
-    starting: &Starting,
-) -> Result<Summary, Error> {
-    os::pin(shard.index).map_err(Error::Thread)?;
-    let mut worker = worker(plan, shard, observer, stop)?;
-    worker.prepare().map_err(Error::Wait)?;
-    let Some(start) = starting.agree(os::now) else { return Ok(Summary::default()) };
-    worker.start_at(start);
-    worker.run().map_err(Error::Wait)
-}
-
-fn worker<'a>(
+/// What all workers of a run carry out.
+#[derive(Clone, Copy)]
+struct Work<'a> {
     plan: &'a Plan,
-    shard: Shard,
-    observer: &'a mut dyn Observer,
-    stop: &StopRequest,
-) -> Result<Worker<'a, OsNetwork>, Error> {
-    let context = plan.tls.as_ref().map(tls_context).transpose()?;
-    let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
-    Ok(Worker::new(plan, shard, context, network, observer))
+    recording: Option<&'a dyn Recording>,
+    stop: &'a StopRequest,
+}
+
+impl<'a> Work<'a> {
+    fn run_shard(
+        self,
+        shard: Shard,
+        observer: &mut dyn Observer,
+        starting: &Starting,
+    ) -> Result<Summary, Error> {
+        let _others = EndsOthers(starting, self.stop);
+        let outcome = self.carry_out(shard, &mut *observer, starting);
+        if outcome.is_err() {
+            starting.give_up(self.stop);
+        }
+        observer.ended();
+        outcome
+    }
+
+    /// Carries out a shard on a thread of its own. Returns an empty summary if another worker cannot start, which then
+    /// reports the error.
+    fn carry_out(
+        self,
+        shard: Shard,
+        observer: &mut dyn Observer,
+        starting: &Starting,
+    ) -> Result<Summary, Error> {
+        os::pin(shard.index).map_err(Error::Thread)?;
+        let mut worker = self.worker(shard, observer)?;
+        worker.prepare().map_err(Error::Wait)?;
+        let Some(start) = starting.agree(os::now) else { return Ok(Summary::default()) };
+        worker.start_at(start);
+        worker.run().map_err(Error::Wait)
+    }
+
+    fn worker(
+        self,
+        shard: Shard,
+        observer: &'a mut (dyn Observer + '_),
+    ) -> Result<Worker<'a, OsNetwork>, Error> {
+        let Self { plan, recording, stop } = self;
+        let context = plan.tls.as_ref().map(tls_context).transpose()?;
+        let network = OsNetwork::new(plan, stop).map_err(Error::Setup)?;
+        let mut worker = Worker::new(plan, shard, context, network, observer);
+        if let Some(recording) = recording {
+            worker.replay(recording.requests(shard).map_err(Error::Recording)?);
+        }
+        Ok(worker)
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 pub mod cookies;
 pub mod page;
 pub mod random;
+pub mod replay;
 pub mod requests;
 pub mod scenario;
 pub mod schedule;

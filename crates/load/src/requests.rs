@@ -10,6 +10,7 @@ use httperf_plan::{
 };
 
 use crate::draws::Draws;
+use crate::replay::RecordedRequest;
 use crate::uris::Uris;
 
 /// Maximum number of constant requests of a list that are cached.
@@ -228,6 +229,19 @@ impl<'p> Requests<'p> {
             headers: &self.lines,
             replaces,
             body: if body.is_empty() { Content::None } else { Content::Rendered(body) },
+        }
+    }
+
+    /// A request of a recording, as call `number`, with the header fields common to all calls.
+    pub fn recorded<'a>(&'a mut self, number: u64, request: &'a RecordedRequest) -> Material<'a> {
+        let mut fill = Fill::new(self.client, number);
+        let replaces = self.shared.write(&request.headers, &mut fill, &mut self.lines);
+        Material {
+            method: &request.method,
+            uri: &request.uri,
+            headers: &self.lines,
+            replaces,
+            body: request.body.as_deref().map_or(Content::None, Content::Rendered),
         }
     }
 

@@ -35,7 +35,8 @@ impl Schedule {
     pub fn new(arrivals: &Arrivals, client: Client) -> Self {
         let random = Erand48::of(client);
         let intervals = match *arrivals {
-            Arrivals::Sequential | Arrivals::Concurrent(_) => Intervals::None,
+            // The instants of a recording come with its requests.
+            Arrivals::Sequential | Arrivals::Concurrent(_) | Arrivals::Recorded { .. } => Intervals::None,
             Arrivals::Deterministic { period } => Intervals::Even { period, started: 0 },
             Arrivals::Uniform { min, max } => Intervals::Uniform { random, min, max },
             Arrivals::Exponential { mean } => Intervals::Exponential { random, mean },

@@ -85,7 +85,7 @@ impl<'p> Visit<'p> {
                 },
             },
             // Calls are assigned to it as they become due; those of a scenario, as its steps follow each other.
-            Workload::Calls(_) | Workload::Scenarios(_) => {
+            Workload::Calls(_) | Workload::Scenarios(_) | Workload::Replay(_) => {
                 Position::Counted { left: 0, burst: 1, pace: Pace::Together(None) }
             }
             Workload::Sessions(sessions) => match &sessions.script {

@@ -49,6 +49,13 @@ pub enum Arrivals {
     Variable(NonEmpty<Step>),
     /// Phases with rates of their own, one after the other; nothing arrives after the last.
     Phased(Phased),
+    /// The instants at which the requests of a recording were made ([`Replay`](crate::Replay)).
+    Recorded {
+        /// The mean interval in seconds.
+        #[serde(with = "crate::text::real")]
+        #[schemars(with = "crate::text::real::Real")]
+        mean: f64,
+    },
 }
 
 /// One step of [`Arrivals::Variable`].
@@ -160,7 +167,7 @@ impl Arrivals {
             Self::Sequential | Self::Concurrent(_) => 0.0,
             Self::Deterministic { period } => *period,
             Self::Uniform { min, max } => f64::midpoint(*min, *max),
-            Self::Exponential { mean } => *mean,
+            Self::Exponential { mean } | Self::Recorded { mean } => *mean,
             Self::Variable(steps) => {
                 let sum: f64 = steps.iter().map(|step| step.period).sum();
                 sum / steps.len() as f64

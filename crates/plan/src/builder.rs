@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use crate::{
     Arrivals, Calls, Client, Http2, Limits, LoadPhase, NonEmpty, Objectives, Phased, Phases, PlanFields,
-    Precision, Proxy, Recording, Replies, RequestTemplate, Resumption, Sockets, Target, Timeouts, Tls,
-    UriSource, Watch, Workload,
+    Precision, Proxy, Recording, Replay, Replies, RequestTemplate, Resumption, Sockets, Target, Timeouts,
+    Tls, UriSource, Watch, Workload,
 };
 
 /// A complete and checked plan of a run. It dereferences to [`PlanFields`], and its fields cannot be assigned.
@@ -226,6 +226,7 @@ fn check_arrivals(arrivals: &Arrivals) -> Result<(), PlanError> {
             interval(&format!("variable[{index}].period"), step.period)
         }),
         Arrivals::Phased(phased) => check_phases(phased),
+        Arrivals::Recorded { mean } => interval("recorded.mean", *mean),
     }
 }
 
@@ -274,6 +275,10 @@ fn check_workload(plan: &PlanFields) -> Result<(), PlanError> {
     let servers = plan.targets.len();
     let are_apart = servers > 1 && matches!(plan.uris, UriSource::Requests(_));
     match &plan.workload {
+        Workload::Replay(replay) => check_replay(plan, replay),
+        _ if matches!(plan.arrivals, Arrivals::Recorded { .. }) => {
+            Err(wrong("arrivals", "a schedule, as only a replay has recorded ones", "recorded"))
+        }
         Workload::Connections(connections) if are_apart && connections.calls > 1 => Err(wrong(
             "workload.connections.calls",
             "at most 1, as the requests name several servers",
@@ -296,6 +301,16 @@ fn check_workload(plan: &PlanFields) -> Result<(), PlanError> {
             crate::scenario::check::check(scenarios, servers, plan.load_phases())
         }
         Workload::Connections(_) | Workload::Sessions(_) | Workload::Calls(_) => Ok(()),
+    }
+}
+
+fn check_replay(plan: &PlanFields, replay: &Replay) -> Result<(), PlanError> {
+    if !matches!(plan.arrivals, Arrivals::Recorded { .. }) {
+        return Err(wrong("arrivals", "recorded ones, as the workload is a replay", "others"));
+    }
+    match replay.speed > 0.0 && replay.speed.is_finite() {
+        true => Ok(()),
+        false => Err(wrong("workload.replay.speed", "a number above 0", replay.speed)),
     }
 }
 

@@ -28,6 +28,7 @@ mod material;
 mod nanos;
 mod non_empty;
 mod recording;
+mod replay;
 mod route;
 mod target;
 mod text;
@@ -45,6 +46,7 @@ pub use material::{Body, BodyFile, BodyPart, Header, HeaderError, ListedRequest}
 pub use non_empty::{EmptyList, NonEmpty};
 pub use objective::Objectives;
 pub use recording::{Phases, Precision, Recording, ReplyClock, Split};
+pub use replay::{BodyFor, Clients, LeftOut, Recorded, RecordedForm, Replay};
 pub use route::{Authority, Proxy};
 pub use target::{Endpoint, SourceAddresses, Target};
 pub use template::Template;
@@ -142,7 +144,7 @@ impl PlanFields {
                 Script::Uniform { calls: count, .. } | Script::Pages { pages: count, .. } => (*count).max(1),
                 Script::File(_) => 0,
             },
-            Workload::Scenarios(_) => 0,
+            Workload::Scenarios(_) | Workload::Replay(_) => 0,
         }
     }
 
@@ -167,6 +169,7 @@ impl PlanFields {
             Workload::Sessions(sessions) => sessions.count,
             Workload::Calls(calls) => calls.count,
             Workload::Scenarios(scenarios) => scenarios.count,
+            Workload::Replay(replay) => replay.count(),
         }
     }
 
@@ -198,6 +201,10 @@ impl PlanFields {
             Workload::Connections(connections) => connections.max_open.map(|cap| cap.connections),
             Workload::Sessions(sessions) => sessions.max_open,
             Workload::Scenarios(scenarios) => scenarios.max_open,
+            Workload::Replay(replay) => match replay.clients {
+                Clients::Recorded { .. } => None,
+                Clients::Independent { connections } => Some(connections),
+            },
             // Each thread needs a connection to each target.
             Workload::Calls(calls) => {
                 let targets = u32::try_from(self.targets.len()).unwrap_or(u32::MAX);

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::Scenarios;
-use crate::{ListedRequest, NonEmpty, Template};
+use crate::{ListedRequest, NonEmpty, Replay, Template};
 
 /// The work of each arrival.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +21,8 @@ pub enum Workload {
     Calls(Calls),
     /// Each arrival is one visit, which follows a scenario.
     Scenarios(Box<Scenarios>),
+    /// Each arrival is one call, as a recording has it.
+    Replay(Box<Replay>),
 }
 
 /// The connection workload: connections with `calls` calls each, in bursts of `burst`.

@@ -149,6 +149,7 @@ impl Answer<'_> {
             Workload::Sessions(_) => ("session", "sessions"),
             Workload::Calls(_) => ("call", "calls"),
             Workload::Scenarios(_) => ("visit", "visits"),
+            Workload::Replay(_) => ("request", "requests"),
         };
         let length = time(figures.duration_s * 1e3);
         let Some(rate) = figures.offered_rate else {

@@ -12,7 +12,7 @@ use httperf_plan::{Target, UNLIMITED, Workload};
 ///
 /// The first ten are those of autobench: rates per second, response time in ms, network traffic in KB/s, and
 /// the percentage of failed connections.
-pub(crate) const COLUMNS: [&str; 82] = [
+pub(crate) const COLUMNS: [&str; 88] = [
     "dem_req_rate",
     "req_rate",
     "con_rate",
@@ -95,6 +95,12 @@ pub(crate) const COLUMNS: [&str; 82] = [
     "statuses",
     "unexpected_capture",
     "unexpected_check",
+    "status_as_recorded",
+    "status_changed",
+    "recorded_p50_ms",
+    "recorded_p99_ms",
+    "replayed_p50_ms",
+    "replayed_p99_ms",
 ];
 
 /// Header line with the column names, including the line end.
@@ -122,7 +128,7 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     let Document { plan, summary, figures, verdict, parts, .. } = document;
     let calls_per_connection = match &plan.workload {
         Workload::Connections(connections) => Some(connections.calls).filter(|&calls| calls != UNLIMITED),
-        Workload::Calls(_) => Some(1),
+        Workload::Calls(_) | Workload::Replay(_) => Some(1),
         Workload::Sessions(_) | Workload::Scenarios(_) => None,
     };
     let demanded = figures.rate_asked.zip(calls_per_connection).map(|(rate, calls)| rate * calls as f64);
@@ -192,6 +198,12 @@ pub(crate) fn values(document: &Document, rates: &RateMoments) -> Vec<String> {
     let statuses = statuses(summary).into_iter().map(|(name, replies)| format!("{name} {replies}"));
     row.push(statuses.collect::<Vec<_>>().join("; "));
     row.extend([Mismatch::Capture, Mismatch::Check].map(unexpected));
+    let replay = figures.replay.as_ref();
+    let calls = |calls: Option<u64>| calls.map_or_else(String::new, |calls| calls.to_string());
+    row.extend([calls(replay.map(|replay| replay.same)), calls(replay.map(|replay| replay.changed))]);
+    for times in [replay.map(|replay| &replay.recorded_ms), replay.map(|replay| &replay.measured_ms)] {
+        row.extend([times.and_then(|times| times.p50), times.and_then(|times| times.p99)].map(ms));
+    }
     debug_assert_eq!(row.len(), COLUMNS.len(), "one value per column");
     row
 }

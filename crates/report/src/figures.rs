@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::all_calls::AllCalls;
 use crate::number::{in_ms, quantile_name};
+use crate::replay::ReplayComparison;
 use crate::visits::VisitFigures;
 
 /// Figures of a run. Times are in milliseconds, rates per second of the measured phase.
@@ -90,6 +91,9 @@ pub struct RunFigures {
     /// Visits of scenarios, by scenario, step and load phase; `None` if the workload has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<VisitFigures>,
+    /// Comparison with the recording; `None` if the workload is no replay, or nothing was recorded to compare with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayComparison>,
     /// Confidence intervals of the latency.
     pub confidence: Vec<Confidence>,
     /// Point at which the run became steady.
@@ -204,6 +208,7 @@ impl RunFigures {
             unfinished_ms: Times::of(&summary.unfinished),
             session_ms: summary.sessions.as_ref().map(|sessions| Times::of(&sessions.latency)),
             visits: VisitFigures::of(plan, summary),
+            replay: ReplayComparison::of(plan, summary),
             confidence: confidence(summary),
             steady: Steady::of(summary),
         }

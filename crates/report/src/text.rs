@@ -6,6 +6,7 @@ use crate::details::details;
 use crate::forms::{Report as _, Screen};
 use crate::http2::http2;
 use crate::objectives::section;
+use crate::replay::replay;
 use crate::result::Document;
 use crate::times::times;
 use crate::tls::tls;
@@ -29,6 +30,7 @@ pub(crate) fn additions(document: &Document, screen: Screen) -> String {
     let Document { plan, summary, verdict, .. } = document;
     let mut text = times(summary).to_string();
     text += &visits(document.figures.visits.as_ref(), screen);
+    text += &replay(plan, summary).to_string();
     text += &format!("{}{}", tls(plan, summary), http2(summary));
     text += &format!("{}{}{}", details(document), verdict_section(verdict), section(document));
     format!("{}{}", screen.fitted(text), answer(document, screen.colours))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Instant, KernelTimes, Mismatch, StepPlace};
+use crate::{Instant, KernelTimes, Mismatch, RecordedReply, StepPlace};
 
 /// A call that has ended, with or without a reply.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +47,9 @@ pub struct Sample<'a> {
     pub kernel: Option<KernelTimes>,
     /// Step of a scenario that made the call, if one did.
     pub step: Option<StepPlace>,
-    /// True if the step expects the status that the reply has.
+    /// Reply that was recorded, if the call replays a recorded one.
+    pub recorded: Option<RecordedReply>,
+    /// True if the status is the one that the step expects, or the recorded one below 500.
     pub expected: bool,
 }
 
@@ -92,9 +94,9 @@ impl Sample<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallOutcome {
-    /// Reply with status 399 or below, or with the status that a step of a scenario expects.
+    /// Reply with status 399 or below, or with the status that a step of a scenario expects or that was recorded.
     Success,
-    /// Reply with status 400 or above that no step expects.
+    /// Reply with status 400 or above that was not expected.
     HttpError,
     /// No reply.
     Failure,
@@ -306,6 +308,7 @@ mod tests {
             receive_lag: None,
             kernel: None,
             step: None,
+            recorded: None,
             expected: false,
         }
     }

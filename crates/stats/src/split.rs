@@ -111,6 +111,7 @@ mod tests {
             receive_lag: None,
             kernel: None,
             step: None,
+            recorded: None,
             expected: false,
         }
     }

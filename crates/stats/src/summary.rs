@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::call::merge_slowest;
 use crate::{
     CallOutcome, Compressed, Errors, Groups, Http2Summary, KernelFigures, Lifetimes, Mismatches, Pauses,
-    RateSamples, RateWindows, ReceiveFigures, Series, SlowCall, Stall, StatusCodes, Throughput, Timing,
-    TlsSummary, Usage, Visits, Window,
+    RateSamples, RateWindows, ReceiveFigures, ReplayFigures, Series, SlowCall, Stall, StatusCodes,
+    Throughput, Timing, TlsSummary, Usage, Visits, Window,
 };
 
 /// Everything that a run measured. A report needs only this and the plan.
@@ -133,6 +133,9 @@ pub struct Summary {
     /// Visits of scenarios, if the workload has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub visits: Option<Box<Visits>>,
+    /// Comparison with the recording, if the workload is a replay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Box<ReplayFigures>>,
     /// Calls that could not be reported to an observer.
     pub calls_not_logged: u64,
     /// True if a worker gave up, as the server did not speak the protocol of the run, HTTP/2 or TLS, on its
@@ -540,6 +543,7 @@ impl Summary {
         merge_slowest(&mut self.slowest, &other.slowest, slowest_kept);
         merge_option(&mut self.groups, other.groups.as_ref(), Groups::merge);
         merge_option(&mut self.visits, other.visits.as_ref(), |own, their| own.merge(their));
+        merge_option(&mut self.replay, other.replay.as_ref(), |own, their| own.merge(their));
         self.calls_not_logged += other.calls_not_logged;
     }
 

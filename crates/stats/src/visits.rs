@@ -275,6 +275,7 @@ mod tests {
             receive_lag: None,
             kernel: None,
             step: None,
+            recorded: None,
             expected: false,
         }
     }

@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use httperf_plan::scenario::{Reach, Scenarios};
-use httperf_plan::{Endpoint, Plan, Target, UNLIMITED, Workload};
+use httperf_plan::{Clients, Endpoint, Plan, Replay, Target, UNLIMITED, Workload};
 
 /// The first port that needs no privilege.
 const FIRST: u16 = 1024;
@@ -106,6 +106,18 @@ fn connections_of_visit(scenarios: &Scenarios) -> u32 {
     }
 }
 
+/// Estimates the number of connections that the clients of a recording make: each as many as it may.
+fn connections_of_replay(replay: &Replay) -> f64 {
+    let copies = f64::from(replay.copies.get());
+    match replay.clients {
+        Clients::Independent { connections } => connections.get().into(),
+        Clients::Recorded { connections, .. } => {
+            let clients = replay.recorded.clients as f64 * f64::from(connections.get());
+            copies * clients.min(replay.recorded.requests as f64)
+        }
+    }
+}
+
 /// Estimates the number of connections that a plan makes from one local address to one server.
 fn connections(plan: &Plan) -> f64 {
     let each = match &plan.workload {
@@ -113,6 +125,7 @@ fn connections(plan: &Plan) -> f64 {
         Workload::Sessions(sessions) => sessions.max_connections.get(),
         Workload::Scenarios(scenarios) => connections_of_visit(scenarios),
         Workload::Calls(calls) => return f64::from(calls.connections.get()),
+        Workload::Replay(replay) => return connections_of_replay(replay),
     };
     let count = |count: u64| if count == UNLIMITED { f64::INFINITY } else { count as f64 };
     let interval = plan.arrivals.mean_interval();

@@ -24,6 +24,7 @@ mod ticks;
 use std::io;
 use std::time::Duration;
 
+use httperf_load::replay::DueRequest;
 use httperf_plan::scenario::Scenario;
 use httperf_plan::{Arrivals, Plan, Shard, Workload};
 use httperf_proto::tls::Context;
@@ -60,6 +61,11 @@ const OPENING_MAX: usize = 100;
 
 /// The longest time that opening a pool takes. Connections that are not open by then are when a call needs them.
 const OPENING_TIME: Duration = Duration::from_secs(10);
+
+/// The requests that a shard makes of a recording, in the order in which they are due.
+///
+/// The worker waits for the next one, so an iterator that reads a file does so on another thread, ahead of time.
+pub type RecordedRequests = Box<dyn Iterator<Item = DueRequest> + Send>;
 
 /// Carries out a plan, or one shard of it, over a [`Network`].
 pub struct Worker<'a, N: Network> {
@@ -102,6 +108,11 @@ impl<'a, N: Network> Worker<'a, N> {
             ticks: Ticks::new(plan, start, phases.measured_from()),
             phases,
         }
+    }
+
+    /// Sets the requests that the recording of the plan's replay has for this shard. Without them none is made.
+    pub fn replay(&mut self, requests: RecordedRequests) {
+        self.dispatch.set_recorded(requests);
     }
 
     /// Prepares the run: opens the connections of a pool.

@@ -160,7 +160,7 @@ proptest! {
                     prop_assert_eq!(summary.replies + failed + summary.calls_not_offered, offered);
                 }
             }
-            Workload::Calls(_) | Workload::Scenarios(_) => {
+            Workload::Calls(_) | Workload::Scenarios(_) | Workload::Replay(_) => {
                 unreachable!("no plan here has calls of their own or scenarios")
             }
             Workload::Sessions(sessions) => {

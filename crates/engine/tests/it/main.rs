@@ -8,6 +8,7 @@ mod load;
 mod proxied;
 mod random_scenarios;
 mod receive;
+mod replays;
 mod review;
 mod scenarios;
 mod simulation;

@@ -265,7 +265,7 @@ proptest! {
                     prop_assert!(connections == workload.count || may_go_on && connections > workload.count);
                 }
             }
-            Workload::Scenarios(_) => unreachable!("no plan here has scenarios"),
+            Workload::Scenarios(_) | Workload::Replay(_) => unreachable!("no plan here has scenarios"),
             Workload::Calls(calls) => {
                 let ended = summary.replies + failed.latency.moments.count();
                 let listed = match &plan.uris {

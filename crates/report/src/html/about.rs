@@ -8,6 +8,7 @@ use httperf_plan::{
 };
 
 use crate::number::{count, grouped, time};
+use crate::replay::described;
 use crate::result::{Document, Machine, Part};
 
 use super::cut;
@@ -221,6 +222,7 @@ fn arrivals(arrivals: &Arrivals) -> String {
         Arrivals::Deterministic { .. } => format!("{}, evenly spaced", rate()),
         Arrivals::Uniform { .. } => format!("{} on average, at uniform intervals", rate()),
         Arrivals::Exponential { .. } => format!("{} on average, as a Poisson process", rate()),
+        Arrivals::Recorded { .. } => format!("{} on average, as recorded", rate()),
         Arrivals::Variable(steps) => format!("in a cycle of {} rates", steps.len()),
         Arrivals::Phased(phased) => {
             let process = match phased.process {
@@ -263,6 +265,9 @@ fn workload(workload: &Workload) -> String {
             [scenario] => format!("a visit of the scenario {}", cut(&scenario.name, NAME_LENGTH)),
             several => format!("a visit of one of {} scenarios", several.len()),
         },
+        Workload::Replay(replay) => {
+            format!("a request of a recording: {}", cut(&described(replay), NAME_LENGTH))
+        }
         Workload::Sessions(sessions) => match &sessions.script {
             Script::Uniform { calls, burst, think } => format!(
                 "a session of {} calls in bursts of {}, {} between them",

@@ -12,6 +12,7 @@
 pub(crate) mod about;
 mod capacity;
 mod comparison;
+mod replay;
 mod scripts;
 mod slowest;
 mod style;
@@ -32,6 +33,7 @@ use crate::times::divergence;
 use crate::verdict::{Level, Verdict};
 
 use self::about::Fact;
+use self::replay::Replayed;
 use self::scripts::{PAGE, Script};
 use self::slowest::SlowestCalls;
 use self::style::STYLE;
@@ -81,6 +83,7 @@ pub fn page(document: &Document) -> String {
         mismatches: tables::mismatches(summary),
         compressed: tables::compressed(summary),
         visits: document.figures.visits.as_ref().map(Visits::of),
+        replay: Replayed::of(document),
         times: tables::times(document),
         slowest: SlowestCalls::of(&summary.slowest, plan.recording.clock, only_failure(summary)),
         groups: summary.groups.as_ref().map(tables::groups),
@@ -121,6 +124,7 @@ struct Page {
     mismatches: Option<Table>,
     compressed: Option<Table>,
     visits: Option<Visits>,
+    replay: Option<Replayed>,
     times: Table,
     slowest: Option<SlowestCalls>,
     groups: Option<Table>,

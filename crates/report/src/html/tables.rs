@@ -113,7 +113,7 @@ pub(super) fn times(document: &Document) -> Table {
     }
 }
 
-fn times_row(name: &str, about: &'static str, times: &Times) -> Row {
+pub(super) fn times_row(name: &str, about: &'static str, times: &Times) -> Row {
     let Times { mean, min, p50, p75, p90, p95, p99, p999, p9999, max, .. } = *times;
     let mut cells: Vec<String> = [mean, min, p50, p75, p90, p95, p99, p999, p9999, max].map(in_ms).into();
     cells.push(count(times.samples));

@@ -43,6 +43,7 @@ fn rate(document: &Document) -> Tile {
         Workload::Sessions(_) => ("Sessions started", "sessions"),
         Workload::Calls(_) => ("Calls offered", "calls"),
         Workload::Scenarios(_) => ("Visits started", "visits"),
+        Workload::Replay(_) => ("Requests offered", "requests"),
     };
     let started = match (&plan.workload, summary.arrivals.started) {
         // Connections that waited for room may have started in the drain.

@@ -323,7 +323,7 @@ impl Unit {
         match plan.workload {
             Workload::Connections(_) => Self::Connections,
             Workload::Sessions(_) => Self::Sessions,
-            Workload::Calls(_) => Self::Calls,
+            Workload::Calls(_) | Workload::Replay(_) => Self::Calls,
             Workload::Scenarios(_) => Self::Visits,
         }
     }

@@ -51,6 +51,7 @@ fn reply(wait: u64, response: u64, transfer: u64) -> Sample<'static> {
         receive_lag: None,
         kernel: None,
         step: None,
+        recorded: None,
         expected: false,
     }
 }

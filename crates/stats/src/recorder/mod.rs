@@ -479,6 +479,9 @@ impl Recorder {
         if let (Some(visits), Some(place), true) = (&mut self.visits, sample.step, is_measured) {
             visits.add_call(place, sample);
         }
+        if let Some(recorded) = sample.recorded {
+            self.of(sample.intended).replay.get_or_insert_default().add(recorded, sample);
+        }
     }
 
     /// Returns the figures of a step, to count its failed checks and captures; `None` in the warm-up.

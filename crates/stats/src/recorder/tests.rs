@@ -25,6 +25,7 @@ fn reply(status: u16) -> Sample<'static> {
         receive_lag: None,
         kernel: None,
         step: None,
+        recorded: None,
         expected: false,
     }
 }

@@ -15,7 +15,9 @@ use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, SystemTime};
 
-use httperf_engine::{Network, Observer, Ready, Received, SentStamp, Silent, Worker, tls_context};
+use httperf_engine::{
+    Network, Observer, Ready, Received, RecordedRequests, SentStamp, Silent, Worker, tls_context,
+};
 use httperf_plan::{Endpoint, Plan, Shard};
 use httperf_stats::{Counters, Instant, Summary, Transport};
 
@@ -24,7 +26,7 @@ use self::world::World;
 pub use http::{HttpPeer, RequestSeen, reply};
 pub use http2::{Deed, Heard, Http2Peer, StreamSeen};
 pub use plans::{
-    Edit, at_once, calls, connections, file_session, listed, nonzero, scenarios, sessions, uniform,
+    Edit, at_once, calls, connections, file_session, listed, nonzero, replay, scenarios, sessions, uniform,
 };
 pub use tls::{Goodbye, TlsPeer, tls_server};
 
@@ -191,11 +193,30 @@ pub fn run_shard(
     peer: impl Peer + 'static,
     observer: &mut dyn Observer,
 ) -> Run {
+    run_replay(plan, shard, None, link, peer, observer)
+}
+
+/// Runs one shard of a plan against its own peer, with the requests of the recording that the plan replays, if it is a
+/// replay.
+///
+/// # Panics
+/// As [`run_observed`].
+pub fn run_replay(
+    plan: &Plan,
+    shard: Shard,
+    recorded: Option<RecordedRequests>,
+    link: Link,
+    peer: impl Peer + 'static,
+    observer: &mut dyn Observer,
+) -> Run {
     let world = Rc::new(RefCell::new(World::new(link, Box::new(peer))));
     let network = SimNetwork { world: Rc::clone(&world) };
     let context =
         plan.tls.as_ref().map(|tls| tls_context(tls).expect("the library knows what the plan names"));
     let mut worker = Worker::new(plan, shard, context, network, observer);
+    if let Some(recorded) = recorded {
+        worker.replay(recorded);
+    }
     worker.prepare().expect("the poller in memory never fails");
     let summary = worker.run().expect("the poller in memory never fails");
     let world = world.borrow();

@@ -9,8 +9,9 @@ use httperf_plan::scenario::Scenarios;
 use httperf_plan::url::HttpUrl;
 use httperf_plan::workload_file::{Files, Given, read};
 use httperf_plan::{
-    Arrivals, Assignment, Burst, Calls, Connections, Endpoint, NonEmpty, Plan, PlanFields, Request,
-    RequestTemplate, Script, ScriptedSession, Sessions, Target, UNLIMITED, Workload,
+    Arrivals, Assignment, Burst, Calls, Clients, Connections, Endpoint, NonEmpty, Plan, PlanFields, Recorded,
+    RecordedForm, Replay, Request, RequestTemplate, Script, ScriptedSession, Sessions, Sha256, Target,
+    UNLIMITED, Workload,
 };
 
 /// Edits of plans.
@@ -36,9 +37,7 @@ pub trait Edit: Sized {
     fn change_connections(&mut self, change: impl FnOnce(&mut Connections)) {
         self.change(|plan| match &mut plan.workload {
             Workload::Connections(connections) => change(connections),
-            Workload::Sessions(_) | Workload::Calls(_) | Workload::Scenarios(_) => {
-                panic!("the plan has connections")
-            }
+            _ => panic!("the plan has connections"),
         });
     }
 
@@ -50,9 +49,7 @@ pub trait Edit: Sized {
     fn change_sessions(&mut self, change: impl FnOnce(&mut Sessions)) {
         self.change(|plan| match &mut plan.workload {
             Workload::Sessions(sessions) => change(sessions),
-            Workload::Connections(_) | Workload::Calls(_) | Workload::Scenarios(_) => {
-                panic!("the plan has sessions")
-            }
+            _ => panic!("the plan has sessions"),
         });
     }
 
@@ -64,9 +61,19 @@ pub trait Edit: Sized {
     fn change_scenarios(&mut self, change: impl FnOnce(&mut Scenarios)) {
         self.change(|plan| match &mut plan.workload {
             Workload::Scenarios(scenarios) => change(scenarios),
-            Workload::Connections(_) | Workload::Sessions(_) | Workload::Calls(_) => {
-                panic!("the plan has scenarios")
-            }
+            _ => panic!("the plan has scenarios"),
+        });
+    }
+
+    /// Changes a replay in place.
+    ///
+    /// # Panics
+    /// If it is another workload, or no run can have it.
+    #[track_caller]
+    fn change_replay(&mut self, change: impl FnOnce(&mut Replay)) {
+        self.change(|plan| match &mut plan.workload {
+            Workload::Replay(replay) => change(replay),
+            _ => panic!("the plan has a replay"),
         });
     }
 
@@ -78,9 +85,7 @@ pub trait Edit: Sized {
     fn change_calls(&mut self, change: impl FnOnce(&mut Calls)) {
         self.change(|plan| match &mut plan.workload {
             Workload::Calls(calls) => change(calls),
-            Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => {
-                panic!("the plan has calls")
-            }
+            _ => panic!("the plan has calls"),
         });
     }
 }
@@ -182,6 +187,46 @@ pub fn scenarios(toml: &str, files: &[(&str, &str)]) -> Plan {
         .targets(listed(file.origins.iter().map(target)))
         .arrivals(file.arrivals.unwrap_or(Arrivals::Sequential))
         .runtime(file.runtime)
+        .build()
+        .expect("it is a plan")
+}
+
+/// A replay of a recording of this many requests by this many clients, each of which has cookies and as many connections.
+///
+/// # Panics
+/// If a number is 0 that must not be.
+#[must_use]
+#[track_caller]
+pub fn replay(requests: u64, clients: u64, connections: u32) -> Plan {
+    let recorded = Recorded {
+        path: "recorded.trace".into(),
+        size: 0,
+        sha256: Sha256([0; 32]),
+        form: RecordedForm::Trace,
+        from: "combined".into(),
+        stamps: "start".into(),
+        resolution: Duration::ZERO,
+        began: "2026-01-02T03:04:05Z".into(),
+        length: Duration::ZERO,
+        requests,
+        clients,
+        left_out: Vec::new(),
+        notes: Vec::new(),
+    };
+    let idle = Duration::from_secs(1800);
+    let replay = Replay {
+        recorded,
+        speed: 1.0,
+        copies: NonZeroU32::MIN,
+        spread: Duration::ZERO,
+        clients: Clients::Recorded { connections: nonzero(connections), cookies: true, idle },
+        streams: nonzero(100),
+        all_methods: true,
+        bodies: Vec::new(),
+    };
+    let endpoint = Endpoint::Tcp(([127, 0, 0, 1], 80).into());
+    Plan::builder(Target::direct("server", None, endpoint), Workload::Replay(Box::new(replay)))
+        .arrivals(Arrivals::Recorded { mean: 1.0 })
         .build()
         .expect("it is a plan")
 }

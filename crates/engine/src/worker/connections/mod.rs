@@ -268,6 +268,11 @@ impl<N: Network> Connections<N> {
         self.connections[key].engine.pending_count()
     }
 
+    /// Returns whether a connection takes another call.
+    pub(super) fn has_capacity(&self, key: ConnectionKey) -> bool {
+        self.connections[key].engine.capacity() > 0
+    }
+
     /// Returns the calls on a connection without a complete reply.
     pub(super) fn pending(&self, key: ConnectionKey) -> impl Iterator<Item = CallKey> + use<N> {
         self.connections[key].engine.pending().into_iter().map(CallKey::from)

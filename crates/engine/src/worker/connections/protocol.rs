@@ -1,6 +1,6 @@
 //! The protocol of a connection: the options of its engine, how it comes to HTTP/2, and figures of HTTP/2.
 
-use httperf_plan::{HttpVersion, Limits, Parts, Plan, Script, UriSource, Workload};
+use httperf_plan::{Clients, HttpVersion, Limits, Parts, Plan, Script, UriSource, Workload};
 use httperf_proto::http1;
 use httperf_proto::http2::{self, Counts};
 use httperf_proto::request::{Request, Scheme};
@@ -72,6 +72,11 @@ fn http1_options(plan: &Plan) -> http1::Options {
         }
         // The header block of each reply may set cookies, or have the address of a redirect.
         Workload::Scenarios(scenarios) => (true, scenarios.look_at_bodies(), 1),
+        Workload::Replay(replay) => {
+            let cookies = matches!(replay.clients, Clients::Recorded { cookies: true, .. });
+            let streams = if plan.request.version.may_be_http2() { replay.streams.get() as usize } else { 1 };
+            (cookies, false, streams)
+        }
     };
     let watched = plan.watch.replies;
     let reads_bodies = pages || plan.replies.reads_bodies();
@@ -89,7 +94,7 @@ fn http2_options(plan: &Plan, http1: &http1::Options) -> http2::Options {
     let scripted = matches!(
         &plan.workload,
         Workload::Sessions(sessions) if !matches!(sessions.script, Script::Uniform { .. })
-    ) || matches!(&plan.workload, Workload::Scenarios(_));
+    ) || matches!(&plan.workload, Workload::Scenarios(_) | Workload::Replay(_));
     http2::Options {
         streams: http1.pipeline,
         scheme: if plan.tls.is_some() { Scheme::Https } else { Scheme::Http },
@@ -118,7 +123,7 @@ fn reply_limits(limits: &Limits) -> ReplyLimits {
 /// HTTP/2 are too many for HTTP/1.
 fn undecided(plan: &Plan, options: http1::Options) -> http1::Options {
     let bounds_streams = match &plan.workload {
-        Workload::Calls(_) => true,
+        Workload::Calls(_) | Workload::Replay(_) => true,
         Workload::Connections(connections) => connections.pipeline.get() > 1,
         Workload::Sessions(_) | Workload::Scenarios(_) => false,
     };

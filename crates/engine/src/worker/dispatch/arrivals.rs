@@ -2,12 +2,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::iter::Peekable;
+use std::iter::{self, Peekable};
 use std::time::Duration;
 
+use httperf_load::replay::DueRequest;
 use httperf_load::schedule::{Arrival, Schedule};
 use httperf_plan::{Assignment, Excess, Limits, Plan, Shard, UNLIMITED, Workload};
 use httperf_stats::Instant;
+
+use crate::worker::RecordedRequests;
 
 /// Most arrivals counted of those that a run could not start.
 const MISSED_MAX: usize = 10_000_000;
@@ -28,6 +31,8 @@ enum Pace {
     Open { shard: Shard, places: Places },
     /// Its time.
     Schedule(Peekable<Own>),
+    /// The time of its request.
+    Recorded(Peekable<RecordedRequests>),
 }
 
 /// An arrival that is due.
@@ -38,6 +43,8 @@ pub(super) struct Due {
     pub(super) at: Instant,
     /// Seconds to the next one, if it was drawn (the first of a run is not).
     pub(super) delay: Option<f64>,
+    /// The recorded request that it is to make, if it is one.
+    pub(super) request: Option<DueRequest>,
 }
 
 impl Arrivals {
@@ -52,12 +59,28 @@ impl Arrivals {
             httperf_plan::Arrivals::Concurrent(most) => {
                 Pace::Open { shard, places: Places::new(shard.share(most.get().into()), true) }
             }
+            // Which of them are this shard's follows from their clients.
+            httperf_plan::Arrivals::Recorded { .. } => {
+                let none: RecordedRequests = Box::new(iter::empty());
+                let pace = Pace::Recorded(none.peekable());
+                return Self { start, total: UNLIMITED, started: 0, ended: 0, pace };
+            }
             timed => {
                 let schedule = Schedule::new(timed, plan.client);
                 Pace::Schedule(Own { schedule, next: 0, share }.peekable())
             }
         };
         Self { start, total: share.of(count), started: 0, ended: 0, pace }
+    }
+
+    /// Sets the requests that a recording has for this shard.
+    pub(super) fn set_recorded(&mut self, requests: RecordedRequests) {
+        self.pace = Pace::Recorded(requests.peekable());
+    }
+
+    /// Sets the instant at which the schedule begins. None has started before.
+    pub(super) fn restart(&mut self, start: Instant) {
+        self.start = start;
     }
 
     /// Takes the next arrival if it is due. `open`: how many of those before are still going on.
@@ -70,12 +93,18 @@ impl Arrivals {
                 if !places.has_room(now, open) {
                     return None;
                 }
-                Due { index: shard.nth(self.started), at: now, delay: None }
+                Due { index: shard.nth(self.started), at: now, delay: None, request: None }
             }
             Pace::Schedule(schedule) => {
                 let start = self.start;
                 let (index, arrival) = schedule.next_if(|(_, arrival)| start + arrival.at <= now)?;
-                Due { index, at: start + arrival.at, delay: (index > 0).then_some(arrival.delay) }
+                let delay = (index > 0).then_some(arrival.delay);
+                Due { index, at: start + arrival.at, delay, request: None }
+            }
+            Pace::Recorded(requests) => {
+                let start = self.start;
+                let request = requests.next_if(|request| start + request.at <= now)?;
+                Due { index: request.number, at: start + request.at, delay: None, request: Some(request) }
             }
         };
         self.started += 1;
@@ -91,6 +120,7 @@ impl Arrivals {
         match &mut self.pace {
             Pace::Open { places, .. } => places.next_room(open, at_once),
             Pace::Schedule(schedule) => schedule.peek().map(|(_, arrival)| self.start + arrival.at),
+            Pace::Recorded(requests) => requests.peek().map(|request| self.start + request.at),
         }
     }
 
@@ -102,18 +132,20 @@ impl Arrivals {
         match &mut self.pace {
             Pace::Open { shard, .. } => Some(shard.nth(self.started)),
             Pace::Schedule(schedule) => schedule.peek().map(|(index, _)| *index),
+            Pace::Recorded(requests) => requests.peek().map(|request| request.number),
         }
     }
 
     /// Returns the instants of arrivals that were due before `end` and have not started: the first [`MISSED_MAX`].
-    pub(super) fn missed(&self, end: Instant) -> impl Iterator<Item = Instant> + 'static {
-        let schedule = match &self.pace {
-            Pace::Schedule(schedule) => Some(schedule.clone()),
-            Pace::Open { .. } => None,
-        };
+    pub(super) fn missed(&mut self, end: Instant) -> impl Iterator<Item = Instant> {
         let left = usize::try_from(self.total.saturating_sub(self.started)).unwrap_or(usize::MAX);
         let start = self.start;
-        let due = schedule.into_iter().flatten().map(move |(_, arrival)| start + arrival.at);
+        let offsets: Box<dyn Iterator<Item = Duration>> = match &mut self.pace {
+            Pace::Schedule(schedule) => Box::new(schedule.clone().map(|(_, arrival)| arrival.at)),
+            Pace::Recorded(requests) => Box::new(requests.map(|request| request.at)),
+            Pace::Open { .. } => Box::new(iter::empty()),
+        };
+        let due = offsets.map(move |offset| start + offset);
         due.take(left.min(MISSED_MAX)).take_while(move |&due| due < end)
     }
 
@@ -126,12 +158,13 @@ impl Arrivals {
                 Pace::Schedule(schedule) => {
                     schedule.peek().is_some_and(|(_, arrival)| start + arrival.at < end)
                 }
+                Pace::Recorded(requests) => requests.peek().is_some_and(|request| start + request.at < end),
             }
     }
 
     /// Returns whether arrivals have times of their own, so that they can be late.
     pub(super) fn is_scheduled(&self) -> bool {
-        matches!(self.pace, Pace::Schedule(_))
+        matches!(self.pace, Pace::Schedule(_) | Pace::Recorded(_))
     }
 
     /// One of those that started has ended.
@@ -230,7 +263,7 @@ impl Cap {
             }
             Workload::Sessions(sessions) => (sessions.max_open?, Excess::Waits),
             Workload::Scenarios(scenarios) => (scenarios.max_open?, Excess::Waits),
-            Workload::Calls(_) => return None,
+            Workload::Calls(_) | Workload::Replay(_) => return None,
         };
         Some(Self { most: shard.share(most.get().into()), excess, room_since: None })
     }

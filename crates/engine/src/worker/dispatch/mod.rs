@@ -11,6 +11,7 @@ mod jars;
 mod numbers;
 mod page;
 mod pool;
+mod replay;
 mod scenario;
 mod sessions;
 mod source;
@@ -26,13 +27,14 @@ use slotmap::SlotMap;
 
 use self::arrivals::{Arrivals, Cap};
 use self::pool::{ConnectionPool, Waiting};
+use self::replay::Replaying;
 use self::scenario::Scenario;
 use self::sessions::Session;
 use self::source::Source;
 use super::connections::{Cx, Event, EventKind, Handler, Owner};
 use super::phases::Phases;
 use super::run::Run;
-use super::{CallKey, SessionKey};
+use super::{CallKey, RecordedRequests, SessionKey};
 use crate::{Network, Observation};
 
 /// Arrivals started in a turn before the worker looks for replies again, so that a generator that fell behind does not
@@ -45,7 +47,6 @@ const EVENTS_PER_LOOK: usize = 16;
 /// Starts arrivals when they are due, and decides the consequences of events.
 pub(super) struct Dispatch<'a> {
     plan: &'a Plan,
-    shard: Shard,
     arrivals: Arrivals,
     /// The bound on connections, or sessions, that go on at once.
     cap: Option<Cap>,
@@ -77,6 +78,8 @@ enum Policy<'a> {
     Pool(ConnectionPool<'a>),
     /// A session makes the calls of a scenario one after the other.
     Scenarios(Box<Scenario<'a>>),
+    /// A session is a client of a recording, and makes its requests.
+    Replay(Box<Replaying<'a>>),
 }
 
 /// An action at an instant that always comes.
@@ -103,10 +106,10 @@ impl<'a> Dispatch<'a> {
             }
             Workload::Calls(calls) => Policy::Pool(ConnectionPool::new(plan, calls, shard)),
             Workload::Scenarios(scenarios) => Policy::Scenarios(Box::new(Scenario::new(plan, scenarios))),
+            Workload::Replay(replay) => Policy::Replay(Box::new(Replaying::new(replay, shard))),
         };
         Self {
             plan,
-            shard,
             arrivals: Arrivals::new(plan, shard, start),
             cap: Cap::new(plan, shard),
             noticed: start,
@@ -119,7 +122,12 @@ impl<'a> Dispatch<'a> {
 
     /// Sets the instant at which the schedule begins.
     pub(super) fn restart(&mut self, start: Instant) {
-        self.arrivals = Arrivals::new(self.plan, self.shard, start);
+        self.arrivals.restart(start);
+    }
+
+    /// Sets the requests that a recording has for this shard.
+    pub(super) fn set_recorded(&mut self, requests: RecordedRequests) {
+        self.arrivals.set_recorded(requests);
     }
 
     /// Ends the run at the end of this turn.
@@ -158,6 +166,7 @@ impl<'a> Dispatch<'a> {
     fn open_count(&self, run: &Run<'_>) -> usize {
         match &self.policy {
             Policy::Pool(pool) => run.calls_count() + pool.waiting_count(),
+            Policy::Replay(replaying) => run.calls_count() + replaying.waiting_count(),
             Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Scenarios(_) => {
                 self.sessions.len()
             }
@@ -170,12 +179,19 @@ impl<'a> Dispatch<'a> {
         if let Policy::Scenarios(scenario) = &mut self.policy {
             return arrivals.next_index().is_some_and(|visit| scenario.is_used_up(visit));
         }
+        if let Policy::Replay(_) = &self.policy {
+            return arrivals.next_index().is_none();
+        }
         self.source.is_used_up(|| arrivals.next_index())
     }
 
     /// Returns whether a call waits that can be given to a connection at once.
     pub(super) fn can_serve(&self) -> bool {
-        matches!(&self.policy, Policy::Pool(pool) if pool.can_serve())
+        match &self.policy {
+            Policy::Pool(pool) => pool.can_serve(),
+            Policy::Replay(replaying) => replaying.can_serve(),
+            Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Scenarios(_) => false,
+        }
     }
 
     /// Returns the instant at which the next arrival is due; `at_once` if that is now.
@@ -203,7 +219,7 @@ impl<'a> Dispatch<'a> {
     fn excess(&self, run: &Run<'_>) -> Option<Excess> {
         let cap = self.cap.as_ref()?;
         cap.excess(match &self.policy {
-            Policy::Connections { .. } | Policy::Pool(_) => run.recorder.open(),
+            Policy::Connections { .. } | Policy::Pool(_) | Policy::Replay(_) => run.recorder.open(),
             Policy::Sessions { .. } | Policy::Scenarios(_) => self.sessions.len() as u64,
         })
     }
@@ -253,6 +269,11 @@ impl<'a> Dispatch<'a> {
                     match pool.offer(call) {
                         Some(session) => self.give_call(session, call, cx),
                         None => cx.run.recorder.arrival_held(arrival.at),
+                    }
+                }
+                Policy::Replay(_) => {
+                    if let Some(request) = arrival.request {
+                        self.take_request(request, arrival.at, cx);
                     }
                 }
                 Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Scenarios(_) => {
@@ -318,7 +339,10 @@ impl<'a> Dispatch<'a> {
     pub(super) fn pool_size(&self) -> usize {
         match &self.policy {
             Policy::Pool(pool) => pool.connections(),
-            Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Scenarios(_) => 0,
+            Policy::Connections { .. }
+            | Policy::Sessions { .. }
+            | Policy::Scenarios(_)
+            | Policy::Replay(_) => 0,
         }
     }
 
@@ -384,6 +408,7 @@ impl<'a> Dispatch<'a> {
 
     /// Gives calls that wait to the places that failures have freed.
     pub(super) fn serve_waiting<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        self.resume_clients(cx);
         for _ in 0..ARRIVALS_PER_TURN {
             let Policy::Pool(pool) = &mut self.policy else { return };
             let Some((key, call)) = pool.next_served() else { return };
@@ -391,9 +416,9 @@ impl<'a> Dispatch<'a> {
         }
     }
 
-    /// Closes the connections of a pool that have no calls, now that the run is over.
+    /// Closes the connections that have no calls, of a pool or of a recording's clients, now that the run is over.
     pub(super) fn close_idle<N: Network>(&self, cx: &mut Cx<'_, '_, N>) {
-        if let Policy::Pool(_) = &self.policy {
+        if let Policy::Pool(_) | Policy::Replay(_) = &self.policy {
             cx.connections.close_idle(cx.now, cx.run);
         }
     }
@@ -406,6 +431,10 @@ impl<'a> Dispatch<'a> {
                 run.recorder.call_made(due);
                 run.recorder.unfinished(due, now);
             }
+            return;
+        }
+        if let Policy::Replay(_) = &self.policy {
+            self.record_waiting(run, now);
             return;
         }
         for session in self.sessions.values() {
@@ -477,7 +506,9 @@ impl<N: Network> Handler<N> for Dispatch<'_> {
     ) -> Option<Mismatch> {
         match self.policy {
             Policy::Scenarios(_) => self.judge_step(call, received_at, wall_clock, run),
-            Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Pool(_) => None,
+            Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Pool(_) | Policy::Replay(_) => {
+                None
+            }
         }
     }
 }

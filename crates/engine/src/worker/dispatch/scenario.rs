@@ -116,7 +116,13 @@ impl Dispatch<'_> {
             request
         };
         let look = step.map(|place| Look { place, expects, wants_head: needs.head, wants_body: needs.body });
-        let call = cx.run.create_call(NewCall { session: key, intended: session.ready_at, request, look });
+        let call = cx.run.create_call(NewCall {
+            session: key,
+            intended: session.ready_at,
+            request,
+            look,
+            recorded: None,
+        });
         let slot = session.queue_step(target, call);
         self.drive_slot(Owner { session: key, slot }, cx);
     }

@@ -8,7 +8,7 @@ use std::time::SystemTime;
 use httperf_load::page::Link;
 use httperf_load::scenario;
 use httperf_load::visit::{Next, Step, Visit};
-use httperf_plan::{Plan, Script, UNLIMITED, Workload};
+use httperf_plan::{Clients, Plan, Script, UNLIMITED, Workload};
 use httperf_proto::{http1, tls};
 use httperf_stats::{Failure, Instant, SessionEnd};
 use smallvec::SmallVec;
@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 use super::jars::Jars;
 use super::page::Page;
 use super::pool::Waiting;
+use super::replay::RecordedClient;
 use super::{Dispatch, Policy, Timer, retry_pause};
 use crate::worker::connections::{Cx, Opening, Owner};
 use crate::worker::run::{Call, NewCall};
@@ -27,6 +28,8 @@ pub(super) struct Session<'a> {
     visit: Visit<'a>,
     /// Its way through a scenario, if it follows one. `visit` is empty then.
     pub(super) scenario: Option<Box<scenario::Visit>>,
+    /// The requests of the recording's client that it is, if it is one. `visit` is empty then.
+    pub(super) recorded: Option<Box<RecordedClient>>,
     /// The number of its arrival; in a pool, of the last call that it was given.
     index: u64,
     /// Calls made for that arrival so far, with a URI of the run's source.
@@ -61,7 +64,7 @@ pub(super) struct Session<'a> {
 
 /// A place for a connection, and the calls that are to travel on it.
 #[derive(Debug, Default)]
-struct Slot {
+pub(super) struct Slot {
     /// The place of its target, where a session has a slot for each.
     target: usize,
     connection: Option<ConnectionKey>,
@@ -74,10 +77,13 @@ struct Slot {
 }
 
 impl<'a> Session<'a> {
-    fn new(plan: &'a Plan, index: u64, target: usize, intended: Instant, now: Instant) -> Self {
+    pub(super) fn new(plan: &'a Plan, index: u64, target: usize, intended: Instant, now: Instant) -> Self {
         let (cookies, pages) = match &plan.workload {
             Workload::Connections(_) | Workload::Calls(_) => (false, false),
             Workload::Scenarios(scenarios) => (scenarios.cookies, false),
+            Workload::Replay(replay) => {
+                (matches!(replay.clients, Clients::Recorded { cookies: true, .. }), false)
+            }
             Workload::Sessions(sessions) => {
                 (sessions.cookies, matches!(sessions.script, Script::Pages { .. }))
             }
@@ -86,6 +92,7 @@ impl<'a> Session<'a> {
         Self {
             visit: Visit::new(&plan.workload, index),
             scenario: None,
+            recorded: None,
             index,
             issued: 0,
             group: 0,
@@ -197,9 +204,58 @@ impl<'a> Session<'a> {
         slot
     }
 
+    pub(super) fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Adds a slot. Returns its place.
+    pub(super) fn add_slot(&mut self) -> usize {
+        self.slots.push(Slot::default());
+        self.slots.len() - 1
+    }
+
+    /// Queues a call in a slot, behind the others.
+    pub(super) fn queue(&mut self, slot: usize, call: CallKey) {
+        self.slots[slot].queue.push_back(call);
+    }
+
+    /// Queues a call in a slot, before the others.
+    pub(super) fn queue_first(&mut self, slot: usize, call: CallKey) {
+        self.slots[slot].queue.push_front(call);
+    }
+
+    /// Returns whether a connection that takes no further calls still answers some.
+    pub(super) fn is_draining(&self) -> bool {
+        !self.draining.is_empty()
+    }
+
+    /// Returns whether a server has set a cookie.
+    pub(super) fn has_cookies(&self) -> bool {
+        self.jars.have(self.target)
+    }
+
     /// Returns all its connections.
     fn connections(&self) -> impl Iterator<Item = ConnectionKey> {
         self.draining.iter().copied().chain(self.slots.iter().filter_map(|slot| slot.connection))
+    }
+}
+
+impl Slot {
+    pub(super) fn is_connected(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    /// Returns whether it takes another call at once.
+    pub(super) fn has_room<N: Network>(&self, cx: &Cx<'_, '_, N>) -> bool {
+        self.queue.is_empty()
+            && !self.is_waiting
+            && self.connection.is_none_or(|connection| cx.connections.has_capacity(connection))
+    }
+
+    /// Returns whether it has no calls.
+    pub(super) fn is_idle<N: Network>(&self, cx: &Cx<'_, '_, N>) -> bool {
+        self.queue.is_empty()
+            && self.connection.is_none_or(|connection| cx.connections.pending_count(connection) == 0)
     }
 }
 
@@ -246,7 +302,7 @@ impl<'a> Dispatch<'a> {
         match &self.policy {
             Policy::Sessions { closes_after_reply, .. } => *closes_after_reply,
             Policy::Scenarios(scenario) => scenario.closes_after_reply,
-            Policy::Connections { .. } | Policy::Pool(_) => false,
+            Policy::Connections { .. } | Policy::Pool(_) | Policy::Replay(_) => false,
         }
     }
 
@@ -312,7 +368,8 @@ impl<'a> Dispatch<'a> {
         let clock = || cx.connections.wall_clock();
         let Some(request) = self.source.next(next, session, clock, cx.run) else { return false };
         let intended = session.ready_at;
-        let call = cx.run.create_call(NewCall { session: key, intended, request, look: None });
+        let call =
+            cx.run.create_call(NewCall { session: key, intended, request, look: None, recorded: None });
         session.slots[slot].queue.push_back(call);
         true
     }
@@ -320,7 +377,9 @@ impl<'a> Dispatch<'a> {
     /// Returns the first slot that takes another call; a new one if the session may have more.
     fn free_slot<N: Network>(&mut self, key: SessionKey, cx: &Cx<'_, '_, N>) -> Option<usize> {
         let (slots_max, calls_max) = match &self.policy {
-            Policy::Connections { .. } | Policy::Pool(_) | Policy::Scenarios(_) => (1, usize::MAX),
+            Policy::Connections { .. } | Policy::Pool(_) | Policy::Scenarios(_) | Policy::Replay(_) => {
+                (1, usize::MAX)
+            }
             Policy::Sessions { sessions, .. } => {
                 (sessions.max_connections.get() as usize, sessions.max_piped_calls.get() as usize)
             }
@@ -490,10 +549,12 @@ impl<'a> Dispatch<'a> {
             return;
         }
         cx.run.remove_call(call);
-        if let Policy::Pool(_) = &self.policy {
-            self.handle_pool_answer(owner.session, cx);
-        } else {
-            self.go_on(owner, cx);
+        match &self.policy {
+            Policy::Pool(_) => self.handle_pool_answer(owner.session, cx),
+            Policy::Replay(_) => self.handle_replay_answer(owner, cx),
+            Policy::Connections { .. } | Policy::Sessions { .. } | Policy::Scenarios(_) => {
+                self.go_on(owner, cx);
+            }
         }
     }
 
@@ -645,6 +706,11 @@ impl<'a> Dispatch<'a> {
                 self.handle_pool_failure(owner.session, count, cx);
                 return;
             }
+            Policy::Replay(_) => {
+                let may_repeat = has_answered && failure != Failure::ClientTimeout;
+                self.handle_replay_failure(owner, may_repeat, count, cx);
+                return;
+            }
         };
         let slot = &mut self.sessions[owner.session].slots[owner.slot];
         if failure == Failure::ClientTimeout {
@@ -771,6 +837,7 @@ impl<'a> Dispatch<'a> {
         cx.run.recorder.failed(cx.run.call(call).intended(), failure);
         match &self.policy {
             Policy::Pool(_) => self.give_up_call(owner.session, call, cx),
+            Policy::Replay(_) => self.give_up_request(owner.session, call, cx),
             Policy::Connections { .. } => {
                 cx.run.abandon_call(call, cx.now);
                 self.go_on(owner, cx);
@@ -826,14 +893,8 @@ impl<'a> Dispatch<'a> {
             self.make_room(self.sessions.len() as u64, cx.connections.stamp(), cx.now);
         }
         let Some(session) = self.sessions.remove(key) else { return };
-        let connections =
-            session.slots.iter().filter_map(|slot| slot.connection).chain(session.draining.iter().copied());
-        for connection in connections {
-            cx.connections.keep_transport(connection, cx.now, cx.run);
-            for call in cx.connections.close(connection, cx.now, cx.run) {
-                cx.run.abandon_call(call, cx.now);
-            }
-            self.make_room_of_connection(cx);
+        for connection in session.connections() {
+            self.close_connection(connection, cx);
         }
         let queued = session.slots.iter().flat_map(|slot| &slot.queue);
         for call in queued.chain(&session.pausing) {
@@ -856,9 +917,26 @@ impl<'a> Dispatch<'a> {
         self.arrivals.ended();
     }
 
+    /// Closes the connections of a session that goes on.
+    pub(super) fn close_connections<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        let Some(session) = self.sessions.get_mut(key) else { return };
+        let open: Vec<ConnectionKey> = session.connections().collect();
+        session.draining.clear();
+        session.slots.iter_mut().for_each(|slot| slot.connection = None);
+        open.into_iter().for_each(|connection| self.close_connection(connection, cx));
+    }
+
+    fn close_connection<N: Network>(&mut self, connection: ConnectionKey, cx: &mut Cx<'_, '_, N>) {
+        cx.connections.keep_transport(connection, cx.now, cx.run);
+        for call in cx.connections.close(connection, cx.now, cx.run) {
+            cx.run.abandon_call(call, cx.now);
+        }
+        self.make_room_of_connection(cx);
+    }
+
     /// The run's time is over: sessions issue nothing more, and end with the replies they wait for.
     pub(in crate::worker) fn cut_sessions<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
-        if let Policy::Pool(_) = &self.policy {
+        if let Policy::Pool(_) | Policy::Replay(_) = &self.policy {
             // Its calls are given to it, and those that are due are still to be made.
             return;
         }

@@ -2,6 +2,7 @@
 
 use std::time::SystemTime;
 
+use httperf_load::replay::RecordedRequest;
 use httperf_load::requests::{Content, Material, Requests};
 use httperf_load::visit::Next;
 use httperf_plan::{HttpVersion, Plan, Shard, UriSource};
@@ -97,6 +98,19 @@ impl<'a> Source<'a> {
             self.kept[place] = Some(request.clone());
         }
         Some(request)
+    }
+
+    /// Makes a recorded request, as the call with this number.
+    pub(super) fn recorded_request(
+        &mut self,
+        plan: &Plan,
+        target: usize,
+        number: u64,
+        request: &RecordedRequest,
+        cookie: Option<&[u8]>,
+    ) -> Request {
+        let material = self.requests.recorded(number, request);
+        request_of(plan, self.forwards.as_ref(), target, &material, cookie)
     }
 
     /// Makes the request of a step to a target.

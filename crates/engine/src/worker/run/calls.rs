@@ -1,13 +1,16 @@
 //! Calls: a request and its reply, from creation to the last byte.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use httperf_load::page::{Link, Scanner};
+use httperf_load::replay::RecordedRequest;
 use httperf_plan::{Plan, ReplyClock, Split};
 use httperf_proto::ReplySize;
 use httperf_proto::request::Request;
 use httperf_stats::{
-    Carrier, Instant, KernelTimes, Mismatch, Recorder, Sample, SlowDetail, StepPlace, Transport,
+    Carrier, Instant, KernelTimes, Mismatch, RecordedReply, Recorder, Sample, SlowDetail, StepPlace,
+    Transport,
 };
 
 use super::super::{CallKey, SessionKey};
@@ -51,6 +54,8 @@ pub(in crate::worker) struct Call {
     inspection: Option<Box<Inspection>>,
     /// The step that made it, if one did.
     look: Option<Look>,
+    /// The recorded request that it is, if it is one.
+    recorded: Option<Arc<RecordedRequest>>,
     /// The parts of its reply that the step looks at.
     kept: Option<Box<Kept>>,
 }
@@ -87,6 +92,8 @@ pub(in crate::worker) struct NewCall {
     pub(in crate::worker) request: Request,
     /// The step that makes it, if one does.
     pub(in crate::worker) look: Option<Look>,
+    /// The recorded request that it is, if it is one.
+    pub(in crate::worker) recorded: Option<Arc<RecordedRequest>>,
 }
 
 /// A complete reply, as its connection saw it.
@@ -160,6 +167,7 @@ impl Call {
             receive_lag: None,
             kernel: None,
             step: self.look.map(|look| look.place),
+            recorded: self.recorded.as_deref().map(recorded_reply),
             expected: false,
         }
     }
@@ -168,6 +176,12 @@ impl Call {
     pub(in crate::worker) fn answer_by(&self, done: Instant) -> Option<(Instant, u16, Duration)> {
         let Phase::Answering { status, .. } = self.phase else { return None };
         Some((self.intended, status, self.sent.map_or(Duration::ZERO, |sent| done - sent)))
+    }
+
+    /// Returns whether the status of its reply is the one that its step expects, or one below 500 that was recorded.
+    fn expects(&self, status: u16) -> bool {
+        self.look.is_some_and(|look| look.expects == Some(status))
+            || status < 500 && self.recorded.as_ref().is_some_and(|recorded| recorded.status == Some(status))
     }
 
     fn is_answering(&self) -> bool {
@@ -190,7 +204,7 @@ impl Call {
 /// Creation and the ways to end.
 impl Run<'_> {
     pub(in crate::worker) fn create_call(&mut self, call: NewCall) -> CallKey {
-        let NewCall { session, intended, request, look } = call;
+        let NewCall { session, intended, request, look, recorded } = call;
         let serial = self.next_serial();
         self.calls_created += 1;
         self.recorder.call_made(intended);
@@ -212,6 +226,7 @@ impl Run<'_> {
             scanner: None,
             inspection: None,
             look,
+            recorded,
             kept: None,
         })
     }
@@ -467,7 +482,7 @@ impl Run<'_> {
             footer_size: size.footer,
             decoded_size,
             mismatch: mismatch.or(failed_check),
-            expected: call.look.is_some_and(|look| look.expects == Some(status)),
+            expected: call.expects(status),
             receive_lag: stamp.map(|stamp| now - stamp),
             kernel,
             ..call.sample(received_at.max(at))
@@ -482,6 +497,11 @@ impl Run<'_> {
         }
         status
     }
+}
+
+/// The reply that was recorded for a request.
+fn recorded_reply(request: &RecordedRequest) -> RecordedReply {
+    RecordedReply { status: request.status, took: request.took }
 }
 
 /// Records a call that has ended. `detail` is asked only if the call is one of the slowest.

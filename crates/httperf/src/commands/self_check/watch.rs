@@ -123,6 +123,7 @@ mod tests {
                 receive_lag: None,
                 kernel: None,
                 step: None,
+                recorded: None,
                 expected: false,
             };
             watch.observe(Observation::Call { sample: &sample, start: at(5) });

@@ -214,6 +214,7 @@ mod tests {
                 service: Some(Duration::from_micros(430)),
             }),
             step: None,
+            recorded: None,
             expected: false,
         }
     }

@@ -1,0 +1,271 @@
+//! Requests of a recording: the clients that make them, each with connections and cookies of its own.
+//!
+//! A request is made when it is due, unless all connections of its client wait for replies: then it waits for the first
+//! that is free, and its latency counts from when it was due. Requests that belong to no client share one, which has many
+//! connections and no cookies.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::Duration;
+
+use httperf_load::replay::DueRequest;
+use httperf_plan::{Clients, Replay, Shard};
+use httperf_stats::Instant;
+
+use super::sessions::{Session, Slot};
+use super::{ARRIVALS_PER_TURN, Dispatch, Policy};
+use crate::Network;
+use crate::worker::connections::{Cx, Owner};
+use crate::worker::run::{NewCall, Run};
+use crate::worker::{CallKey, SessionKey};
+
+/// The time after which a client closes connections that it does not use. Most servers close them before.
+const KEEP_ALIVE: Duration = Duration::from_secs(60);
+
+/// Clients that are looked at for having been idle, at most, each time a request is due.
+const LOOKS_PER_REQUEST: usize = 4;
+
+/// The clients of a recording that are there.
+pub(super) struct Replaying<'a> {
+    replay: &'a Replay,
+    /// Connections that a client may have.
+    connections: usize,
+    /// The pause after which a client is forgotten.
+    idle: Duration,
+    sessions: HashMap<u64, SessionKey>,
+    /// The clients in the order in which they are looked at for having been idle, each once, with the instant from which
+    /// that is counted.
+    looked_at: VecDeque<(Instant, u64)>,
+    /// Requests that wait for a connection of their client.
+    waiting: usize,
+    /// Clients whose requests may go on in the next turn, as calls before them have failed.
+    resuming: VecDeque<SessionKey>,
+}
+
+/// A client of a recording.
+#[derive(Debug)]
+pub(super) struct RecordedClient {
+    /// Requests that are due and wait for a connection, with the instants at which they were.
+    waiting: VecDeque<(Instant, DueRequest)>,
+    /// The instant of its last request or reply.
+    active_at: Instant,
+}
+
+impl<'a> Replaying<'a> {
+    pub(super) fn new(replay: &'a Replay, shard: Shard) -> Self {
+        let (connections, idle) = match replay.clients {
+            Clients::Recorded { connections, idle, .. } => {
+                (connections.get() as usize, replay.scaled(idle).max(KEEP_ALIVE))
+            }
+            Clients::Independent { connections } => {
+                (shard.share(connections.get().into()).max(1) as usize, Duration::MAX)
+            }
+        };
+        Self {
+            replay,
+            connections,
+            idle,
+            sessions: HashMap::new(),
+            looked_at: VecDeque::new(),
+            waiting: 0,
+            resuming: VecDeque::new(),
+        }
+    }
+
+    /// Returns the number of requests that wait for a connection.
+    pub(super) fn waiting_count(&self) -> usize {
+        self.waiting
+    }
+
+    /// Returns whether requests may go on that waited for calls which have failed.
+    pub(super) fn can_serve(&self) -> bool {
+        !self.resuming.is_empty()
+    }
+
+    /// Returns the number of the client that makes a request.
+    fn client_of(&self, request: &DueRequest) -> u64 {
+        match self.replay.clients {
+            Clients::Recorded { .. } => request.client,
+            Clients::Independent { .. } => 0,
+        }
+    }
+}
+
+impl Dispatch<'_> {
+    /// Takes a request that was due at `due`.
+    pub(super) fn take_request<N: Network>(
+        &mut self,
+        request: DueRequest,
+        due: Instant,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        self.forget_idle_clients(cx);
+        let Policy::Replay(replaying) = &mut self.policy else { return };
+        let number = replaying.client_of(&request);
+        let key = *replaying.sessions.entry(number).or_insert_with(|| {
+            let mut session = Session::new(self.plan, number, self.plan.target_of(number), due, cx.now);
+            session.recorded = Some(Box::new(RecordedClient { waiting: VecDeque::new(), active_at: cx.now }));
+            replaying.looked_at.push_back((cx.now, number));
+            self.sessions.insert(session)
+        });
+        replaying.waiting += 1;
+        let Some(client) = self.sessions[key].recorded.as_mut() else { return };
+        client.waiting.push_back((due, request));
+        client.active_at = cx.now;
+        self.make_requests(key, cx);
+    }
+
+    /// Makes the requests of a client that wait, as far as its connections have room.
+    fn make_requests<N: Network>(&mut self, key: SessionKey, cx: &mut Cx<'_, '_, N>) {
+        loop {
+            let Policy::Replay(replaying) = &mut self.policy else { return };
+            let Some(session) = self.sessions.get_mut(key) else { return };
+            let Some(client) = &mut session.recorded else { return };
+            if client.waiting.is_empty() {
+                return;
+            }
+            let Some(slot) = session.free_slot_of(replaying.connections, |slot| slot.has_room(cx)) else {
+                return;
+            };
+            let Some((due, DueRequest { number, request, .. })) =
+                session.recorded.as_mut().and_then(|client| client.waiting.pop_front())
+            else {
+                return;
+            };
+            replaying.waiting -= 1;
+            session.ready_at = due;
+            let cookie = session.cookie(&request.uri, || cx.connections.wall_clock());
+            let target = session.target();
+            let made = self.source.recorded_request(self.plan, target, number, &request, cookie.as_deref());
+            let call =
+                NewCall { session: key, intended: due, request: made, look: None, recorded: Some(request) };
+            let call = cx.run.create_call(call);
+            session.queue(slot, call);
+            self.drive_slot(Owner { session: key, slot }, cx);
+        }
+    }
+
+    /// A call of a client was answered: its connection is for the next.
+    pub(super) fn handle_replay_answer<N: Network>(&mut self, owner: Owner, cx: &mut Cx<'_, '_, N>) {
+        let Some(session) = self.sessions.get_mut(owner.session) else { return };
+        if let Some(client) = &mut session.recorded {
+            client.active_at = cx.now;
+        }
+        // Calls that were behind it on a connection which the server closed go to another.
+        if session.has_queued(owner.slot) {
+            self.drive_slot(owner, cx);
+        }
+        self.make_requests(owner.session, cx);
+    }
+
+    /// A connection of a client failed, and its calls with it: the first `count` of the slot's queue. With `may_repeat`,
+    /// the server has closed a connection that was in use, and what is idempotent is made again (RFC 9110, section
+    /// 9.2.2).
+    pub(super) fn handle_replay_failure<N: Network>(
+        &mut self,
+        owner: Owner,
+        may_repeat: bool,
+        count: usize,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        let session = &mut self.sessions[owner.session];
+        let failed: Vec<CallKey> = (0..count).map_while(|_| session.pop_queued(owner.slot)).collect();
+        for call in failed.into_iter().rev() {
+            let is_idempotent = matches!(
+                cx.run.call(call).request().method(),
+                b"GET" | b"HEAD" | b"PUT" | b"DELETE" | b"OPTIONS" | b"TRACE"
+            );
+            if may_repeat && is_idempotent {
+                self.sessions[owner.session].queue_first(owner.slot, call);
+            } else {
+                cx.run.abandon_call(call, cx.now);
+            }
+        }
+        if self.sessions[owner.session].has_queued(owner.slot) {
+            self.drive_slot(owner, cx);
+        }
+        self.resume_later(owner.session);
+    }
+
+    /// A call of a client has failed, and its connection goes on.
+    pub(super) fn give_up_request<N: Network>(
+        &mut self,
+        key: SessionKey,
+        call: CallKey,
+        cx: &mut Cx<'_, '_, N>,
+    ) {
+        cx.run.abandon_call(call, cx.now);
+        self.resume_later(key);
+    }
+
+    /// Lets the requests of a client that wait go on in the next turn, as they may fail as well.
+    fn resume_later(&mut self, key: SessionKey) {
+        let Policy::Replay(replaying) = &mut self.policy else { return };
+        let client = self.sessions.get(key).and_then(|session| session.recorded.as_ref());
+        if client.is_some_and(|client| !client.waiting.is_empty()) {
+            replaying.resuming.push_back(key);
+        }
+    }
+
+    /// Makes requests that waited for calls which have failed.
+    pub(super) fn resume_clients<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        for _ in 0..ARRIVALS_PER_TURN {
+            let Policy::Replay(replaying) = &mut self.policy else { return };
+            let Some(key) = replaying.resuming.pop_front() else { return };
+            self.make_requests(key, cx);
+        }
+    }
+
+    /// Closes the connections of clients that have been idle, and forgets those whose cookies are as old as that.
+    fn forget_idle_clients<N: Network>(&mut self, cx: &mut Cx<'_, '_, N>) {
+        for _ in 0..LOOKS_PER_REQUEST {
+            let Policy::Replay(replaying) = &mut self.policy else { return };
+            let Some(&(since, number)) = replaying.looked_at.front() else { return };
+            if cx.now < since + KEEP_ALIVE {
+                return;
+            }
+            replaying.looked_at.pop_front();
+            let Some(&key) = replaying.sessions.get(&number) else { continue };
+            let Some(session) = self.sessions.get_mut(key) else { continue };
+            let Some(active_at) = session.idle_since(|slot| slot.is_idle(cx)) else {
+                replaying.looked_at.push_back((cx.now, number));
+                continue;
+            };
+            if cx.now < active_at + KEEP_ALIVE {
+                replaying.looked_at.push_back((active_at, number));
+            } else if session.has_cookies() && cx.now - active_at < replaying.idle {
+                replaying.looked_at.push_back((cx.now, number));
+                self.close_connections(key, cx);
+            } else {
+                replaying.sessions.remove(&number);
+                self.end_session(key, true, cx);
+            }
+        }
+    }
+
+    /// Records the requests that waited for a connection when the run ended.
+    pub(super) fn record_waiting(&self, run: &mut Run<'_>, now: Instant) {
+        let clients = self.sessions.values().filter_map(|session| session.recorded.as_ref());
+        for (due, _) in clients.flat_map(|client| &client.waiting) {
+            run.recorder.call_made(*due);
+            run.recorder.unfinished(*due, now);
+        }
+    }
+}
+
+impl Session<'_> {
+    /// Returns a slot that has room: one that has a connection, if there is any.
+    fn free_slot_of(&mut self, most: usize, has_room: impl Fn(&Slot) -> bool) -> Option<usize> {
+        let slots = self.slots();
+        let connected = slots.iter().position(|slot| slot.is_connected() && has_room(slot));
+        let free = connected.or_else(|| slots.iter().position(|slot| !slot.is_connected() && has_room(slot)));
+        let may_add = slots.len() < most;
+        free.or_else(|| may_add.then(|| self.add_slot()))
+    }
+
+    /// Returns the instant since which a client has had nothing to do, if it has nothing.
+    fn idle_since(&self, is_idle: impl Fn(&Slot) -> bool) -> Option<Instant> {
+        let client = self.recorded.as_ref()?;
+        let has_calls = !client.waiting.is_empty() || self.is_draining() || !self.slots().iter().all(is_idle);
+        (!has_calls).then_some(client.active_at)
+    }
+}
