@@ -11,6 +11,7 @@ pub mod har;
 pub mod log;
 pub mod openapi;
 pub mod order;
+pub mod recording;
 pub mod trace;
 pub mod words;
 pub mod workload;
