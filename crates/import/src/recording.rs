@@ -8,6 +8,7 @@ use std::io::{self, BufRead, Cursor, Read, Write};
 use std::time::Duration;
 
 use crate::clients::{By, Clients};
+use crate::clock::to_rfc3339;
 use crate::error::Error;
 use crate::goreplay;
 use crate::lines::trimmed;
@@ -44,6 +45,8 @@ pub struct Requests<R> {
     source: Source<R>,
     head: Head,
     begun: bool,
+    /// The number of requests that start later than a trace can say.
+    far: u64,
 }
 
 /// The stream behind the bytes from which the form was told.
@@ -93,7 +96,7 @@ impl<R: BufRead> Requests<R> {
                 (Source::GoReplay(Box::new(requests)), goreplay::Requests::<R>::head())
             }
         };
-        Ok(Self { source, head, begun: false })
+        Ok(Self { source, head, begun: false, far: 0 })
     }
 
     /// The description, as that of a trace of the recording. `began` is 0 until the first request has been read.
@@ -115,27 +118,41 @@ impl<R: BufRead> Requests<R> {
     /// # Errors
     /// If the recording cannot be read, or has nothing that is of its form.
     pub fn read(&mut self) -> Result<Option<Request>, Error> {
-        let next = match &mut self.source {
-            Source::Trace(requests) => return requests.read(&mut self.head),
-            Source::Log(requests) => requests.read()?,
-            Source::GoReplay(requests) => requests.read()?,
-        };
-        let Some((at, request)) = next else { return Ok(None) };
-        if !self.begun {
-            self.begun = true;
-            self.head.began = at;
+        loop {
+            let next = match &mut self.source {
+                Source::Trace(requests) => return requests.read(&mut self.head),
+                Source::Log(requests) => requests.read()?,
+                Source::GoReplay(requests) => requests.read()?,
+            };
+            let Some((at, request)) = next else { return Ok(None) };
+            if !self.begun {
+                self.begun = true;
+                self.head.began = at;
+            }
+            let since = u64::try_from(at.saturating_sub(self.head.began)).unwrap_or(0);
+            let at = Duration::from_nanos(since);
+            if at <= trace::AT_MAX {
+                let took = request.took.filter(|took| *took <= trace::AT_MAX);
+                return Ok(Some(Request { at, took, ..request }));
+            }
+            self.far += 1;
         }
-        let since = u64::try_from(at.saturating_sub(self.head.began)).unwrap_or(0);
-        Ok(Some(Request { at: Duration::from_nanos(since), ..request }))
     }
 
     /// The account so far. It is complete when the last request has been read.
     pub fn report(&self) -> Report {
-        match &self.source {
+        let mut report = match &self.source {
             Source::Trace(requests) => requests.report(),
             Source::Log(requests) => requests.report(),
             Source::GoReplay(requests) => requests.report(),
+        };
+        if self.far > 0 {
+            report.carried = report.carried.saturating_sub(self.far);
+            let reason = "requests that start more than ten years after the first";
+            report
+                .leave_out_many(reason, self.far, || format!("the first at {}", to_rfc3339(self.head.began)));
         }
+        report
     }
 }
 
@@ -202,18 +219,38 @@ pub(crate) fn to_trace(reader: impl BufRead, options: &Options, out: impl Write)
     Ok(requests.report())
 }
 
-/// Reads arbitrary bytes in every form. It must not panic, and requests must be in order of start.
+/// Reads arbitrary bytes in every form. It must not panic, requests must be in order of start, and the trace that is
+/// made of them must be read as the same requests.
 pub fn check_bytes(input: &[u8]) {
     for form in [None, Some(Form::Trace), Some(Form::Log(None)), Some(Form::GoReplay)] {
         let options = Options { form, by: By::default(), idle: Duration::from_secs(60) };
-        let Ok(mut requests) = Requests::open(input, &options) else { continue };
-        let (mut last, mut count) = (Duration::ZERO, 0);
-        while let Ok(Some(request)) = requests.read() {
-            assert!(request.at >= last && (count > 0 || request.at.is_zero()), "{request:?}");
-            (last, count) = (request.at, count + 1);
+        let Ok(requests) = Requests::open(input, &options) else { continue };
+        let (requests, report) = read_while_fine(requests);
+        assert!(requests.first().is_none_or(|first| first.at.is_zero()), "{requests:?}");
+        assert!(requests.is_sorted_by_key(|request| request.at), "{requests:?}");
+        assert!(report.to_string().lines().all(|line| line.chars().count() <= 80));
+        let mut trace = Vec::new();
+        if to_trace(input, &options, &mut trace).is_err() {
+            continue;
         }
-        assert!(requests.report().to_string().lines().all(|line| line.chars().count() <= 80));
+        let options = Options { form: Some(Form::Trace), ..options };
+        let read = Requests::open(&trace[..], &options).map(read_while_fine);
+        let read = read.map_or_else(|_| Vec::new(), |(read, _)| read);
+        assert_eq!(read.len(), requests.len(), "{requests:?}");
+        for (read, request) in read.into_iter().zip(requests) {
+            // Nanoseconds are exact in the first hundred days alone.
+            let is_near = |read: Duration, at: Duration| read.abs_diff(at) < Duration::from_micros(1);
+            assert!(is_near(read.at, request.at), "{read:?} {request:?}");
+            assert!(is_near(read.took.unwrap_or_default(), request.took.unwrap_or_default()), "{read:?}");
+            let took = read.took.and(request.took);
+            assert_eq!(Request { at: request.at, took, ..read }, request);
+        }
     }
+}
+
+fn read_while_fine<R: BufRead>(mut requests: Requests<R>) -> (Vec<Request>, Report) {
+    let read = std::iter::from_fn(|| requests.read().ok().flatten()).collect();
+    (read, requests.report())
 }
 
 #[cfg(test)]

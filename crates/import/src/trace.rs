@@ -34,7 +34,7 @@ pub const LINE_MAX: usize = 32 * 1024 * 1024;
 pub(crate) const START: &[u8] = b"{\"httperf-trace\"";
 
 /// The latest start of a request, counted from the first: ten years, so that nanoseconds are exact enough.
-const AT_MAX: f64 = 10.0 * 365.25 * 86_400.0;
+pub(crate) const AT_MAX: Duration = Duration::from_secs(36_525 * 8_640);
 
 /// The description of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -326,10 +326,9 @@ mod seconds {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let seconds = f64::deserialize(deserializer)?;
-        if !(0.0..=AT_MAX).contains(&seconds) {
-            return Err(de::Error::custom(format_args!(
-                "expected seconds from 0 to {AT_MAX}, got {seconds}"
-            )));
+        if !(0.0..=AT_MAX.as_secs_f64()).contains(&seconds) {
+            let most = AT_MAX.as_secs();
+            return Err(de::Error::custom(format_args!("expected seconds from 0 to {most}, got {seconds}")));
         }
         Ok(Duration::from_secs_f64(seconds))
     }

@@ -103,7 +103,8 @@ impl<R: BufRead> Requests<R> {
 fn request(clients: &mut Clients, at: i64, record: Record) -> Request {
     let client =
         clients.number(at, record.client.as_deref(), record.agent.as_deref(), record.user.as_deref());
-    let headers = record.agent.map(|agent| ("User-Agent".to_owned(), agent)).into_iter().collect();
+    let agent = record.agent.filter(|agent| !agent.contains(['\r', '\n', '\0']));
+    let headers = agent.map(|agent| ("User-Agent".to_owned(), agent)).into_iter().collect();
     Request {
         at: Duration::ZERO,
         client,

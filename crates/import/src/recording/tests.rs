@@ -128,6 +128,27 @@ fn a_recording_and_its_trace_have_the_same_requests() {
 }
 
 #[test]
+fn what_no_trace_can_say_is_not_carried_over() {
+    let format = r#"$msec "$request" $status $request_time "$http_user_agent""#;
+    let log = r#"1.5 "GET /a HTTP/1.1" 009 0.000 "a\x0ab"
+2.5 "GET /b HTTP/1.1" 999 0.000 "a\tb"
+1795387350.983 "GET /c HTTP/1.1" 200 0.000 "-"
+"#;
+    let format = Form::Log(Some(Format::parse(format).unwrap()));
+    let (requests, _, report) = all(Requests::open(log.as_bytes(), &options(Some(format))).unwrap()).unwrap();
+    let parts = |request: Request| (request.uri, request.status, request.headers);
+    assert_eq!(
+        requests.into_iter().map(parts).collect::<Vec<_>>(),
+        [
+            ("/a".to_owned(), None, Vec::new()),
+            ("/b".to_owned(), Some(999), vec![("User-Agent".to_owned(), "a\tb".to_owned())]),
+        ]
+    );
+    assert_eq!((report.carried, report.left_out_count()), (2, 1));
+    assert_eq!(report.left_out[0].reason, "requests that start more than ten years after the first");
+}
+
+#[test]
 fn requests_can_be_read_on_another_thread() {
     let requests = Requests::open(COMBINED.as_bytes(), &options(None)).unwrap();
     let read = std::thread::scope(|scope| scope.spawn(|| all(requests)).join()).unwrap().unwrap();
