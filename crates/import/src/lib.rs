@@ -7,6 +7,7 @@
 pub mod clients;
 pub mod curl;
 pub mod goreplay;
+pub mod gzip;
 pub mod har;
 pub mod log;
 pub mod openapi;
