@@ -23,11 +23,12 @@ use crate::lines::{Ended, Lines, trimmed};
 use crate::log::Stamps;
 use crate::log::escapes::target_text;
 use crate::order::{Key, Order};
+use crate::recording::{self, Form};
 use crate::report::{Report, shortened};
 use crate::trace::{self, Body, Head};
 
 /// The line between two messages.
-const SEPARATOR: &[u8] = "🐵🙈🙉".as_bytes();
+pub(crate) const SEPARATOR: &[u8] = "🐵🙈🙉".as_bytes();
 
 /// The length of a message; longer ones are left out.
 pub const MESSAGE_MAX: usize = 16 * 1024 * 1024;
@@ -50,32 +51,17 @@ pub struct Options {
 /// # Errors
 /// If it cannot be read, has no requests, or the trace cannot be written.
 pub fn to_trace(reader: impl BufRead, options: Options, out: impl Write) -> Result<Report, Error> {
-    let head = Head {
-        from: "goreplay".to_owned(),
-        resolution: Duration::from_nanos(1),
-        stamps: Stamps::Start,
-        began: 0,
-    };
-    let mut importer = Importer {
-        order: Order::new(),
-        places: HashMap::new(),
-        writer: trace::Ordered::new(out, head),
-        clients: Clients::new(options.by, options.idle),
-        strays: 0,
-        report: Report::default(),
-    };
-    let mut messages = Messages { lines: Lines::new(reader, MESSAGE_MAX), line: Vec::new() };
-    let mut message = Message::default();
-    while messages.read(&mut message)? {
-        importer.take(&message);
-        importer.write()?;
-    }
-    importer.order.finish();
-    importer.write()?;
-    importer.finish()
+    let form = Some(Form::GoReplay);
+    recording::to_trace(reader, &recording::Options { form, by: options.by, idle: options.idle }, out)
+}
+
+/// Returns whether a line can be the one before a message.
+pub(crate) fn is_message_head(line: &[u8]) -> bool {
+    MessageHead::parse(line).is_some()
 }
 
 /// The messages of a file.
+#[derive(Debug)]
 struct Messages<R> {
     lines: Lines<R>,
     line: Vec<u8>,
@@ -130,6 +116,7 @@ impl<R: BufRead> Messages<R> {
 }
 
 /// A request that waits for its response.
+#[derive(Debug)]
 struct Pending {
     id: String,
     request: trace::Request,
@@ -137,17 +124,62 @@ struct Pending {
     answered: bool,
 }
 
-struct Importer<W> {
+/// The requests of a file in order of start.
+#[derive(Debug)]
+pub(crate) struct Requests<R> {
+    messages: Messages<R>,
+    /// The message that was read last.
+    message: Message,
     order: Order<Pending>,
     places: HashMap<String, Key>,
-    writer: trace::Ordered<W>,
     clients: Clients,
     /// The number of responses without a request.
     strays: u64,
     report: Report,
+    done: bool,
 }
 
-impl<W: Write> Importer<W> {
+impl<R: BufRead> Requests<R> {
+    pub(crate) fn new(reader: R, clients: Clients) -> Self {
+        Self {
+            messages: Messages { lines: Lines::new(reader, MESSAGE_MAX), line: Vec::new() },
+            message: Message::default(),
+            order: Order::new(),
+            places: HashMap::new(),
+            clients,
+            strays: 0,
+            report: Report::default(),
+            done: false,
+        }
+    }
+
+    /// The description of a trace of the file, without its start.
+    pub(crate) fn head() -> Head {
+        let resolution = Duration::from_nanos(1);
+        Head { from: "goreplay".to_owned(), resolution, stamps: Stamps::Start, began: 0 }
+    }
+
+    /// The next request with its start in nanoseconds since the epoch. Its `at` is zero.
+    pub(crate) fn read(&mut self) -> Result<Option<(i64, trace::Request)>, Error> {
+        loop {
+            if let Some((at, pending)) = self.order.pop() {
+                self.places.remove(&pending.id);
+                let client = self.client(at, &pending.request);
+                return Ok(Some((at, trace::Request { client, ..pending.request })));
+            }
+            if self.done {
+                return Ok(None);
+            }
+            let mut message = std::mem::take(&mut self.message);
+            if self.messages.read(&mut message)? {
+                self.take(&message);
+            } else {
+                self.finish()?;
+            }
+            self.message = message;
+        }
+    }
+
     fn take(&mut self, message: &Message) {
         let Some(head) = MessageHead::parse(&message.head) else {
             let number = message.number;
@@ -201,16 +233,6 @@ impl<W: Write> Importer<W> {
         pending.request.took = u64::try_from(took).ok().map(Duration::from_nanos);
     }
 
-    /// Writes the requests whose turn it is.
-    fn write(&mut self) -> Result<(), Error> {
-        while let Some((at, mut pending)) = self.order.pop() {
-            self.places.remove(&pending.id);
-            pending.request.client = self.client(at, &pending.request);
-            self.writer.write(at, &pending.request).map_err(Error::Write)?;
-        }
-        Ok(())
-    }
-
     /// The number of a request's client. Requests that tell nothing about it each have their own.
     fn client(&mut self, at: i64, request: &trace::Request) -> u64 {
         let field = |name: &str| {
@@ -225,7 +247,9 @@ impl<W: Write> Importer<W> {
         self.clients.number(at, address, agent, user)
     }
 
-    fn finish(mut self) -> Result<Report, Error> {
+    fn finish(&mut self) -> Result<(), Error> {
+        self.done = true;
+        self.order.finish();
         if self.report.carried == 0 {
             let first = self.report.left_out.first();
             let reason =
@@ -234,13 +258,18 @@ impl<W: Write> Importer<W> {
                 Flaw::whole(format!("expected a file of GoReplay with requests, got none{reason}")).into()
             );
         }
-        self.writer.finish().map_err(Error::Write)?;
-        self.order.account(&mut self.report);
-        self.clients.account(&mut self.report);
+        Ok(())
+    }
+
+    /// The account so far.
+    pub(crate) fn report(&self) -> Report {
+        let mut report = self.report.clone();
+        self.order.account(&mut report);
+        self.clients.account(&mut report);
         if self.strays > 0 {
-            self.report.note(format!("{} responses have no request within 60 s before them", self.strays));
+            report.note(format!("{} responses have no request within 60 s before them", self.strays));
         }
-        Ok(self.report)
+        report
     }
 }
 

@@ -7,10 +7,12 @@
 pub mod clients;
 pub mod curl;
 pub mod goreplay;
+pub mod gzip;
 pub mod har;
 pub mod log;
 pub mod openapi;
 pub mod order;
+pub mod recording;
 pub mod trace;
 pub mod words;
 pub mod workload;

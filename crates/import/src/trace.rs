@@ -30,8 +30,11 @@ pub const VERSION: u32 = 1;
 /// The length of a line: a request with its body.
 pub const LINE_MAX: usize = 32 * 1024 * 1024;
 
+/// The bytes that a trace begins with.
+pub(crate) const START: &[u8] = b"{\"httperf-trace\"";
+
 /// The latest start of a request, counted from the first: ten years, so that nanoseconds are exact enough.
-const AT_MAX: f64 = 10.0 * 365.25 * 86_400.0;
+pub(crate) const AT_MAX: Duration = Duration::from_secs(36_525 * 8_640);
 
 /// The description of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,48 +122,6 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// A writer that takes instants since the epoch, and counts from the first.
-#[derive(Debug)]
-pub(crate) struct Ordered<W> {
-    state: State<W>,
-    head: Head,
-}
-
-#[derive(Debug)]
-enum State<W> {
-    Before(Option<W>),
-    Within(Writer<W>),
-}
-
-impl<W: Write> Ordered<W> {
-    /// A writer of a trace whose start is that of the first request.
-    pub(crate) fn new(out: W, head: Head) -> Self {
-        Self { state: State::Before(Some(out)), head }
-    }
-
-    /// Writes a request that started at this instant.
-    pub(crate) fn write(&mut self, at: i64, request: &Request) -> io::Result<()> {
-        if let State::Before(out) = &mut self.state
-            && let Some(out) = out.take()
-        {
-            self.head.began = at;
-            self.state = State::Within(Writer::new(out, &self.head)?);
-        }
-        let State::Within(writer) = &mut self.state else { return Ok(()) };
-        let since = u64::try_from(at.saturating_sub(self.head.began)).unwrap_or(0);
-        writer.write(&Request { at: Duration::from_nanos(since), ..request.clone() })
-    }
-
-    /// Hands over all that was written. A trace without requests has its first line alone.
-    pub(crate) fn finish(self) -> io::Result<()> {
-        match self.state {
-            State::Before(Some(out)) => Writer::new(out, &self.head)?.finish(),
-            State::Before(None) => Ok(()),
-            State::Within(writer) => writer.finish(),
-        }
-    }
-}
-
 /// A reader of a trace.
 #[derive(Debug)]
 pub struct Reader<R> {
@@ -181,7 +142,7 @@ impl<R: BufRead> Reader<R> {
         if lines.read(&mut line)?.is_none() {
             return Err(Flaw::whole("expected a trace, got an empty file").into());
         }
-        if !trimmed(&line).starts_with(b"{\"httperf-trace\"") {
+        if !trimmed(&line).starts_with(START) {
             return Err(Flaw::at(1, "expected a trace, which begins with `{\"httperf-trace\":1,`")
                 .hint("httperf import makes a trace of a log")
                 .into());
@@ -365,10 +326,9 @@ mod seconds {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
         let seconds = f64::deserialize(deserializer)?;
-        if !(0.0..=AT_MAX).contains(&seconds) {
-            return Err(de::Error::custom(format_args!(
-                "expected seconds from 0 to {AT_MAX}, got {seconds}"
-            )));
+        if !(0.0..=AT_MAX.as_secs_f64()).contains(&seconds) {
+            let most = AT_MAX.as_secs();
+            return Err(de::Error::custom(format_args!("expected seconds from 0 to {most}, got {seconds}")));
         }
         Ok(Duration::from_secs_f64(seconds))
     }

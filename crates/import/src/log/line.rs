@@ -117,8 +117,7 @@ impl<'l> Fields<'l> {
             Field::Version => self.version = known,
             Field::Status => {
                 let status = known.map(|text| number(text).and_then(|status| u16::try_from(status).ok()));
-                self.status =
-                    status.map(|status| status.ok_or("a status")).transpose()?.filter(|&status| status > 0);
+                self.status = status.map(|status| status.ok_or("a status")).transpose()?.filter(is_status);
             }
             Field::Size => {
                 self.size = known.map(|text| number(text).ok_or("a number of bytes")).transpose()?;
@@ -236,6 +235,11 @@ fn checked(method: &[u8], target: &[u8]) -> Result<(String, String), NoRecord> {
         Some(b'*') if path.len() == 1 => Ok((method.to_owned(), "*".to_owned())),
         _ => Err(NoRecord::NotARequest),
     }
+}
+
+/// Returns false for the numbers that servers log in place of a status: 0 where none was sent, 9 for HTTP/0.9.
+fn is_status(number: &u16) -> bool {
+    (100..1000).contains(number)
 }
 
 fn number(text: &[u8]) -> Option<u64> {
@@ -358,7 +362,7 @@ fn caddy(line: &[u8]) -> Result<Stamped, NoRecord> {
         method,
         uri,
         version: request.proto,
-        status: parsed.status.filter(|&status| status > 0),
+        status: parsed.status.filter(is_status),
         size: parsed.size,
         client: request.client_ip.or(request.remote_ip),
         agent: request.headers.agent.into_iter().next(),

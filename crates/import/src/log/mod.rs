@@ -10,26 +10,28 @@ mod format;
 mod line;
 mod nginx;
 mod pattern;
+mod requests;
 mod spread;
 mod stamp;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
-use std::io::{BufRead, Write};
+use std::io::BufRead;
 use std::time::Duration;
 
-use crate::clients::{By, Clients};
 use crate::error::{Error, Flaw};
 use crate::lines::{Ended, Lines, trimmed};
-use crate::order::Order;
 use crate::report::{Report, shortened};
-use crate::trace::{self, Head};
 
 use self::line::NoRecord;
 use self::spread::Spread;
 
+pub(crate) use self::requests::Requests;
+pub(crate) use self::stamp::{NO_START, SPREAD};
+
 pub use self::format::Format;
+pub use self::requests::{Options, to_trace};
 pub use self::stamp::{Resolution, Stamps};
 
 /// A logged request.
@@ -110,13 +112,10 @@ impl<R: BufRead> Log<R> {
                  nothing tells the start (--format apache takes them for the start)",
             );
         } else if format.stamps() == Stamps::EndWithoutDuration {
-            report.note(
-                "the stamps are of the end of a request, and no duration tells the start: slow requests start too \
-                 late",
-            );
+            report.note(NO_START);
         }
         if format.resolution() == Resolution::Second {
-            report.note("recorded to 1 s; the requests of a second are spread evenly within it");
+            report.note(SPREAD);
         }
         let is_end = format.stamps() == Stamps::EndWithDuration;
         Ok(Self {
@@ -250,72 +249,6 @@ fn detected(sample: &VecDeque<(Vec<u8>, Ended)>) -> Result<Format, Flaw> {
         Flaw::whole(format!("expected a log in the form of combined, common, caddy or alb, got {first}"))
             .hint("--format takes the server's own log_format or LogFormat")
     })
-}
-
-/// The choices about an import of a log.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The format; told from the first lines if `None`.
-    pub format: Option<Format>,
-    /// The parts of a record by which clients are told apart.
-    pub by: By,
-    /// The pause that ends a client's session.
-    pub idle: Duration,
-}
-
-/// Reads a log and writes it as a trace.
-///
-/// # Errors
-/// If the log cannot be read, none of its lines is of the format, or the trace cannot be written.
-pub fn to_trace(reader: impl BufRead, options: &Options, out: impl Write) -> Result<Report, Error> {
-    let mut log = Log::open(reader, options.format.clone())?;
-    let head = Head {
-        from: log.format().name().to_owned(),
-        resolution: log.format().resolution().duration(),
-        stamps: log.format().stamps(),
-        began: 0,
-    };
-    let mut clients = Clients::new(options.by, options.idle);
-    let mut writer = trace::Ordered::new(out, head);
-    let mut order = Order::new();
-    let mut bodiless = 0u64;
-    while let Some(record) = log.read()? {
-        let took = record.duration.and_then(|took| i64::try_from(took.as_nanos()).ok()).unwrap_or(0);
-        let end = record.start.saturating_add(took);
-        bodiless += u64::from(matches!(&record.method[..], "POST" | "PUT" | "PATCH"));
-        order.push(record.start, end, record);
-        while let Some((at, record)) = order.pop() {
-            writer.write(at, &request(&mut clients, at, record)).map_err(Error::Write)?;
-        }
-    }
-    order.finish();
-    while let Some((at, record)) = order.pop() {
-        writer.write(at, &request(&mut clients, at, record)).map_err(Error::Write)?;
-    }
-    writer.finish().map_err(Error::Write)?;
-    let mut report = std::mem::take(&mut log.report);
-    order.account(&mut report);
-    clients.account(&mut report);
-    if bodiless > 0 {
-        report.note(format!("{bodiless} POST, PUT and PATCH requests have no body: a log does not have it"));
-    }
-    Ok(report)
-}
-
-fn request(clients: &mut Clients, at: i64, record: Record) -> trace::Request {
-    let client =
-        clients.number(at, record.client.as_deref(), record.agent.as_deref(), record.user.as_deref());
-    let headers = record.agent.map(|agent| ("User-Agent".to_owned(), agent)).into_iter().collect();
-    trace::Request {
-        at: Duration::ZERO,
-        client,
-        method: record.method,
-        uri: record.uri,
-        headers,
-        body: None,
-        status: record.status,
-        took: record.duration,
-    }
 }
 
 /// Reads arbitrary bytes: the first line as a format, the others as a log. It must not panic, and every record that is

@@ -17,6 +17,13 @@ pub enum Stamps {
     EndWithoutDuration,
 }
 
+/// The note about stamps that are [`Stamps::EndWithoutDuration`].
+pub(crate) const NO_START: &str =
+    "the stamps are of the end of a request, and no duration tells the start: slow requests start too late";
+
+/// The note about stamps of whole seconds.
+pub(crate) const SPREAD: &str = "recorded to 1 s; the requests of a second are spread evenly within it";
+
 /// The resolution of a log's stamps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Resolution {

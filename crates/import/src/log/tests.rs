@@ -5,6 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
+use crate::clients::By;
 use crate::clock::{SECOND, to_rfc3339};
 
 /// The records of a log in a few words each: start, duration, method, target, status, client, agent and user.
