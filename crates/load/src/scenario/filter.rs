@@ -54,10 +54,24 @@ pub(super) enum Held<'s, T> {
 }
 
 impl<'p> PatternSource<'p> {
+    /// Compiles an expression that texts match, or do not.
     pub(super) fn new(text: &'p StepText, depth: usize) -> Result<Self, Malformed> {
+        Self::compiled(text, depth, Pattern::new)
+    }
+
+    /// Compiles an expression whose first group is the value to take.
+    pub(super) fn with_group(text: &'p StepText, depth: usize) -> Result<Self, Malformed> {
+        Self::compiled(text, depth, Pattern::with_group)
+    }
+
+    fn compiled(
+        text: &'p StepText,
+        depth: usize,
+        compile: fn(&str) -> Result<Pattern, String>,
+    ) -> Result<Self, Malformed> {
         let text = Text::nested(text, depth)?;
         Ok(match text.as_literal_text() {
-            Some(literal) => Self::Fixed(Box::new(Pattern::new(literal).map_err(Malformed::of(literal))?)),
+            Some(literal) => Self::Fixed(Box::new(compile(literal).map_err(Malformed::of(literal))?)),
             None => Self::Filled(text),
         })
     }
@@ -108,7 +122,7 @@ impl<'p> CompiledFilter<'p> {
     fn new(filter: &'p Filter, depth: usize) -> Result<Self, Malformed> {
         Ok(match filter {
             Filter::Nth(index) => Self::Nth(*index),
-            Filter::Regex(pattern) => Self::Regex(PatternSource::new(pattern, depth)?),
+            Filter::Regex(pattern) => Self::Regex(PatternSource::with_group(pattern, depth)?),
             Filter::Replace { old, new } => {
                 Self::Replace { old: Text::nested(old, depth)?, new: Text::nested(new, depth)? }
             }

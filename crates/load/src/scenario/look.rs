@@ -34,6 +34,8 @@ pub struct Condition<'p> {
 /// A regular expression or path that cannot be compiled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
+    /// The file and line of the request that has it; `None` if it belongs to none.
+    pub origin: Option<String>,
     /// The expression.
     pub text: String,
     /// The reason, for a message.
@@ -219,7 +221,12 @@ impl<'p> Place<'p> {
 impl Malformed {
     /// Makes an error of a reason, for this expression.
     pub(super) fn of(text: &str) -> impl FnOnce(String) -> Self {
-        move |reason| Self { text: text.to_owned(), reason }
+        move |reason| Self { origin: None, text: text.to_owned(), reason }
+    }
+
+    /// Adds the origin of the request that has this expression.
+    pub(super) fn in_request(self, origin: &str) -> Self {
+        Self { origin: Some(origin.to_owned()).filter(|origin| !origin.is_empty()), ..self }
     }
 }
 
@@ -236,6 +243,9 @@ impl fmt::Debug for Reply<'_> {
 
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(origin) = &self.origin {
+            write!(f, "{origin}: ")?;
+        }
         write!(f, "`{}`: {}", self.text, self.reason)
     }
 }

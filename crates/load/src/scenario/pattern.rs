@@ -48,6 +48,15 @@ impl Pattern {
         Ok(Self { quick: Quick::parse(text), regex, locations })
     }
 
+    /// Compiles an expression whose first group is the value: without a group there would never be one.
+    pub(super) fn with_group(text: &str) -> Result<Self, String> {
+        let pattern = Self::new(text)?;
+        match pattern.regex.captures_len() {
+            0 | 1 => Err("expected a group in parentheses around the value to take".to_owned()),
+            _ => Ok(pattern),
+        }
+    }
+
     pub(super) fn regex(&self) -> &Regex {
         &self.regex
     }

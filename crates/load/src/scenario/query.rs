@@ -63,7 +63,7 @@ impl<'p> CompiledQuery<'p> {
                 }
                 source => Self::JsonPath(source),
             },
-            Query::Regex(pattern) => Self::Regex(PatternSource::new(pattern, 0)?),
+            Query::Regex(pattern) => Self::Regex(PatternSource::with_group(pattern, 0)?),
             Query::Variable(slot) => Self::Variable(*slot),
             Query::Duration => Self::Duration,
             Query::Redirects => Self::Redirects,

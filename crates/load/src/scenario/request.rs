@@ -74,7 +74,9 @@ pub struct RequestBuffers {
 
 impl<'p> StepRequests<'p> {
     pub(super) fn new(plan: &'p Plan, scenarios: &'p Scenarios) -> Result<Self, Malformed> {
-        let compile = |request| CompiledRequest::new(request, plan);
+        let compile = |request: &'p StepRequest| {
+            CompiledRequest::new(request, plan).map_err(|malformed| malformed.in_request(&request.origin))
+        };
         let site = |target: &httperf_plan::Target| Site::new(&target.host, target.port(), plan.tls.is_some());
         Ok(Self {
             requests: scenarios.requests.iter().map(compile).collect::<Result<_, _>>()?,

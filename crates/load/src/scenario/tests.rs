@@ -481,14 +481,44 @@ fn a_look_needs_what_its_queries_read() {
 
 #[test]
 fn a_malformed_expression_is_named() {
-    let malformed = |query, filters| {
-        let capture = Capture { slot: 0, query, filters, label: String::new() };
-        Look::new(&StepRequest { captures: vec![capture], ..request() }).map(drop).unwrap_err().text
-    };
-    assert_eq!(malformed(Query::Regex(text("(")), vec![]), "(");
-    assert_eq!(malformed(path("$["), vec![]), "$[");
-    assert_eq!(malformed(Query::Body, vec![Filter::Regex(text("[")), Filter::Count]), "[");
-    assert_eq!(malformed(Query::Body, vec![Filter::JsonPath(text("x"))]), "x");
+    assert_eq!(malformed(Query::Regex(text("(")), vec![]).text, "(");
+    assert_eq!(malformed(path("$["), vec![]).text, "$[");
+    assert_eq!(malformed(Query::Body, vec![Filter::Regex(text("[")), Filter::Count]).text, "[");
+    assert_eq!(malformed(Query::Body, vec![Filter::JsonPath(text("x"))]).text, "x");
+    let placed = malformed(path("$["), vec![]).in_request("shop.hurl:7").to_string();
+    assert!(placed.starts_with("shop.hurl:7: `$[`: "), "{placed}");
+}
+
+#[track_caller]
+fn malformed(query: Query, filters: Vec<Filter>) -> Malformed {
+    let capture = Capture { slot: 0, query, filters, label: String::new() };
+    Look::new(&StepRequest { captures: vec![capture], ..request() }).map(drop).unwrap_err()
+}
+
+#[test]
+fn an_expression_that_takes_a_value_has_a_group() {
+    let expected = r"`id=\d+`: expected a group in parentheses around the value to take";
+    for pattern in [r"id=\d+", r"id=(?:\d+)", r"id=\(\d+\)"] {
+        let pattern = text(pattern);
+        let group = malformed(Query::Regex(pattern.clone()), vec![]);
+        assert!(group.reason.contains("expected a group"), "{group}");
+        assert_eq!(malformed(Query::Body, vec![Filter::Regex(pattern.clone())]), group);
+        let filtered = TextPart::Variable { slot: 0, filters: vec![Filter::Regex(pattern)] };
+        let source = StepText { parts: vec![filtered] };
+        assert_eq!(Text::new(&source).map(drop), Err(group));
+    }
+    assert_eq!(malformed(Query::Regex(text(r"id=\d+")), vec![]).to_string(), expected);
+    // A group may have a name.
+    check_query(Query::Regex(text(r#""id":(?<id>\d+)"#)), Some(words("7")));
+}
+
+#[test]
+fn an_expression_that_is_only_matched_or_replaced_needs_no_group() {
+    assert!(holds(Query::Body, vec![], false, Test::Matches(text(r"\d+")), JSON));
+    let replaced = Filter::ReplaceRegex { pattern: text(r"\d+"), new: text("n") };
+    assert_eq!(capture(Query::Body, vec![replaced], b"a1b22"), Some(words("anbn")));
+    // One that is known only in the run finds nothing without a group.
+    check_query(Query::Regex(variable(0)), None);
 }
 
 #[test]

@@ -59,6 +59,7 @@ impl<'p> Text<'p> {
     pub(super) fn nested(source: &'p StepText, depth: usize) -> Result<Self, Malformed> {
         if depth > DEPTH_MAX {
             return Err(Malformed {
+                origin: None,
                 text: String::new(),
                 reason: format!("texts are nested deeper than {DEPTH_MAX}"),
             });

@@ -37,6 +37,7 @@ mod load;
 mod lower;
 mod names;
 mod options;
+mod order;
 mod problem;
 mod requests;
 mod schema;
@@ -205,6 +206,7 @@ impl<'a> Reader<'a> {
         let kinds: Vec<_> = feeds.iter().map(|feed| (feed.name.clone(), feed.order)).collect();
         let feeds: Vec<Feed> = feeds.into_iter().map(|feed| feed.into_feed(&mut self.names)).collect();
         let scenarios = self.scenarios(&view, &calls, &kinds);
+        self.check_order(&scenarios, &feeds, &requests);
         let mut taken = scenarios.iter().flat_map(|scenario| &scenario.feeds);
         let ends_with_rows = taken.any(|&feed| feeds.get(feed as usize).is_some_and(feeds::ends_run));
         let load =
@@ -247,6 +249,7 @@ impl<'a> Reader<'a> {
             feeds: Vec::new(),
             steps,
         };
+        self.check_order(std::slice::from_ref(&scenario), &[], &requests);
         Some(WorkloadFile {
             scenarios: Scenarios {
                 count: self.given.visits.unwrap_or(crate::UNLIMITED),
@@ -438,6 +441,13 @@ impl<'a> Reader<'a> {
                 .push(view.problem(view.key_at("scenario"), "expected at least one scenario, got none"));
         }
         scenarios
+    }
+
+    /// Checks that steps set what later ones fill in. After other problems it could mislead.
+    fn check_order(&mut self, scenarios: &[Scenario], feeds: &[Feed], requests: &Requests) {
+        if self.problems.is_empty() {
+            order::check(scenarios, feeds, self.names.variables(), requests, &mut self.problems);
+        }
     }
 
     /// Checks that there is room for the figures of all steps.

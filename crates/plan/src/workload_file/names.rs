@@ -60,6 +60,11 @@ impl Names {
         Some(slot)
     }
 
+    /// Returns the variables so far, in the order of their slots.
+    pub(super) fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
     /// Notes a use of a name that nothing sets; returns true if it is the first.
     pub(super) fn is_first_unset(&mut self, name: &str) -> bool {
         self.unset.insert(name.to_owned())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 use std::time::Duration;
 
 use httperf_hurl as hurl;
@@ -9,6 +10,7 @@ use httperf_hurl as hurl;
 use super::bodies::TypedBody;
 use super::check::shortened;
 use super::lower::Lowering;
+use super::problem::Source;
 use super::servers::{Servers, append, credentials};
 use super::values;
 use crate::HttpVersion;
@@ -23,6 +25,8 @@ const REPEAT_MAX: u64 = 1_000_000;
 /// The requests of all files, and what they have in common.
 pub(super) struct Requests {
     pub(super) list: Vec<StepRequest>,
+    /// The places of their request lines.
+    pub(super) places: Vec<(Arc<Source>, Range<usize>)>,
     pub(super) servers: Servers,
     /// The version of HTTP that the run speaks.
     pub(super) version: HttpVersion,
@@ -31,7 +35,7 @@ pub(super) struct Requests {
 impl Requests {
     /// Creates an empty list.
     pub(super) fn new(version: HttpVersion) -> Self {
-        Self { list: Vec::new(), servers: Servers::default(), version }
+        Self { list: Vec::new(), places: Vec::new(), servers: Servers::default(), version }
     }
 }
 
@@ -78,6 +82,7 @@ impl Lowering<'_, '_> {
         let place = u32::try_from(requests.list.len()).ok();
         let (Some(request), Some(place)) = (request, place) else { return Vec::new() };
         requests.list.push(request);
+        requests.places.push((Arc::clone(self.source), entry.request.span.clone()));
         let mut call: Vec<Step> = think.into_iter().chain(options.delay).collect();
         call.push(Step::Call { request: place, ends_on_failure: false });
         let mut steps = options.assignments;

@@ -5,6 +5,7 @@ use httperf_hurl as hurl;
 use super::check::shortened;
 use super::encode::encode;
 use super::lower::{Lowering, encoded};
+use super::names::Meaning;
 use crate::scenario::{Coding, StepText, TextPart};
 use crate::url::HttpUrl;
 
@@ -51,8 +52,13 @@ impl Lowering<'_, '_> {
             }
             Err(NoServer::Variable) => {
                 let message = format!("expected a URL whose server is known before the run, got `{shown}`");
-                let hint = "only constants may name a server: `base`, `[variables]` and --variable";
-                self.problem(&request.url.span, message, Some(hint.to_owned()));
+                let hint = match self.with_slash(&request.url) {
+                    Some(better) => format!("a slash ends the name of the server: `{better}`"),
+                    None => {
+                        "only constants may name a server: `base`, `[variables]` and --variable".to_owned()
+                    }
+                };
+                self.problem(&request.url.span, message, Some(hint));
                 return None;
             }
         };
@@ -79,6 +85,20 @@ impl Lowering<'_, '_> {
         let mut uri = encoded(Coding::Url, without_fragment(rest));
         self.add_query(&mut uri, &request.query);
         Some((target, uri))
+    }
+
+    /// Returns `{{base}}/{{path}}` for a URL `{{base}}{{path}}`, in which the server is a constant and the path is not;
+    /// `None` for any other.
+    fn with_slash(&mut self, url: &hurl::Template) -> Option<String> {
+        let [hurl::Piece::Expression(base), hurl::Piece::Expression(_), ..] = &url.pieces[..] else {
+            return None;
+        };
+        let hurl::Source::Variable(name) = &base.source else { return None };
+        if !base.filters.is_empty() || !matches!(self.names.meaning(name), Some(Meaning::Constant(_))) {
+            return None;
+        }
+        let path = base.span.end..url.span.end;
+        Some(shortened(&format!("{}/{}", self.written(&base.span), self.written(&path))))
     }
 
     /// Appends the parameters of `[Query]`.

@@ -359,6 +359,43 @@ fn a_request_that_repeats_counts_as_a_step_with_steps() {
     refused(&nested(Scenarios::DEPTH_MAX), "GET http://h/", "expected at most 16 steps within one another");
 }
 
+/// Reads a scenario with these steps. `a.hurl` uses the variable that `login.hurl` sets.
+fn with_steps(steps: &str) -> Result<WorkloadFile, Vec<FileProblem>> {
+    Folder::new(&format!(
+        "=== w.toml\n[[scenario]]\nname = \"s\"\nsteps = [{steps}]\n\
+         [[scenario]]\nname = \"t\"\nsteps = [{{ run = \"login.hurl\" }}]\n\
+         === a.hurl\nGET http://h/\nX: {{{{token}}}}\n\
+         === login.hurl\nGET http://h/\nHTTP 200\n[Captures]\ntoken: body\n"
+    ))
+    .read(&Given::default())
+}
+
+#[test]
+fn a_variable_is_set_before_its_use_if_any_way_there_sets_it() {
+    let (use_it, set_it) = ("{ run = \"a.hurl\" }", "{ run = \"login.hurl\" }");
+    for steps in [
+        format!("{set_it}, {use_it}"),
+        format!("{{ run = \"a.hurl\", with = {{ token = 1 }} }}, {use_it}"),
+        format!("{{ repeat = \"0..1\", steps = [{set_it}] }}, {use_it}"),
+        format!("{{ repeat = 2, steps = [{use_it}, {{ repeat = 1, steps = [{set_it}] }}] }}"),
+        format!("{{ choose = [{{ steps = [{set_it}] }}, {{ think = \"1s\" }}] }}, {use_it}"),
+        format!("{{ if = 'variable \"token\" exists', steps = [{use_it}], else = [{set_it}] }}, {use_it}"),
+        format!("{{ while = 'variable \"token\" not exists', at-most = 2, steps = [{set_it}] }}, {use_it}"),
+    ] {
+        assert!(with_steps(&steps).is_ok(), "{steps}");
+    }
+    for steps in [
+        use_it.to_owned(),
+        format!("{use_it}, {set_it}"),
+        format!("{{ repeat = 1, steps = [{use_it}, {set_it}] }}"),
+        format!("{{ choose = [{{ steps = [{set_it}] }}, {{ steps = [{use_it}] }}] }}"),
+        r#"{ run = "login.hurl", with = { x = "{{token}} y" } }"#.to_owned(),
+    ] {
+        let problems = with_steps(&steps).expect_err(&steps);
+        assert!(shown(&problems).contains("is set before this request, got `token`"), "{}", shown(&problems));
+    }
+}
+
 #[test]
 fn many_problems_are_cut_off() {
     let toml: String = (0..1000).map(|number| format!("x{number} = 1\n")).collect();
