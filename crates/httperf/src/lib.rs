@@ -2,10 +2,12 @@
 //!
 //! * [`command_line`] turns words into a plan.
 //! * [`commands`] has a module for each command, and one table of them.
+//! * `recording` reads what is replayed.
 //! * [`runner`] carries out a plan: it watches the run, judges it, and writes results.
 //! * [`terminal`] is how the program speaks.
 
 pub mod command_line;
 pub mod commands;
+pub(crate) mod recording;
 pub mod runner;
 pub mod terminal;

@@ -233,14 +233,21 @@ const STAMPS: [(Stamps, &str); 3] = [
     (Stamps::EndWithoutDuration, "end without a duration"),
 ];
 
+impl Stamps {
+    /// The name in traces.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        STAMPS.iter().find(|(stamps, _)| *stamps == self).map_or("start", |(_, name)| name)
+    }
+}
+
 impl<'a> From<&'a Head> for HeadLine<'a> {
     fn from(head: &'a Head) -> Self {
-        let name = STAMPS.iter().find(|(stamps, _)| *stamps == head.stamps).map_or("start", |(_, name)| name);
         Self {
             version: VERSION,
             from: Cow::Borrowed(&head.from),
             resolution_ns: u64::try_from(head.resolution.as_nanos()).unwrap_or(u64::MAX),
-            stamps: Cow::Borrowed(name),
+            stamps: Cow::Borrowed(head.stamps.name()),
             began: Cow::Owned(to_rfc3339(head.began)),
         }
     }

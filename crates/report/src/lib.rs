@@ -51,7 +51,7 @@ pub use hgrm::hgrm;
 pub use http2::http2;
 pub use objectives::{Judged, Kept, Measured, judge};
 pub use read::{Kind, ReadError};
-pub use replay::ReplayComparison;
+pub use replay::{ReplayComparison, replayed};
 pub use saved::Saved;
 pub use times::times;
 pub use tls::tls;

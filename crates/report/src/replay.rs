@@ -86,6 +86,32 @@ pub(crate) fn described(replay: &Replay) -> String {
     format!("{requests} requests {of}in {file} ({from}), recorded in {took}{copies}{speed}")
 }
 
+/// The recording of a replay, what was left out of it, and what to know about it.
+#[must_use]
+pub fn replayed(replay: &Replay) -> String {
+    Described(replay).to_string()
+}
+
+struct Described<'a>(&'a Replay);
+
+impl Display for Described<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "Replay of {}", described(self.0))?;
+        write_account(f, &self.0.recorded)
+    }
+}
+
+/// Requests that were left out, and notes.
+fn write_account(f: &mut fmt::Formatter<'_>, recorded: &Recorded) -> fmt::Result {
+    for left_out in &recorded.left_out {
+        line(f, "left out", format_args!("{} {}", left_out.count, left_out.reason))?;
+    }
+    for note in &recorded.notes {
+        line(f, "note", note)?;
+    }
+    Ok(())
+}
+
 /// Section of the report, starting with an empty line; empty unless the workload is a replay.
 pub(crate) fn replay<'a>(plan: &'a Plan, summary: &'a Summary) -> impl Display + 'a {
     Section { plan, summary }
@@ -119,12 +145,6 @@ impl Display for Section<'_> {
                 write_times(f, "measured", &figures.measured)?;
             }
         }
-        for left_out in &replay.recorded.left_out {
-            line(f, "left out", format_args!("{} {}", left_out.count, left_out.reason))?;
-        }
-        for note in &replay.recorded.notes {
-            line(f, "note", note)?;
-        }
-        Ok(())
+        write_account(f, &replay.recorded)
     }
 }

@@ -87,8 +87,8 @@ fn tls(line: &mut Line, args: &Args) {
 
 fn arrivals(line: &mut Line, arrivals: &Arrivals) {
     match arrivals {
-        // Phases come from a workload file, never from options.
-        Arrivals::Sequential | Arrivals::Concurrent(_) | Arrivals::Phased(_) => {}
+        // Phases come from a workload file and recorded instants from a recording, never from options.
+        Arrivals::Sequential | Arrivals::Concurrent(_) | Arrivals::Phased(_) | Arrivals::Recorded { .. } => {}
         Arrivals::Deterministic { period } => line.text(&format!("--rate={}", printf::g(1.0 / period))),
         Arrivals::Uniform { min, max } => {
             line.text(&format!("--period=u{},{}", printf::g(*min), printf::g(*max)));

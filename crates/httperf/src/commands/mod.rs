@@ -10,6 +10,8 @@ pub mod import;
 pub mod like;
 pub mod new;
 pub mod plot;
+mod recordings;
+pub mod replay;
 pub mod run;
 pub mod saved;
 pub mod schema;
@@ -59,6 +61,7 @@ pub const SUBCOMMANDS: &[Subcommand] = &[
         main: self_check::main,
     },
     Subcommand { name: like::COMMAND.name, describe: || like::COMMAND.describe(), main: like::main },
+    Subcommand { name: replay::COMMAND.name, describe: || replay::COMMAND.describe(), main: replay::main },
     Subcommand { name: import::COMMAND.name, describe: || import::COMMAND.describe(), main: import::main },
     Subcommand { name: report::COMMAND.name, describe: || report::COMMAND.describe(), main: report::main },
     Subcommand { name: plot::COMMAND.name, describe: || plot::COMMAND.describe(), main: plot::main },

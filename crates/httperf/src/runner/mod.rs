@@ -16,15 +16,17 @@ mod run;
 mod signals;
 mod trace;
 
+use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use httperf_engine::{Observer, Silent, StopRequest};
+use httperf_engine::{Observer, Recording, Silent, StopRequest};
 use httperf_plan::Plan;
 use httperf_report::result::{Document, EarlyEnd};
 use httperf_stats::Summary;
 
+use crate::recording::Playback;
 use crate::terminal::messages::Program;
 
 use self::results::Provenance;
@@ -39,6 +41,8 @@ pub(crate) struct Runner {
     stop: StopRequest,
     signals: EndSignals,
     open_files: u64,
+    /// The reason for which a recording could not be replayed to its end.
+    recording_failure: RefCell<Option<String>>,
 }
 
 impl Runner {
@@ -80,7 +84,7 @@ impl Runner {
         let open_files = httperf_engine::raise_descriptor_limit();
         let stop = StopRequest::new().context("cannot make a descriptor for waking up")?;
         let signals = EndSignals::watch(stop.clone())?;
-        Ok(Self { stop, signals, open_files })
+        Ok(Self { stop, signals, open_files, recording_failure: RefCell::default() })
     }
 
     /// Warns of what may spoil a run of this plan.
@@ -123,7 +127,16 @@ impl Runner {
         plan: &Plan,
         observers: &mut [&mut (dyn Observer + Send)],
     ) -> Result<Summary, httperf_engine::Error> {
-        httperf_engine::run(plan, observers, &self.stop)
+        let playback = Playback::of(plan);
+        let recording = playback.as_ref().map(|playback| playback as &dyn Recording);
+        let summary = httperf_engine::run_recorded(plan, recording, observers, &self.stop);
+        *self.recording_failure.borrow_mut() = playback.and_then(|playback| playback.failure());
+        summary
+    }
+
+    /// Takes the reason for which the recording of the last run could not be replayed to its end, if it could not.
+    pub(crate) fn take_recording_failure(&self) -> Option<String> {
+        self.recording_failure.take()
     }
 
     /// The origin of a run that begins now.

@@ -21,7 +21,8 @@ pub(crate) fn probe(plan: &Plan, calls: u64, limit: Duration) -> Plan {
         Workload::Connections(connections) => {
             Workload::Connections(Connections::new(calls, connections.calls.min(1)))
         }
-        Workload::Calls(_) => Workload::Connections(Connections::new(calls, 1)),
+        // A replay is never searched or compared: its requests are in a file.
+        Workload::Calls(_) | Workload::Replay(_) => Workload::Connections(Connections::new(calls, 1)),
         Workload::Sessions(sessions) => Workload::Sessions(Sessions {
             count: calls,
             script: first_calls(&sessions.script, calls),

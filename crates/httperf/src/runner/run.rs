@@ -65,6 +65,10 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
         program.say(format_args!("{error:#}"));
         watched.has_failed = true;
     }
+    if let Some(failure) = runner.take_recording_failure() {
+        program.say(failure);
+        watched.has_failed = true;
+    }
     let without_http2 = without_http2(&document);
     // That HTTP/2 cannot be spoken at all is said below, and is no warning.
     let is_warning =

@@ -144,6 +144,11 @@ pub(super) fn check_warmup(plan: &Plan) -> Result<(), LoadError> {
     let count = match &plan.workload {
         Workload::Calls(calls) => calls.count,
         Workload::Connections(connections) if connections.calls <= 1 => connections.count,
+        Workload::Replay(replay) => {
+            let (warmup_s, last_s) = (warmup_s, replay.length().as_secs_f64());
+            let is_all = warmup_s > 0.0 && last_s < warmup_s;
+            return if is_all { Err(LoadError::Warmup { warmup_s, last_s }) } else { Ok(()) };
+        }
         Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => return Ok(()),
     };
     let later = count.saturating_sub(1) as f64;
@@ -151,7 +156,9 @@ pub(super) fn check_warmup(plan: &Plan) -> Result<(), LoadError> {
     let last_s = match &plan.arrivals {
         Arrivals::Sequential if count <= 1 => 0.0,
         Arrivals::Concurrent(most) if count <= most.get().into() => 0.0,
-        Arrivals::Sequential | Arrivals::Concurrent(_) | Arrivals::Phased(_) => return Ok(()),
+        Arrivals::Sequential | Arrivals::Concurrent(_) | Arrivals::Phased(_) | Arrivals::Recorded { .. } => {
+            return Ok(());
+        }
         Arrivals::Deterministic { period } => later * period,
         Arrivals::Uniform { max, .. } => later * max,
         Arrivals::Exponential { mean } => later * mean * 2.0,
@@ -200,6 +207,8 @@ fn wanted_by(plan: &Plan, processors: NonZeroU32) -> NonZeroU32 {
     let handshake = if plan.tls.is_some() { HANDSHAKE_COST } else { Duration::ZERO };
     let cost = match plan.workload {
         Workload::Calls(_) => CALL_COST,
+        // Clients that make few requests open a connection for nearly each.
+        Workload::Replay(_) => CONNECTION_COST + handshake + CALL_COST,
         Workload::Connections(_) | Workload::Sessions(_) | Workload::Scenarios(_) => {
             CONNECTION_COST + handshake + CALL_COST.saturating_mul(calls)
         }

@@ -24,6 +24,7 @@ use url::form_urlencoded;
 use super::sources::Route;
 use super::tls_name;
 use crate::command_line::args::{Args, FormField, FormValue};
+use crate::recording::check_unchanged;
 
 /// Errors in the material of requests.
 #[derive(Debug, Error)]
@@ -385,7 +386,7 @@ pub(super) fn check_servers(
     let can_be_apart = match workload {
         Workload::Connections(connections) => connections.calls <= 1,
         Workload::Sessions(_) | Workload::Scenarios(_) => false,
-        Workload::Calls(_) => true,
+        Workload::Calls(_) | Workload::Replay(_) => true,
     };
     if has_several && !can_be_apart { Err(MaterialError::Servers(targets.len())) } else { Ok(()) }
 }
@@ -411,6 +412,10 @@ pub fn read_files_again(plan: Plan) -> anyhow::Result<Plan> {
             }
         }
         scenarios.feeds.iter_mut().try_for_each(|feed| again.feed(feed))?;
+    }
+    if let Workload::Replay(replay) = &mut plan.workload {
+        check_unchanged(&replay.recorded)?;
+        replay.bodies.iter_mut().try_for_each(|body| again.body(&mut body.file))?;
     }
     Ok(plan.try_into()?)
 }

@@ -5,6 +5,7 @@ mod http2;
 mod load;
 pub mod material;
 mod objectives;
+pub mod replay;
 mod saved;
 mod scenario;
 mod sources;
@@ -21,8 +22,8 @@ use std::time::Duration;
 
 use httperf_plan::workload_file::WorkloadFile;
 use httperf_plan::{
-    HttpVersion, NonEmpty, Phases, Plan, PlanError, RequestTemplate, Script, Sessions, Target, Timeouts,
-    UriSource, Watch, WorkingSet, Workload, header_escapes, session_file, uri_list,
+    HttpVersion, NonEmpty, Phases, Plan, PlanError, Replay, RequestTemplate, Script, Sessions, Target,
+    Timeouts, UriSource, Watch, WorkingSet, Workload, header_escapes, session_file, uri_list,
 };
 use thiserror::Error;
 
@@ -57,7 +58,7 @@ const FOREVER: Duration = Duration::from_secs(SECONDS_MAX as u64);
 ///
 /// A file, a name or a combination of options that cannot be used.
 pub fn plan(program: &Program, args: &Args, warn: &mut dyn FnMut(String)) -> Result<Plan, Error> {
-    plan_of(program, args, None, warn)
+    plan_of(program, args, &Source::Options, warn)
 }
 
 /// Turns a workload file, with the options of its run, into a plan.
@@ -71,15 +72,43 @@ pub(crate) fn plan_of_file(
     file: &WorkloadFile,
     warn: &mut dyn FnMut(String),
 ) -> Result<Plan, Error> {
-    plan_of(program, args, Some(file), warn)
+    plan_of(program, args, &Source::File(file), warn)
+}
+
+/// Turns a recording, with the options of its replay, into a plan.
+///
+/// # Errors
+///
+/// As [`plan`].
+pub(crate) fn plan_of_replay(
+    program: &Program,
+    args: &Args,
+    replay: Replay,
+    warn: &mut dyn FnMut(String),
+) -> Result<Plan, Error> {
+    plan_of(program, args, &Source::Recording(Box::new(replay)), warn)
+}
+
+/// The source of the workload.
+enum Source<'a> {
+    /// The options themselves.
+    Options,
+    /// A workload file with scenarios.
+    File(&'a WorkloadFile),
+    /// A recording.
+    Recording(Box<Replay>),
 }
 
 fn plan_of(
     program: &Program,
     args: &Args,
-    file: Option<&WorkloadFile>,
+    source: &Source<'_>,
     warn: &mut dyn FnMut(String),
 ) -> Result<Plan, Error> {
+    let file = match source {
+        Source::File(file) => Some(*file),
+        Source::Options | Source::Recording(_) => None,
+    };
     args.unused_url_warning().into_iter().for_each(&mut *warn);
     let version = http_version(args.version())?;
     let list = RequestList::read(args)?;
@@ -106,9 +135,15 @@ fn plan_of(
         headers,
         body,
     };
-    let workload = match file {
-        Some(file) => scenario::workload(args, file),
-        None => workload(args, version, targets.len(), warn)?,
+    let workload = match source {
+        Source::Options => workload(args, version, targets.len(), warn)?,
+        Source::File(file) => scenario::workload(args, file),
+        Source::Recording(replay) => Workload::Replay(replay.clone()),
+    };
+    let arrivals = match source {
+        Source::Options => load::arrivals(args),
+        Source::File(file) => scenario::arrivals(args, file),
+        Source::Recording(replay) => replay::arrivals(args, replay),
     };
     let uris = listed.map_or_else(|| uris(args), Ok)?;
     let tls = tls::plan(args, warn)?;
@@ -118,7 +153,7 @@ fn plan_of(
         .targets(targets)
         .program(program.name_text())
         .client(args.client)
-        .arrivals(file.map_or_else(|| load::arrivals(args), |file| scenario::arrivals(args, file)))
+        .arrivals(arrivals)
         .uris(uris)
         .request(request)
         .replies(args.material.replies.clone())

@@ -110,6 +110,8 @@ fn settings(args: &CapacityArgs, plan: Plan) -> (Plan, CapacitySettings) {
             Workload::Sessions(sessions) => sessions.count = UNLIMITED,
             Workload::Scenarios(scenarios) => scenarios.count = UNLIMITED,
             Workload::Calls(calls) => calls.count = UNLIMITED,
+            // No option of a search asks for one.
+            Workload::Replay(_) => {}
         }
     });
     let settings = CapacitySettings {

@@ -20,6 +20,7 @@ use httperf_import::{Error, Report, curl, goreplay, har, log, openapi};
 use self::output::{Failure, Output};
 use crate::command_line::args::{STDOUT, os_string};
 use crate::command_line::grammar::{self, Command, Group, Opt, Order, ParseStop};
+use crate::commands::recordings;
 use crate::terminal::messages::Program;
 
 /// The command line of `httperf import`.
@@ -40,41 +41,22 @@ pub const COMMAND: Command<ImportArgs> = Command {
 };
 
 const RECORDING: &[Opt<ImportArgs>] = &[
-    Opt::with_value("format", "FORMAT", "reads a log in this format")
-        .details(&[
-            "Takes nginx's log_format or Apache's LogFormat as the server's configuration has it, in quotes for the \
-             shell, or a name: combined, common, nginx or apache (combined, from this server), caddy (its JSON), \
-             alb (of AWS). Default: told from the first lines, if it is one of these.",
-            "nginx, Caddy and load balancers stamp the end of a request: its duration, if the log has it, tells \
-             the start. Apache stamps the start. Stamps of whole seconds are spread evenly within the second.",
-        ])
-        .apply(|args, value| {
-            let text = std::str::from_utf8(value.bytes())
-                .map_err(|_| ParseStop::expected("--format", "a format in UTF-8", value))?;
-            let format = Format::parse(text);
-            args.format =
-                Some(format.map_err(|flaw| ParseStop::rejected(format!("--format: {flaw}")))?);
+    Opt::with_value("format", "FORMAT", "reads a log in this format").details(recordings::FORMAT).apply(
+        |args, value| {
+            args.format = Some(recordings::format(value)?.0);
             Ok(())
-        }),
+        },
+    ),
     Opt::with_value("client-by", "PARTS", "tells clients apart by address, agent and user, joined by `+`")
-        .details(&[
-            "The user is a cookie that the log has, by $cookie_NAME or %{NAME}C. `request` takes each request for \
-             one of a client of its own. Default: address+agent+user.",
-        ])
+        .details(recordings::CLIENT_BY)
         .apply(|args, value| {
-            let text = String::from_utf8_lossy(value.bytes());
-            args.by = Some(text.parse::<By>().map_err(|reason| {
-                ParseStop::rejected(format!("--client-by: {reason}"))
-            })?);
+            args.by = Some(recordings::client_by(value)?.0);
             Ok(())
         }),
     Opt::with_value("idle", "X", "ends a client's session after a pause of X seconds")
         .details(&["Default: 1800."])
         .apply(|args, value| {
-            let seconds = value.seconds().filter(|seconds| *seconds > 0.0);
-            let idle = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-            args.idle =
-                Some(idle.ok_or_else(|| ParseStop::expected("--idle", "a number of seconds above 0", value))?);
+            args.idle = Some(recordings::idle(value)?);
             Ok(())
         }),
     Opt::flag("all-origins", "takes the requests of a HAR to all servers, not to the main one alone").apply(

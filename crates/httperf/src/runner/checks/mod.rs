@@ -4,7 +4,7 @@ mod system;
 
 use std::collections::HashSet;
 
-use httperf_plan::{Arrivals, Endpoint, Plan, SourceAddresses, Target, Workload};
+use httperf_plan::{Arrivals, Clients, Endpoint, Plan, SourceAddresses, Target, Workload};
 
 pub(crate) use self::system::System;
 
@@ -52,6 +52,12 @@ impl Need {
             Workload::Sessions(sessions) => sessions.count,
             Workload::Scenarios(scenarios) => scenarios.count,
             Workload::Calls(calls) => calls.connections.get().into(),
+            Workload::Replay(replay) => match replay.clients {
+                Clients::Recorded { .. } => {
+                    replay.recorded.clients.saturating_mul(replay.copies.get().into())
+                }
+                Clients::Independent { connections } => connections.get().into(),
+            },
         };
         let interval = plan.arrivals.mean_interval();
         let (rate, at_once) = match plan.arrivals {

@@ -36,12 +36,13 @@ impl Outline {
             Workload::Connections(_) => "conn",
             Workload::Sessions(_) => "sess",
             Workload::Scenarios(_) => "visits",
-            Workload::Calls(_) => "call",
+            Workload::Calls(_) | Workload::Replay(_) => "call",
         };
         let measured_until = plan.runtime.map(|runtime| plan.phases.warmup.saturating_add(runtime));
         let all_started = match &plan.arrivals {
             // The steps last as long as they say, so their mean says nothing of the whole.
             Arrivals::Variable(_) => None,
+            Arrivals::Recorded { mean } => Some(mean / f64::from(plan.client.count.get())),
             arrivals => Some(arrivals.mean_interval()).filter(|&interval| interval > 0.0),
         };
         let all_started = all_started

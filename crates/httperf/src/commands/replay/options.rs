@@ -1,0 +1,297 @@
+//! The command line of `httperf replay`: its own options, and those of a run.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use httperf_import::clients::By;
+
+use crate::command_line::args::{Args, STDOUT};
+use crate::command_line::grammar::parse::given;
+use crate::command_line::grammar::{self, Borrowed, Command, Group, Opt, Order, ParseStop, Value};
+use crate::command_line::table;
+use crate::command_line::values::{positive, seconds};
+use crate::commands::recordings;
+
+/// The command line of `httperf replay`.
+pub const COMMAND: Command<ReplayArgs, Args> = Command {
+    name: "replay",
+    summary: "Makes the requests of an access log or a trace again, each at its time.",
+    words: "LOG|TRACE URL",
+    groups: &[
+        Group { title: "Load", options: LOAD },
+        Group { title: "Requests", options: REQUESTS },
+        Group { title: "Recording", options: RECORDING },
+        Group { title: "General", options: GENERAL },
+    ],
+    also: Some(Borrowed { groups: table::COMMAND.groups, part: |args| &mut args.run }),
+    word: |args, word| {
+        if args.file.as_os_str().is_empty() {
+            args.file = PathBuf::from(OsString::from_vec(word.to_vec()));
+            return Ok(());
+        }
+        (table::COMMAND.word)(&mut args.run, word)
+    },
+};
+
+const LOAD: &[Opt<ReplayArgs>] = &[
+    Opt::with_value("speed", "X", "makes time run X times as fast as in the recording")
+        .details(&[
+            "A request that was recorded T seconds after the first is due T/X seconds after the start. Default: 1.",
+        ])
+        .apply(|args, value| {
+            let speed = value.real().filter(|speed| (1e-3..=1e6).contains(speed));
+            args.speed = Some(
+                speed.ok_or_else(|| ParseStop::expected("--speed", "a number from 0.001 to 1000000", value))?,
+            );
+            Ok(())
+        }),
+    Opt::with_value("copies", "N", "makes N clients of each client of the recording")
+        .details(&[
+            "The others follow the first by fixed times within --spread. Twice the clients are another load than twice \
+             the speed: each keeps its own pace. Default: 1.",
+        ])
+        .apply(|args, value| {
+            args.copies = Some(positive("--copies", value)?);
+            Ok(())
+        }),
+    Opt::with_value("spread", "X", "lets copies follow their client within X seconds of the recording's time")
+        .details(&["Default: the mean pause between requests of a client."])
+        .apply(|args, value| {
+            args.spread = Some(Duration::from_secs_f64(seconds("--spread", value)?));
+            Ok(())
+        }),
+    Opt::flag("independent", "takes requests for independent of each other: any connection takes any")
+        .details(&[
+            "Otherwise the requests of a client are made in their order, over connections of its own, with the cookies \
+             that it is given.",
+        ])
+        .apply(|args, _| {
+            args.is_independent = true;
+            Ok(())
+        }),
+    Opt::with_value("connections", "N", "opens at most N connections for a client, or for all if independent")
+        .details(&[
+            "A request that finds all of them busy waits, and its latency counts that. Default: 6, over HTTP/2 1; 100 \
+             with --independent. Those that are idle for 60 s are closed.",
+        ])
+        .apply(|args, value| {
+            args.connections = Some(positive("--connections", value)?);
+            Ok(())
+        }),
+];
+
+const REQUESTS: &[Opt<ReplayArgs>] = &[
+    Opt::flag("allow-unsafe", "makes requests of all methods, not of GET and HEAD alone")
+        .details(&["Others may change what the server holds. What is left out is counted."])
+        .apply(|args, _| {
+            args.allows_unsafe = true;
+            Ok(())
+        }),
+    Opt::with_value(
+        "body-for",
+        "'METHOD PATH=FILE'",
+        "sends this file with requests that were recorded without a body",
+    )
+    .repeatable()
+    .details(&[
+        "PATH is that of the requests, without a query; with `*` at its end, all that begin so. Content-Type follows \
+         from the file's ending (json, xml, txt, html, csv, form), unless it was recorded or is given by -H.",
+    ])
+    .apply(|args, value| {
+        args.bodies.push(body_for(value)?);
+        Ok(())
+    }),
+    Opt::flag("no-cookies", "sends the recorded cookies, if any were recorded, and keeps none").apply(
+        |args, _| {
+            args.keeps_no_cookies = true;
+            Ok(())
+        },
+    ),
+];
+
+const RECORDING: &[Opt<ReplayArgs>] = &[
+    Opt::with_value("format", "FORMAT", "reads a log in this format").details(recordings::FORMAT).apply(
+        |args, value| {
+            args.format = Some(recordings::format(value)?.1);
+            Ok(())
+        },
+    ),
+    Opt::with_value("client-by", "PARTS", "tells clients apart by address, agent and user, joined by `+`")
+        .details(recordings::CLIENT_BY)
+        .apply(|args, value| {
+            args.by = Some(recordings::client_by(value)?);
+            Ok(())
+        }),
+    Opt::with_value("idle", "X", "ends a client's session, and its cookies, after a pause of X seconds")
+        .details(&["By the recording's clock. Default: 1800."])
+        .apply(|args, value| {
+            args.idle = Some(recordings::idle(value)?);
+            Ok(())
+        }),
+];
+
+const GENERAL: &[Opt<ReplayArgs>] = &[
+    Opt::flag("dry-run", "prints what the recording has and the first requests, and ends; nothing is sent")
+        .apply(|args, _| {
+            args.shows_only = true;
+            Ok(())
+        }),
+    Opt::help(),
+];
+
+/// The arguments of `httperf replay`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayArgs {
+    /// The recording.
+    pub(super) file: PathBuf,
+    /// `--speed`.
+    pub(super) speed: Option<f64>,
+    /// `--copies`.
+    pub(super) copies: Option<NonZeroU32>,
+    /// `--spread`.
+    pub(super) spread: Option<Duration>,
+    /// `--independent`.
+    pub(super) is_independent: bool,
+    /// `--connections`.
+    pub(super) connections: Option<NonZeroU32>,
+    /// `--allow-unsafe`.
+    pub(super) allows_unsafe: bool,
+    /// `--body-for`, each time it was given: method, path and file.
+    pub(super) bodies: Vec<(String, String, PathBuf)>,
+    /// `--no-cookies`.
+    pub(super) keeps_no_cookies: bool,
+    /// `--format`.
+    pub(super) format: Option<String>,
+    /// `--client-by`, and as it was typed.
+    pub(super) by: Option<(By, String)>,
+    /// `--idle`.
+    pub(super) idle: Option<Duration>,
+    /// `--dry-run`.
+    pub(super) shows_only: bool,
+    /// The options of a run.
+    pub(super) run: Args,
+}
+
+/// Options of a run that say what a recording says, or that only other workloads have.
+const UNFIT: &[&str] = &[
+    "uri",
+    "num-conns",
+    "num-calls",
+    "burst-length",
+    "wlog",
+    "wset",
+    "wsess",
+    "wsesslog",
+    "wsesspage",
+    "session-cookies",
+    "failure-status",
+    "retry-on-failure",
+    "max-connections",
+    "max-piped-calls",
+    "method",
+    "body",
+    "body-file",
+    "form",
+    "targets",
+    "pipeline",
+    "call-pause",
+    "rate",
+    "period",
+    "request-rate",
+    "request-period",
+    "per-connection",
+    "concurrency",
+    "print-workload",
+    "max-open",
+];
+
+impl ReplayArgs {
+    /// Reads the words behind `httperf replay`.
+    ///
+    /// # Errors
+    /// The mistake in them, or what they ask for instead of a run.
+    pub(super) fn parse(words: &[OsString]) -> Result<Self, ParseStop> {
+        let mut args = Self::default();
+        let order = Order::from_environment();
+        grammar::parse(&COMMAND, words, order, &mut args)?;
+        args.check_file()?;
+        let typed = given(&COMMAND, words, order);
+        if let Some(unfit) = typed.iter().find(|given| UNFIT.contains(&given.option.long)) {
+            let message =
+                format!("--{} cannot be given with a recording, which says that itself", unfit.option.long);
+            let hint =
+                (unfit.option.long == "rate").then(|| "--speed and --copies change the load".to_owned());
+            return Err(ParseStop::rejected(message).with_hint(hint));
+        }
+        args.check_server()?;
+        args.check_fit()?;
+        args.run.check()?;
+        args.run.check_stdout()?;
+        Ok(args)
+    }
+
+    fn check_file(&self) -> Result<(), ParseStop> {
+        let name = self.file.display().to_string();
+        let (message, hint) = match () {
+            () if name.is_empty() => ("expected a log or a trace, got none".to_owned(), USAGE.to_owned()),
+            () if name.contains("://") => {
+                (format!("expected a log or a trace first, got `{name}`"), USAGE.to_owned())
+            }
+            () if self.file == Path::new(STDOUT) => (
+                "expected a file, as it is read twice, got `-`".to_owned(),
+                "`httperf import log -` makes a trace of standard input".to_owned(),
+            ),
+            () => return Ok(()),
+        };
+        Err(ParseStop::rejected(message).with_hint(Some(hint)))
+    }
+
+    /// Requests of a log go to the server that is meant, never to one that nobody named.
+    fn check_server(&self) -> Result<(), ParseStop> {
+        let run = &self.run;
+        if run.url().is_some() || run.server.is_some() || run.servers.is_some() || self.shows_only {
+            return Ok(());
+        }
+        let message = match run.stray_words.first() {
+            Some(word) => format!("expected the URL of the server, got `{}`", String::from_utf8_lossy(word)),
+            None => "expected the URL of the server behind the recording, got none".to_owned(),
+        };
+        Err(ParseStop::rejected(message).with_hint(Some(USAGE.to_owned())))
+    }
+
+    /// Refuses options without effect.
+    fn check_fit(&self) -> Result<(), ParseStop> {
+        let copies = self.copies.map_or(1, NonZeroU32::get);
+        let without = |option: &str, needed: &str| {
+            Err(ParseStop::rejected(format!("{option}: does nothing without {needed}")))
+        };
+        if self.spread.is_some() && copies == 1 {
+            return without("--spread", "--copies");
+        }
+        if !self.bodies.is_empty() && !self.allows_unsafe {
+            return without("--body-for", "--allow-unsafe");
+        }
+        Ok(())
+    }
+}
+
+/// An example of a whole command.
+const USAGE: &str = "httperf replay access.log http://127.0.0.1:8080";
+
+/// Reads `METHOD PATH=FILE`.
+fn body_for(value: Value<'_>) -> Result<(String, String, PathBuf), ParseStop> {
+    let wrong =
+        || ParseStop::expected("--body-for", "METHOD PATH=FILE, such as 'POST /cart=cart.json'", value);
+    let text = std::str::from_utf8(value.bytes()).map_err(|_| wrong())?;
+    let (method, rest) = text.split_once(' ').ok_or_else(wrong)?;
+    let (path, file) = rest.split_once('=').ok_or_else(wrong)?;
+    let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_path = path.starts_with('/') && !path.contains(['?', ' ']) || path == "*";
+    if !is_method || !is_path || file.is_empty() {
+        return Err(wrong());
+    }
+    Ok((method.to_owned(), path.to_owned(), PathBuf::from(file)))
+}
