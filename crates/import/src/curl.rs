@@ -2,16 +2,20 @@
 
 use std::io::Read;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use url::{Url, form_urlencoded};
 
 use crate::error::{Error, Flaw};
-use crate::har::relative;
-use crate::headers::{is_method, is_name, is_of_the_browser, is_of_the_connection};
+use crate::har::{relative, unquoted};
+use crate::headers::{is_method, is_name, is_of_the_browser, is_of_the_connection, is_value};
 use crate::report::{Report, shortened};
 use crate::shell::{self, Line};
 use crate::text::read_text;
 use crate::words::{Expected, Syntax, ToolOption, flag, read as read_words, seconds, value};
-use crate::workload::{Body, Entry, Part, Scenario, Step, StepFile, Text, Workload};
+use crate::workload::{
+    Body, Entry, OTHER_SCHEME, Part, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY, Text, Workload,
+};
 
 /// Reads a file of commands into a workload whose one file of steps has this name, without its ending.
 ///
@@ -28,7 +32,6 @@ pub fn read(reader: impl Read, name: &str) -> Result<(Workload, Report), Error> 
     if requests.is_empty() {
         return Err(Flaw::whole("expected commands of curl, got none").into());
     }
-    report.carried = u64::try_from(requests.len()).unwrap_or(u64::MAX);
     // The server of most commands; of several, that of the first.
     let origins = requests.iter().map(|request| request.url.origin().ascii_serialization());
     let origins: Vec<String> = origins.collect();
@@ -36,6 +39,21 @@ pub fn read(reader: impl Read, name: &str) -> Result<(Workload, Report), Error> 
     let most = origins.iter().take(ORIGINS_MAX).map(count).max().unwrap_or(0);
     let base =
         origins.iter().take(ORIGINS_MAX).find(|origin| count(origin) == most).cloned().unwrap_or_default();
+    let scheme = base.split(':').next().unwrap_or_default();
+    let mut count = 0;
+    requests.retain(|request| {
+        let reason = if request.url.scheme() != scheme {
+            OTHER_SCHEME
+        } else if count == REQUESTS_MAX {
+            TOO_MANY
+        } else {
+            count += 1;
+            return true;
+        };
+        report.leave_out(reason, || request.url.to_string());
+        false
+    });
+    report.carried = u64::try_from(count).unwrap_or(u64::MAX);
     let unverified = requests.iter().any(|request| request.unverified);
     let timeout = requests.iter().filter_map(|request| request.timeout).reduce(f64::max);
     let entries =
@@ -122,34 +140,40 @@ impl State {
         if self.urls.is_empty() {
             return Err("expected a URL, got none".to_owned());
         }
+        // Also data that are empty are posted.
+        let has_data = (!self.data.is_empty() && !self.in_query) || !self.form.is_empty();
         let body = self.body()?;
-        let usual = match (&body, &self.upload) {
+        let usual = match (has_data, &self.upload) {
             _ if self.is_head => "HEAD",
             (_, Some(_)) => "PUT",
-            (Some(_), None) => "POST",
-            (None, None) => "GET",
+            (true, None) => "POST",
+            (false, None) => "GET",
         };
         let method = self.method.clone().unwrap_or_else(|| usual.to_owned());
         let headers = self.headers();
         let urls = std::mem::take(&mut self.urls);
         let requests = urls.iter().map(|url| {
+            let url = parsed(url, &self.query)?;
             let mut entry = Entry {
                 method: method.clone(),
                 headers: headers.clone(),
-                basic_auth: self
-                    .credentials
-                    .clone()
-                    .map(|(user, password)| (Text::literal(user), Text::literal(password))),
                 follows_redirects: self.follows_redirects,
                 ..Entry::default()
             };
-            entry.set_body(body.clone());
-            Ok(Request {
-                url: parsed(url, &self.query)?,
-                entry,
-                timeout: self.timeout,
-                unverified: self.unverified,
-            })
+            let content_type = headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+            let content_type = content_type.and_then(|(_, text)| text.as_literal());
+            entry.set_body(body.clone(), content_type);
+            match self.credentials.clone().or_else(|| credentials(&url)) {
+                Some((user, password)) if user.is_empty() => {
+                    let pair = STANDARD.encode(format!(":{password}"));
+                    entry.headers.push(("Authorization".to_owned(), Text::literal(format!("Basic {pair}"))));
+                }
+                Some((user, password)) => {
+                    entry.basic_auth = Some((Text::literal(user), Text::literal(password)));
+                }
+                None => {}
+            }
+            Ok(Request { url, entry, timeout: self.timeout, unverified: self.unverified })
         });
         requests.collect()
     }
@@ -157,6 +181,9 @@ impl State {
     fn body(&mut self) -> Result<Option<Body>, String> {
         let separator = if self.is_json { "" } else { "&" };
         let data = std::mem::take(&mut self.data);
+        if !data.is_empty() && !self.form.is_empty() {
+            return Err("-F: expected no -d as well, which sends another body".to_owned());
+        }
         let data = match &data[..] {
             [] => None,
             [Data::File(name)] => Some(Body::File(name.clone())),
@@ -187,8 +214,7 @@ impl State {
             self.headers.push(("Accept".to_owned(), "application/json".to_owned()));
         }
         match (data, self.form.is_empty(), self.upload.clone()) {
-            (Some(_), false, _) => Err("-F: expected no -d as well, which sends another body".to_owned()),
-            (None, false, _) => Ok(Some(Body::Multipart(std::mem::take(&mut self.form)))),
+            (_, false, _) => Ok(Some(Body::Multipart(std::mem::take(&mut self.form)))),
             (None, true, Some(file)) => Ok(Some(Body::File(file))),
             (data, true, _) => Ok(data),
         }
@@ -228,13 +254,21 @@ fn parsed(text: &str, additions: &[String]) -> Result<Url, String> {
     Ok(url)
 }
 
+/// The user and the password of a URL, if it has them.
+fn credentials(url: &Url) -> Option<(String, String)> {
+    let decoded = |text: &str| unquoted(&text.replace('+', "%2B"));
+    let password = url.password();
+    let has_any = !url.username().is_empty() || password.is_some();
+    has_any.then(|| (decoded(url.username()), decoded(password.unwrap_or_default())))
+}
+
 const OPTIONS: &[ToolOption<State>] = &[
     value(&["--url"], |state, text| {
         state.urls.push(text.to_owned());
         Ok(())
     }),
     value(&["-X", "--request"], |state, text| {
-        if !is_method(text) || !text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        if !is_method(text) || !text.bytes().all(|byte| byte.is_ascii_uppercase()) || text == "HTTP" {
             return Err(Expected("a method in capital letters"));
         }
         state.method = Some(text.to_owned());
@@ -247,6 +281,7 @@ const OPTIONS: &[ToolOption<State>] = &[
     value(&["--oauth2-bearer"], |state, text| header(state, &format!("Authorization: Bearer {text}"))),
     value(&["-b", "--cookie"], |state, text| {
         match text.contains('=') {
+            true if !is_value(text) => return Err(Expected("cookies without control characters")),
             true => state.cookies.push(text.to_owned()),
             false => state.notes.push(format!("-b {text}: files of cookies are not read")),
         }
@@ -287,26 +322,27 @@ const OPTIONS: &[ToolOption<State>] = &[
         Ok(())
     }),
     value(&["-F", "--form"], |state, text| {
-        let (name, field) = text.split_once('=').ok_or(Expected("NAME=VALUE"))?;
+        const FIELD: Expected = Expected("NAME=VALUE or NAME=@FILE");
+        let (name, field) = named(text)?;
         let field = field.split_once(';').map_or(field, |(field, details)| {
             state.notes.push(format!("-F {name}: `{details}` is left out"));
             field
         });
         let part = match field.strip_prefix('@') {
-            Some(file) => Part::File(file.to_owned()),
-            None if field.starts_with('<') => return Err(Expected("NAME=VALUE or NAME=@FILE")),
+            Some(file) => Part::File(file_name(file).ok_or(FIELD)?),
+            None if field.starts_with('<') => return Err(FIELD),
             None => Part::Text(field.to_owned()),
         };
         state.form.push((name.to_owned(), part));
         Ok(())
     }),
     value(&["--form-string"], |state, text| {
-        let (name, field) = text.split_once('=').ok_or(Expected("NAME=VALUE"))?;
+        let (name, field) = named(text)?;
         state.form.push((name.to_owned(), Part::Text(field.to_owned())));
         Ok(())
     }),
     value(&["-T", "--upload-file"], |state, text| {
-        state.upload = Some(text.to_owned());
+        state.upload = Some(file_name(text).ok_or(Expected("FILE, as standard input is not read"))?);
         Ok(())
     }),
     flag(&["--compressed"], |state, _| {
@@ -322,7 +358,7 @@ const OPTIONS: &[ToolOption<State>] = &[
         Ok(())
     }),
     value(&["-m", "--max-time"], |state, text| {
-        state.timeout = Some(seconds(text)?).filter(|&seconds| seconds > 0.0);
+        state.timeout = Some(seconds(text)?).filter(|seconds| (f64::MIN_POSITIVE..1e9).contains(seconds));
         Ok(())
     }),
     ToolOption::lost_flag(&["--http1.0", "-0"], "the version is that of the run"),
@@ -378,7 +414,7 @@ fn header(state: &mut State, text: &str) -> Result<(), Expected> {
         // A field of HTTP/2's own, `:method: GET`.
         return Ok(());
     }
-    if !is_name(name) || value.contains(['\r', '\n', '\0']) {
+    if !is_name(name) || !is_value(value) {
         return Err(EXPECTED);
     }
     match value {
@@ -389,13 +425,23 @@ fn header(state: &mut State, text: &str) -> Result<(), Expected> {
     Ok(())
 }
 
+/// The name and the value of a field of a form.
+fn named(text: &str) -> Result<(&str, &str), Expected> {
+    text.split_once('=').filter(|(name, _)| !name.is_empty()).ok_or(Expected("NAME=VALUE"))
+}
+
 fn data(state: &mut State, text: &str) -> Result<(), Expected> {
+    const EXPECTED: Expected = Expected("text or @FILE, as standard input is not read");
     state.data.push(match text.strip_prefix('@') {
-        Some("-") => return Err(Expected("text or @FILE, as standard input is not read")),
-        Some(name) => Data::File(name.to_owned()),
+        Some(name) => Data::File(file_name(name).ok_or(EXPECTED)?),
         None => Data::Text(text.to_owned()),
     });
     Ok(())
+}
+
+/// The name of a file; `None` for standard input.
+fn file_name(text: &str) -> Option<String> {
+    Some(text).filter(|name| !matches!(*name, "" | "-" | ".")).map(str::to_owned)
 }
 
 /// Encodes the value of `NAME=VALUE`, or all of a text without a name.
@@ -410,114 +456,4 @@ pub fn encoded(text: &str) -> Result<String, Expected> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn import(text: &str) -> Result<(String, Report), String> {
-        let (workload, report) = read(text.as_bytes(), "shop").map_err(|error| error.about("a.sh"))?;
-        Ok((workload.files[0].written(), report))
-    }
-
-    #[track_caller]
-    fn check(text: &str, expected: &str) {
-        assert_eq!(import(text).unwrap().0, expected, "{text}");
-    }
-
-    #[test]
-    fn commands_as_browsers_copy_them_become_entries() {
-        let text = r"curl 'https://shop.example/cart?x=1#top' \
-  -H 'accept: application/json' \
-  -H 'content-type: application/json' \
-  -b 'sid=1; a=2' \
-  -H 'sec-fetch-mode: cors' \
-  -H 'origin: https://shop.example' \
-  --data-raw $'{\'sku\': \'\u0041\'}' \
-  --compressed ;
-curl -X DELETE 'https://shop.example/cart/1' -H 'accept-encoding: gzip' --compressed -k -m 5";
-        check(
-            text,
-            "POST {{base}}/cart?x=1\naccept: application/json\ncontent-type: application/json\norigin: \
-             https://shop.example\nAccept-Encoding: gzip, deflate, br, zstd\nCookie: sid=1; a=2\n`{'sku': \
-             'A'}`\nHTTP *\n\nDELETE {{base}}/cart/1\naccept-encoding: gzip\nHTTP *\n",
-        );
-        let (workload, report) = read(text.as_bytes(), "shop").unwrap();
-        let toml: toml::Table = workload.toml().parse().unwrap();
-        assert_eq!(toml["base"].as_str(), Some("https://shop.example"));
-        assert_eq!(toml["options"]["timeout"].as_integer(), Some(5));
-        assert_eq!((report.carried, report.notes.len()), (2, 1));
-    }
-
-    #[test]
-    fn options_change_the_request() {
-        for (command, expected) in [
-            ("a.example -I", "HEAD {{base}}/\nHTTP *\n"),
-            ("-G a.example/x?y=1 -d a=1 --data-urlencode 'b=c d'", "GET {{base}}/x?y=1&a=1&b=c+d\nHTTP *\n"),
-            ("a.example -d a=1 -d b=2", "POST {{base}}/\n[Form]\na: 1\nb: 2\nHTTP *\n"),
-            ("a.example -d @f.txt", "POST {{base}}/\nfile,f.txt;\nHTTP *\n"),
-            (
-                "a.example --json '{\"a\":1}'",
-                "POST {{base}}/\nContent-Type: application/json\nAccept: application/json\n{\"a\":1}\nHTTP *\n",
-            ),
-            (
-                "a.example -F a=1 -F 'f=@x.png;type=image/png'",
-                "POST {{base}}/\n[Multipart]\na: 1\nf: file,x.png;\nHTTP *\n",
-            ),
-            ("a.example -T x.bin", "PUT {{base}}/\nfile,x.bin;\nHTTP *\n"),
-            (
-                "a.example -u me:pw -L",
-                "GET {{base}}/\n[BasicAuth]\nme: pw\n[Options]\nlocation: true\nHTTP *\n",
-            ),
-            ("a.example -H 'X-A;' -H 'Accept:' -A me", "GET {{base}}/\nX-A:\nUser-Agent: me\nHTTP *\n"),
-            ("a.example http://b.example/", "GET {{base}}/\nHTTP *\n\nGET http://b.example/\nHTTP *\n"),
-        ] {
-            check(&format!("curl {command}"), expected);
-        }
-    }
-
-    #[test]
-    fn bad_commands_are_refused() {
-        for (text, message) in [
-            ("", "a.sh: expected commands of curl, got none"),
-            ("# only\n", "a.sh: expected commands of curl, got none"),
-            ("\nwget x", "a.sh:2: expected a command of curl, got `wget`"),
-            ("Invoke-WebRequest -Uri x", "a.sh:1: expected a command of curl, got `Invoke-WebRequest`"),
-            ("curl -s", "a.sh:1: expected a URL, got none"),
-            ("curl ftp://a/", "a.sh:1: expected a URL of http or https, got `ftp://a/`"),
-            ("curl a -X", "a.sh:1: -X: expected a value, got none"),
-            ("curl a -X 'a b'", "a.sh:1: -X: expected a method in capital letters, got `a b`"),
-            (
-                "curl a -H nocolon",
-                "a.sh:1: -H: expected a header field such as `Accept: text/html`, and no file, got `nocolon`",
-            ),
-            ("curl a -d x -d @f", "a.sh:1: -d: expected text, or a single @FILE, got both"),
-            ("curl a -d x -F a=1", "a.sh:1: -F: expected no -d as well, which sends another body"),
-            ("curl a -u me", "a.sh:1: -u: expected USER:PASSWORD, got `me`"),
-            ("curl a -d @-", "a.sh:1: -d: expected text or @FILE, as standard input is not read, got `@-`"),
-            ("curl a -m soon", "a.sh:1: -m: expected a number of seconds, got `soon`"),
-            (
-                "curl $URL",
-                "a.sh:1: expected text, got `$URL`, which only a running shell knows\nhint: quote it with '…' if it \
-                 is meant as it stands",
-            ),
-            (
-                "curl ^\"http://a/^\"",
-                "a.sh:1: expected a command for bash, got one for cmd, with `^`\nhint: copy it as cURL (bash)",
-            ),
-        ] {
-            assert_eq!(import(text).map(|(hurl, _)| hurl), Err(message.to_owned()), "{text}");
-        }
-        let error = read(&b"curl \xff"[..], "x").unwrap_err().about("a.sh");
-        assert_eq!(error, "a.sh:1:6: expected text in UTF-8");
-        assert!(import("curl a --nope").unwrap_err().ends_with("), got `--nope`"));
-    }
-
-    proptest! {
-        #[test]
-        fn no_bytes_panic(bytes in any::<Vec<u8>>(), words in ".*") {
-            let _ = read(&bytes[..], "x");
-            let _ = import(&format!("curl http://a/ {words}"));
-        }
-    }
-}
+mod tests;

@@ -17,9 +17,12 @@ use url::Url;
 
 use crate::clock;
 use crate::error::{Error, Flaw};
-use crate::headers::{is_method, is_name, is_of_the_browser, is_of_the_connection};
+use crate::headers::{is_method, is_name, is_of_the_browser, is_of_the_connection, is_value};
 use crate::report::Report;
-use crate::workload::{Body, Entry, Part, Scenario, Step, StepFile, Text, Workload, file_stem};
+use crate::workload::{
+    Body, Entry, OTHER_SCHEME, PAUSE_MAX, Part, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY, Text,
+    Workload, file_stem,
+};
 
 /// The shortest pause that is a think time.
 pub const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -47,14 +50,21 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
     let requests: Vec<Request> =
         log.entries.into_iter().filter_map(|entry| Request::of(entry, &mut report)).collect();
     let main = main_origin(&requests).ok_or_else(|| no_requests(&report))?;
+    let scheme = main.split(':').next().unwrap_or_default();
+    let mut count = 0;
     let requests = requests.into_iter().filter(|request| {
-        let stays = options.all_origins || request.origin() == main;
-        if !stays {
-            report.leave_out("requests to other origins (--all-origins takes them)", || {
-                request.url.to_string()
-            });
-        }
-        stays
+        let reason = if !options.all_origins && request.origin() != main {
+            "requests to other origins (--all-origins takes them)"
+        } else if request.url.scheme() != scheme {
+            OTHER_SCHEME
+        } else if count == REQUESTS_MAX {
+            TOO_MANY
+        } else {
+            count += 1;
+            return true;
+        };
+        report.leave_out(reason, || request.url.to_string());
+        false
     });
     let pages = by_page(requests.collect(), &log.pages);
     let mut importer = Importer { base: main.clone(), cookies: false, credentials: 0 };
@@ -89,11 +99,11 @@ pub fn read(reader: impl Read, options: Options) -> Result<(Workload, Report), E
             disabled: None,
         });
     }
-    unique_names(&mut workload.scenarios);
     if workload.scenarios.len() > 1 {
         let disabled = Some("Instead of the scenarios above: the recording as one visit.".to_owned());
         workload.scenarios.push(Scenario { name: "recording".to_owned(), steps: whole, disabled });
     }
+    unique_names(&mut workload.scenarios);
     if importer.cookies {
         workload.options.push(("cookies".to_owned(), "true".to_owned()));
         report.note("recorded cookies are left out: a visit keeps those that the server sets");
@@ -157,6 +167,10 @@ impl Request {
         }
         if !is_method(&entry.request.method) || entry.request.method == "CONNECT" {
             return leave("entries without a method");
+        }
+        let method = &entry.request.method;
+        if !method.bytes().all(|byte| byte.is_ascii_uppercase()) || method == "HTTP" {
+            return leave("requests whose method a file of steps cannot have");
         }
         let Ok(url) = Url::parse(&entry.request.url) else { return leave("entries without a URL") };
         let start = clock::from_rfc3339(entry.started.as_bytes());
@@ -258,7 +272,7 @@ fn pause(end: i64, start: i64) -> Option<Duration> {
     let pause = u64::try_from(start.saturating_sub(end)).ok().map(Duration::from_nanos)?;
     // An entry without a time has none.
     let known = end > 0 && start > 0;
-    (known && pause >= PAUSE_MIN).then_some(pause)
+    (known && (PAUSE_MIN..=PAUSE_MAX).contains(&pause)).then_some(pause)
 }
 
 struct Importer {
@@ -297,21 +311,29 @@ impl Importer {
                 report.leave_out("header fields without a proper name", || name.clone());
                 continue;
             }
+            if !is_value(&value) {
+                report.leave_out("header fields with control characters", || name.clone());
+                continue;
+            }
             self.credentials += u64::from(name.eq_ignore_ascii_case("authorization"));
             entry.headers.push((name, Text::literal(value)));
         }
         if let Some(data) = request.body {
+            let kind = data.mime_type.clone();
             let body = body(data, report);
-            entry.set_body(body);
+            entry.set_body(body, Some(&kind));
         }
         entry
     }
 }
 
-/// A URL that begins with the variable of the server, if it is of this one.
+/// A URL that begins with the variable of the server, if it is of this one. It has no fragment and no credentials.
 pub(crate) fn relative(url: &Url, base: &str) -> Text {
     let mut whole = url.clone();
     whole.set_fragment(None);
+    // These fail for URLs that cannot have credentials.
+    let _ = whole.set_username("");
+    let _ = whole.set_password(None);
     let origin = url.origin().ascii_serialization();
     if origin != base {
         return Text::literal(whole);
@@ -332,7 +354,14 @@ fn body(data: HarData, report: &mut Report) -> Option<Body> {
         return None;
     }
     if kind.starts_with("multipart/") {
-        let parts = data.params.into_iter().map(|param| {
+        let parts = data.params.into_iter().filter(|param| {
+            if param.name.is_empty() {
+                report.note("the fields without a name of a form in parts are left out");
+            }
+            !param.name.is_empty()
+        });
+        let parts: Vec<HarParam> = parts.collect();
+        let parts = parts.into_iter().map(|param| {
             if !param.file_name.is_empty() && param.value.is_empty() {
                 report.note(format!(
                     "the file {} of a form is not in the archive: put it next to the workload",
@@ -350,7 +379,7 @@ fn body(data: HarData, report: &mut Report) -> Option<Body> {
 }
 
 /// A parameter of a form, which browsers write as it was encoded.
-fn unquoted(text: &str) -> String {
+pub(crate) fn unquoted(text: &str) -> String {
     if !text.contains(['%', '+']) {
         return text.to_owned();
     }

@@ -13,6 +13,11 @@ pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_token_byte)
 }
 
+/// Returns whether a text can be the value of a header field.
+pub(crate) fn is_value(text: &str) -> bool {
+    text.bytes().all(|byte| byte == b'\t' || !byte.is_ascii_control())
+}
+
 fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

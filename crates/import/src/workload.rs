@@ -12,6 +12,18 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+/// The maximum number of requests that the program reads from all files of a workload.
+pub const REQUESTS_MAX: usize = 1000;
+
+/// The reason for which further requests are left out.
+pub(crate) const TOO_MANY: &str = "requests beyond the first 1000, the maximum of a workload";
+
+/// The reason for which requests are left out that a workload with this server cannot make.
+pub(crate) const OTHER_SCHEME: &str = "requests of another scheme than that of the main server";
+
+/// The longest pause that the program reads: more than 31 years.
+pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(1_000_000_000);
+
 /// A workload: files of steps, and the scenarios that run them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Workload {
@@ -159,6 +171,15 @@ impl Text {
         self
     }
 
+    /// The text, if it has no variables.
+    pub(crate) fn as_literal(&self) -> Option<&str> {
+        match &self.0[..] {
+            [] => Some(""),
+            [Piece::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// The text with each literal escaped.
     fn written(&self, escape: impl Fn(&str) -> String) -> String {
         let pieces = self.0.iter().map(|piece| match piece {
@@ -266,12 +287,33 @@ impl StepFile {
 }
 
 impl Entry {
-    /// Sets the body, and leaves out the header field that names its type where the body brings its own.
-    pub(crate) fn set_body(&mut self, body: Option<Body>) {
-        if matches!(body, Some(Body::Form(_) | Body::Multipart(_))) {
-            self.headers.retain(|(name, _)| !name.eq_ignore_ascii_case("content-type"));
+    /// Sets the body, which is of this type. The header field that names the type is left out where the body brings the
+    /// same; where it brings another, the body becomes a text, which brings none.
+    pub(crate) fn set_body(&mut self, body: Option<Body>, content_type: Option<&str>) {
+        let is_type = |name: &str| name.eq_ignore_ascii_case("content-type");
+        let has_type = self.headers.iter().any(|(name, _)| is_type(name));
+        let kind = content_type.unwrap_or_default().trim().to_ascii_lowercase();
+        self.body = match body {
+            Some(Body::Form(form)) if form.iter().any(|(name, _)| name.is_empty()) => {
+                if !has_type {
+                    self.headers.push(("Content-Type".to_owned(), Text::literal(FORM)));
+                }
+                Some(Body::Text(encoded_form(&form)))
+            }
+            Some(Body::Form(form)) if !has_type && !kind.starts_with(FORM) => {
+                Some(Body::Text(encoded_form(&form)))
+            }
+            Some(Body::Json(json)) if !has_type && kind != "application/json" => Some(Body::Text(json)),
+            other => other,
+        };
+        let brings_type = match &self.body {
+            Some(Body::Form(_)) => kind == FORM,
+            Some(Body::Multipart(_)) => true,
+            _ => false,
+        };
+        if brings_type {
+            self.headers.retain(|(name, _)| !is_type(name));
         }
-        self.body = body;
     }
 
     fn write(&self, hurl: &mut String) {
@@ -344,7 +386,7 @@ impl Body {
         if is_object && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() && is_plain_json(text) {
             return Some(Self::Json(text.to_owned()));
         }
-        if content_type.starts_with("application/x-www-form-urlencoded")
+        if content_type.starts_with(FORM)
             && let Some(form) = form(text)
         {
             return Some(Self::Form(form));
@@ -357,15 +399,50 @@ impl Body {
 fn form(text: &str) -> Option<Vec<(String, String)>> {
     let pairs: Vec<(String, String)> = url::form_urlencoded::parse(text.as_bytes()).into_owned().collect();
     let decoded = |text: &str| text.replace('+', "%20").to_ascii_lowercase();
-    let again = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(&pairs).finish();
+    let again = encoded_form(&pairs);
     let names = pairs.iter().all(|(name, _)| !name.is_empty());
     (names && !pairs.is_empty() && decoded(&again) == decoded(text)).then_some(pairs)
 }
 
-/// Returns whether JSON is written without what a parser of Hurl may read otherwise: control characters and line ends
-/// other than line feeds.
+/// The fields of a form as one text.
+fn encoded_form(form: &[(String, String)]) -> String {
+    url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish()
+}
+
+/// The type of a form that is encoded as in a URL.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Returns whether JSON is written without what a parser of Hurl reads otherwise: control characters and line ends other
+/// than line feeds, halves of characters, numbers with `E`, many values in one another, and what looks like a section.
 fn is_plain_json(text: &str) -> bool {
-    !text.contains(|letter: char| letter.is_control() && letter != '\n') && !text.contains("\n\n")
+    /// The number of values that may be in one another.
+    const DEPTH_MAX: usize = 100;
+    let is_section = text
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(char::is_alphanumeric));
+    let has_halves = ["\\ud", "\\uD"].iter().any(|half| text.contains(half));
+    let has_controls = text.contains(|letter: char| letter.is_control() && letter != '\n');
+    if is_section || has_halves || has_controls || text.contains("\n\n") {
+        return false;
+    }
+    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => in_string = !in_string,
+            _ if in_string => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            b'E' => return false,
+            _ => {}
+        }
+        if depth > DEPTH_MAX {
+            return false;
+        }
+    }
+    true
 }
 
 /// A pause as workload files write it.
@@ -429,7 +506,7 @@ fn line(out: &mut String, text: &str) {
 /// The text of a comment. An `@` at its start would make it an instruction.
 fn one_line(text: &str) -> String {
     let line: String = text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
-    line.trim_start_matches(['@', ' ']).trim_end().to_owned()
+    line.trim_start_matches(|letter: char| letter == '@' || letter.is_whitespace()).trim_end().to_owned()
 }
 
 /// A string of TOML.
@@ -528,18 +605,21 @@ fn json(text: &str) -> String {
     out
 }
 
-/// The name of a file. Letters that the grammar has no way to write become `_`.
+/// The name of a file.
 fn file_name(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     for letter in name.chars() {
         match letter {
-            ' ' => out.push_str("\\ "),
-            letter if letter.is_alphanumeric() || "._-/+@=,%~".contains(letter) => out.push(letter),
-            _ => out.push('_'),
+            ' ' | '#' | ';' | '{' | '}' | '\\' => out.extend(['\\', letter]),
+            letter if letter.is_control() => escaped(&mut out, letter),
+            '[' if out.is_empty() => escaped(&mut out, letter),
+            letter => out.push(letter),
         }
     }
     if out.is_empty() { "file".to_owned() } else { out }
 }
 
+#[cfg(test)]
+pub(crate) mod reread;
 #[cfg(test)]
 mod tests;

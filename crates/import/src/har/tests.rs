@@ -1,6 +1,8 @@
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
+use crate::workload::reread;
 
 /// An entry that started this many milliseconds after the first, took 50 ms and got 200.
 fn entry(page: &str, at: u32, method: &str, url: &str, more: &str) -> String {
@@ -26,7 +28,8 @@ fn archive(entries: &[String]) -> String {
 }
 
 fn import(text: &str, options: Options) -> Result<(Workload, Report), String> {
-    read(text.as_bytes(), options).map_err(|error| error.about("a.har"))
+    let read = read(text.as_bytes(), options).map_err(|error| error.about("a.har"));
+    read.inspect(|(workload, _)| reread::check(workload))
 }
 
 #[test]
@@ -110,6 +113,39 @@ fn what_cannot_be_repeated_is_left_out_by_reason() {
 }
 
 #[test]
+fn what_no_workload_can_say_is_left_out_by_reason() {
+    let get = |url: &str| entry("", 0, "GET", url, "");
+    let text = archive(&[
+        get("https://shop.example/"),
+        get("http://shop.example/plain"),
+        get("https://me:secret@cdn.example/"),
+        entry("", 0, "PROPFIND", "https://shop.example/a", "").replace("text/html", "a\\u0001b"),
+        entry("", 0, "M-SEARCH", "https://shop.example/b", ""),
+    ]);
+    let (workload, report) = import(&text, Options { all_origins: true }).unwrap();
+    let hurl = workload.files[0].written();
+    assert!(hurl.contains("GET https://cdn.example/\n"), "{hurl}");
+    assert!(hurl.ends_with("PROPFIND {{base}}/a\nHTTP 200\n"), "{hurl}");
+    let reasons: Vec<&str> = report.left_out.iter().map(|group| &group.reason[..]).collect();
+    assert_eq!(
+        reasons,
+        [
+            "requests whose method a file of steps cannot have",
+            OTHER_SCHEME,
+            "header fields with control characters"
+        ]
+    );
+}
+
+#[test]
+fn requests_beyond_the_maximum_are_left_out() {
+    let text = archive(&vec![entry("page_1", 0, "GET", "https://shop.example/", ""); REQUESTS_MAX + 2]);
+    let (workload, report) = import(&text, Options::default()).unwrap();
+    assert_eq!(workload.files[0].entries.len(), REQUESTS_MAX);
+    assert_eq!((&report.left_out[0].reason[..], report.left_out[0].count), (TOO_MANY, 2));
+}
+
+#[test]
 fn bodies_come_from_text_or_parameters() {
     for (data, expected) in [
         (
@@ -125,6 +161,11 @@ fn bodies_come_from_text_or_parameters() {
             "[Multipart]\nf: file,a.png;\nt: v\n",
         ),
         (r#"{"mimeType":"text/plain","text":"AAE=","encoding":"base64"}"#, "`\\u{0}\\u{1}`\n"),
+        (r#"{"mimeType":"text/plain","text":"{}"}"#, "`{}`\n"),
+        (
+            r#"{"mimeType":"application/x-www-form-urlencoded","params":[{"value":"v"}]}"#,
+            "Content-Type: application/x-www-form-urlencoded\n`=v`\n",
+        ),
         (r#"{"mimeType":null,"text":null,"params":null}"#, ""),
     ] {
         let more = format!(r#","postData":{data}"#);
@@ -175,4 +216,97 @@ proptest! {
             prop_assert_eq!(workload.files[0].written().lines().count(), 4);
         }
     }
+
+    #[test]
+    fn any_request_is_read_as_it_was_recorded(
+        entries in proptest::collection::vec(recorded(), 1..4),
+        titles in [reread::text(), reread::text()],
+        all_origins: bool,
+    ) {
+        check_entries(entries, &titles, Options { all_origins });
+    }
+}
+
+/// Reads an archive of these entries, if any can be carried over, and expects their requests.
+fn check_entries(mut recorded: Vec<Value>, titles: &[String; 2], options: Options) {
+    const NUMBER: &str = "X-Number";
+    for (number, entry) in recorded.iter_mut().enumerate() {
+        let field = json!({"name": NUMBER, "value": number.to_string()});
+        entry["request"]["headers"].as_array_mut().unwrap().push(field);
+    }
+    let pages = [json!({"id": "0", "title": titles[0]}), json!({"id": "1", "title": titles[1]})];
+    let archive = json!({"log": {"pages": pages, "entries": recorded}}).to_string();
+    let Ok((workload, report)) = read(archive.as_bytes(), options) else { return };
+    reread::check(&workload);
+    let entries: Vec<&Entry> = workload.files.iter().flat_map(|file| &file.entries).collect();
+    assert_eq!(u64::try_from(entries.len()).unwrap(), report.carried);
+    for entry in entries {
+        let number = entry.headers.iter().find(|(name, _)| name == NUMBER).unwrap().1.as_literal().unwrap();
+        let request = &recorded[number.parse::<usize>().unwrap()]["request"];
+        assert_eq!(entry.method, request["method"].as_str().unwrap());
+        let is_carried = |(name, value): &(&str, &str)| {
+            is_name(name) && is_value(value) && !name.eq_ignore_ascii_case("content-type")
+        };
+        let fields = request["headers"].as_array().unwrap().iter();
+        let fields = fields.map(|field| (field["name"].as_str().unwrap(), field["value"].as_str().unwrap()));
+        let carried = entry.headers.iter().map(|(name, value)| (&name[..], value.as_literal().unwrap()));
+        assert!(carried.filter(is_carried).eq(fields.filter(is_carried)), "{entry:?} of {request}");
+        let text = request["postData"]["text"].as_str().unwrap();
+        match &entry.body {
+            Some(_) if text.is_empty() => {}
+            None => assert!(text.is_empty()),
+            Some(Body::Text(body) | Body::Json(body)) => assert_eq!(body, text),
+            Some(Body::Form(form)) => {
+                let sent: Vec<_> = url::form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+                assert_eq!(form, &sent);
+            }
+            Some(other) => panic!("{other:?} of {request}"),
+        }
+    }
+}
+
+/// An entry of an archive.
+fn recorded() -> impl Strategy<Value = Value> {
+    let select = |words: &'static [&'static str]| proptest::sample::select(words);
+    let method = select(&["GET", "GET", "POST", "PATCH", "get", "M-SEARCH", "HTTP", "CONNECT", ""]);
+    let origin = select(&[
+        "https://shop.example/",
+        "https://shop.example/",
+        "https://shop.example:8443/",
+        "http://shop.example/",
+        "https://me:pw@other.example",
+        "ws://a/",
+    ]);
+    let url = (origin, reread::text()).prop_map(|(origin, rest)| format!("{origin}{rest}"));
+    let names = select(&["Accept", "HTTP", "x!#$%&'*+^|~", "GET", "Content-Type", "Authorization"]);
+    let name = prop_oneof![reread::text(), names.prop_map(str::to_owned)];
+    // Fields of a connection or a browser are left out for another reason.
+    let name = name.prop_filter("a field of the request", |name| {
+        !is_of_the_connection(name) && !is_of_the_browser(name) && !name.eq_ignore_ascii_case("cookie")
+    });
+    let headers = proptest::collection::vec((name, reread::text()), 0..4);
+    let kind = select(&[
+        "text/plain",
+        "application/json",
+        "application/json; charset=UTF-8",
+        "application/x-www-form-urlencoded",
+        "application/x-www-form-urlencoded; charset=UTF-8",
+        "multipart/form-data; boundary=x",
+        "",
+    ]);
+    let text =
+        prop_oneof![reread::text(), reread::json().prop_map(|value| value.to_string()), Just(String::new())];
+    let params = proptest::collection::vec((reread::text(), reread::text(), reread::text()), 0..3);
+    let rest = (0u32..60, any::<u16>(), 0u8..3);
+    (method, url, headers, kind, text, params, rest).prop_map(|(method, url, headers, kind, text, params, rest)| {
+        let (second, status, page) = rest;
+        let headers = headers.into_iter().map(|(name, value)| json!({"name": name, "value": value}));
+        let params = params.into_iter().map(|(name, value, file)| json!({"name": name, "value": value, "fileName": file}));
+        let body = json!({"mimeType": kind, "text": text, "params": params.collect::<Vec<_>>()});
+        json!({
+            "pageref": page.to_string(), "startedDateTime": format!("2026-01-02T03:04:{second:02}Z"), "time": 5,
+            "request": {"method": method, "url": url, "headers": headers.collect::<Vec<_>>(), "postData": body},
+            "response": {"status": status},
+        })
+    })
 }

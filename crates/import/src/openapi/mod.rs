@@ -15,9 +15,12 @@ use serde_json::Value;
 use url::{Url, form_urlencoded};
 
 use crate::error::{Error, Flaw};
+use crate::headers::{is_name, is_of_the_connection, is_value};
 use crate::report::{Report, shortened};
 use crate::text::read_text;
-use crate::workload::{Body, Entry, Part, Scenario, Step, StepFile, Text, Workload, file_stem};
+use crate::workload::{
+    Body, Entry, Part, REQUESTS_MAX, Scenario, Step, StepFile, TOO_MANY, Text, Workload, file_stem,
+};
 
 use self::refs::{Broken, resolved};
 use self::sample::Sampler;
@@ -44,6 +47,7 @@ pub fn read(reader: impl Read, name: &str) -> Result<(Workload, Report), Error> 
         taken: HashSet::new(),
         files: Vec::new(),
         choices: Vec::new(),
+        changing: 0,
     };
     importer.operations();
     Ok(importer.workload(name)?)
@@ -94,6 +98,8 @@ struct Importer<'d> {
     files: Vec<StepFile>,
     /// The files with the reasons for which they are only comments.
     choices: Vec<(String, Option<String>)>,
+    /// The number of those that may change data.
+    changing: usize,
 }
 
 impl<'d> Importer<'d> {
@@ -142,7 +148,14 @@ impl<'d> Importer<'d> {
         let comments =
             operation.get("summary").and_then(Value::as_str).map(str::to_owned).into_iter().collect();
         let entry = Entry { name: Some(id.unwrap_or(&title).to_owned()), ..entry };
-        let reason = (method != "GET").then(|| format!("{method}: may change data"));
+        let reason = if method != "GET" {
+            self.changing += 1;
+            Some(format!("{method}: may change data"))
+        } else if self.choices.len() - self.changing >= REQUESTS_MAX {
+            Some(TOO_MANY.to_owned())
+        } else {
+            None
+        };
         self.choices.push((name.clone(), reason));
         self.files.push(StepFile { name, comments, entries: vec![entry] });
         self.report.carried += 1;
@@ -176,30 +189,44 @@ impl<'d> Importer<'d> {
             let value = value.unwrap_or(Value::String("text".to_owned()));
             match text("in") {
                 "path" => path = path.replace(&format!("{{{name}}}"), &path_text(&joined(&value))),
-                "query" => entry.query.extend(query(name, &value)),
+                "query" => {
+                    let fields = query(name, &value);
+                    entry.query.extend(fields.into_iter().filter(|(name, _)| !name.is_empty()));
+                }
                 // These three are described elsewhere in the document.
                 "header"
                     if ["accept", "content-type", "authorization"]
                         .contains(&&name.to_ascii_lowercase()[..]) => {}
-                "header" => entry.headers.push((name.to_owned(), Text::literal(joined(&value)))),
+                "header" => self.add_header(&mut entry, name, joined(&value)),
                 "cookie" => cookies.push(format!("{name}={}", joined(&value))),
                 _ => {}
             }
         }
-        entry.url = Text::variable("base").then(path);
+        let slash = if path.is_empty() || path.starts_with('/') { "" } else { "/" };
+        entry.url = Text::variable("base").then(format!("{slash}{path}"));
         let (status, accept) = self.expected(operation)?;
         entry.status = status;
         if let Some(accept) = accept {
-            entry.headers.push(("Accept".to_owned(), Text::literal(accept)));
+            self.add_header(&mut entry, "Accept", accept);
         }
         if !cookies.is_empty() {
-            entry.headers.push(("Cookie".to_owned(), Text::literal(cookies.join("; "))));
+            self.add_header(&mut entry, "Cookie", cookies.join("; "));
         }
         self.secure(operation, &mut entry)?;
         if let Some(body) = operation.get("requestBody") {
             self.set_body(resolved(self.document, body)?, &mut entry, &mut sampler)?;
         }
         Ok((entry, sampler.made_up))
+    }
+
+    /// Adds a header field, if HTTP allows it.
+    fn add_header(&mut self, entry: &mut Entry, name: &str, value: String) {
+        if is_name(name) && is_value(&value) && !is_of_the_connection(name) {
+            entry.headers.push((name.to_owned(), Text::literal(value)));
+        } else {
+            let shown = shortened(name, 40);
+            self.report.note(format!("the header field {shown} cannot be set by a request: it is left out"));
+        }
     }
 
     /// The parameters of an operation with those of its path, which it may replace.
@@ -254,13 +281,19 @@ impl<'d> Importer<'d> {
                 ("apiKey", _) => {
                     let variable = self.api_key(name);
                     let value = Text::variable(&variable);
+                    let key = text("name");
                     match text("in") {
-                        "query" => entry.query.push((text("name").to_owned(), value)),
-                        "cookie" => {
-                            let cookie = Text::literal(format!("{}=", text("name"))).then_variable(&variable);
+                        "query" if !key.is_empty() => entry.query.push((key.to_owned(), value)),
+                        "cookie" if is_name(key) => {
+                            let cookie = Text::literal(format!("{key}=")).then_variable(&variable);
                             entry.headers.push(("Cookie".to_owned(), cookie));
                         }
-                        _ => entry.headers.push((text("name").to_owned(), value)),
+                        "header" if is_name(key) && !is_of_the_connection(key) => {
+                            entry.headers.push((key.to_owned(), value));
+                        }
+                        _ => self
+                            .report
+                            .note(format!("the security scheme {} has no name to send", shortened(name, 40))),
                     }
                 }
                 (kind, scheme) => self.report.note(format!(
@@ -308,7 +341,8 @@ impl<'d> Importer<'d> {
                 Some(Body::Form(object.iter().map(|(name, value)| (name.clone(), joined(value))).collect()))
             }
             (Preference::Multipart, Value::Object(object)) => {
-                let parts = object.iter().map(|(name, value)| (name.clone(), Part::Text(joined(value))));
+                let named = object.iter().filter(|(name, _)| !name.is_empty());
+                let parts = named.map(|(name, value)| (name.clone(), Part::Text(joined(value))));
                 Some(Body::Multipart(parts.collect()))
             }
             (_, Value::String(text)) => Some(Body::Text(text)),
@@ -318,9 +352,9 @@ impl<'d> Importer<'d> {
             }
         };
         if body.is_some() {
-            entry.headers.push(("Content-Type".to_owned(), Text::literal(kind)));
+            self.add_header(entry, "Content-Type", kind.clone());
         }
-        entry.set_body(body);
+        entry.set_body(body, Some(kind));
         Ok(())
     }
 
@@ -341,12 +375,18 @@ impl<'d> Importer<'d> {
             let names: Vec<&str> = self.variables.keys().map(String::as_str).collect();
             self.report.note(format!("set the variables {} in the workload", names.join(", ")));
         }
-        let skipped = self.choices.iter().filter(|(_, reason)| reason.is_some()).count();
-        if skipped > 0 {
+        let changing = self.changing;
+        if changing > 0 {
             self.report
-                .note(format!("{skipped} operations may change data: they are comments in the scenario"));
+                .note(format!("{changing} operations may change data: they are comments in the scenario"));
         }
-        let disabled = (skipped == self.choices.len()).then(|| "No operation only reads.".to_owned());
+        let beyond = (self.choices.len() - changing).saturating_sub(REQUESTS_MAX);
+        if beyond > 0 {
+            self.report.note(format!(
+                "{beyond} operations are beyond the first {REQUESTS_MAX}: they are comments in the scenario"
+            ));
+        }
+        let disabled = (changing == self.choices.len()).then(|| "No operation only reads.".to_owned());
         let scenario = Scenario { name: name.to_owned(), steps: vec![Step::Choose(self.choices)], disabled };
         let workload = Workload {
             comments,

@@ -1,6 +1,8 @@
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
+use crate::workload::reread;
 
 const SHOP: &str = r##"
 openapi: 3.0.3
@@ -70,7 +72,8 @@ components:
 "##;
 
 fn import(text: &str) -> Result<(Workload, Report), String> {
-    read(text.as_bytes(), "shop").map_err(|error| error.about("api.yaml"))
+    let read = read(text.as_bytes(), "shop").map_err(|error| error.about("api.yaml"));
+    read.inspect(|(workload, _)| reread::check(workload))
 }
 
 #[test]
@@ -150,6 +153,28 @@ fn json_is_read_as_well() {
 }
 
 #[test]
+fn what_no_request_can_have_is_left_out() {
+    let text = r##"{"openapi":"3.1.0","paths":{"a":{"post":{"requestBody":{"content":{"text/plain":{"example":"x"}}},
+        "parameters":[{"name":"Content-Length","in":"header","example":1},{"name":"a b","in":"header","example":1},
+        {"name":"X","in":"header","example":"a\nb"},{"name":"","in":"query","example":1}]}}}}"##;
+    let (workload, report) = import(text).unwrap();
+    let expected = "# @name POST a\nPOST {{base}}/a\nContent-Type: text/plain\n`x`\nHTTP *\n";
+    assert_eq!(workload.files[0].written(), expected);
+    assert_eq!(report.notes.iter().filter(|note| note.contains("header field")).count(), 3, "{report}");
+}
+
+#[test]
+fn operations_beyond_the_maximum_are_comments() {
+    let paths = (0..REQUESTS_MAX + 2).map(|number| (format!("/{number}"), json!({"get": {}}))).collect();
+    let document = json!({"openapi": "3.1.0", "paths": Value::Object(paths)});
+    let (workload, report) = read(document.to_string().as_bytes(), "shop").unwrap();
+    reread::reread(&workload);
+    let Step::Choose(choices) = &workload.scenarios[0].steps[0] else { panic!("no choice") };
+    assert_eq!(choices.iter().filter(|(_, reason)| reason.is_none()).count(), REQUESTS_MAX);
+    assert!(report.to_string().contains("2 operations are beyond the first 1000"), "{report}");
+}
+
+#[test]
 fn bad_descriptions_are_refused() {
     for (text, message) in [
         ("", "api.yaml: expected a description in OpenAPI 3, got none with the field `openapi`"),
@@ -196,4 +221,65 @@ proptest! {
         text.splice(at..end, bytes.iter().copied().take(5));
         let _ = read(&text[..], "x");
     }
+
+    #[test]
+    fn any_description_is_read_as_it_was_imported(
+        operations in proptest::collection::hash_map((reread::text(), 0..METHODS.len()), operation(), 1..4),
+        server in reread::text(),
+        key in (reread::text(), proptest::sample::select(&["header", "query", "cookie", "elsewhere"][..])),
+    ) {
+        let mut paths = Value::from(serde_json::Map::new());
+        for ((path, method), operation) in operations {
+            paths[path][METHODS[method]] = operation;
+        }
+        let schemes = json!({
+            "key": {"type": "apiKey", "name": key.0, "in": key.1},
+            "basic": {"type": "http", "scheme": "basic"},
+        });
+        let document = json!({
+            "openapi": "3.1.0", "paths": paths, "servers": [{"url": format!("https://shop.example{server}")}],
+            "components": {"securitySchemes": schemes},
+        });
+        let (workload, report) = read(document.to_string().as_bytes(), "shop").unwrap();
+        reread::check(&workload);
+        prop_assert!(report.carried > 0);
+    }
+}
+
+/// An operation with parameters, a body and replies.
+fn operation() -> impl Strategy<Value = Value> {
+    let places = proptest::sample::select(&["path", "query", "header", "cookie"][..]);
+    let name = prop_oneof![reread::text(), Just("Content-Length".to_owned()), Just("x-id".to_owned())];
+    let parameter = (name, places, reread::json()).prop_map(
+        |(name, place, example)| json!({"name": name, "in": place, "required": true, "example": example}),
+    );
+    let kinds = &[
+        "application/json",
+        "application/vnd.x+json",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data",
+        "text/plain",
+        "*/*",
+    ];
+    let kind =
+        prop_oneof![4 => proptest::sample::select(&kinds[..]).prop_map(str::to_owned), 1 => reread::text()];
+    let body = proptest::option::of((kind.clone(), reread::json()));
+    let texts = (proptest::option::of(reread::text()), reread::text(), kind);
+    let security = proptest::option::of(proptest::sample::select(&["key", "basic"][..]));
+    (proptest::collection::vec(parameter, 0..4), body, texts, security).prop_map(
+        |(parameters, body, texts, security)| {
+            let (id, summary, accept) = texts;
+            let mut operation = json!({
+                "parameters": parameters, "operationId": id, "summary": summary,
+                "responses": {"200": {"content": {accept: {}}}},
+            });
+            if let Some((kind, example)) = body {
+                operation["requestBody"] = json!({"content": {kind: {"example": example}}});
+            }
+            if let Some(scheme) = security {
+                operation["security"] = json!([{scheme: []}]);
+            }
+            operation
+        },
+    )
 }

@@ -56,7 +56,7 @@ HTTP 201
 fn comments_give_no_instructions() {
     let file = StepFile {
         name: "a.hurl".to_owned(),
-        comments: vec!["@think 5s\nGET /x".to_owned()],
+        comments: vec!["\u{a0}@think 5s\nGET /x".to_owned()],
         entries: vec![Entry { name: Some(" ".to_owned()), ..post(Body::Text("x".to_owned())) }],
     };
     assert_eq!(file.written(), "# think 5s GET /x\n\nPOST {{base}}/x\n`x`\nHTTP *\n");
@@ -76,16 +76,23 @@ fn bodies_are_written_so_that_their_bytes_stay() {
         (b"one`two#\r\n{{x}}\\", "text/plain", "`one\\`two\\#\\u{d}\\u{a}\\u{7b}\\u{7b}x}}\\\\`"),
         (b"\xff\x00", "image/png", "base64,/wA=;"),
         ("é".as_bytes(), "text/plain", "`é`"),
+        (b"[1]", "application/json", "`[1]`"),
+        (b"[1, 2]", "application/json", "[1, 2]"),
+        (b"{\"E\": 1E5}", "application/json", "`{\"E\": 1E5}`"),
+        (b"{\"E\": 1e5}", "application/json", "{\"E\": 1e5}"),
+        (b"[\"\\ud83d\"]", "application/json", "`[\"\\\\ud83d\"]`"),
     ] {
         let entry = post(Body::of(bytes, Some(kind)).unwrap());
         assert_eq!(written(entry), format!("POST {{{{base}}}}/x\n{expected}\nHTTP *\n"));
     }
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    assert_eq!(Body::of(deep.as_bytes(), None), Some(Body::Text(deep)));
     assert_eq!(Body::of(b"", None), None);
     let parts = vec![
         ("a".to_owned(), Part::Text("file,x;".to_owned())),
         ("b".to_owned(), Part::File("my file{1}.png".to_owned())),
     ];
-    let expected = "POST {{base}}/x\n[Multipart]\na: \\u{66}ile,x;\nb: file,my\\ file_1_.png;\nHTTP *\n";
+    let expected = "POST {{base}}/x\n[Multipart]\na: \\u{66}ile,x;\nb: file,my\\ file\\{1\\}.png;\nHTTP *\n";
     assert_eq!(written(post(Body::Multipart(parts))), expected);
 }
 
