@@ -114,6 +114,14 @@ impl LoadPhase {
     pub fn arrivals(&self) -> f64 {
         self.length.as_secs_f64() * f64::midpoint(self.from, self.to)
     }
+
+    /// Returns the rate this long after the beginning of the phase, in arrivals per second.
+    #[must_use]
+    pub fn rate_at(&self, since: Duration) -> f64 {
+        let length = self.length.as_secs_f64();
+        let share = if length > 0.0 { (since.as_secs_f64() / length).min(1.0) } else { 1.0 };
+        self.from + (self.to - self.from) * share
+    }
 }
 
 impl Phased {
@@ -121,6 +129,36 @@ impl Phased {
     #[must_use]
     pub fn length(&self) -> Duration {
         self.phases.iter().fold(Duration::ZERO, |sum, phase| sum.saturating_add(phase.length))
+    }
+
+    /// Returns the phases in order, each with the time from the start to its beginning.
+    pub fn starts(&self) -> impl Iterator<Item = (Duration, &LoadPhase)> {
+        self.phases.iter().scan(Duration::ZERO, |end, phase| {
+            let start = *end;
+            *end = start.saturating_add(phase.length);
+            Some((start, phase))
+        })
+    }
+
+    /// Returns the phase of work that is due this long after the start, with the time at which it begins. What is due after
+    /// all phases belongs to the last one.
+    #[must_use]
+    pub fn phase_at(&self, due: Duration) -> (Duration, &LoadPhase) {
+        let is_in = |(start, phase): &(Duration, &LoadPhase)| due < start.saturating_add(phase.length);
+        let last = self.phases.last();
+        self.starts().find(is_in).unwrap_or_else(|| (self.length().saturating_sub(last.length), last))
+    }
+
+    /// Returns the number of arrivals that are due between two instants after the start on average.
+    #[must_use]
+    pub fn arrivals(&self, from: Duration, to: Duration) -> f64 {
+        let of_phase = |(start, phase): (Duration, &LoadPhase)| {
+            let within = |at: Duration| at.saturating_sub(start).min(phase.length);
+            let (from, to) = (within(from), within(to));
+            let rate = f64::midpoint(phase.rate_at(from), phase.rate_at(to));
+            rate * to.saturating_sub(from).as_secs_f64()
+        };
+        self.starts().map(of_phase).sum()
     }
 
     /// Returns the mean interval in seconds; infinite if nothing arrives in any phase.
@@ -299,6 +337,30 @@ mod tests {
         assert_eq!(phased.at_rate(15.0), faster);
         let idle = Phased { process: Process::Even, phases: [phase("idle", 5, 0.0, 0.0)].into() };
         assert_eq!(Arrivals::Phased(idle).at_rate(4.0), Arrivals::Deterministic { period: 0.25 });
+    }
+
+    #[test]
+    fn each_instant_has_its_phase_and_its_rate() {
+        let phase = |name: &str, seconds, from, to| LoadPhase {
+            name: name.to_owned(),
+            length: Duration::from_secs(seconds),
+            from,
+            to,
+        };
+        let phases = [phase("ramp", 10, 0.0, 10.0), phase("hold", 20, 10.0, 10.0)].into();
+        let phased = Phased { process: Process::Even, phases };
+        let at = |seconds| {
+            let (start, phase) = phased.phase_at(Duration::from_secs(seconds));
+            (start.as_secs(), &phase.name[..], phase.rate_at(Duration::from_secs(seconds) - start))
+        };
+        let expected =
+            [(0, "ramp", 0.0), (0, "ramp", 9.0), (10, "hold", 10.0), (10, "hold", 10.0), (10, "hold", 10.0)];
+        assert_eq!([0, 9, 10, 29, 99].map(at), expected);
+        let due = |from, to| phased.arrivals(Duration::from_secs(from), Duration::from_secs(to));
+        assert_eq!(
+            [due(0, 1), due(9, 11), due(29, 40), due(30, 40), due(0, 99)],
+            [0.5, 19.5, 10.0, 0.0, 250.0]
+        );
     }
 
     #[test]

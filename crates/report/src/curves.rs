@@ -1,6 +1,7 @@
 //! Common parts of the charts in pages and pictures: points of percentile curves, shaded periods of a run,
 //! and the choice of logarithmic axes.
 
+use httperf_plan::Arrivals;
 use httperf_stats::{Interval, Phase, Timing};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,6 +88,28 @@ impl Stretch {
         });
         let phases = [phase(Phase::WarmUp, StretchKind::WarmUp), phase(Phase::Drain, StretchKind::Drain)];
         phases.into_iter().flatten().chain(stalls).collect()
+    }
+}
+
+/// The time of a load phase, by the schedule.
+pub(crate) struct LoadPhaseSpan<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+}
+
+/// The load phases of a run, in order; none if its schedule has only one.
+pub(crate) fn load_phases(document: &Document) -> Vec<LoadPhaseSpan<'_>> {
+    match &document.plan.arrivals {
+        Arrivals::Phased(phased) if phased.phases.len() > 1 => {
+            let spans = phased.starts().map(|(start, phase)| LoadPhaseSpan {
+                name: &phase.name,
+                from_s: start.as_secs_f64(),
+                to_s: start.saturating_add(phase.length).as_secs_f64(),
+            });
+            spans.collect()
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Instant, KernelTimes, Mismatch, RecordedReply, StepPlace};
+use crate::{Instant, KernelTimes, Mismatch, RecordedReply, StepCall};
 
 /// A call that has ended, with or without a reply.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ pub struct Sample<'a> {
     /// Kernel's times, if they were requested for this call.
     pub kernel: Option<KernelTimes>,
     /// Step of a scenario that made the call, if one did.
-    pub step: Option<StepPlace>,
+    pub step: Option<StepCall>,
     /// Reply that was recorded, if the call replays a recorded one.
     pub recorded: Option<RecordedReply>,
     /// True if the status is the one that the step expects, or the recorded one below 500.

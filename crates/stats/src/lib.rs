@@ -52,7 +52,7 @@ pub use receive::ReceiveFigures;
 pub use recorder::{End, RecordedFigures, Recorder, SessionEnd, TickRates};
 pub use replay::{RecordedReply, ReplayFigures, StatusChange};
 pub use replies::{Compressed, Mismatch, Mismatches};
-pub use series::{Interval, Phase, Series};
+pub use series::{Interval, Phase, Series, VisitCounts};
 pub use split::{Group, Groups};
 pub use stall::Stall;
 pub use status_codes::StatusCodes;
@@ -64,5 +64,8 @@ pub use tls::{
     HandshakeKind, Tally, TlsSummary,
 };
 pub use usage::{Counters, CpuTime, ThreadUsage, Usage};
-pub use visits::{Fate, PhaseVisits, ScenarioVisits, StepFigures, StepPlace, VisitEnd, Visits, VisitsShape};
+pub use visits::{
+    FailedLook, Fate, PhaseVisits, ScenarioVisits, StepCall, StepFigures, StepPlace, VisitEnd, Visits,
+    VisitsShape,
+};
 pub use window::{Throughput, Window};

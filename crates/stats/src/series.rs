@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::timing::MAX_US;
-use crate::{Classes, Errors, Instant};
+use crate::{Classes, Errors, Fate, Instant};
 
 /// Maximum number of intervals kept.
 const INTERVALS_MAX: usize = 1200;
@@ -37,6 +37,28 @@ pub enum Phase {
     Measured,
     /// No load is offered any more.
     Drain,
+}
+
+/// Visits of scenarios in one interval of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct VisitCounts {
+    /// Visits under way at the end of the interval.
+    pub open: u64,
+    /// Visits whose steps were all made.
+    pub completed: u64,
+    /// Visits that ended at a step that failed.
+    pub abandoned: u64,
+    /// Checks that replies failed, the expected status among them.
+    pub checks_failed: u64,
+}
+
+impl VisitCounts {
+    /// Adds what happened in another interval, or in another part of the run.
+    pub fn add_ended(&mut self, other: &Self) {
+        self.completed += other.completed;
+        self.abandoned += other.abandoned;
+        self.checks_failed += other.checks_failed;
+    }
 }
 
 /// Events of one interval of a run.
@@ -79,6 +101,9 @@ pub struct Interval {
     /// Latencies of the calls answered in this interval, to two digits, without unexpected replies. In the
     /// measured phase, calls due before it are left out.
     pub latency: Classes,
+    /// Visits; `None` if the workload has no scenarios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub visits: Option<VisitCounts>,
 }
 
 impl Interval {
@@ -100,6 +125,9 @@ impl Interval {
         self.add_counts(next);
         self.length += next.length;
         self.open = next.open;
+        if let (Some(visits), Some(next)) = (&mut self.visits, next.visits) {
+            visits.open = next.open;
+        }
     }
 
     /// Adds the same interval of another part of the run. The longer of the two lengths counts.
@@ -107,6 +135,9 @@ impl Interval {
         self.add_counts(other);
         self.length = self.length.max(other.length);
         self.open += other.open;
+        if let (Some(visits), Some(other)) = (&mut self.visits, other.visits) {
+            visits.open += other.open;
+        }
     }
 
     fn add_counts(&mut self, other: &Self) {
@@ -120,6 +151,9 @@ impl Interval {
         self.errors.merge(&other.errors);
         self.lag_max = self.lag_max.max(other.lag_max);
         self.latency.merge(&other.latency);
+        if let Some(other) = &other.visits {
+            self.visits.get_or_insert_default().add_ended(other);
+        }
     }
 }
 
@@ -233,6 +267,8 @@ pub(crate) struct SeriesRecorder {
     /// Interval in progress; its latencies are in `latency`.
     current: Interval,
     latency: Histogram<u32>,
+    /// Visits under way, if the workload has scenarios.
+    visits_open: Option<u64>,
     /// Completed intervals that have not been reported yet.
     unreported: VecDeque<Interval>,
 }
@@ -246,7 +282,34 @@ impl SeriesRecorder {
             current: Interval { phase, ..Interval::default() },
             latency: Histogram::new_with_bounds(1, MAX_US, SIGNIFICANT_DIGITS)
                 .expect("the bounds are constants that the histogram accepts"),
+            visits_open: None,
             unreported: VecDeque::new(),
+        }
+    }
+
+    /// Counts visits as well.
+    pub(crate) fn count_visits(&mut self) {
+        self.visits_open = Some(0);
+        self.current.visits = Some(VisitCounts::default());
+    }
+
+    pub(crate) fn visit_started(&mut self) {
+        self.visits_open.iter_mut().for_each(|open| *open += 1);
+    }
+
+    pub(crate) fn visit_ended(&mut self, fate: Fate) {
+        let (Some(open), Some(visits)) = (&mut self.visits_open, &mut self.current.visits) else { return };
+        *open = open.saturating_sub(1);
+        match fate {
+            Fate::Completed => visits.completed += 1,
+            Fate::Abandoned(_) => visits.abandoned += 1,
+            Fate::Cut => {}
+        }
+    }
+
+    pub(crate) fn checks_failed(&mut self, count: u64) {
+        if let Some(visits) = &mut self.current.visits {
+            visits.checks_failed += count;
         }
     }
 
@@ -294,7 +357,8 @@ impl SeriesRecorder {
     fn close(&mut self, end: Instant, open: u64, next: Phase) {
         let from = end - self.start;
         let mut done = std::mem::take(&mut self.current);
-        self.current = Interval { from, phase: next, ..Interval::default() };
+        let visits = self.visits_open.map(|_| VisitCounts::default());
+        self.current = Interval { from, phase: next, visits, ..Interval::default() };
         done.length = from.saturating_sub(done.from);
         if done.length.is_zero() {
             // Events of an empty interval belong to the one that takes its place.
@@ -302,6 +366,9 @@ impl SeriesRecorder {
             return;
         }
         done.open = open;
+        if let (Some(visits), Some(open)) = (&mut done.visits, self.visits_open) {
+            visits.open = open;
+        }
         if !self.latency.is_empty() {
             done.latency = Classes::from_histogram(&self.latency);
             self.latency.reset();

@@ -63,6 +63,26 @@ pub struct StepPlace {
     pub step: u32,
 }
 
+/// Call of a step, as far as the step concerns it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepCall {
+    /// Place of the step.
+    pub place: StepPlace,
+    /// First expectation that the reply failed, if any.
+    pub failed: Option<FailedLook>,
+}
+
+/// Expectation of a step that a reply failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedLook {
+    /// The status.
+    Status,
+    /// The capture with this number.
+    Capture(u32),
+    /// The check with this number.
+    Check(u32),
+}
+
 /// Numbers of steps, checks and captures of a plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VisitsShape {

@@ -374,14 +374,9 @@ fn figures(plan: &Plan) -> RecordedFigures {
 /// Returns the load phases and the steps whose figures a plan asks for.
 fn visits(plan: &Plan) -> Option<VisitsShape> {
     let Workload::Scenarios(scenarios) = &plan.workload else { return None };
-    let mut end = Duration::ZERO;
     let phase_ends = match &plan.arrivals {
         Arrivals::Phased(phased) => {
-            let ends = phased.phases.iter().map(|phase| {
-                end += phase.length;
-                end
-            });
-            ends.collect()
+            phased.starts().map(|(start, phase)| start.saturating_add(phase.length)).collect()
         }
         _ => Vec::new(),
     };

@@ -47,10 +47,12 @@ impl Making {
             let is_cookie = name.eq_ignore_ascii_case("cookie") && self.keeps_cookies;
             !is_cookie && !self.own_fields.iter().any(|own| own.eq_ignore_ascii_case(name))
         };
+        // A log may have anything in a field that no request can carry.
+        let can_be_sent = |value: &str| value.bytes().all(|byte| byte == b'\t' || !byte.is_ascii_control());
         let mut headers: Vec<Header> = recorded
             .headers
             .into_iter()
-            .filter(|(name, _)| is_kept(name))
+            .filter(|(name, value)| is_kept(name) && can_be_sent(value))
             .map(|(name, value)| Header { name, value: Template::literal(value.as_bytes()) })
             .collect();
         if let Some(body) = body_for
@@ -131,6 +133,7 @@ mod tests {
         for (request, expected) in [
             (recorded("GET", &[("user-agent", "x"), ("Accept", "*/*")], None), r#"["Accept: */*"] None"#),
             (recorded("GET", &[("Cookie", "a=1")], None), "[] None"),
+            (recorded("GET", &[("X", "\u{1b}[1m")], None), "[] None"),
             (recorded("POST", &[], None), r#"["Content-Type: application/json"] Some("{}")"#),
             (recorded("POST", &[("content-type", "text/x")], None), r#"["content-type: text/x"] Some("{}")"#),
             (recorded("POST", &[], Some("own")), r#"[] Some("own")"#),

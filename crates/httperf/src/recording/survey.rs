@@ -207,18 +207,13 @@ impl Distinct {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-
     use super::*;
 
-    proptest! {
-        #[test]
-        fn different_numbers_are_counted_once(
-            numbers in proptest::collection::vec(prop_oneof![0u64..300, (SMALL - 9)..(SMALL + 9), any::<u64>()], 0..100)
-        ) {
-            let mut distinct = Distinct::default();
-            numbers.iter().for_each(|number| distinct.add(*number));
-            prop_assert_eq!(distinct.count, numbers.iter().collect::<HashSet<_>>().len() as u64);
-        }
+    #[test]
+    fn different_numbers_are_counted_once() {
+        let mut distinct = Distinct::default();
+        let numbers = [0, 1, 63, 64, 1, 4096, 0, SMALL - 1, SMALL, u64::MAX, SMALL, SMALL - 1];
+        numbers.iter().for_each(|number| distinct.add(*number));
+        assert_eq!(distinct.count, 8);
     }
 }

@@ -30,7 +30,7 @@ pub fn run(program: &Program, args: &Args, plan: Plan) -> Result<ExitCode, ExitC
     let meanwhile: Vec<_> = calls.into_iter().chain(interval_log).collect();
     let (runner, (outputs, calls)) = Runner::start(program, &[&plan], || {
         let outputs = ResultFiles::prepare(&args.results, &meanwhile)?;
-        let calls = args.results.calls.as_deref().map(CallLog::create).transpose()?;
+        let calls = args.results.calls.as_deref().map(|name| CallLog::create(name, &plan)).transpose()?;
         Ok((outputs, calls))
     })?;
     runner.warn_of_problems(program, &plan);

@@ -184,15 +184,32 @@ fn a_mix_of_visits_to_a_shop_is_accounted_for_on_both_sides() {
 
 #[test]
 fn broken_builds_of_a_shop_are_found_by_the_checks() {
-    for (build, failed, abandoned) in [
-        ("price", "failed: buyer/add to cart: jsonpath \"$.cart.total\"", "abandoned at buyer/add to cart: "),
-        ("token", "failed: buyer/form: csrf", "abandoned at buyer/form: "),
-    ] {
+    for (build, step, look) in
+        [("price", "add to cart", "jsonpath \"$.cart.total\""), ("token", "form", "csrf")]
+    {
         let shop = peer!(Shop::start(build));
-        let run = shop.bench.ends("run @shop.toml --base URL --visits 60 --output @r.json", &[3, 4]);
-        assert!(run.stdout.contains(failed) && run.stdout.contains(abandoned), "{run}");
-        let buyers = &shop.bench.visits("r.json").total[0];
+        let command = "run @shop.toml --base URL --visits 60 --output @r.json --calls @calls.csv";
+        let run = shop.bench.ends(command, &[3, 4]);
+        let failed = format!("failed: buyer/{step}: {look}");
+        let abandoned = format!("abandoned at buyer/{step}: ");
+        assert!(run.stdout.contains(&failed) && run.stdout.contains(&abandoned), "{run}");
+        let figures = shop.bench.visits("r.json");
+        let buyers = &figures.total[0];
         assert!(buyers.completed == 0 && buyers.abandoned > 0, "{run}");
+        // Each call is in the log, with its step and what its reply failed.
+        let mut log = csv::Reader::from_path(shop.bench.path("calls.csv")).expect("it was written");
+        let rows: Vec<csv::StringRecord> = log.records().collect::<Result<_, _>>().expect("it is CSV");
+        let count = |scenario: &str, step: &str, look: Option<&str>| {
+            let is_it = |row: &&csv::StringRecord| {
+                let failed = look.map_or(row[20].is_empty(), |look| row[20].starts_with(look));
+                (&row[17], &row[18], &row[19]) == (scenario, step, "") && failed
+            };
+            rows.iter().filter(is_it).count() as u64
+        };
+        let row = buyers.steps.iter().find(|row| row.step == step).expect("it has figures");
+        assert_eq!(count("buyer", step, Some(look)), row.failures[0].replies, "{rows:?}");
+        assert_eq!(count("visitor", "search", None), figures.total[1].steps[0].calls, "{rows:?}");
+        assert_eq!(rows.len(), calls(&figures));
     }
 }
 

@@ -82,6 +82,14 @@ pub struct Judgement {
     pub failed_capture: Option<usize>,
 }
 
+impl Judgement {
+    /// Returns the number of checks that failed, the expected status among them.
+    #[must_use]
+    pub fn checks_failed(&self) -> u64 {
+        u64::from(self.failed_checks) + u64::from(self.status_differs)
+    }
+}
+
 #[derive(Debug)]
 struct CompiledCapture<'p> {
     slot: usize,

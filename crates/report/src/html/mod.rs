@@ -5,8 +5,8 @@
 //! `page.js` reads off their values and zooms. The modules here only compute what is shown.
 //!
 //! Text sent by a server, and much of what a user typed, is treated as hostile. Three measures keep it from
-//! becoming markup or script: templates escape everything they insert, except the charts, which contain no
-//! text from outside; the data of the charts contains no `<`; and the page's content security policy allows
+//! becoming markup or script: templates escape everything they insert, except the charts, which escape the only
+//! text from outside in them, the names of load phases; the data of the charts contains no `<`; and the page's content security policy allows
 //! only its own script, by its hash, and loads nothing.
 
 pub(crate) mod about;
@@ -24,6 +24,7 @@ mod visits;
 
 use askama::Template;
 
+use crate::curves::load_phases;
 use crate::diagnosis::only_failure;
 use crate::number::count;
 use crate::objectives::{Judged, Kept};
@@ -76,6 +77,7 @@ pub fn page(document: &Document) -> String {
             seconds => format!("{seconds} seconds"),
         },
         charts: RunCharts::of(document, &completed),
+        has_load_phases: !load_phases(document).is_empty(),
         has_detail: plan.recording.detail,
         divergence: divergence(summary, &completed.latency),
         failures: tables::failures(summary),
@@ -117,6 +119,8 @@ struct Page {
     /// Length of an interval of the series, for people.
     interval: String,
     charts: RunCharts,
+    /// True if the charts over time mark the beginnings of load phases.
+    has_load_phases: bool,
     has_detail: bool,
     divergence: Option<String>,
     failures: Option<Table>,

@@ -42,7 +42,7 @@ const PANEL_GAP: f64 = 12.0;
 /// Space between a legend and its graph.
 const LEGEND_GAP: f64 = 4.0;
 
-/// Space for the names of shaded periods.
+/// Space for the names of periods.
 const SHADE_NAMES: f64 = 17.0;
 
 /// Space below the last graph: ticks, labels and the title of the axis.
@@ -292,7 +292,8 @@ impl<'b> Painter<'_, 'b> {
         self.text(&title, (middle, y), LABEL_SIZE, Ink::Text, (HPos::Center, VPos::Bottom));
     }
 
-    /// Shades periods of the x axis and names them above the graph, as long as the names do not overlap.
+    /// Shades periods of the x axis, or marks their beginnings, and names them above the graph, as long as the names do not
+    /// overlap.
     fn shades(self, figure: &Figure, panel: &Panel, chart: &Chart<'_, '_>, place: &Place) {
         let mut free_from = place.left;
         for shade in &panel.shades {
@@ -300,13 +301,23 @@ impl<'b> Painter<'_, 'b> {
             let (y_from, y_to) = panel.y.ends();
             let corners =
                 [(from, y_to), (to, y_from)].map(|corner| chart.plotting_area().map_coordinate(&corner));
-            self.draw(&Rectangle::new(corners, self.theme.color(shade.ink).filled()));
-            let needed = text::width(shade.name, LABEL_SIZE);
-            let middle = f64::from(corners[0].0 + corners[1].0) / 2.0 / FINENESS;
-            let x = (middle - needed / 2.0).min(place.right - needed).max(free_from);
+            let needed = text::width(&shade.name, LABEL_SIZE);
+            let wanted = match shade.ink {
+                Some(ink) => {
+                    self.draw(&Rectangle::new(corners, self.theme.color(ink).filled()));
+                    f64::from(corners[0].0 + corners[1].0) / 2.0 / FINENESS - needed / 2.0
+                }
+                None => {
+                    let (x, pen) = (corners[0].0, self.pen(Ink::Soft, 1.0));
+                    let line = vec![(x, corners[0].1), (x, corners[1].1)];
+                    self.draw(&DashedPathElement::new(line, tenths(4.0), tenths(3.0), pen));
+                    f64::from(x) / FINENESS + 3.0
+                }
+            };
+            let x = wanted.min(place.right - needed).max(free_from);
             if x + needed <= place.right {
                 self.text(
-                    shade.name,
+                    &shade.name,
                     (x, place.top - 4.0),
                     LABEL_SIZE,
                     Ink::Soft,

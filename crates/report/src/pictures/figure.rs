@@ -1,5 +1,7 @@
 //! Content of a picture, before it is drawn.
 
+use std::borrow::Cow;
+
 use super::axis::Axis;
 use super::theme::Ink;
 
@@ -22,7 +24,7 @@ pub(super) struct Figure {
 pub(super) struct Panel {
     pub(super) name: &'static str,
     pub(super) y: Axis,
-    /// Shaded periods of the x axis.
+    /// Named periods of the x axis.
     pub(super) shades: Vec<Shade>,
     pub(super) lines: Vec<Line>,
     /// A marked position on the x axis, with its name.
@@ -31,13 +33,14 @@ pub(super) struct Panel {
     pub(super) nothing: &'static str,
 }
 
-/// A shaded period of the x axis.
+/// A named period of the x axis.
 #[derive(Clone, Debug)]
 pub(super) struct Shade {
     pub(super) from: f64,
     pub(super) to: f64,
-    pub(super) name: &'static str,
-    pub(super) ink: Ink,
+    pub(super) name: Cow<'static, str>,
+    /// Colour behind it. Without one, a line marks its beginning.
+    pub(super) ink: Option<Ink>,
 }
 
 /// A line, or unconnected points.

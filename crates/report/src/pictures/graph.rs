@@ -25,7 +25,7 @@ const PIXELS_HIGH: f64 = 260.0;
 /// Sets of ticks by name, with the width in pixels for which each is chosen. The style sheet shows one of them.
 const TICKS: [(&str, f64); 3] = [("wide", 880.0), ("medium", 440.0), ("narrow", 240.0)];
 
-/// Maximum number of rows of names of shaded periods.
+/// Maximum number of rows of names of periods.
 const NAME_ROWS: usize = 3;
 
 /// Height of such a row in pixels.
@@ -48,7 +48,7 @@ pub(crate) struct Graph {
     /// Pixels left of the plot, for the labels of its axis.
     #[serde(skip)]
     pub(crate) left: u32,
-    /// Pixels above the plot, for the names of shaded periods.
+    /// Pixels above the plot, for the names of periods.
     #[serde(skip)]
     pub(crate) top: u32,
     #[serde(skip)]
@@ -119,6 +119,7 @@ impl Graph {
         };
         graph.shades(x, panel);
         graph.ticks(x, &panel.y);
+        graph.beginnings(x, panel);
         if let Some((place, _)) = &panel.mark {
             let (place, at) = (across(x, *place), percent(x.share(*place)));
             graph.push(&format!(
@@ -137,13 +138,24 @@ impl Graph {
 
     fn shades(&mut self, x: &Axis, panel: &Panel) {
         for shade in &panel.shades {
+            let Some(ink) = shade.ink else { continue };
             let (from, to) = (x.share(shade.from), x.share(shade.to));
             let (first, last) = (across(x, shade.from), across(x, shade.to));
             self.push(&format!(
                 "<rect data-from=\"{first}\" data-to=\"{last}\" x=\"{}\" width=\"{}\" height=\"100%\" fill=\"{}\"/>\n",
                 percent(from),
                 percent(to - from),
-                color(shade.ink),
+                color(ink),
+            ));
+        }
+    }
+
+    /// Marks the beginnings of periods that are not shaded.
+    fn beginnings(&mut self, x: &Axis, panel: &Panel) {
+        for period in panel.shades.iter().filter(|shade| shade.ink.is_none()) {
+            let (place, at) = (across(x, period.from), percent(x.share(period.from)));
+            self.push(&format!(
+                "<line class=\"begin\" data-x=\"{place}\" x1=\"{at}\" x2=\"{at}\" y2=\"100%\"/>\n"
             ));
         }
     }
@@ -256,15 +268,20 @@ impl Graph {
         });
     }
 
-    /// Names shaded periods and the marked position above the plot, in rows where they would overlap.
+    /// Names periods and the marked position above the plot, in rows where they would overlap.
     fn names(&mut self, x: &Axis, panel: &Panel) {
         let (_, narrowest) = TICKS[TICKS.len() - 1];
         let mut rows: [Vec<(f64, f64)>; NAME_ROWS] = Default::default();
-        let shades = panel.shades.iter().map(|shade| (shade.from, shade.to, shade.name));
-        let mark = panel.mark.iter().map(|(place, name)| (*place, *place, name.as_str()));
-        for (from, to, name) in shades.chain(mark) {
-            let is_at_end = f64::midpoint(x.share(from), x.share(to)) > 0.5;
+        let shades =
+            panel.shades.iter().map(|shade| (shade.from, shade.to, &shade.name[..], shade.ink.is_none()));
+        let mark = panel.mark.iter().map(|(place, name)| (*place, *place, name.as_str(), false));
+        for (from, to, name, is_at_line) in shades.chain(mark) {
             let width = text::width(name, LABEL_SIZE) + 8.0;
+            let is_at_end = match is_at_line {
+                // The name belongs to the line, unless it does not fit there.
+                true => x.share(from) * narrowest + width > narrowest,
+                false => f64::midpoint(x.share(from), x.share(to)) > 0.5,
+            };
             let left = if is_at_end { x.share(to) * narrowest - width } else { x.share(from) * narrowest };
             let is_free = |row: &Vec<(f64, f64)>| row.iter().all(|&(a, b)| b <= left || left + width <= a);
             let Some(row) = rows.iter().position(is_free) else { continue };

@@ -2,7 +2,7 @@
 
 use httperf_stats::{Classes, Interval, Phase};
 
-use crate::curves::{Stretch, StretchKind};
+use crate::curves::{LoadPhaseSpan, Stretch, StretchKind, load_phases};
 use crate::html::about;
 use crate::result::Document;
 
@@ -10,6 +10,7 @@ use super::axis::Axis;
 use super::draw::draw;
 use super::figure::{Dash, Figure, Line, Mark, Marked, Panel, Shade, Shape};
 use super::percentiles::{doubt, facts};
+use super::text::{LABEL_SIZE, cleaned, fitted};
 use super::theme::Ink;
 use super::{Picture, Style};
 
@@ -21,6 +22,9 @@ pub(super) const MARKED_MAX: usize = 60;
 
 /// Minimum length of an interval with a meaningful rate, as a share of the others.
 pub(super) const SHORTEST: f64 = 0.1;
+
+/// Maximum width of the name of a load phase in pixels.
+const PHASE_NAME_WIDTH: f64 = 150.0;
 
 /// Offered load, replies and latency over the time of the run.
 #[must_use]
@@ -125,15 +129,23 @@ pub(super) fn values(lines: &[Line]) -> Vec<f64> {
     lines.iter().flat_map(|line| &line.points).filter_map(|&(_, value)| value).collect()
 }
 
-/// Warm-up, drain, and stalls of the server, by their beginning.
+/// Warm-up, drain, load phases, and stalls of the server, by their beginning.
 pub(super) fn shades(document: &Document) -> Vec<Shade> {
     let mut shades: Vec<Shade> = Stretch::all(document)
         .into_iter()
         .map(|Stretch { from_s, to_s, kind }| {
             let ink = if kind == StretchKind::Stall { Ink::Stall } else { Ink::Phase };
-            Shade { from: from_s, to: to_s, name: kind.name(), ink }
+            Shade { from: from_s, to: to_s, name: kind.name().into(), ink: Some(ink) }
         })
         .collect();
+    let end = document.summary.series.intervals().last().map_or(0.0, |last| last.end().as_secs_f64());
+    let phases = load_phases(document).into_iter().filter(|phase| phase.from_s < end);
+    shades.extend(phases.map(|LoadPhaseSpan { name, from_s, to_s }| Shade {
+        from: from_s,
+        to: to_s.min(end),
+        name: fitted(&cleaned(name), LABEL_SIZE, PHASE_NAME_WIDTH).into(),
+        ink: None,
+    }));
     shades.sort_by(|a, b| a.from.total_cmp(&b.from));
     shades
 }

@@ -150,7 +150,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             let pipeline = match &plan.workload {
                 Workload::Connections(connections) => connections.pipeline,
                 Workload::Calls(calls) => calls.pipeline,
-                Workload::Sessions(_) | Workload::Scenarios(_) => nonzero(1),
+                Workload::Sessions(_) | Workload::Scenarios(_) | Workload::Replay(_) => nonzero(1),
             };
             if over_http2 && pipeline.get() == 1 {
                 plan.change(|plan| plan.request.version = HttpVersion::Http2);
@@ -241,7 +241,7 @@ proptest! {
         let pipeline = match &plan.workload {
             Workload::Connections(connections) => connections.pipeline,
             Workload::Calls(calls) => calls.pipeline,
-            Workload::Sessions(_) | Workload::Scenarios(_) => nonzero(1),
+            Workload::Sessions(_) | Workload::Scenarios(_) | Workload::Replay(_) => nonzero(1),
         };
         // Requests sent after the last reply of a connection are sent again, and count once.
         let twice = (summary.connections + warmup.connections) * u64::from(pipeline.get() - 1);

@@ -252,6 +252,33 @@ fn check_visits(scenarios: &Value, tables: &[Vec<Vec<String>>]) {
 }
 
 #[test]
+fn charts_over_time_mark_the_beginnings_of_load_phases() {
+    let page = page(&documents::visits());
+    let text = visible(&page);
+    let charts = text.matches("aria-label=\"Calls that were due").count();
+    assert_eq!(charts, 1, "the throughput is a chart over time");
+    let (_, throughput) = text.split_once("aria-label=\"Calls that were due").expect("there is a chart");
+    let (throughput, _) = throughput.split_once("</figure>").expect("what begins ends");
+    assert_eq!(throughput.matches("<line class=\"begin\"").count(), 2);
+    // The first two of six seconds are the ramp, whatever follows.
+    let named = |name: &str| throughput.contains(&format!(">{name}</text>"));
+    assert!(named("ramp") && named("hold"), "{throughput}");
+    assert!(text.contains("Dashed lines mark the beginnings of load phases."));
+    let other = visible(&self::page(&documents::a_busy_moment()));
+    assert!(!other.contains("class=\"begin\"") && !other.contains("load phases"));
+}
+
+#[test]
+fn names_of_load_phases_never_become_markup() {
+    let allowed = elements(&page(&documents::visits()));
+    let found = elements(&page(&documents::hostile_visits()));
+    for (name, attributes) in &found {
+        assert!(allowed.iter().any(|(allowed, _)| allowed == name), "{name}");
+        assert!(attributes.iter().all(|(attribute, _)| !attribute.starts_with("on")), "{name}");
+    }
+}
+
+#[test]
 fn text_from_outside_never_becomes_markup_or_script() {
     let page = page(&documents::hostile());
     let allowed = elements(&self::page(&documents::a_busy_moment()));

@@ -161,10 +161,12 @@ fn an_open_page_follows_the_reader_s_colour_scheme() {
 fn pages_of_all_kinds_are_drawn() {
     let without_errors: Vec<&str> = ALL_CHARTS.into_iter().filter(|chart| *chart != "errors").collect();
     let view = View::new(PHONE, "light");
-    let cases: [(Document, &[&str]); 7] = [
+    let cases: [(Document, &[&str]); 9] = [
         (documents::with_objectives(), &ALL_CHARTS),
         (documents::sessions_over_tls(), &ALL_CHARTS),
         (documents::hostile(), &without_errors),
+        (documents::visits(), &ALL_CHARTS),
+        (documents::hostile_visits(), &ALL_CHARTS),
         (documents::without_replies(), &["throughput", "errors", "lag", "lag-percentiles", "open"]),
         (documents::one_call(), &["throughput", "latency", "percentiles"]),
         (documents::without_anything(), &[]),

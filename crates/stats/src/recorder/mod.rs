@@ -162,6 +162,7 @@ impl Recorder {
     /// Records visits of scenarios as well.
     pub fn record_visits(&mut self, shape: &VisitsShape) {
         self.visits = Some(VisitsRecorder::new(shape, self.start));
+        self.series.count_visits();
     }
 
     /// Moves the start of the run. Events recorded so far belong to the first phase: the warm-up or the
@@ -179,6 +180,7 @@ impl Recorder {
         self.silence = Silence::new(start);
         if let Some(visits) = &mut self.visits {
             visits.restart(start);
+            self.series.count_visits();
         }
     }
 
@@ -476,8 +478,8 @@ impl Recorder {
         if let (Some(groups), Some(group)) = (&mut summary.groups, group) {
             groups.add(group, sample);
         }
-        if let (Some(visits), Some(place), true) = (&mut self.visits, sample.step, is_measured) {
-            visits.add_call(place, sample);
+        if let (Some(visits), Some(step), true) = (&mut self.visits, sample.step, is_measured) {
+            visits.add_call(step.place, sample);
         }
         if let Some(recorded) = sample.recorded {
             self.of(sample.intended).replay.get_or_insert_default().add(recorded, sample);
@@ -499,8 +501,19 @@ impl Recorder {
         }
     }
 
+    /// Records failed checks of a reply.
+    pub fn checks_failed(&mut self, count: u64) {
+        self.series.checks_failed(count);
+    }
+
+    /// Records the start of a visit.
+    pub fn visit_started(&mut self) {
+        self.series.visit_started();
+    }
+
     /// Records the end of a visit.
     pub fn visit_ended(&mut self, end: &VisitEnd) {
+        self.series.visit_ended(end.fate);
         if self.is_measured(end.intended)
             && let Some(visits) = &mut self.visits
         {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Compressed, Mismatch, Mismatches};
+use crate::{Compressed, Fate, Mismatch, Mismatches, VisitCounts};
 use crate::{HandshakeFailureClass, HandshakeKind, Timing};
 
 fn at(ms: u64) -> Instant {
@@ -308,6 +308,34 @@ fn the_series_counts_each_thing_where_it_happened_and_what_was_due_where_it_was_
     assert_eq!(intervals[0].lag_max, Duration::from_secs(1));
     assert_eq!(intervals[3].length, Duration::from_millis(500));
     assert!(intervals[1].latency.quantile(0.5).unwrap() >= Duration::from_millis(1990));
+}
+
+#[test]
+fn the_series_counts_visits_if_there_are_any() {
+    let mut recorder = recorder(RecordedFigures::USUAL);
+    assert_eq!(recorder.end_interval(at(1000)).unwrap().visits, None);
+    recorder.record_visits(&VisitsShape { phase_ends: Vec::new(), scenarios: vec![vec![(1, 0)]] });
+    let end = |ended, fate| VisitEnd { scenario: 0, intended: at(1000), ended: at(ended), fate };
+    (0..4).for_each(|_| recorder.visit_started());
+    recorder.checks_failed(3);
+    recorder.visit_ended(&end(1500, Fate::Abandoned(Some(0))));
+    let told = recorder.end_interval(at(2000)).unwrap();
+    let expected = VisitCounts { open: 3, completed: 0, abandoned: 1, checks_failed: 3 };
+    assert_eq!(told.visits, Some(expected));
+    recorder.visit_ended(&end(2100, Fate::Completed));
+    let next = recorder.end_interval(at(3000)).unwrap();
+    assert_eq!(next.visits, Some(VisitCounts { open: 2, completed: 1, ..VisitCounts::default() }));
+    // The same second of another worker.
+    let mut both = told.clone();
+    both.merge(&told);
+    assert_eq!(both.visits, Some(VisitCounts { open: 6, completed: 0, abandoned: 2, checks_failed: 6 }));
+    recorder.visit_ended(&end(3500, Fate::Cut));
+    let series = recorder.finish(End { at: at(3500), ..End::default() }).series;
+    let saved = serde_json::to_value(&series.intervals()[..2]).unwrap();
+    assert_eq!(saved[0].get("visits"), None, "other workloads have documents as before");
+    assert_eq!(saved[1]["visits"]["open"], 3);
+    let read: Vec<Interval> = serde_json::from_value(saved).unwrap();
+    assert_eq!(read, series.intervals()[..2]);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use httperf_plan::scenario::{Reach, Scenarios};
 use httperf_plan::{HttpVersion, Plan};
 use httperf_proto::http1;
 use httperf_proto::request::Request;
-use httperf_stats::{Fate, Instant, Mismatch, StepPlace, VisitEnd};
+use httperf_stats::{FailedLook, Fate, Instant, Mismatch, StepPlace, VisitEnd};
 
 use super::sessions::Session;
 use super::{Dispatch, Policy, Timer};
@@ -115,7 +115,13 @@ impl Dispatch<'_> {
             }
             request
         };
-        let look = step.map(|place| Look { place, expects, wants_head: needs.head, wants_body: needs.body });
+        let look = step.map(|place| Look {
+            place,
+            expects,
+            wants_head: needs.head,
+            wants_body: needs.body,
+            failed: None,
+        });
         let call = cx.run.create_call(NewCall {
             session: key,
             intended: session.ready_at,
@@ -148,12 +154,14 @@ impl Dispatch<'_> {
         let is_shown = self.plan.watch.steps;
         let failed = &mut scenario.failed;
         failed.clear();
+        let mut first_failed = None;
         let mut figures = run.recorder.step(place, intended);
         let judgement =
             visit.judge(&scenario.program, &reply, wall_clock, &mut scenario.scratch, &mut |check| {
                 if let Some(figures) = &mut figures {
                     figures.failed_checks[check + 1] += 1;
                 }
+                first_failed.get_or_insert(check);
                 if is_shown {
                     failed.push(check);
                 }
@@ -187,6 +195,21 @@ impl Dispatch<'_> {
                 failed_checks: failed,
                 values: visit.values(),
             }));
+        }
+        let failed_look = match (mismatch, judgement) {
+            (Some(Mismatch::Status), _) => Some(FailedLook::Status),
+            (Some(Mismatch::Capture), Some(judgement)) => {
+                judgement.failed_capture.map(|capture| FailedLook::Capture(capture as u32))
+            }
+            (Some(Mismatch::Check), _) => first_failed.map(|check| FailedLook::Check(check as u32)),
+            _ => None,
+        };
+        if let Some(look) = failed_look {
+            run.look_failed(call, look);
+        }
+        let checks_failed = judgement.map_or(0, |judgement| judgement.checks_failed());
+        if checks_failed > 0 {
+            run.recorder.checks_failed(checks_failed);
         }
         run.give_back(kept);
         mismatch

@@ -274,6 +274,7 @@ impl<'a> Dispatch<'a> {
         if let Policy::Scenarios(scenario) = &mut self.policy {
             session.scenario = Some(Box::new(scenario.visit(index)));
             let key = self.sessions.insert(session);
+            cx.run.recorder.visit_started();
             self.advance_visit(key, cx);
             return;
         }

@@ -9,8 +9,8 @@ use httperf_plan::{Plan, ReplyClock, Split};
 use httperf_proto::ReplySize;
 use httperf_proto::request::Request;
 use httperf_stats::{
-    Carrier, Instant, KernelTimes, Mismatch, RecordedReply, Recorder, Sample, SlowDetail, StepPlace,
-    Transport,
+    Carrier, FailedLook, Instant, KernelTimes, Mismatch, RecordedReply, Recorder, Sample, SlowDetail,
+    StepCall, StepPlace, Transport,
 };
 
 use super::super::{CallKey, SessionKey};
@@ -68,6 +68,8 @@ pub(in crate::worker) struct Look {
     pub(in crate::worker) expects: Option<u16>,
     pub(in crate::worker) wants_head: bool,
     pub(in crate::worker) wants_body: bool,
+    /// The first expectation that its reply failed.
+    pub(in crate::worker) failed: Option<FailedLook>,
 }
 
 /// Progress of a call on its present connection.
@@ -166,7 +168,7 @@ impl Call {
             carrier: self.carrier,
             receive_lag: None,
             kernel: None,
-            step: self.look.map(|look| look.place),
+            step: self.look.map(|Look { place, failed, .. }| StepCall { place, failed }),
             recorded: self.recorded.as_deref().map(recorded_reply),
             expected: false,
         }
@@ -198,6 +200,9 @@ impl Call {
         self.scanner = None;
         self.inspection = None;
         self.kept = None;
+        if let Some(look) = &mut self.look {
+            look.failed = None;
+        }
     }
 }
 
@@ -423,6 +428,13 @@ impl Run<'_> {
         let mut kept = self.calls[key].kept.take()?;
         kept.finish();
         Some(kept)
+    }
+
+    /// Takes note of the first expectation that the reply to a call failed.
+    pub(in crate::worker) fn look_failed(&mut self, key: CallKey, failed: FailedLook) {
+        if let Some(look) = &mut self.calls[key].look {
+            look.failed = Some(failed);
+        }
     }
 
     /// Keeps memory for the next reply that is looked at.

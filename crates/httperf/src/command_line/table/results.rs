@@ -61,6 +61,9 @@ pub(crate) const FILES: &[Opt<Args>] = &[
         .details(&[
             "A thread of its own writes them. Calls that come faster than it can write are left out, \
              counted, and make the run SUSPECT.",
+            "Calls of scenarios (`httperf run`) have further columns at the end: scenario, step, load \
+             phase, and the first check or capture that the reply failed. docs/reference/result.md \
+             describes the columns.",
         ])
         .apply(|args, value| file(&mut args.results.calls, "--calls", value, StdoutMeans::Nothing)),
     Opt::with_value("interval-log", "FILE", "writes a line of JSON to a file for each second of the run")

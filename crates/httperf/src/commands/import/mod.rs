@@ -15,7 +15,7 @@ use std::time::Duration;
 use httperf_import::clients::{By, IDLE};
 use httperf_import::log::Format;
 use httperf_import::workload::Workload;
-use httperf_import::{Error, Report, curl, goreplay, har, log, openapi};
+use httperf_import::{Error, Report, curl, goreplay, gzip, har, log, openapi};
 
 use self::output::{Failure, Output};
 use crate::command_line::args::{STDOUT, os_string};
@@ -198,13 +198,14 @@ fn workload(output: &Output<'_>, read: Result<(Workload, Report), Error>) -> Res
     Ok(report)
 }
 
-/// Opens a file, or standard input for `-`.
+/// Opens a file, or standard input for `-`. What is compressed by gzip is decompressed.
 fn open(name: &OsStr) -> Result<BufReader<Box<dyn Read>>, Error> {
     /// The size of the reads of large logs.
     const BUFFER: usize = 256 * 1024;
     let reader: Box<dyn Read> =
         if name == STDOUT { Box::new(io::stdin().lock()) } else { Box::new(File::open(name)?) };
-    Ok(BufReader::with_capacity(BUFFER, reader))
+    let plain = gzip::plain(BufReader::with_capacity(BUFFER, reader))?;
+    Ok(BufReader::with_capacity(BUFFER, Box::new(plain)))
 }
 
 /// The name of what is made: that of the file, without folder and ending.

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use httperf_stats::{Classes, Errors, Interval, Phase, Series};
+use httperf_stats::{Classes, Errors, Interval, Phase, Series, VisitCounts};
 use serde::Serialize;
 
 use crate::runner::results::file;
@@ -112,6 +112,8 @@ struct Line<'a> {
     lag_max_us: u64,
     latency_us: Percentiles,
     latency_classes_us: &'a Classes,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visits: Option<VisitCounts>,
 }
 
 /// In microseconds; `None` where there are too few for it.
@@ -143,6 +145,7 @@ impl<'a> From<&'a Interval> for Line<'a> {
             lag_max_us: whole_micros(interval.lag_max),
             latency_us: Percentiles::from(&interval.latency),
             latency_classes_us: &interval.latency,
+            visits: interval.visits,
         }
     }
 }
@@ -169,7 +172,7 @@ fn whole_micros(duration: Duration) -> u64 {
 mod tests {
     use std::fs;
 
-    use super::super::standing::examples::second;
+    use super::super::standing::examples::{second, second_of_visits};
     use super::*;
 
     fn program() -> Program {
@@ -201,6 +204,13 @@ mod tests {
                 + r#""latency_us":{"p50":310,"p90":310,"p99":920,"p999":null,"max":1590,"count":999},"#
                 + r#""latency_classes_us":[[310,979],[920,15],[1590,5]]}"#
         );
+    }
+
+    #[test]
+    fn a_line_of_a_run_of_scenarios_has_visits() {
+        let line = serde_json::to_string(&Line::from(&second_of_visits(9))).unwrap();
+        let visits = r#","visits":{"open":39,"completed":18,"abandoned":1,"checks_failed":2}}"#;
+        assert!(line.ends_with(visits), "{line}");
     }
 
     #[test]

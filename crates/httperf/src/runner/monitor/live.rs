@@ -205,13 +205,21 @@ const FIGURE_WIDTH: usize = 7;
 /// From this width on, two figures or charts are side by side.
 const TWO_COLUMNS: u16 = 72;
 
+/// Lines of the picture without figures and charts.
+const OTHER_LINES: u16 = 6;
+
+/// The number of figures that are shown on any screen.
+const FIGURES_MIN: usize = 3;
+
 /// The least height of a chart.
 const CHART_HEIGHT_MIN: u16 = 5;
 
 impl View<'_> {
     fn draw(&self, frame: &mut Frame<'_>) {
         let is_wide = frame.area().width >= TWO_COLUMNS;
-        let figures = self.figures(is_wide);
+        let mut figures = self.figures(is_wide);
+        // What is below them comes first.
+        figures.truncate(usize::from(frame.area().height.saturating_sub(OTHER_LINES)).max(FIGURES_MIN));
         let [head, figures_area, table, charts, verdict, foot] = Layout::vertical([
             Constraint::Length(1),
             Constraint::Length(figures.len() as u16),
@@ -271,7 +279,7 @@ impl View<'_> {
         };
         let plain = Style::new();
         let alarm = |is_on: bool| if is_on { self.style(Color::Red) } else { plain };
-        let pairs = [
+        let mut pairs = vec![
             [
                 named("Arrivals", arrivals, plain),
                 named("Replies", format!("{}/s", rate(last.replies)), plain),
@@ -285,8 +293,25 @@ impl View<'_> {
                 named("Errors", errors, alarm(total > 0)),
             ],
         ];
+        if let Some(visits) = &so_far.visits {
+            let ended = format!("{}, {} abandoned", visits.completed, visits.abandoned);
+            let failed = format!("{} failed", visits.checks_failed);
+            let checks = named("Checks", failed, alarm(visits.checks_failed > 0));
+            let phase_and_checks = match outline.load_phase(self.elapsed) {
+                Some((name, left)) => {
+                    let left = format!("{name}, {} left", figures::clock(left));
+                    [named("Load phase", left, plain), checks]
+                }
+                None => [checks, Vec::new()],
+            };
+            let visits = [
+                named("Visits", format!("{} under way", visits.open), plain),
+                named("Completed", ended, alarm(visits.abandoned > 0)),
+            ];
+            pairs.splice(1..1, [phase_and_checks, visits]);
+        }
         if !is_wide {
-            return pairs.into_iter().flatten().map(Line::from).collect();
+            return pairs.into_iter().flatten().filter(|pair| !pair.is_empty()).map(Line::from).collect();
         }
         let side_by_side = |[mut left, right]: [Vec<Span<'static>>; 2]| {
             let width: usize = left.iter().map(Span::width).sum();
@@ -442,6 +467,23 @@ mod tests {
         insta::assert_snapshot!(picture(&standing(TIMED, 42), 42, 80, 24));
     }
 
+    /// Visits in two load phases, after these seconds.
+    fn visits(seconds: u64) -> Standing {
+        let mut standing = Standing::new(&examples::visits());
+        (0..seconds).for_each(|number| standing.add(&examples::second_of_visits(number)));
+        standing
+    }
+
+    #[test]
+    fn visits_have_their_load_phase_and_their_ends() {
+        insta::assert_snapshot!(picture(&visits(12), 12, 80, 24));
+    }
+
+    #[test]
+    fn visits_fit_on_a_small_terminal() {
+        insta::assert_snapshot!(picture(&visits(12), 12, 40, 20));
+    }
+
     #[test]
     fn a_small_one_shows_the_figures() {
         insta::assert_snapshot!(picture(&standing(TIMED, 42), 42, 40, 12));
@@ -454,10 +496,11 @@ mod tests {
 
     #[test]
     fn any_size_will_do() {
-        let standing = standing(TIMED, 400);
-        for width in [1, 2, 10, 30, 72, 300] {
-            for height in [1, 2, 5, 9, 14, 100] {
-                picture(&standing, 400, width, height);
+        for standing in [standing(TIMED, 400), visits(400)] {
+            for width in [1, 2, 10, 30, 72, 300] {
+                for height in [1, 2, 5, 9, 14, 100] {
+                    picture(&standing, 400, width, height);
+                }
             }
         }
     }

@@ -114,7 +114,10 @@ fn parts(standing: &Standing, elapsed: Duration) -> Vec<StatusPart> {
     if let Some(left) = outline.left(elapsed) {
         add(3, format!("{} left", figures::clock(left)));
     }
-    add(6, phase_word(outline.phase(elapsed)).to_owned());
+    match outline.load_phase(elapsed) {
+        Some((name, _)) => add(7, name),
+        None => add(6, phase_word(outline.phase(elapsed)).to_owned()),
+    }
     if last.lag_max > LAG_WARNING {
         add(9, format!("LAG {} ms!", figures::millis(Some(last.lag_max))));
     }
@@ -127,6 +130,17 @@ fn parts(standing: &Standing, elapsed: Duration) -> Vec<StatusPart> {
         add(8, replies);
     }
     let so_far = &standing.so_far;
+    if let Some(visits) = &so_far.visits {
+        add(4, format!("{} visits under way", visits.open));
+        add(2, format!("{} completed", visits.completed));
+        if visits.abandoned > 0 {
+            add(7, format!("{} abandoned", visits.abandoned));
+        }
+        if visits.checks_failed > 0 {
+            let failed = visits.checks_failed;
+            add(7, format!("{failed} failed check{}", if failed == 1 { "" } else { "s" }));
+        }
+    }
     let errors = so_far.errors.total();
     add(7, format!("{errors} error{}", if errors == 1 { "" } else { "s" }));
     if so_far.http_errors > 0 {
@@ -203,6 +217,26 @@ mod tests {
                 "17s",
             ]
         );
+    }
+
+    #[test]
+    fn visits_have_their_load_phase_and_their_ends() {
+        let mut standing = Standing::new(&examples::visits());
+        (0..12).for_each(|number| standing.add(&examples::second_of_visits(number)));
+        let lines = [250, 80].map(|width| text(&standing, Duration::from_secs(12), width));
+        assert_eq!(
+            lines,
+            [
+                "12s  18s left  hold at the l…  20.0/20.0 visits/s  1001 replies/s  41 visits under way  \
+                 216 completed  4 abandoned  8 failed checks  2 errors  3 of 4xx/5xx  p50 0.31 p99 0.92 ms  \
+                 (so far 0.31, 0.92)",
+                "12s  hold at the l…  20.0/20.0 visits/s  4 abandoned  8 failed checks  2 errors",
+            ]
+        );
+        for width in 0..250 {
+            let line = text(&standing, Duration::from_secs(12), width);
+            assert!(line.chars().count() <= width.max(3), "{width}: {line}");
+        }
     }
 
     #[test]

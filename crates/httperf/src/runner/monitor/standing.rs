@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use httperf_plan::{Arrivals, Plan, Workload};
-use httperf_stats::{Classes, Errors, Interval, Phase};
+use httperf_stats::{Classes, Errors, Interval, Phase, VisitCounts};
 
 /// The number of intervals that are remembered one by one: five minutes of them.
 const RECENT_MAX: usize = 300;
@@ -14,6 +14,9 @@ const SHOWN_FROM: Duration = Duration::from_millis(100);
 /// An interval in which an arrival started this much too late deserves a warning.
 pub(super) const LAG_WARNING: Duration = Duration::from_millis(10);
 
+/// The most characters of the name of a load phase that are shown.
+const PHASE_NAME_MAX: usize = 14;
+
 /// The outline of the plan.
 #[derive(Clone, Debug)]
 pub(super) struct Outline {
@@ -22,6 +25,8 @@ pub(super) struct Outline {
     /// The kind of an arrival: `conn`, `sess` or `call`.
     pub(super) arrival: &'static str,
     arrivals: Arrivals,
+    /// Arrivals may be over before their schedule is.
+    may_end_early: bool,
     warmup: Duration,
     /// The instant from which no more is offered, if it is known.
     offered_until: Option<Duration>,
@@ -47,8 +52,20 @@ impl Outline {
         };
         let all_started = all_started
             .and_then(|interval| Duration::try_from_secs_f64(interval * plan.arrivals_max() as f64).ok());
+        let all_started = match &plan.arrivals {
+            Arrivals::Phased(phased) => Some(phased.length()),
+            _ => all_started,
+        };
+        let may_end_early = match (&plan.arrivals, &plan.workload) {
+            (Arrivals::Phased(phased), Workload::Scenarios(scenarios)) => {
+                let due = phased.arrivals(Duration::ZERO, phased.length());
+                scenarios.end_with_rows() || due >= scenarios.count as f64
+            }
+            _ => false,
+        };
         Self {
             target: target(plan),
+            may_end_early,
             arrival,
             arrivals: plan.arrivals.clone(),
             warmup: plan.phases.warmup,
@@ -76,12 +93,33 @@ impl Outline {
         Some(end.saturating_sub(at))
     }
 
+    /// The name of the load phase at this time and what is left of it; `None` if there are not several, or all are over.
+    pub(super) fn load_phase(&self, at: Duration) -> Option<(String, Duration)> {
+        let Arrivals::Phased(phased) = &self.arrivals else { return None };
+        if phased.phases.len() == 1 || at >= phased.length() {
+            return None;
+        }
+        let (start, phase) = phased.phase_at(at);
+        let is_long = phase.name.chars().count() > PHASE_NAME_MAX;
+        let mut name: String =
+            phase.name.chars().filter(|letter| !letter.is_control()).take(PHASE_NAME_MAX).collect();
+        if is_long {
+            name.pop();
+            name.push('…');
+        }
+        Some((name, start.saturating_add(phase.length).saturating_sub(at)))
+    }
+
     /// The planned arrivals per second at this time; `None` if they are not timed, or are over.
     pub(super) fn asked(&self, at: Duration) -> Option<f64> {
         if self.offered_until.is_some_and(|end| at >= end) {
             return None;
         }
         let interval = match &self.arrivals {
+            Arrivals::Phased(phased) => {
+                let (start, phase) = phased.phase_at(at);
+                return Some(phase.rate_at(at.saturating_sub(start)));
+            }
             Arrivals::Variable(steps) => {
                 let cycle: f64 = steps.iter().map(|step| step.duration).sum();
                 let mut rest = at.as_secs_f64() % cycle;
@@ -103,11 +141,14 @@ impl Outline {
         !matches!(self.arrivals, Arrivals::Sequential | Arrivals::Concurrent(_))
     }
 
-    /// The number of arrivals due in an interval; `None` if unknown.
+    /// The number of arrivals due in an interval; `None` if unknown, or none.
     pub(super) fn due(&self, interval: &Interval) -> Option<f64> {
-        if matches!(self.arrivals, Arrivals::Variable(_)) {
+        if matches!(self.arrivals, Arrivals::Variable(_)) || self.may_end_early {
             // The rate may have changed in the middle of it.
             return None;
+        }
+        if let Arrivals::Phased(phased) = &self.arrivals {
+            return Some(phased.arrivals(interval.from, interval.end())).filter(|&due| due > 0.0);
         }
         let to = self.offered_until.map_or(interval.end(), |end| end.min(interval.end()));
         Some(self.asked(interval.from)? * to.saturating_sub(interval.from).as_secs_f64())
@@ -145,6 +186,8 @@ pub(super) struct Totals {
     pub(super) http_errors: u64,
     pub(super) lag_max: Duration,
     pub(super) latency: Classes,
+    /// Visits of scenarios, if there are any. `open` is that of the last interval.
+    pub(super) visits: Option<VisitCounts>,
 }
 
 impl Standing {
@@ -168,6 +211,11 @@ impl Standing {
         so_far.http_errors += interval.http_errors;
         so_far.lag_max = so_far.lag_max.max(interval.lag_max);
         so_far.latency.merge(&interval.latency);
+        if let Some(visits) = &interval.visits {
+            let sum = so_far.visits.get_or_insert_default();
+            sum.add_ended(visits);
+            sum.open = visits.open;
+        }
         if interval.length < SHOWN_FROM {
             return;
         }
@@ -227,8 +275,8 @@ pub(super) mod examples {
     use std::time::Duration;
 
     use httperf_plan::Plan;
-    use httperf_stats::{Classes, Failure, Interval, Phase};
-    use httperf_testkit::sim::Edit;
+    use httperf_stats::{Classes, Failure, Interval, Phase, VisitCounts};
+    use httperf_testkit::sim::{Edit, scenarios};
 
     use crate::command_line::args::Args;
     use crate::command_line::grammar::parse::words;
@@ -247,6 +295,33 @@ pub(super) mod examples {
             });
         }
         plan
+    }
+
+    /// The plan of visits in two load phases.
+    pub(crate) fn visits() -> Plan {
+        let workload = r#"
+            base = "http://shop"
+            [arrivals]
+            phases = [
+              { name = "ramp", for = "10s", rate = "0..20/s" },
+              { name = "hold at the limit", for = "20s", rate = "20/s" },
+            ]
+            [[scenario]]
+            name = "visitor"
+            steps = [{ run = "a.hurl" }]
+        "#;
+        scenarios(workload, &[("a.hurl", "GET {{base}}/\n")])
+    }
+
+    /// The same second with visits, a few of which fail.
+    pub(crate) fn second_of_visits(second: u64) -> Interval {
+        let visits = VisitCounts {
+            open: 30 + second,
+            completed: 18,
+            abandoned: u64::from(second > 7),
+            checks_failed: 2 * u64::from(second > 7),
+        };
+        Interval { visits: Some(visits), arrivals: 20, ..self::second(second, Phase::Measured) }
     }
 
     /// Second number `second` of a run at about 1000 a second.
@@ -277,6 +352,7 @@ pub(super) mod examples {
 #[cfg(test)]
 mod tests {
     use httperf_stats::Failure;
+    use httperf_testkit::sim::Edit;
 
     use super::*;
 
@@ -325,6 +401,22 @@ mod tests {
         let asked = |at| outline.asked(seconds(at)).map(f64::round);
         assert_eq!([0, 1, 2, 4, 5].map(asked), [10.0, 10.0, 100.0, 100.0, 10.0].map(Some));
         assert_eq!(outline.due(&examples::second(0, Phase::Measured)), None);
+    }
+
+    #[test]
+    fn phases_have_a_name_what_is_left_of_them_and_a_rate_of_their_own() {
+        let outline = Outline::new(&examples::visits());
+        let seen = |at: u64| (outline.load_phase(seconds(at)), outline.asked(seconds(at)));
+        let named = |name: &str, left| Some((name.to_owned(), seconds(left)));
+        assert_eq!(seen(0), (named("ramp", 10), Some(0.0)));
+        assert_eq!(seen(5), (named("ramp", 5), Some(10.0)));
+        assert_eq!(seen(10), (named("hold at the l…", 20), Some(20.0)));
+        assert_eq!(seen(30), (None, None));
+        let due = |at| outline.due(&examples::second(at, Phase::Measured));
+        assert_eq!([0, 9, 10, 31].map(due), [Some(1.0), Some(19.0), Some(20.0), None]);
+        let mut few = examples::visits();
+        few.change_scenarios(|scenarios| scenarios.count = 9);
+        assert_eq!(Outline::new(&few).due(&examples::second(10, Phase::Measured)), None);
     }
 
     #[test]

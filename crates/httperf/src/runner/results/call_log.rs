@@ -9,9 +9,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::Context;
-use httperf_stats::{CallOutcome, Instant, KernelTimes, Mismatch, Sample};
+use httperf_plan::{Plan, Workload};
+use httperf_stats::{CallOutcome, Instant, KernelTimes, Mismatch, RecordedReply, Sample, StepCall};
 
 use super::file;
+use super::step_names::StepNames;
 
 /// Calls that may wait to be written.
 const QUEUE: usize = 65_536;
@@ -36,6 +38,19 @@ const COLUMNS: [&str; 17] = [
     "send_lag_us",
     "kernel_us",
 ];
+
+/// The names of further columns if the workload has scenarios.
+const STEP_COLUMNS: [&str; 4] = ["scenario", "step", "load_phase", "failed_check"];
+
+/// The names of further columns if the workload is a replay.
+const RECORDED_COLUMNS: [&str; 2] = ["recorded_status", "recorded_us"];
+
+/// The further columns of a plan's calls.
+enum Further {
+    None,
+    Steps(StepNames),
+    Recorded,
+}
 
 /// Writes calls to a file as they end. Who tells it of them is a [`CallSender`].
 #[derive(Debug)]
@@ -70,20 +85,23 @@ struct Row {
     uri: Box<[u8]>,
     receive_lag: Option<Duration>,
     kernel: KernelTimes,
+    step: Option<StepCall>,
+    recorded: Option<RecordedReply>,
 }
 
 impl CallLog {
-    /// Begins a file.
+    /// Begins a file for the calls of a plan.
     ///
     /// # Errors
     /// The reason why it cannot be written.
-    pub fn create(name: &OsStr) -> anyhow::Result<Self> {
+    pub fn create(name: &OsStr, plan: &Plan) -> anyhow::Result<Self> {
+        let further = Further::of(plan);
         let cannot_write = || format!("--calls: cannot write `{}`", name.to_string_lossy());
         let mut writer = file::create(name)
             .map_err(csv::Error::from)
             .and_then(|file| {
                 let mut writer = csv::Writer::from_writer(BufWriter::new(file));
-                writer.write_record(COLUMNS)?;
+                writer.write_record(COLUMNS.iter().chain(further.names()))?;
                 writer.flush()?;
                 Ok(writer)
             })
@@ -91,7 +109,7 @@ impl CallLog {
         let (queue, rows) = sync_channel(QUEUE);
         let writer = std::thread::Builder::new()
             .name("calls".into())
-            .spawn(move || write_all(&rows, &mut writer))
+            .spawn(move || write_all(&rows, &further, &mut writer))
             .context("cannot start the thread that writes calls")?;
         Ok(Self { queue, writer, file: name.into() })
     }
@@ -132,6 +150,8 @@ impl CallSender {
             uri: sample.uri.into(),
             receive_lag: sample.receive_lag,
             kernel: sample.kernel.unwrap_or_default(),
+            step: sample.step,
+            recorded: sample.recorded,
         };
         // A writer that has failed takes nothing either: those calls are missing all the same.
         self.dropped += u64::from(self.queue.try_send(row).is_err());
@@ -144,17 +164,64 @@ impl CallSender {
     }
 }
 
-fn write_all(rows: &Receiver<Row>, writer: &mut csv::Writer<BufWriter<File>>) -> csv::Result<()> {
+fn write_all(
+    rows: &Receiver<Row>,
+    further: &Further,
+    writer: &mut csv::Writer<BufWriter<File>>,
+) -> csv::Result<()> {
     for row in rows {
-        writer.write_byte_record(&row.record())?;
+        let mut record = row.record();
+        further.add(&row, &mut record);
+        writer.write_byte_record(&record)?;
     }
     writer.flush().map_err(io::Error::into)
+}
+
+impl Further {
+    fn of(plan: &Plan) -> Self {
+        match StepNames::of(plan) {
+            Some(steps) => Self::Steps(steps),
+            None if matches!(plan.workload, Workload::Replay(_)) => Self::Recorded,
+            None => Self::None,
+        }
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::Steps(_) => &STEP_COLUMNS,
+            Self::Recorded => &RECORDED_COLUMNS,
+        }
+    }
+
+    /// Adds the fields of these columns.
+    fn add(&self, row: &Row, record: &mut csv::ByteRecord) {
+        match self {
+            Self::None => {}
+            Self::Steps(steps) => {
+                let [scenario, step, failed] = row.step.map_or([""; 3], |step| steps.of_call(step));
+                [scenario, step, steps.phase_at(row.due), failed]
+                    .iter()
+                    .for_each(|field| record.push_field(field.as_bytes()));
+            }
+            Self::Recorded => {
+                let RecordedReply { status, took } = row.recorded.unwrap_or_default();
+                let status = status.map_or_else(String::new, |status| status.to_string());
+                record.push_field(status.as_bytes());
+                record.push_field(took.map_or_else(String::new, micros).as_bytes());
+            }
+        }
+    }
+}
+
+/// A time in microseconds.
+fn micros(time: Duration) -> String {
+    format!("{:.3}", time.as_secs_f64() * 1e6)
 }
 
 impl Row {
     fn record(&self) -> csv::ByteRecord {
         let seconds = |time: Duration| format!("{}.{:09}", time.as_secs(), time.subsec_nanos());
-        let micros = |time: Duration| format!("{:.3}", time.as_secs_f64() * 1e6);
         let optional = |time: Option<Duration>| time.map_or_else(String::new, seconds);
         let service = self.sent.map(|sent| micros(self.done.saturating_sub(sent)));
         let texts = [
@@ -189,6 +256,9 @@ impl Row {
 
 #[cfg(test)]
 mod tests {
+    use httperf_stats::{FailedLook, StepPlace};
+    use httperf_testkit::sim::{connections, scenarios};
+
     use super::*;
 
     fn sample(call: u64, status: Option<u16>) -> Sample<'static> {
@@ -222,7 +292,7 @@ mod tests {
     #[test]
     fn each_call_is_a_row() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let log = CallLog::create(file.path().as_os_str()).unwrap();
+        let log = CallLog::create(file.path().as_os_str(), &connections(1, 1, 1)).unwrap();
         let mut senders = [log.sender(), log.sender()];
         senders[0].add(&sample(0, Some(200)), Instant::default());
         senders[1].add(&sample(1, None), Instant::from_nanos(500_000_000));
@@ -238,6 +308,61 @@ mod tests {
                 "0,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,success,200,80,5,,no,\"/a,\"\"b\"\"\",7.250,,",
                 "1,0.500000000,,,0.500500000,500.000,,failure,,80,5,,no,\"/a,\"\"b\"\"\",,,",
                 "2,1.000000000,1.000050000,1.000400000,1.000500000,500.000,450.000,unexpected_size,404,80,5,,no,\"/a,\"\"b\"\"\",7.250,1.500,430.000",
+            ]
+        );
+    }
+
+    #[test]
+    fn calls_of_scenarios_have_names_for_what_they_belong_to() {
+        let workload = r#"
+            base = "http://shop"
+            [arrivals]
+            phases = [
+              { name = "ramp", for = "1s", rate = "10/s" },
+              { name = "hold, long", for = "9s", rate = "10/s" },
+            ]
+            [[scenario]]
+            name = "visitor"
+            steps = [{ run = "a.hurl" }, { run = "b.hurl" }]
+        "#;
+        let plan = scenarios(
+            workload,
+            &[
+                ("a.hurl", "# @name look\nGET {{base}}/a\nHTTP 200\n"),
+                (
+                    "b.hurl",
+                    "# @name buy\nGET {{base}}/b\nHTTP 201\n[Captures]\nid: header \"Id\"\n\
+                     [Asserts]\nbytes count == 4\nbody contains \"x\"\n",
+                ),
+            ],
+        );
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let log = CallLog::create(file.path().as_os_str(), &plan).unwrap();
+        let mut sender = log.sender();
+        let looks = [
+            (0, None),
+            (0, Some(FailedLook::Status)),
+            (1, Some(FailedLook::Capture(0))),
+            (1, Some(FailedLook::Check(1))),
+        ];
+        for (call, (step, failed)) in (0..).zip(looks) {
+            let place = StepPlace { scenario: 0, step };
+            let sample = Sample { step: Some(StepCall { place, failed }), ..sample(call, Some(200)) };
+            sender.add(&sample, Instant::from_nanos(if call < 2 { 500_000_000 } else { 0 }));
+        }
+        drop(sender);
+        log.finish().unwrap();
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        let further = |line: &str| line.splitn(18, ',').last().unwrap().to_owned();
+        assert_eq!(
+            text.lines().map(further).collect::<Vec<_>>(),
+            [
+                "scenario,step,load_phase,failed_check",
+                // The URI has a comma.
+                ",visitor,look,ramp,",
+                ",visitor,look,ramp,HTTP 200",
+                ",visitor,buy,\"hold, long\",\"id: header \"\"Id\"\"\"",
+                ",visitor,buy,\"hold, long\",\"body contains \"\"x\"\"\"",
             ]
         );
     }

@@ -5,6 +5,7 @@ mod call_log;
 pub(crate) mod documents;
 pub(crate) mod file;
 mod machine;
+mod step_names;
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};

@@ -1,6 +1,7 @@
 //! Charts of pages: one graph each, with a title and a sentence about it.
 //!
-//! All text in them is ours; names from outside stay in the page's tables.
+//! All text in them is ours, except for the names of load phases, which are cut and escaped; other names from outside stay
+//! in the page's tables.
 
 mod capacity;
 mod compared;
