@@ -23,6 +23,7 @@ mod old_scripts;
 mod plot;
 mod printed;
 mod real_servers;
+mod replays;
 mod results;
 mod scenarios;
 mod serve;

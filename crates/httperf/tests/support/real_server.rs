@@ -49,6 +49,8 @@ pub(crate) struct Settings {
     pub(crate) body_max: Option<u32>,
     /// Whether nginx logs requests.
     pub(crate) has_log: bool,
+    /// The format of the access log: nginx's `log_format`, in its quotes, or Apache's `LogFormat`.
+    pub(crate) log_format: Option<&'static str>,
     /// The requests that nginx answers with 503.
     pub(crate) limit: Option<Limit>,
 }
@@ -93,6 +95,11 @@ impl RealServer {
     /// The folder with what it serves.
     pub(crate) fn documents(&self) -> PathBuf {
         self.folder.path().join("docs")
+    }
+
+    /// The access log.
+    pub(crate) fn access_log(&self) -> PathBuf {
+        self.folder.path().join("access.log")
     }
 
     /// The requests that nginx has logged so far: the number of the connection, and the target.
@@ -243,6 +250,9 @@ fn nginx(program: &Path, root: &Path, port: u16, settings: Settings) -> Command 
     if settings.has_log {
         nginx = nginx.log("'$connection $request_uri'");
     }
+    if let Some(format) = settings.log_format {
+        nginx = nginx.log(format);
+    }
     nginx.command(program)
 }
 
@@ -262,7 +272,7 @@ fn apache_configuration(root: &Path, port: u16, settings: Settings) -> Result<St
         .find(|folder| Path::new(folder).is_dir())
         .ok_or("the folder of its modules is not known")?;
     let mut load = String::new();
-    for module in ["mpm_event", "unixd", "authz_core", "mime", "include", "alias"] {
+    for module in ["mpm_event", "unixd", "authz_core", "mime", "include", "alias", "log_config"] {
         // Some are built in, and differ from system to system.
         let file = format!("{modules}/mod_{module}.so");
         if Path::new(&file).is_file() {
@@ -272,6 +282,9 @@ fn apache_configuration(root: &Path, port: u16, settings: Settings) -> Result<St
     // It refuses to serve as root.
     let user = if geteuid().is_root() { "User nobody\nGroup #65534\n" } else { "" };
     let root = root.display();
+    let log = settings.log_format.map_or_else(String::new, |format| {
+        format!("LogFormat \"{}\" tests\nCustomLog {root}/access.log tests", format.replace('"', "\\\""))
+    });
     // What it limits is how often a connection is kept, which is one less than the replies it carries.
     let requests = settings.requests_per_connection.map_or(0, |requests| requests - 1);
     Ok(format!(
@@ -289,6 +302,7 @@ fn apache_configuration(root: &Path, port: u16, settings: Settings) -> Result<St
         DocumentRoot {root}/docs
         AddType text/html .shtml
         AddOutputFilter INCLUDES .shtml
+        {log}
         Redirect 301 /moved /small.txt
         <Directory {root}/docs>
             Options +Includes
