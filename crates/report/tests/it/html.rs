@@ -253,7 +253,7 @@ fn check_visits(scenarios: &Value, tables: &[Vec<Vec<String>>]) {
 
 #[test]
 fn charts_over_time_mark_the_beginnings_of_load_phases() {
-    let page = self::page(&documents::visits());
+    let page = page(&documents::visits());
     let text = visible(&page);
     let charts = text.matches("aria-label=\"Calls that were due").count();
     assert_eq!(charts, 1, "the throughput is a chart over time");
