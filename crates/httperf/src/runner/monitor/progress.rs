@@ -115,7 +115,7 @@ fn parts(standing: &Standing, elapsed: Duration) -> Vec<StatusPart> {
         add(3, format!("{} left", figures::clock(left)));
     }
     match outline.load_phase(elapsed) {
-        Some((name, _)) => add(7, name),
+        Some((name, _)) => add(8, name),
         None => add(6, phase_word(outline.phase(elapsed)).to_owned()),
     }
     if last.lag_max > LAG_WARNING {
@@ -134,7 +134,7 @@ fn parts(standing: &Standing, elapsed: Duration) -> Vec<StatusPart> {
         add(4, format!("{} visits under way", visits.open));
         add(2, format!("{} completed", visits.completed));
         if visits.abandoned > 0 {
-            add(7, format!("{} abandoned", visits.abandoned));
+            add(6, format!("{} abandoned", visits.abandoned));
         }
         if visits.checks_failed > 0 {
             let failed = visits.checks_failed;
@@ -223,7 +223,7 @@ mod tests {
     fn visits_have_their_load_phase_and_their_ends() {
         let mut standing = Standing::new(&examples::visits());
         (0..12).for_each(|number| standing.add(&examples::second_of_visits(number)));
-        let lines = [250, 80].map(|width| text(&standing, Duration::from_secs(12), width));
+        let lines = [250, 80, 70].map(|width| text(&standing, Duration::from_secs(12), width));
         assert_eq!(
             lines,
             [
@@ -231,6 +231,7 @@ mod tests {
                  216 completed  4 abandoned  8 failed checks  2 errors  3 of 4xx/5xx  p50 0.31 p99 0.92 ms  \
                  (so far 0.31, 0.92)",
                 "12s  hold at the l…  20.0/20.0 visits/s  4 abandoned  8 failed checks  2 errors",
+                "12s  hold at the l…  20.0/20.0 visits/s  8 failed checks  2 errors",
             ]
         );
         for width in 0..250 {

@@ -313,7 +313,7 @@ pub(super) mod examples {
         scenarios(workload, &[("a.hurl", "GET {{base}}/\n")])
     }
 
-    /// The same second with visits, a few of which fail.
+    /// The same second with visits; a few fail.
     pub(crate) fn second_of_visits(second: u64) -> Interval {
         let visits = VisitCounts {
             open: 30 + second,
